@@ -1,0 +1,101 @@
+/**
+ * The journal's port: what a durable engine must do so that nothing acknowledged is lost. A commit is a list of
+ * conditional writes that lands whole or not at all and resolves only once it would survive `kill -9` and a power cut.
+ * Work is found by its due time and held by a session, never by "this process": several gateways may stand on one
+ * engine. Knows nothing of webhooks; the records' meaning is `machines/webhook/record.ts`'s.
+ *
+ * Every implementation passes `spec/conformance/journal.ts`.
+ * @see DUR-1, DUR-2 and IDM-2 in docs/specification.md
+ */
+
+import type { Fault, Result } from '../../machines/base/fault.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+
+export type Collection = 'events' | 'runs' | 'groups' | 'deliveries';
+
+/** A session stands for one living gateway. What it holds becomes free when it ends or is not renewed in time. */
+export type SessionId = string;
+
+export interface StoredRecord<Value = JsonObject> {
+  readonly key: string;
+  /** 1 for a new record, one more with each put. */
+  readonly version: number;
+  readonly value: Value;
+  /** When work on it is due, in Unix milliseconds; absent: nothing left to do. */
+  readonly dueAtMs?: number;
+  readonly heldBy?: SessionId;
+}
+
+export type Write =
+  /** Takes a name until a time, or refuses the whole commit while another holder's time runs. */
+  | { readonly kind: 'claim'; readonly name: string; readonly value: JsonObject; readonly nowMs: number; readonly expiresAtMs: number }
+  /** Gives a name back; with `value`, only where the claim still has that value. */
+  | { readonly kind: 'release'; readonly name: string }
+  /**
+   * Writes a record. `expect` is the version that must stand ('absent': none), left out: any. `dueAtMs` puts it among
+   * the work (null or left out: takes it out); `heldBy` says who works on it.
+   */
+  | {
+      readonly kind: 'put';
+      readonly collection: Collection;
+      readonly key: string;
+      readonly value: JsonObject;
+      readonly expect?: number | 'absent';
+      readonly dueAtMs?: number | null;
+      readonly heldBy?: SessionId;
+    }
+  | { readonly kind: 'delete'; readonly collection: Collection; readonly key: string; readonly expect?: number };
+
+export type CommitVerdict =
+  | { readonly kind: 'committed' }
+  /** The write at `index` met a standing claim (`holder` is its value). Nothing was written. */
+  | { readonly kind: 'claimed'; readonly index: number; readonly holder: JsonObject }
+  /** The write at `index` expected another version. Nothing was written. */
+  | { readonly kind: 'stale'; readonly index: number }
+  /** The engine cannot write now: full disk, read-only folder, closed. Nothing may be acknowledged. */
+  | { readonly kind: 'unavailable'; readonly fault: Fault };
+
+export interface ListQuery {
+  readonly limit: number;
+  readonly order: 'newest' | 'oldest';
+  /** Only keys strictly before (newest) or after (oldest) this one: the next page. */
+  readonly from?: string;
+}
+
+export interface Journal {
+  /** Begins a session for an owner, ending any earlier session of the same owner at once (the owner is known dead). */
+  openSession(owner: string, ttlMs: number, nowMs: number): Promise<Result<SessionId>>;
+  renewSession(session: SessionId, ttlMs: number, nowMs: number): Promise<Result<true>>;
+  endSession(session: SessionId): Promise<Result<true>>;
+
+  /** Never rejects. Commits are applied in the order of the calls; many in flight share one fsync. */
+  commit(writes: readonly Write[]): Promise<CommitVerdict>;
+
+  /** Reads see every commit that resolved before the call. */
+  get(collection: Collection, key: string): StoredRecord | undefined;
+  /** In key order; keys of events, runs and deliveries begin with their time, so this is time order. */
+  list(collection: Collection, query: ListQuery): StoredRecord[];
+  /** The value of a claim that stands at `nowMs`. */
+  claimed(name: string, nowMs: number): JsonObject | undefined;
+
+  /**
+   * Takes work for a session: records due by `dueBeforeMs` that nobody living holds, oldest due first; each is held by
+   * the session when the promise resolves. The holder renews by keeping its session alive.
+   */
+  take(
+    collection: Collection,
+    query: { readonly session: SessionId; readonly dueBeforeMs: number; readonly nowMs: number; readonly limit: number },
+  ): Promise<Result<StoredRecord[]>>;
+
+  /**
+   * Forgets history: finished records (no due time) whose key is older than `keepAfterKey`, then the oldest finished
+   * ones until the store is at most `maxBytes`; expired claims. Work still due is never removed.
+   * @returns how many records went
+   */
+  prune(query: { readonly keepAfterKey: string; readonly maxBytes: number; readonly nowMs: number }): Promise<Result<number>>;
+
+  /** Undefined while the engine can write; the fault that stops it otherwise. Tries the engine, so it can heal. */
+  probe(): Promise<Fault | undefined>;
+  /** Waits for commits in flight, then lets go of every file. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,32 @@
+/**
+ * Names that must not be mixed up, and the addresses of actors. A profile name and a route name are both strings; their
+ * brands keep one from being passed for the other. Builds addresses; nobody else spells one.
+ */
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+export type ProfileName = Branded<'profile'>;
+export type RouteName = Branded<'route'>;
+
+/** The default profile is the home itself (HOME-1). */
+export const defaultProfile = 'default' as ProfileName;
+
+const profilePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+/** The form of a dynamic route's name (SUB-3). */
+export const dynamicRoutePattern = /^[a-z0-9][a-z0-9_-]*$/;
+
+/** Reads a profile name; undefined for one that could leave its folder. */
+export function profileName(text: string): ProfileName | undefined {
+  return profilePattern.test(text) ? (text as ProfileName) : undefined;
+}
+
+/** Any non-empty text can name a route of the config: it is only ever compared. */
+export function routeName(text: string): RouteName {
+  return text as RouteName;
+}
+
+/** An actor's address, such as `requests/8f2c` or `groups/deploys@work`. */
+export function address(room: string, name: string, profile: ProfileName = defaultProfile): string {
+  return profile === defaultProfile ? `${room}/${name}` : `${room}/${name}@${profile}`;
+}

@@ -1,0 +1,82 @@
+/**
+ * The whole of one home's configuration once read: defaults filled in, seconds turned into milliseconds, secrets
+ * interpolated. Produced by `diagnose.ts`, consumed by the wiring; nothing here is written back to a file.
+ * @see CON-3, ADP-1 and CFG-1 in docs/specification.md
+ */
+
+import type { JsonObject } from '../base/json.ts';
+import type { RouteWithSecret } from './route.ts';
+
+export interface WebhookSettings {
+  readonly enabled: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** The global fallback secret; absent where none is configured. */
+  readonly secret?: string;
+  /** Requests per 60 s and route (LIM-2). */
+  readonly rateLimit: number;
+  readonly maxBodyBytes: number;
+  readonly routes: readonly RouteWithSecret[];
+}
+
+export interface ModelSettings {
+  readonly provider: 'openai-compatible' | 'anthropic';
+  readonly baseUrl: string;
+  readonly apiKey?: string;
+  readonly name: string;
+  readonly maxSteps: number;
+}
+
+export interface AgentSettings {
+  readonly runner: 'model' | 'command' | 'echo';
+  /** The argv of a command runner; empty for the others. */
+  readonly command: readonly string[];
+  readonly timeoutMs: number;
+  readonly concurrency: number;
+  readonly onInterrupted: 'rerun' | 'report';
+  readonly model?: ModelSettings;
+}
+
+export interface GatewaySettings {
+  readonly multiplexProfiles: boolean;
+  /** `auto` takes uWebSockets.js where its binary loads, node:http elsewhere. */
+  readonly front: 'auto' | 'uws' | 'node';
+  /** `lmdb` keeps the journal on disk; `memory` forgets it at exit and is for tests and measurements. */
+  readonly journal: 'lmdb' | 'memory';
+  /** How long runs may go on after SIGTERM before they are parked. */
+  readonly drainTimeoutMs: number;
+  readonly history: { readonly maxAgeMs: number; readonly maxBytes: number };
+}
+
+export interface InspectorSettings {
+  readonly enabled: boolean;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** A delivery platform's settings: the shared keys read, its own credentials as they stand. */
+export interface PlatformSettings {
+  readonly enabled: boolean;
+  readonly apiBase?: string;
+  readonly homeChannel?: string;
+  readonly timeoutMs: number;
+  /** Target-specific keys, interpolated. Secret: never logged or shown. */
+  readonly options: JsonObject;
+}
+
+/** One MCP server entry after defaults and interpolation (CFG-1). */
+export interface ServerEntry {
+  readonly name: string;
+  readonly enabled: boolean;
+  /** The normalised entry, keys as in the config; times in seconds as written. Secret: may hold tokens. */
+  readonly entry: JsonObject;
+}
+
+export interface Settings {
+  readonly gateway: GatewaySettings;
+  readonly webhook: WebhookSettings;
+  readonly agent: AgentSettings;
+  readonly inspector: InspectorSettings;
+  readonly platforms: Readonly<Record<string, PlatformSettings>>;
+  readonly servers: readonly ServerEntry[];
+}

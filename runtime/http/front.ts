@@ -1,0 +1,64 @@
+/**
+ * The HTTP front's port: what a server must offer so that the gateway can stand behind it. A front copies the head while
+ * the native request is alive, hands over an exchange, reads the body no further than it is told, and writes the one
+ * answer. It knows no route, no signature and no machine.
+ *
+ * Both fronts (`uws.ts`, `node.ts`) pass `spec/conformance/front.ts`.
+ * @see LIM-1, RTE-3 and CON-2 in docs/specification.md
+ */
+
+/** The head of a request, copied. */
+export interface RequestHead {
+  /** The method in capitals. */
+  readonly method: string;
+  /** The path as sent, before the question mark, percent-encoding untouched. */
+  readonly path: string;
+  /** Lower-case names. A repeated header is joined with ", "; bytes above 127 read as Latin-1. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The declared length in bytes; absent for a chunked or bodiless request. */
+  readonly contentLength?: number;
+}
+
+export type BodyOutcome =
+  | { readonly kind: 'read'; readonly bytes: Buffer }
+  /** More than the limit was declared or arrived; reading has stopped. */
+  | { readonly kind: 'tooLarge' }
+  /** The client left, or sent nothing for `bodyTimeoutMs`. No answer can be written. */
+  | { readonly kind: 'aborted' };
+
+export interface Reply {
+  readonly status: number;
+  readonly body: string;
+  /** Beyond Content-Type (application/json) and Content-Length, which the front writes. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** One request under way. Live, never in a context: the gateway keeps it in a table by id. */
+export interface Exchange {
+  readonly head: RequestHead;
+  /** Reads the whole body, at most `maxBytes`; calls back exactly once. Call it before the handler returns, or never. */
+  readBody(maxBytes: number, settled: (outcome: BodyOutcome) => void): void;
+  /** Writes the answer once; later calls, and calls after the client left, do nothing. An unread body closes the connection. */
+  reply(reply: Reply): void;
+}
+
+export type ExchangeHandler = (exchange: Exchange) => void;
+
+export interface FrontSettings {
+  readonly host: string;
+  /** 0 chooses a free port. */
+  readonly port: number;
+  /** A stalled body ends the exchange after this long without a byte. */
+  readonly bodyTimeoutMs: number;
+}
+
+export interface Front {
+  readonly kind: 'uws' | 'node';
+  readonly host: string;
+  readonly port: number;
+  /** Stops accepting at once, lets exchanges under way finish for at most `graceMs`, then cuts them. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Opens a front; rejects with an Error whose message names host, port and the cure when the address cannot be bound. */
+export type OpenFront = (settings: FrontSettings, handle: ExchangeHandler) => Promise<Front>;
