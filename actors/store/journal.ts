@@ -28,7 +28,13 @@ export interface StoredRecord<Value = JsonObject> {
 
 export type Write =
   /** Takes a name until a time, or refuses the whole commit while another holder's time runs. */
-  | { readonly kind: 'claim'; readonly name: string; readonly value: JsonObject; readonly nowMs: number; readonly expiresAtMs: number }
+  | {
+      readonly kind: 'claim';
+      readonly name: string;
+      readonly value: JsonObject;
+      readonly nowMs: number;
+      readonly expiresAtMs: number;
+    }
   /** Gives a name back; with `value`, only where the claim still has that value. */
   | { readonly kind: 'release'; readonly name: string }
   /**
@@ -84,7 +90,12 @@ export interface Journal {
    */
   take(
     collection: Collection,
-    query: { readonly session: SessionId; readonly dueBeforeMs: number; readonly nowMs: number; readonly limit: number },
+    query: {
+      readonly session: SessionId;
+      readonly dueBeforeMs: number;
+      readonly nowMs: number;
+      readonly limit: number;
+    },
   ): Promise<Result<StoredRecord[]>>;
 
   /**
@@ -92,7 +103,11 @@ export interface Journal {
    * ones until the store is at most `maxBytes`; expired claims. Work still due is never removed.
    * @returns how many records went
    */
-  prune(query: { readonly keepAfterKey: string; readonly maxBytes: number; readonly nowMs: number }): Promise<Result<number>>;
+  prune(query: {
+    readonly keepAfterKey: string;
+    readonly maxBytes: number;
+    readonly nowMs: number;
+  }): Promise<Result<number>>;
 
   /** Undefined while the engine can write; the fault that stops it otherwise. Tries the engine, so it can heal. */
   probe(): Promise<Fault | undefined>;

@@ -9,7 +9,15 @@ export interface FaultEntry {
 }
 
 export const faultCatalogue = {
-  'internal-error': { what: 'Something in the gateway itself failed.', remedy: 'Read the log line with the same id and report it.' },
+  'journal-unavailable': {
+    what: 'The journal is not open or cannot write, so nothing can be acknowledged.',
+    remedy:
+      'Read the line before it: it names the folder and what prevents writing. The journal is tried again by itself.',
+  },
+  'internal-error': {
+    what: 'Something in the gateway itself failed.',
+    remedy: 'Read the log line with the same id and report it.',
+  },
 } as const satisfies Record<string, FaultEntry>;
 
 export type FaultCode = keyof typeof faultCatalogue;

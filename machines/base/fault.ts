@@ -21,7 +21,11 @@ export function done<Value>(value: Value): Result<Value> {
   return { ok: true, value };
 }
 
-export function failed(code: FaultCode, message: string, cause?: string): { readonly ok: false; readonly fault: Fault } {
+export function failed(
+  code: FaultCode,
+  message: string,
+  cause?: string,
+): { readonly ok: false; readonly fault: Fault } {
   return { ok: false, fault: fault(code, message, cause) };
 }
 

@@ -1,0 +1,80 @@
+/**
+ * One run of the agent: gathers the prompt from the event, the skill and the burst's note, hands it to the profile's
+ * runner and bounds its time. Knows no chart and no target.
+ * @see DIS-3, DIS-5, DIS-6 and COA-2 in docs/specification.md
+ */
+
+import { chooseSkill } from '../../machines/agent/skill.ts';
+import { resolveToolsets } from '../../machines/agent/toolset.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import { promptWithNote } from '../../machines/webhook/coalesce.ts';
+import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { AgentRunner, AgentRunOutcome, Logger } from '../ports.ts';
+
+/** What a profile lends to its runs (PRF-2). */
+export interface RunnerOfProfile {
+  readonly run: AgentRunner;
+  readonly timeoutMs: number;
+  /** The text of a skill of the profile; undefined where there is none of that name. */
+  readonly skill: (name: string) => string | undefined;
+}
+
+export interface RunAgentPorts {
+  readonly event: (key: string) => EventRecord | undefined;
+  readonly runnerOf: (profile: ProfileName) => RunnerOfProfile | undefined;
+  readonly log: Logger;
+}
+
+export type RunAgent = (key: string, record: RunRecord, signal: AbortSignal) => Promise<AgentRunOutcome>;
+
+export function createRunAgent(ports: RunAgentPorts): RunAgent {
+  return async (key, record, signal) => {
+    const event = ports.event(record.eventKey);
+    if (event === undefined) return { kind: 'failed', reason: `the event ${record.eventKey} is not in the journal` };
+    const runner = ports.runnerOf(record.profile as ProfileName);
+    if (runner === undefined)
+      return { kind: 'failed', reason: `profile "${record.profile}" is not configured any more` };
+
+    const toolsets = resolveToolsets(event.toolsets);
+    for (const { name, why } of toolsets.dropped) {
+      ports.log.warnOnce(
+        `toolset/${record.route}/${name}`,
+        `route "${record.route}": toolset "${name}" dropped: ${why}`,
+      );
+    }
+    const timeout = AbortSignal.timeout(runner.timeoutMs);
+    try {
+      const outcome = await runner.run(
+        {
+          runId: key,
+          deliveryId: event.deliveryId,
+          route: record.route,
+          event: event.event,
+          profile: record.profile as ProfileName,
+          attempt: record.attempt,
+          prompt: promptOf(event, record, runner),
+          toolsets: toolsets.names,
+        },
+        AbortSignal.any([signal, timeout]),
+      );
+      if (outcome.kind === 'failed' && timeout.aborted) {
+        return {
+          kind: 'failed',
+          reason: `the run took longer than ${runner.timeoutMs / 1000} s (agent.timeout_seconds)`,
+        };
+      }
+      return outcome;
+    } catch (thrown) {
+      return { kind: 'failed', reason: causeOf(thrown) };
+    }
+  };
+}
+
+/** The first skill that is found leads the prompt; the note on superseded events ends it. */
+function promptOf(event: EventRecord, record: RunRecord, runner: RunnerOfProfile): string {
+  const prompt = promptWithNote(event.prompt ?? '', (record.superseded ?? 0) + 1);
+  const chosen = chooseSkill(event.skills ?? [], (name) => runner.skill(name) !== undefined);
+  const skill = chosen === undefined ? undefined : runner.skill(chosen);
+  return skill === undefined ? prompt : `${skill}\n\n${prompt}`;
+}

@@ -1,0 +1,86 @@
+/**
+ * Keeps the one open journal and this gateway's session on it, and stands in while there is none: a commit without a
+ * journal is unavailable, never an exception. Knows no record.
+ * @see DUR-1 in docs/specification.md
+ */
+
+import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
+import type { CommitVerdict, Journal, SessionId, Write } from './journal.ts';
+
+export interface KeeperSettings {
+  readonly open: () => Promise<Result<Journal>>;
+  /** Names the gateway that owns the session: the same after a crash, so that its old session ends at once. */
+  readonly owner: string;
+  readonly sessionTtlMs: number;
+  readonly nowMs: () => number;
+  /** Hears of every refused commit. */
+  readonly refused: (reason: Fault) => void;
+}
+
+export interface JournalKeeper {
+  /** Opens the store or, where it is open, asks whether it can write again. Resolves with the fault that stops it. */
+  open(): Promise<Fault | undefined>;
+  /** Renews the session and forgets history. */
+  keep(history: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Fault | undefined>;
+  commit(writes: readonly Write[]): Promise<CommitVerdict>;
+  /** The open journal, for reading. */
+  journal(): Journal | undefined;
+  session(): SessionId | undefined;
+  close(): Promise<void>;
+}
+
+const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be acknowledged until it is');
+
+export function createKeeper(settings: KeeperSettings): JournalKeeper {
+  let journal: Journal | undefined;
+  let session: SessionId | undefined;
+
+  async function openSession(opened: Journal): Promise<Fault | undefined> {
+    const begun = await opened.openSession(settings.owner, settings.sessionTtlMs, settings.nowMs());
+    if (!begun.ok) return begun.fault;
+    session = begun.value;
+    return undefined;
+  }
+
+  return {
+    async open() {
+      if (journal === undefined) {
+        const opened = await settings.open();
+        if (!opened.ok) return opened.fault;
+        journal = opened.value;
+      } else {
+        const stopped = await journal.probe();
+        if (stopped !== undefined) return stopped;
+      }
+      return session === undefined ? openSession(journal) : undefined;
+    },
+
+    async keep(history) {
+      if (journal === undefined || session === undefined) return notOpen;
+      const nowMs = settings.nowMs();
+      const renewed = await journal.renewSession(session, settings.sessionTtlMs, nowMs);
+      if (!renewed.ok) return renewed.fault;
+      const pruned = await journal.prune({ ...history, nowMs });
+      return pruned.ok ? undefined : pruned.fault;
+    },
+
+    async commit(writes) {
+      if (journal === undefined || session === undefined) return { kind: 'unavailable', fault: notOpen };
+      const verdict = await journal.commit(writes);
+      if (verdict.kind === 'unavailable') settings.refused(verdict.fault);
+      return verdict;
+    },
+
+    journal: () => journal,
+    session: () => session,
+
+    async close() {
+      if (journal === undefined) return;
+      const closing = journal;
+      if (session !== undefined) await closing.endSession(session);
+      journal = undefined;
+      session = undefined;
+      await closing.close();
+    },
+  };
+}

@@ -1,0 +1,72 @@
+/**
+ * Writes the records of runs and deliveries under way, each over the version that this gateway wrote last: a record that
+ * another gateway has taken over meanwhile is not overwritten.
+ * @see DUR-1 in docs/specification.md
+ */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { Write } from './journal.ts';
+import type { JournalKeeper } from './keeper.ts';
+
+export interface RecordChange {
+  readonly collection: 'runs' | 'deliveries';
+  readonly key: string;
+  readonly value: JsonObject;
+  /** When work on it is due; null: it is finished. */
+  readonly dueAtMs: number | null;
+}
+
+export type WriteVerdict =
+  | { readonly kind: 'written' }
+  /** Another gateway holds the record now. */
+  | { readonly kind: 'lost' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export interface RecordWriter {
+  /** Commits the changes, and the writes beside them, whole or not at all. */
+  write(changes: readonly RecordChange[], also?: readonly Write[]): Promise<WriteVerdict>;
+  /** Learns the version of a record found in the journal. */
+  adopt(collection: RecordChange['collection'], key: string, version: number): void;
+}
+
+export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
+  const versions = new Map<string, number>();
+
+  return {
+    async write(changes, also = []) {
+      const session = keeper.session();
+      const puts = changes.map(({ collection, key, value, dueAtMs }): Write => {
+        const version = versions.get(`${collection}/${key}`);
+        return {
+          kind: 'put',
+          collection,
+          key,
+          value,
+          dueAtMs,
+          ...(version === undefined ? {} : { expect: version }),
+          ...(session === undefined || dueAtMs === null ? {} : { heldBy: session }),
+        };
+      });
+      const verdict = await keeper.commit([...puts, ...also]);
+      switch (verdict.kind) {
+        case 'committed':
+          for (const { collection, key, dueAtMs } of changes) {
+            const name = `${collection}/${key}`;
+            const version = versions.get(name);
+            if (dueAtMs === null) versions.delete(name);
+            else if (version !== undefined) versions.set(name, version + 1);
+          }
+          return { kind: 'written' };
+        case 'claimed':
+        case 'stale':
+          return { kind: 'lost' };
+        case 'unavailable':
+          return { kind: 'refused', reason: verdict.fault.message };
+      }
+    },
+
+    adopt(collection, key, version) {
+      versions.set(`${collection}/${key}`, version);
+    },
+  };
+}

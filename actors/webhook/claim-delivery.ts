@@ -1,0 +1,212 @@
+/**
+ * Claims a delivery id and puts the event with the work it leads to on disk, all in one commit: either the whole event
+ * is accepted, or nothing of it. Knows the four plans and no HTTP.
+ * @see IDM-1, DUR-1 and CRN-2 in docs/specification.md
+ */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import type { Burst } from '../../machines/webhook/coalesce.ts';
+import {
+  claimName,
+  type DeliveryRecord,
+  type EventRecord,
+  groupName,
+  type RunRecord,
+} from '../../machines/webhook/record.ts';
+import type { CommitVerdict, Write } from '../store/journal.ts';
+import type { JournalKeeper } from '../store/keeper.ts';
+import type { Bursts } from './bursts.ts';
+
+/** A delivery id is remembered for one hour (IDM-1). */
+export const claimLifeMs = 3_600_000;
+
+export interface ClaimRequest {
+  /** The key of the event, and of the run or delivery that it leads to. */
+  readonly key: string;
+  readonly nowMs: number;
+  readonly event: EventRecord;
+  readonly plan:
+    | { readonly kind: 'run' }
+    | { readonly kind: 'direct' }
+    | { readonly kind: 'cron'; readonly job: string }
+    | { readonly kind: 'group'; readonly groupKey: string; readonly windowMs: number; readonly maxWaitMs: number };
+}
+
+/** The cron job as it stands when the event comes. */
+export type JobFinding =
+  | {
+      readonly kind: 'ready';
+      readonly id: string;
+      readonly prompt: string;
+      readonly skills: readonly string[];
+      readonly deliver: string;
+      readonly deliverExtra: JsonObject;
+    }
+  | { readonly kind: 'dropped'; readonly reason: string };
+
+/** What a granted claim leads to; the wards are told of it once the commit is on disk. */
+export type Opened =
+  | { readonly kind: 'run'; readonly key: string; readonly record: RunRecord }
+  | { readonly kind: 'direct'; readonly key: string; readonly record: DeliveryRecord }
+  | {
+      readonly kind: 'group';
+      readonly key: string;
+      readonly profile: string;
+      readonly route: string;
+      readonly burst: Burst;
+    }
+  | { readonly kind: 'nothing' };
+
+export type ClaimVerdict =
+  | { readonly kind: 'granted'; readonly opened: Opened; readonly work?: string; readonly reason?: string }
+  | { readonly kind: 'duplicate' }
+  | { readonly kind: 'unavailable'; readonly reason: string };
+
+export interface ClaimPorts {
+  readonly keeper: JournalKeeper;
+  readonly bursts: Bursts;
+  readonly findJob: (profile: ProfileName, job: string) => JobFinding;
+  /** False while so many runs wait in memory that further ones stay on disk until some have ended. */
+  readonly hasRoom: () => boolean;
+}
+
+export type ClaimDelivery = (request: ClaimRequest) => Promise<ClaimVerdict>;
+
+export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
+  return async (request) => {
+    switch (request.plan.kind) {
+      case 'run':
+        return claimRun(request, request.event, []);
+      case 'cron':
+        return claimCron(request, request.plan.job);
+      case 'direct':
+        return claimDirect(request);
+      case 'group':
+        return joinGroup(request, request.plan);
+    }
+  };
+
+  async function claimRun(request: ClaimRequest, event: EventRecord, also: readonly Write[]): Promise<ClaimVerdict> {
+    const { key, nowMs } = request;
+    const record: RunRecord = {
+      eventKey: key,
+      profile: event.profile,
+      route: event.route,
+      kind: event.status === 'cron' ? 'cron' : 'agent',
+      status: 'queued',
+      attempt: 0,
+      queuedAtMs: nowMs,
+    };
+    const taken = ports.hasRoom();
+    const verdict = await ports.keeper.commit([
+      claim(request),
+      { kind: 'put', collection: 'events', key, value: asJson({ ...event, work: key }) },
+      { kind: 'put', collection: 'runs', key, value: asJson(record), dueAtMs: nowMs, ...(taken ? held() : {}) },
+      ...also,
+    ]);
+    const opened: Opened = taken ? { kind: 'run', key, record } : { kind: 'nothing' };
+    return claimVerdict(verdict, { kind: 'granted', opened, work: key });
+  }
+
+  /** The job's own settings apply; what the route rendered is context for this one run (CRN-2). */
+  async function claimCron(request: ClaimRequest, jobName: string): Promise<ClaimVerdict> {
+    const { key, nowMs, event } = request;
+    const job = ports.findJob(event.profile as ProfileName, jobName);
+    if (job.kind === 'dropped') {
+      const verdict = await ports.keeper.commit([
+        claim(request),
+        { kind: 'put', collection: 'events', key, value: asJson({ ...event, reason: job.reason }) },
+      ]);
+      return claimVerdict(verdict, { kind: 'granted', opened: { kind: 'nothing' }, reason: job.reason });
+    }
+    const firing: EventRecord = {
+      ...event,
+      prompt: event.prompt === undefined ? job.prompt : `${job.prompt}\n\n${event.prompt}`,
+      skills: job.skills,
+      deliver: job.deliver,
+      deliverExtra: job.deliverExtra,
+    };
+    // The claim that the scheduler takes for a firing too: no firing happens twice.
+    const name = `cron/${event.profile}/${job.id}/${key}`;
+    const value = { eventKey: key };
+    return claimRun(request, firing, [{ kind: 'claim', name, value, nowMs, expiresAtMs: nowMs + claimLifeMs }]);
+  }
+
+  /** A direct delivery is marked as sending at once: the sender waits for it. */
+  async function claimDirect(request: ClaimRequest): Promise<ClaimVerdict> {
+    const { key, nowMs, event } = request;
+    const record: DeliveryRecord = {
+      eventKey: key,
+      deliveryId: event.deliveryId,
+      profile: event.profile,
+      route: event.route,
+      event: event.event,
+      target: event.deliver ?? 'log',
+      status: 'sending',
+      text: event.prompt ?? '',
+      extra: event.deliverExtra ?? {},
+      queuedAtMs: nowMs,
+    };
+    const verdict = await ports.keeper.commit([
+      claim(request),
+      { kind: 'put', collection: 'events', key, value: asJson({ ...event, work: key }) },
+      { kind: 'put', collection: 'deliveries', key, value: asJson(record), dueAtMs: nowMs, ...held() },
+    ]);
+    return claimVerdict(verdict, { kind: 'granted', opened: { kind: 'direct', key, record }, work: key });
+  }
+
+  async function joinGroup(
+    request: ClaimRequest,
+    plan: Extract<ClaimRequest['plan'], { kind: 'group' }>,
+  ): Promise<ClaimVerdict> {
+    const { key: eventKey, nowMs, event } = request;
+    const { profile, route } = event;
+    const key = groupName(profile, route, plan.groupKey);
+    const { windowMs, maxWaitMs, groupKey } = plan;
+    const joined = await ports.bursts.join(
+      { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs },
+      (burst) => [
+        claim(request),
+        { kind: 'put', collection: 'events', key: eventKey, value: asJson({ ...event, work: burst.id }) },
+      ],
+    );
+    const opened: Opened = joined.absorbed
+      ? { kind: 'nothing' }
+      : { kind: 'group', key, profile, route, burst: joined.burst };
+    return claimVerdict(joined.verdict, { kind: 'granted', opened, work: joined.burst.id });
+  }
+
+  function held(): { heldBy?: string } {
+    const session = ports.keeper.session();
+    return session === undefined ? {} : { heldBy: session };
+  }
+}
+
+function claim({ key, nowMs, event }: ClaimRequest): Write {
+  return {
+    kind: 'claim',
+    name: claimName(event.profile, event.route, event.deliveryId),
+    value: { eventKey: key },
+    nowMs,
+    expiresAtMs: nowMs + claimLifeMs,
+  };
+}
+
+function claimVerdict(verdict: CommitVerdict, granted: Extract<ClaimVerdict, { kind: 'granted' }>): ClaimVerdict {
+  switch (verdict.kind) {
+    case 'committed':
+      return granted;
+    case 'claimed':
+      return { kind: 'duplicate' };
+    case 'stale':
+      return { kind: 'unavailable', reason: 'the burst was changed by another gateway at the same time' };
+    case 'unavailable':
+      return { kind: 'unavailable', reason: verdict.fault.message };
+  }
+}
+
+/** Records are JSON by construction; their interfaces lack the index signature that says so. */
+function asJson(record: EventRecord | RunRecord | DeliveryRecord): JsonObject {
+  return record as unknown as JsonObject;
+}

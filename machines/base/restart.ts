@@ -1,0 +1,49 @@
+/**
+ * The arithmetic of restarts: so many within a period, each after a longer wait. Intensity and period are those of OTP
+ * supervisors. Times and chance come as numbers.
+ * @see [OTP supervisor behaviour](https://www.erlang.org/doc/system/sup_princ.html#maximum-restart-intensity)
+ */
+
+export interface RestartPolicy {
+  /** Restarts allowed within the period. */
+  readonly intensity: number;
+  readonly periodMs: number;
+  /** The wait before the first restart; it doubles with each further one. */
+  readonly baseDelayMs: number;
+  readonly longestDelayMs: number;
+}
+
+export interface RestartBudget {
+  readonly policy: RestartPolicy;
+  /** When the restarts that still count were spent, in Unix milliseconds, oldest first. */
+  readonly spentAtMs: readonly number[];
+}
+
+export type RestartVerdict =
+  | { readonly kind: 'restart'; readonly delayMs: number; readonly budget: RestartBudget }
+  | { readonly kind: 'exhausted' };
+
+export function freshBudget(policy: RestartPolicy): RestartBudget {
+  return { policy, spentAtMs: [] };
+}
+
+/**
+ * Spends one restart.
+ * @param jitter a number in [0, 1) that takes up to half of the wait away, so that many do not restart at once
+ */
+export function spendRestart(budget: RestartBudget, nowMs: number, jitter: number): RestartVerdict {
+  const { policy } = budget;
+  const counting = budget.spentAtMs.filter((atMs) => nowMs - atMs < policy.periodMs);
+  if (counting.length >= policy.intensity) return { kind: 'exhausted' };
+  const full = backoffMs(policy, counting.length);
+  return {
+    kind: 'restart',
+    delayMs: Math.round(full * (1 - jitter / 2)),
+    budget: { policy, spentAtMs: [...counting, nowMs] },
+  };
+}
+
+/** The wait after a number of earlier tries: doubling from the base up to the longest. */
+export function backoffMs(policy: Pick<RestartPolicy, 'baseDelayMs' | 'longestDelayMs'>, earlier: number): number {
+  return Math.min(policy.longestDelayMs, policy.baseDelayMs * 2 ** Math.min(earlier, 30));
+}

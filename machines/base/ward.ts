@@ -1,0 +1,159 @@
+/**
+ * A ward keeps many short-lived children of one kind. It has actor logic of its own and a Map: a stock parent copies its
+ * children with every spawn, a ward pays the same for the first child and for the hundred-thousandth. It reaps the
+ * finished, survives the crashed and stops the rest with itself. Knows nothing of what its children do.
+ * @see INS-1 in docs/specification.md
+ */
+
+import {
+  type ActorLogic,
+  type ActorRefFrom,
+  type AnyActorLogic,
+  type AnyActorRef,
+  createActor,
+  type InputFrom,
+  type OutputFrom,
+  type Snapshot,
+} from 'xstate';
+
+export interface WardOptions<Logic extends AnyActorLogic> {
+  /** The room that the children's addresses begin with, such as `requests`. */
+  readonly name: string;
+  readonly logic: Logic;
+  /** Hears of each child that ended, after it is gone from the ward. */
+  readonly onDone?: (key: string, output: OutputFrom<Logic>) => void;
+  /** Hears of each child that failed, after it is gone from the ward. */
+  readonly onCrashed?: (key: string, error: unknown) => void;
+}
+
+export interface WardContext {
+  readonly name: string;
+  size: number;
+  spawned: number;
+  finished: number;
+  crashed: number;
+}
+
+export type WardSnapshot = Snapshot<undefined> & { readonly context: WardContext };
+type ChildFact = {
+  readonly type: string;
+  readonly actorId?: string;
+  readonly output?: unknown;
+  readonly error?: unknown;
+};
+export type WardLogic<Logic extends AnyActorLogic> = ActorLogic<WardSnapshot, ChildFact, undefined> & {
+  readonly id: string;
+  readonly childLogic: Logic;
+};
+
+/** The ward as those see it who spawn and look up; not an actor, so that the hot path pays for no mailbox. */
+export interface WardHandle<Input, Child = AnyActorRef> {
+  readonly name: string;
+  /** The name of the children's machine. */
+  readonly childMachine: string;
+  readonly size: number;
+  /** Spawns and starts a child; undefined where the key is taken. */
+  spawn(key: string, input: Input): Child | undefined;
+  get(key: string): Child | undefined;
+  /** Calls back for each child until the callback returns false. */
+  each(visit: (key: string, child: Child) => boolean): void;
+}
+
+interface Children {
+  readonly byKey: Map<string, AnyActorRef>;
+  readonly keyOf: Map<string, string>;
+  readonly context: WardContext;
+  readonly logic: AnyActorLogic;
+}
+
+/** The children of every ward, kept beside its snapshot so that the snapshot stays JSON and is never copied. */
+const wards = new WeakMap<object, Children>();
+
+export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Logic>): WardLogic<Logic> {
+  return {
+    id: `${options.name}Ward`,
+    childLogic: options.logic,
+
+    getInitialSnapshot({ self }) {
+      const context: WardContext = { name: options.name, size: 0, spawned: 0, finished: 0, crashed: 0 };
+      wards.set(self, { byKey: new Map(), keyOf: new Map(), context, logic: options.logic });
+      return { status: 'active', output: undefined, error: undefined, context };
+    },
+
+    transition(snapshot, event, { self }) {
+      const children = wards.get(self);
+      if (children === undefined) return snapshot;
+      if (event.type === 'xstate.stop') {
+        // Stopped like an interpreter's children: without waiting, their effects aborted by their own signals.
+        for (const child of children.byKey.values()) stop(child);
+        children.byKey.clear();
+        children.keyOf.clear();
+        children.context.size = 0;
+        return { ...snapshot, status: 'stopped' } as WardSnapshot;
+      }
+      const id = event.actorId;
+      const key = id === undefined ? undefined : children.keyOf.get(id);
+      if (id === undefined || key === undefined) return snapshot;
+      if (event.type.startsWith('xstate.done.actor.')) {
+        reap(children, id, key);
+        children.context.finished += 1;
+        options.onDone?.(key, event.output as OutputFrom<Logic>);
+      } else if (event.type.startsWith('xstate.error.actor.')) {
+        const child = children.byKey.get(key);
+        reap(children, id, key);
+        if (child !== undefined) stop(child);
+        children.context.crashed += 1;
+        options.onCrashed?.(key, event.error);
+      }
+      return snapshot;
+    },
+
+    getPersistedSnapshot: (snapshot) => snapshot,
+  };
+}
+
+/** Tells whether an actor is a ward. */
+export function isWard(ref: AnyActorRef): boolean {
+  return wards.has(ref);
+}
+
+export function wardHandle<Logic extends AnyActorLogic>(
+  ref: AnyActorRef,
+  _logic?: Logic,
+): WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
+  const children = wards.get(ref);
+  if (children === undefined) throw new TypeError(`actor "${ref.id}" is no ward`);
+  const { byKey, keyOf, context, logic } = children;
+  return {
+    name: context.name,
+    childMachine: (logic as { readonly id?: string }).id ?? 'actor',
+    get size() {
+      return byKey.size;
+    },
+    spawn(key, input) {
+      if (byKey.has(key)) return undefined;
+      const child = createActor(logic, { parent: ref, input } as never) as unknown as AnyActorRef;
+      byKey.set(key, child);
+      keyOf.set(child.id, key);
+      context.size = byKey.size;
+      context.spawned += 1;
+      child.start();
+      return child as ActorRefFrom<Logic>;
+    },
+    get: (key) => byKey.get(key) as ActorRefFrom<Logic> | undefined,
+    each(visit) {
+      for (const [key, child] of byKey) if (!visit(key, child as ActorRefFrom<Logic>)) return;
+    },
+  };
+}
+
+function reap(children: Children, id: string, key: string): void {
+  children.byKey.delete(key);
+  children.keyOf.delete(id);
+  children.context.size = children.byKey.size;
+}
+
+/** A child may be stopped by its parent only; the ward's handle is its parent's hand. */
+function stop(child: AnyActorRef): void {
+  (child as unknown as { _stop(): void })._stop();
+}

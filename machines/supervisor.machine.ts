@@ -1,0 +1,209 @@
+/**
+ * The root of everything: starts the journal, then the work it remembers, then the front; stops in reverse. A gateway
+ * that crashes is started again inside a restart budget; one that spends it ends the daemon with a clear word instead
+ * of a crash loop.
+ * @see INS-1, CON-2 and DUR-1 in docs/specification.md
+ */
+
+import { assign, sendTo, setup } from 'xstate';
+import { effect, logicHole, promiseHole } from './base/declare.ts';
+import { freshBudget, type RestartBudget, spendRestart } from './base/restart.ts';
+import type { GatewayEvent, GatewayFact } from './webhook/gateway.machine.ts';
+import type { JournalFact } from './webhook/journal.machine.ts';
+
+export interface SupervisorInput {
+  /** False while the webhook adapter is switched off. */
+  readonly listens: boolean;
+}
+
+export interface SupervisorContext {
+  readonly listens: boolean;
+  readonly budget: RestartBudget;
+  /** How long the next restart waits. */
+  readonly restartDelayMs: number;
+  /** Why the daemon ended, where it ended badly; null otherwise. */
+  readonly fault: string | null;
+}
+
+export type SupervisorEvent =
+  | { readonly type: 'daemon.stop' }
+  | { readonly type: 'config.reload' }
+  /** When the crash was seen and a number in [0, 1) that spreads restarts. */
+  | { readonly type: 'crash.reported'; readonly fault: string; readonly atMs: number; readonly jitter: number }
+  | GatewayFact
+  | JournalFact;
+
+export interface ReloadVerdict {
+  readonly listens: boolean;
+  /** True where the address, the port or the kind of front changed. */
+  readonly listenerChanged: boolean;
+}
+
+/** A gateway that crashes more than five times in a minute has a cause that a restart does not mend. */
+export const gatewayRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
+
+export const supervisorMachine = setup({
+  types: { input: {} as SupervisorInput, context: {} as SupervisorContext, events: {} as SupervisorEvent },
+  actors: {
+    journal: logicHole('journal'),
+    gateway: logicHole('gateway'),
+    resumeWork: promiseHole<undefined, undefined>('resumeWork'),
+    applyConfig: promiseHole<ReloadVerdict, undefined>('applyConfig'),
+  },
+  actions: {
+    reportCrash: effect('reportCrash'),
+    reportRefusal: effect('reportRefusal'),
+    openGateway: sendTo('gateway', ({ context }): GatewayEvent => ({ type: 'gateway.open', enabled: context.listens })),
+    reopenGateway: sendTo(
+      'gateway',
+      ({ context }): GatewayEvent => ({ type: 'gateway.reopen', enabled: context.listens }),
+    ),
+    drainGateway: sendTo('gateway', (): GatewayEvent => ({ type: 'gateway.drain' })),
+    rememberVerdict: assign((_, params: { listens: boolean }) => ({ listens: params.listens })),
+    rememberFault: assign((_, params: { fault: string }) => ({ fault: params.fault })),
+    spendRestart: assign(({ context }, params: { atMs: number; jitter: number }) => {
+      const spent = spendRestart(context.budget, params.atMs, params.jitter);
+      return spent.kind === 'restart' ? { budget: spent.budget, restartDelayMs: spent.delayMs } : {};
+    }),
+  },
+  guards: {
+    hasBudget: ({ context }, params: { atMs: number; jitter: number }) =>
+      spendRestart(context.budget, params.atMs, params.jitter).kind === 'restart',
+    listenerMoved: (_, verdict: ReloadVerdict) => verdict.listenerChanged,
+  },
+  delays: { restartDelay: ({ context }) => context.restartDelayMs },
+}).createMachine({
+  id: 'supervisor',
+  context: ({ input }) => ({
+    listens: input.listens,
+    budget: freshBudget(gatewayRestarts),
+    restartDelayMs: 0,
+    fault: null,
+  }),
+  invoke: { id: 'journal', src: 'journal', systemId: 'journal' },
+  initial: 'booting',
+  states: {
+    booting: {
+      description: 'Waits until the journal is open, or is known not to open.',
+      meta: { rule: 'DUR-1' },
+      tags: ['working'],
+      on: { 'journal.ready': 'up', 'journal.unavailable': 'up', 'daemon.stop': 'stopped' },
+    },
+    up: {
+      description: 'The gateway lives.',
+      meta: { rule: 'INS-1' },
+      invoke: {
+        id: 'gateway',
+        src: 'gateway',
+        systemId: 'gateway',
+        onDone: 'stopped',
+        onError: 'crashed',
+      },
+      initial: 'resuming',
+      states: {
+        resuming: {
+          description: 'Takes up the work that the journal remembers before anything new can come in.',
+          meta: { rule: 'DUR-1' },
+          tags: ['working'],
+          invoke: { id: 'resumeWork', src: 'resumeWork', input: undefined, onDone: 'opening', onError: 'opening' },
+          on: { 'daemon.stop': 'draining' },
+        },
+        opening: {
+          description: 'The front binds its address.',
+          meta: { rule: 'CON-2' },
+          tags: ['working'],
+          entry: 'openGateway',
+          on: {
+            'gateway.opened': 'running',
+            'gateway.refused': {
+              target: '#supervisor.failed',
+              actions: { type: 'rememberFault', params: ({ event }) => event },
+            },
+            'daemon.stop': 'draining',
+          },
+        },
+        running: {
+          description: 'The main job.',
+          meta: { rule: 'CON-2' },
+          tags: ['resting'],
+          on: {
+            'config.reload': 'reloading',
+            'journal.ready': 'recovering',
+            'gateway.refused': { actions: 'reportRefusal' },
+            'daemon.stop': 'draining',
+          },
+        },
+        recovering: {
+          description: 'The journal can write again; the work it remembers is taken up.',
+          meta: { rule: 'DUR-1' },
+          tags: ['working'],
+          invoke: { id: 'resumeWork', src: 'resumeWork', input: undefined, onDone: 'running', onError: 'running' },
+          on: { 'daemon.stop': 'draining' },
+        },
+        reloading: {
+          description: 'Reads the configuration again; one with findings changes nothing.',
+          meta: { rule: 'CFG-2' },
+          tags: ['working'],
+          invoke: {
+            id: 'applyConfig',
+            src: 'applyConfig',
+            input: undefined,
+            onDone: [
+              {
+                guard: { type: 'listenerMoved', params: ({ event }) => event.output },
+                target: 'running',
+                actions: [{ type: 'rememberVerdict', params: ({ event }) => event.output }, 'reopenGateway'],
+              },
+              { target: 'running' },
+            ],
+            onError: 'running',
+          },
+          on: { 'daemon.stop': 'draining' },
+        },
+        draining: {
+          description: 'The gateway drains: answers what it took, flushes bursts, finishes or parks runs.',
+          meta: { rule: 'CON-2' },
+          tags: ['working'],
+          entry: 'drainGateway',
+        },
+      },
+    },
+    crashed: {
+      description: 'The gateway failed; what it left behind is ended and the restart budget is asked.',
+      meta: { rule: 'INS-1' },
+      tags: ['working'],
+      entry: 'reportCrash',
+      on: {
+        'crash.reported': [
+          {
+            guard: { type: 'hasBudget', params: ({ event }) => event },
+            target: 'restarting',
+            actions: { type: 'spendRestart', params: ({ event }) => event },
+          },
+          { target: 'failed', actions: { type: 'rememberFault', params: ({ event }) => event } },
+        ],
+        'daemon.stop': 'stopped',
+      },
+    },
+    restarting: {
+      description: 'Waits before the gateway is started again.',
+      meta: { rule: 'INS-1' },
+      tags: ['working'],
+      on: { 'daemon.stop': 'stopped' },
+      after: { restartDelay: 'up' },
+    },
+    stopped: {
+      description: 'Everything was stopped in order.',
+      meta: { rule: 'CON-2' },
+      tags: ['ended'],
+      type: 'final',
+    },
+    failed: {
+      description: 'The address cannot be bound, or the gateway crashes again and again; the reason is in the context.',
+      meta: { rule: 'CON-2' },
+      tags: ['ended'],
+      type: 'final',
+    },
+  },
+  output: ({ context }) => ({ fault: context.fault }),
+});

@@ -1,0 +1,189 @@
+/**
+ * One run of the agent: waits for a place, says on disk that it begins, runs, keeps the response, delivers it, closes.
+ * Every step that a crash must not repeat is on disk before it is taken. Knows no runner and no target by more than
+ * their names.
+ * @see DIS-3, DIS-4 and DUR-1 in docs/specification.md
+ */
+
+import { assign, setup } from 'xstate';
+import { effect, promiseHole } from '../base/declare.ts';
+import type { RunRecord } from './record.ts';
+
+export interface RunInput {
+  readonly key: string;
+  readonly record: RunRecord;
+}
+
+export type RunContext = RunInput;
+
+export type RunResult =
+  | { readonly kind: 'responded'; readonly response: string }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+export type RunEvent =
+  | { readonly type: 'place.granted'; readonly atMs: number }
+  | { readonly type: 'journal.written' }
+  | { readonly type: 'journal.refused'; readonly reason: string }
+  /** Another gateway has taken the work over. */
+  | { readonly type: 'work.lost' }
+  | {
+      readonly type: 'delivery.settled';
+      readonly status: 'delivered' | 'failed' | 'unknown';
+      readonly reason?: string;
+    };
+
+const retryJournalMs = 1_000;
+
+export const agentRunMachine = setup({
+  types: { input: {} as RunInput, context: {} as RunContext, events: {} as RunEvent, output: {} as RunRecord },
+  actors: { runAgent: promiseHole<RunResult, RunInput>('runAgent') },
+  actions: {
+    awaitPlace: effect('awaitPlace'),
+    leavePlace: effect('leavePlace'),
+    writeRun: effect('writeRun'),
+    openDelivery: effect('openDelivery'),
+    closeRun: effect('closeRun'),
+    begin: assign(({ context }, { atMs }: { atMs: number }) => ({
+      record: { ...context.record, status: 'running' as const, attempt: context.record.attempt + 1, startedAtMs: atMs },
+    })),
+    rememberResult: assign(({ context }, result: RunResult) => ({ record: withResult(context.record, result) })),
+    rememberDelivery: assign(({ context }, settled: { status: RunRecord['status']; reason?: string }) => ({
+      record: {
+        ...context.record,
+        status: settled.status,
+        ...(settled.reason === undefined ? {} : { reason: settled.reason }),
+      },
+    })),
+  },
+  guards: {
+    isQueued: ({ context }) => context.record.status === 'queued',
+    isDelivering: ({ context }) => context.record.status === 'delivering',
+    isDelivered: ({ context }) => context.record.status === 'delivered',
+  },
+  delays: { retryJournal: retryJournalMs },
+}).createMachine({
+  id: 'agentRun',
+  context: ({ input }) => input,
+  initial: 'resuming',
+  output: ({ context }) => context.record,
+  states: {
+    resuming: {
+      description: 'Chooses where to begin: a new run waits for a place, one whose response is known delivers it.',
+      meta: { rule: 'DUR-1' },
+      tags: ['working'],
+      always: [
+        { guard: 'isQueued', target: 'queued' },
+        { guard: 'isDelivering', target: 'delivering' },
+        { target: 'closing' },
+      ],
+    },
+    queued: {
+      description: 'Waits for a place among the runs at the same time, of its route and of all.',
+      meta: { rule: 'DIS-3' },
+      tags: ['resting'],
+      entry: 'awaitPlace',
+      on: {
+        'place.granted': { target: 'starting', actions: { type: 'begin', params: ({ event }) => event } },
+      },
+    },
+    starting: {
+      description: 'Says on disk which attempt begins, before the agent sees the prompt.',
+      meta: { rule: 'DUR-1' },
+      tags: ['working'],
+      entry: 'writeRun',
+      on: { 'journal.written': 'running', 'journal.refused': 'postponed', 'work.lost': 'lost' },
+    },
+    postponed: {
+      description: 'The journal cannot write; the run keeps its place and begins when it can.',
+      meta: { rule: 'DUR-1' },
+      tags: ['resting'],
+      after: { retryJournal: { target: 'starting' } },
+    },
+    running: {
+      description: 'The agent has the prompt.',
+      meta: { rule: 'DIS-3' },
+      tags: ['working'],
+      invoke: {
+        id: 'runAgent',
+        src: 'runAgent',
+        input: ({ context }) => context,
+        onDone: { target: 'recording', actions: { type: 'rememberResult', params: ({ event }) => event.output } },
+        onError: {
+          target: 'recording',
+          actions: { type: 'rememberResult', params: { kind: 'failed', reason: 'the runner crashed' } },
+        },
+      },
+      exit: 'leavePlace',
+    },
+    recording: {
+      description: 'Writes the response down together with the delivery it asks for.',
+      meta: { rule: 'DUR-1' },
+      tags: ['working'],
+      entry: 'writeRun',
+      on: {
+        'journal.written': [{ guard: 'isDelivering', target: 'delivering' }, { target: 'failed' }],
+        'journal.refused': 'unrecorded',
+        'work.lost': 'lost',
+      },
+    },
+    unrecorded: {
+      description: 'The response is known but the journal cannot write; it is offered again.',
+      meta: { rule: 'DUR-1' },
+      tags: ['resting'],
+      after: { retryJournal: { target: 'recording' } },
+    },
+    delivering: {
+      description: 'The response is on its way, an empty one or SKIP too.',
+      meta: { rule: 'DIS-4' },
+      tags: ['working'],
+      entry: 'openDelivery',
+      on: {
+        'delivery.settled': { target: 'closing', actions: { type: 'rememberDelivery', params: ({ event }) => event } },
+      },
+    },
+    closing: {
+      description: 'Writes the outcome of the run down.',
+      meta: { rule: 'DUR-2' },
+      tags: ['working'],
+      entry: 'closeRun',
+      on: {
+        'journal.written': [{ guard: 'isDelivered', target: 'delivered' }, { target: 'failed' }],
+        'journal.refused': 'unclosed',
+        'work.lost': 'lost',
+      },
+    },
+    unclosed: {
+      description: 'The outcome is known but the journal cannot write; it is offered again.',
+      meta: { rule: 'DUR-2' },
+      tags: ['resting'],
+      after: { retryJournal: { target: 'closing' } },
+    },
+    delivered: {
+      description: 'The run responded and its response was delivered.',
+      meta: { rule: 'DIS-3' },
+      tags: ['ended'],
+      type: 'final',
+    },
+    failed: {
+      description: 'The run failed, was interrupted for good, or its response could not be delivered.',
+      meta: { rule: 'DIS-3' },
+      tags: ['ended'],
+      type: 'final',
+    },
+    lost: {
+      description: 'Another gateway has taken the work over; this one lets go of it.',
+      meta: { rule: 'DUR-1' },
+      tags: ['ended'],
+      type: 'final',
+    },
+  },
+});
+
+function withResult(record: RunRecord, result: RunResult): RunRecord {
+  switch (result.kind) {
+    case 'responded':
+      return { ...record, status: 'delivering', response: result.response };
+    case 'failed':
+      return { ...record, status: 'failed', reason: result.reason };
+  }
+}

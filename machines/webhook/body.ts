@@ -1,0 +1,52 @@
+/**
+ * Reads a request's payload from its bytes: JSON, or a form as code hosts send it. Always an object, or a refusal that
+ * says why. Knows no route.
+ * @see LIM-3 in docs/specification.md
+ */
+
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+
+export type ParsedBody =
+  | { readonly ok: true; readonly value: JsonObject }
+  | { readonly ok: false; readonly why: string };
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
+
+export function parseBody(bytes: Uint8Array, contentType: string | undefined): ParsedBody {
+  const text = decode(bytes);
+  if (text === undefined) return { ok: false, why: 'the body is not UTF-8' };
+  if (contentType !== undefined && formType.test(contentType)) return parseForm(text);
+  return parseObject(text);
+}
+
+/** A `payload` field holds the whole payload as JSON; other forms become an object of their fields. */
+function parseForm(text: string): ParsedBody {
+  const fields = new URLSearchParams(text);
+  const payload = fields.get('payload');
+  if (payload !== null) return parseObject(payload);
+  const value: Record<string, string | string[]> = Object.create(null);
+  for (const name of new Set(fields.keys())) {
+    const all = fields.getAll(name);
+    value[name] = all.length === 1 ? (all[0] ?? '') : all;
+  }
+  if (Object.keys(value).length === 0) return { ok: false, why: 'the form is empty' };
+  return { ok: true, value: Object.fromEntries(Object.entries(value)) };
+}
+
+function parseObject(text: string): ParsedBody {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? { ok: true, value } : { ok: false, why: 'the body is JSON but not an object' };
+  } catch {
+    return { ok: false, why: 'the body is not JSON' };
+  }
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * The arithmetic of bursts: the key that tells whose burst an event joins, the burst after it joined, and the note that
+ * tells the agent what it does not see. Knows no timer and no store.
+ * @see COA-1 and COA-2 in docs/specification.md
+ */
+
+import { compileTemplate, resolveToken, spellValue, type TemplateView } from './template.ts';
+
+/** Events of one entity that gather into one run. */
+export interface Burst {
+  /** The key of its first event: the burst's identity, and its run's key. */
+  readonly id: string;
+  readonly firstAtMs: number;
+  readonly count: number;
+  readonly latestEventKey: string;
+  /** When it is settled unless another event comes first. */
+  readonly dueAtMs: number;
+}
+
+export interface Joining {
+  readonly eventKey: string;
+  readonly nowMs: number;
+  readonly windowMs: number;
+  readonly maxWaitMs: number;
+}
+
+/** Adds an event: it replaces the newest one and restarts the quiet window, up to the cap from the first event. */
+export function joinBurst(burst: Burst | undefined, { eventKey, nowMs, windowMs, maxWaitMs }: Joining): Burst {
+  const firstAtMs = burst?.firstAtMs ?? nowMs;
+  return {
+    id: burst?.id ?? eventKey,
+    firstAtMs,
+    count: (burst?.count ?? 0) + 1,
+    latestEventKey: eventKey,
+    dueAtMs: Math.min(nowMs + windowMs, firstAtMs + maxWaitMs),
+  };
+}
+
+/**
+ * Compiles a coalescing key: a bare dotted field, or a template. The compiled key is undefined for an event in which any
+ * of its parts is missing, null or empty; lists and objects count by their JSON.
+ */
+export function compileCoalesceKey(key: string): (view: TemplateView) => string | undefined {
+  if (!key.includes('{')) {
+    return (view) => {
+      const found = resolveToken(key, view);
+      return found === undefined || found === null || found === '' ? undefined : spellValue(found);
+    };
+  }
+  const template = compileTemplate(key);
+  return (view) => {
+    for (const token of template.tokens) {
+      const found = token === '__raw__' ? view.payload : resolveToken(token, view);
+      if (found === undefined || found === null) return undefined;
+    }
+    return template.render(view) || undefined;
+  };
+}
+
+/** The prompt of a burst's run: the newest event's, with a note of how many earlier events it stands for. */
+export function promptWithNote(prompt: string, count: number): string {
+  const earlier = count - 1;
+  if (earlier <= 0) return prompt;
+  const events = earlier === 1 ? '1 earlier event was' : `${earlier} earlier events were`;
+  return `${prompt}\n\n[Note: ${events} superseded by this one.]`;
+}

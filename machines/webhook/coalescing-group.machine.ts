@@ -1,0 +1,170 @@
+/**
+ * One entity's bursts: the events of a route that render the same coalescing key. Waits for quiet or for the cap, then
+ * opens one run for the newest event; while that run is in flight the next burst gathers and, once settled, waits.
+ * Holds only numbers and keys: the events lie in the journal, the time comes with every event.
+ * @see COA-1, COA-3 and DUR-1 in docs/specification.md
+ */
+
+import { assign, setup } from 'xstate';
+import { effect } from '../base/declare.ts';
+import type { Burst } from './coalesce.ts';
+
+export interface GroupInput {
+  /** The journal's key of the group: profile, route and rendered key. */
+  readonly key: string;
+  readonly profile: string;
+  readonly route: string;
+  /** The burst that is gathering; absent where only a run in flight was found at start. */
+  readonly burst?: Burst;
+  /** The key of the run in flight, where one was found at start. */
+  readonly inFlight?: string;
+  readonly atMs: number;
+}
+
+export interface GroupContext {
+  readonly key: string;
+  readonly profile: string;
+  readonly route: string;
+  /** The burst that gathers; null while none does. */
+  readonly burst: Burst | null;
+  /** The burst whose run is being opened. */
+  readonly opening: Burst | null;
+  /** The run in flight; null while none is. */
+  readonly inFlight: string | null;
+  /** When the last event came, in Unix milliseconds: what waits are counted from. */
+  readonly atMs: number;
+}
+
+export type GroupEvent =
+  | { readonly type: 'event.joined'; readonly burst: Burst; readonly atMs: number }
+  | { readonly type: 'run.opened'; readonly run: string; readonly atMs: number }
+  | { readonly type: 'run.refused'; readonly atMs: number }
+  /** Another gateway has opened the burst's run. */
+  | { readonly type: 'burst.gone'; readonly atMs: number }
+  | { readonly type: 'run.finished'; readonly run: string; readonly atMs: number }
+  | { readonly type: 'group.drain'; readonly atMs: number };
+
+/** After the journal refused, the burst is offered again: full disks are emptied by people, not in milliseconds. */
+const reopenDelayMs = 1_000;
+
+export const coalescingGroupMachine = setup({
+  types: { input: {} as GroupInput, context: {} as GroupContext, events: {} as GroupEvent },
+  actions: {
+    openRun: effect('openRun'),
+    gather: assign((_, params: { burst: Burst; atMs: number }) => ({ burst: params.burst, atMs: params.atMs })),
+    settle: assign(({ context }) => ({ opening: context.burst, burst: null })),
+    rememberRun: assign((_, params: { run: string; atMs: number }) => ({
+      inFlight: params.run,
+      opening: null,
+      atMs: params.atMs,
+    })),
+    forgetRun: assign((_, params: { atMs: number }) => ({ inFlight: null, atMs: params.atMs })),
+    forgetOpening: assign((_, params: { atMs: number }) => ({ opening: null, atMs: params.atMs })),
+    stampTime: assign((_, params: { atMs: number }) => ({ atMs: params.atMs })),
+  },
+  guards: {
+    hasBurst: ({ context }) => context.burst !== null,
+    runInFlight: ({ context }) => context.inFlight !== null,
+    isOwnRun: ({ context }, params: { run: string }) => context.inFlight === params.run,
+  },
+  delays: {
+    untilSettled: ({ context }) => Math.max(0, (context.burst?.dueAtMs ?? context.atMs) - context.atMs),
+    reopenDelay: reopenDelayMs,
+  },
+}).createMachine({
+  id: 'coalescingGroup',
+  context: ({ input }) => ({
+    key: input.key,
+    profile: input.profile,
+    route: input.route,
+    burst: input.burst ?? null,
+    opening: null,
+    inFlight: input.inFlight ?? null,
+    atMs: input.atMs,
+  }),
+  initial: 'resuming',
+  states: {
+    resuming: {
+      description: 'Chooses where the group stands from what was handed to it: a burst, a run in flight, or both.',
+      meta: { rule: 'DUR-1' },
+      tags: ['working'],
+      always: [
+        { guard: 'hasBurst', target: 'pending' },
+        { guard: 'runInFlight', target: 'dispatched' },
+        { target: 'closed' },
+      ],
+    },
+    pending: {
+      description: 'A burst gathers: the newest event replaces the pending one and the quiet window restarts.',
+      meta: { rule: 'COA-1' },
+      tags: ['resting'],
+      on: {
+        'event.joined': { target: 'pending', reenter: true, actions: { type: 'gather', params: ({ event }) => event } },
+        'run.finished': {
+          guard: { type: 'isOwnRun', params: ({ event }) => event },
+          target: 'pending',
+          reenter: true,
+          actions: { type: 'forgetRun', params: ({ event }) => event },
+        },
+        'group.drain': { target: 'opening', actions: [{ type: 'stampTime', params: ({ event }) => event }, 'settle'] },
+      },
+      after: {
+        untilSettled: [
+          { guard: 'runInFlight', target: 'settled' },
+          { target: 'opening', actions: 'settle' },
+        ],
+      },
+    },
+    settled: {
+      description: 'The burst is settled but the run before it is still in flight: at most one runs at a time.',
+      meta: { rule: 'COA-3' },
+      tags: ['resting'],
+      on: {
+        'event.joined': { target: 'pending', actions: { type: 'gather', params: ({ event }) => event } },
+        'run.finished': {
+          guard: { type: 'isOwnRun', params: ({ event }) => event },
+          target: 'opening',
+          actions: [{ type: 'forgetRun', params: ({ event }) => event }, 'settle'],
+        },
+        'group.drain': { target: 'opening', actions: [{ type: 'stampTime', params: ({ event }) => event }, 'settle'] },
+      },
+    },
+    opening: {
+      description: "The group's record becomes a run in one commit; what arrives meanwhile begins the next burst.",
+      meta: { rule: 'COA-1' },
+      tags: ['working'],
+      entry: 'openRun',
+      on: {
+        'event.joined': { actions: { type: 'gather', params: ({ event }) => event } },
+        'run.opened': {
+          target: 'resuming',
+          actions: { type: 'rememberRun', params: ({ event }) => event },
+        },
+        'burst.gone': { target: 'resuming', actions: { type: 'forgetOpening', params: ({ event }) => event } },
+        'run.refused': { target: 'refused', actions: { type: 'stampTime', params: ({ event }) => event } },
+      },
+    },
+    refused: {
+      description: 'The journal could not write the run; the burst stays on disk and is offered again.',
+      meta: { rule: 'DUR-1' },
+      tags: ['resting'],
+      on: { 'event.joined': { actions: { type: 'gather', params: ({ event }) => event } } },
+      after: { reopenDelay: { target: 'opening' } },
+    },
+    dispatched: {
+      description: 'The run of the last burst is in flight and no other burst gathers.',
+      meta: { rule: 'COA-3' },
+      tags: ['resting'],
+      on: {
+        'event.joined': { target: 'pending', actions: { type: 'gather', params: ({ event }) => event } },
+        'run.finished': { guard: { type: 'isOwnRun', params: ({ event }) => event }, target: 'closed' },
+      },
+    },
+    closed: {
+      description: 'Nothing gathers and nothing runs: the group is over.',
+      meta: { rule: 'COA-1' },
+      tags: ['ended'],
+      type: 'final',
+    },
+  },
+});

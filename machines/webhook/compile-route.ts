@@ -1,0 +1,55 @@
+/**
+ * Turns a route into the functions that a request needs, once, so that no request pays for parsing a template, a filter
+ * or a key. Knows no request.
+ * @see RTE-1 in docs/specification.md
+ */
+
+import type { Route, RouteSecret, RouteWithSecret } from '../config/route.ts';
+import { compileCoalesceKey } from './coalesce.ts';
+import { eventMatcher } from './envelope.ts';
+import { compileFilters, type FilterMatcher } from './filter.ts';
+import { type SignatureVerifier, signatureVerifier } from './signature.ts';
+import {
+  type CompiledExtra,
+  type CompiledTemplate,
+  compileExtra,
+  compilePrompt,
+  type TemplateView,
+} from './template.ts';
+
+export interface CompiledRoute {
+  readonly route: Route;
+  readonly verify: SignatureVerifier;
+  readonly acceptsEvent: (type: string) => boolean;
+  readonly filters: FilterMatcher;
+  readonly prompt: CompiledTemplate;
+  readonly extra: CompiledExtra;
+  /** Renders the coalescing key; absent where the route does not coalesce. */
+  readonly groupKey?: (view: TemplateView) => string | undefined;
+  readonly insecure: boolean;
+}
+
+/** The filters were checked when the route was read; ones that fail all the same match nothing. */
+const matchNothing: FilterMatcher = {
+  files: [],
+  headers: [],
+  match: () => ({ kind: 'unmatched', path: [], field: '', operator: '', operand: null, saw: undefined }),
+};
+
+export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute {
+  const filters = compileFilters(route.filters);
+  return {
+    route,
+    verify: signatureVerifier(secret),
+    acceptsEvent: eventMatcher(route.events),
+    filters: filters.ok ? filters.value : matchNothing,
+    prompt: compilePrompt(route.prompt),
+    extra: compileExtra(route.deliverExtra),
+    ...(route.coalesce === undefined ? {} : { groupKey: compileCoalesceKey(route.coalesce.key) }),
+    insecure: isInsecure(secret),
+  };
+}
+
+function isInsecure(secret: RouteSecret): boolean {
+  return secret.kind === 'insecure';
+}

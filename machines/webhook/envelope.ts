@@ -1,0 +1,53 @@
+/**
+ * Reads what an event is and which delivery it is, from headers and payload, and holds its type against the types that a
+ * route takes. Knows both code hosts' spellings.
+ * @see EVT-1, EVT-2 and IDM-2 in docs/specification.md
+ */
+
+import type { JsonObject } from '../base/json.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A header's real name wins over its neutral one (docs/specification.md, names). */
+const eventHeaders = ['x-github-event', 'x-hosta-event', 'x-gitlab-event', 'x-hostb-event'] as const;
+const deliveryHeaders = ['x-github-delivery', 'x-hosta-delivery', 'webhook-id', 'x-request-id'] as const;
+const typeFields = ['event_type', 'type'] as const;
+
+export function eventTypeOf(headers: Headers, payload: JsonObject): string {
+  for (const name of eventHeaders) {
+    const value = headers[name];
+    if (value !== undefined && value !== '') return value;
+  }
+  for (const field of typeFields) {
+    const value = Object.hasOwn(payload, field) ? payload[field] : undefined;
+    if (typeof value === 'string' && value !== '') return value;
+  }
+  return 'unknown';
+}
+
+/** The sender's id of the delivery; undefined where it names none. An empty one counts as none. */
+export function deliveryIdOf(headers: Headers): string | undefined {
+  for (const name of deliveryHeaders) {
+    const value = headers[name];
+    if (value !== undefined && value !== '') return value;
+  }
+  return undefined;
+}
+
+/** Compiles a route's list of events; an empty list takes all. */
+export function eventMatcher(events: readonly string[]): (type: string) => boolean {
+  if (events.length === 0) return () => true;
+  const accepted = new Set(events.flatMap((event) => [event, canonical(event)]));
+  return (type) => accepted.has(type) || accepted.has(canonical(type));
+}
+
+/** The greeting that a code host sends when a webhook is registered. */
+export function isPing(type: string): boolean {
+  return type === 'ping';
+}
+
+/** Host B's display form in its lowercase form: `Merge Request Hook` is `merge_request`. */
+function canonical(type: string): string {
+  if (!type.endsWith(' Hook')) return type;
+  return type.slice(0, -' Hook'.length).toLowerCase().replaceAll(' ', '_');
+}

@@ -1,0 +1,245 @@
+/**
+ * Decides whether an event passes a route's filters, and which condition it failed. Conditions are compiled once; a
+ * malformed one is a finding at start, never a silent no. Values are compared as they are, without coercion.
+ * @see FIL-1 to FIL-4 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject, lookUp } from '../base/json.ts';
+import type { ConditionSource } from '../config/route.ts';
+import { compilePattern } from './pattern.ts';
+
+export interface ListMembership {
+  has(text: string): boolean;
+}
+
+export interface FilterView {
+  readonly payload: JsonObject;
+  readonly event: string;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** A list file by its name; undefined where it cannot be read. */
+  readonly list: (file: string) => ListMembership | undefined;
+}
+
+export type FilterVerdict =
+  | { readonly kind: 'matched' }
+  | {
+      readonly kind: 'unmatched';
+      /** Where the condition stands in `filters`. */
+      readonly path: readonly (string | number)[];
+      readonly field: string;
+      readonly operator: string;
+      readonly operand: Json;
+      /** What the field held; undefined where it was missing. */
+      readonly saw: Json | undefined;
+    };
+
+export interface FilterMatcher {
+  /** The list files that the conditions name. */
+  readonly files: readonly string[];
+  /** The headers that the conditions read, in lower case. */
+  readonly headers: readonly string[];
+  match(view: FilterView): FilterVerdict;
+}
+
+export interface FilterProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+  readonly code: 'filter-malformed' | 'filter-operator' | 'filter-operand' | 'filter-regex';
+}
+
+export type CompiledFilters =
+  | { readonly ok: true; readonly value: FilterMatcher }
+  | { readonly ok: false; readonly problems: readonly FilterProblem[] };
+
+type Path = readonly (string | number)[];
+type Test = (view: FilterView) => FilterVerdict;
+type ValueTest = (saw: Json | undefined, view: FilterView) => boolean;
+
+interface Gathered {
+  readonly problems: FilterProblem[];
+  readonly files: Set<string>;
+  readonly headers: Set<string>;
+}
+
+const matched: FilterVerdict = { kind: 'matched' };
+const groups = ['all', 'any', 'not'] as const;
+const operators = ['exists', 'missing', 'equals', 'not_equals', 'contains', 'in', 'in_file', 'regex'] as const;
+type Operator = (typeof operators)[number];
+
+/** Compiles conditions, all of which must match; an empty list matches everything. */
+export function compileFilters(conditions: readonly ConditionSource[]): CompiledFilters {
+  const gathered: Gathered = { problems: [], files: new Set(), headers: new Set() };
+  const match = all(conditions.map((condition, index) => compileCondition(condition, [index], gathered)));
+  if (gathered.problems.length > 0) return { ok: false, problems: gathered.problems };
+  return { ok: true, value: { files: [...gathered.files], headers: [...gathered.headers], match } };
+}
+
+function compileCondition(condition: Json, path: Path, gathered: Gathered): Test {
+  if (!isJsonObject(condition))
+    return flawed(gathered, path, 'filter-malformed', 'a condition is a mapping with a field and one operator');
+  const group = groups.filter((name) => Object.hasOwn(condition, name));
+  if (group.length > 0) return compileGroup(condition, group, path, gathered);
+  return compileTest(condition, path, gathered);
+}
+
+function compileGroup(condition: JsonObject, names: readonly string[], path: Path, gathered: Gathered): Test {
+  const [name] = names;
+  const others = Object.keys(condition).filter((key) => key !== name);
+  if (name === undefined || others.length > 0) {
+    return flawed(
+      gathered,
+      path,
+      'filter-malformed',
+      `a group holds nothing beside "${name}"; found ${others.join(', ')}`,
+    );
+  }
+  const held = condition[name] ?? null;
+  const list = Array.isArray(held) ? held : name === 'not' ? [held] : undefined;
+  if (list === undefined)
+    return flawed(gathered, [...path, name], 'filter-malformed', `"${name}" takes a list of conditions`);
+  const tests = list.map((inner, index) =>
+    compileCondition(inner, Array.isArray(held) ? [...path, name, index] : [...path, name], gathered),
+  );
+  if (name === 'any') return any(tests, [...path, name]);
+  return name === 'not' ? not(all(tests), [...path, name]) : all(tests);
+}
+
+function compileTest(condition: JsonObject, path: Path, gathered: Gathered): Test {
+  const { field } = condition;
+  if (typeof field !== 'string' || field === '') {
+    return flawed(gathered, path, 'filter-malformed', 'a condition names a "field", or is a group: all, any, not');
+  }
+  const keys = Object.keys(condition).filter((key) => key !== 'field');
+  const unknown = keys.filter((key) => !operators.includes(key as Operator));
+  if (unknown.length > 0) {
+    return flawed(
+      gathered,
+      path,
+      'filter-operator',
+      `unknown operator "${unknown[0]}"; known are ${operators.join(', ')}`,
+    );
+  }
+  const [operator] = keys;
+  if (operator === undefined || keys.length !== 1) {
+    const found = keys.length === 0 ? 'none' : keys.join(' and ');
+    return flawed(gathered, path, 'filter-operator', `a condition has exactly one operator; found ${found}`);
+  }
+  const operand = condition[operator] ?? null;
+  const test = compileOperator(operator as Operator, operand, [...path, operator], gathered);
+  const read = compileField(field, gathered);
+  if (test === undefined) return () => matched;
+  return (view) => {
+    const saw = read(view);
+    return test(saw, view) ? matched : { kind: 'unmatched', path, field, operator, operand, saw };
+  };
+}
+
+function compileField(field: string, gathered: Gathered): (view: FilterView) => Json | undefined {
+  if (field === 'event' || field === 'event_type') return (view) => view.event;
+  if (field.startsWith('headers.')) {
+    const name = field.slice('headers.'.length).toLowerCase();
+    gathered.headers.add(name);
+    return (view) => (Object.hasOwn(view.headers, name) ? view.headers[name] : undefined);
+  }
+  if (!field.startsWith('payload.')) return (view) => lookUp(view.payload, field);
+  const inner = field.slice('payload.'.length);
+  // `payload.x` reads a top-level `payload` object where the sender wraps one, else the body itself.
+  return (view) => {
+    const wrapped = Object.hasOwn(view.payload, 'payload') ? view.payload['payload'] : undefined;
+    return lookUp(isJsonObject(wrapped) ? wrapped : view.payload, inner);
+  };
+}
+
+function compileOperator(operator: Operator, operand: Json, path: Path, gathered: Gathered): ValueTest | undefined {
+  const refuse = (message: string, code: FilterProblem['code'] = 'filter-operand'): undefined => {
+    gathered.problems.push({ path, message, code });
+    return undefined;
+  };
+  switch (operator) {
+    case 'exists':
+    case 'missing': {
+      if (typeof operand !== 'boolean') return refuse(`"${operator}" takes true or false`);
+      const wanted = operator === 'exists' ? operand : !operand;
+      return (saw) => (saw !== undefined) === wanted;
+    }
+    case 'equals':
+      return (saw) => saw !== undefined && sameJson(saw, operand);
+    case 'not_equals':
+      return (saw) => saw === undefined || !sameJson(saw, operand);
+    case 'contains':
+      return (saw) => contains(saw, operand);
+    case 'in': {
+      if (!Array.isArray(operand)) return refuse('"in" takes a list');
+      const list: readonly Json[] = operand;
+      return (saw) => saw !== undefined && list.some((item) => sameJson(item, saw));
+    }
+    case 'in_file': {
+      if (typeof operand !== 'string' || operand === '')
+        return refuse('"in_file" takes the name of a file in the home');
+      gathered.files.add(operand);
+      return (saw, view) =>
+        (typeof saw === 'string' || typeof saw === 'number') && (view.list(operand)?.has(String(saw)) ?? false);
+    }
+    case 'regex': {
+      if (typeof operand !== 'string') return refuse('"regex" takes a pattern');
+      const pattern = compilePattern(operand);
+      if (!pattern.ok) return refuse(`"regex" cannot be compiled: ${pattern.why}`, 'filter-regex');
+      return (saw) => typeof saw === 'string' && pattern.value(saw);
+    }
+  }
+}
+
+function contains(saw: Json | undefined, operand: Json): boolean {
+  if (typeof saw === 'string') return typeof operand === 'string' && saw.includes(operand);
+  if (Array.isArray(saw)) return (saw as readonly Json[]).some((item) => sameJson(item, operand));
+  return isJsonObject(saw) && typeof operand === 'string' && Object.hasOwn(saw, operand);
+}
+
+function all(tests: readonly Test[]): Test {
+  return (view) => {
+    for (const test of tests) {
+      const verdict = test(view);
+      if (verdict.kind === 'unmatched') return verdict;
+    }
+    return matched;
+  };
+}
+
+function any(tests: readonly Test[], path: Path): Test {
+  return (view) => {
+    let last: FilterVerdict = { kind: 'unmatched', path, field: '', operator: 'any', operand: [], saw: undefined };
+    for (const test of tests) {
+      last = test(view);
+      if (last.kind === 'matched') return matched;
+    }
+    return last;
+  };
+}
+
+function not(test: Test, path: Path): Test {
+  return (view) =>
+    test(view).kind === 'unmatched'
+      ? matched
+      : { kind: 'unmatched', path, field: '', operator: 'not', operand: null, saw: undefined };
+}
+
+function flawed(gathered: Gathered, path: Path, code: FilterProblem['code'], message: string): Test {
+  gathered.problems.push({ path, message, code });
+  return () => matched;
+}
+
+/** Equality of JSON values: no coercion, keys in any order. */
+function sameJson(one: Json, other: Json): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  if (Array.isArray(one) || Array.isArray(other)) {
+    if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false;
+    return one.every((item, index) => sameJson(item, other[index] as Json));
+  }
+  const left = one as JsonObject;
+  const right = other as JsonObject;
+  const keys = Object.keys(left);
+  if (keys.length !== Object.keys(right).length) return false;
+  return keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key] as Json, right[key] as Json));
+}

@@ -1,0 +1,112 @@
+/**
+ * The health of the journal: opens it, keeps its session alive, forgets old history, and while it cannot write tries
+ * again with growing patience. Nothing is acknowledged while it is unavailable; nothing ends because of it either.
+ * @see DUR-1 in docs/specification.md
+ */
+
+import { assign, sendParent, setup } from 'xstate';
+import { effect, promiseHole } from '../base/declare.ts';
+import { causeOf } from '../base/fault.ts';
+
+export interface JournalContext {
+  /** What stops the journal; null while it can write. */
+  readonly fault: string | null;
+  /** Failed tries in a row. */
+  readonly tries: number;
+}
+
+export type JournalEvent =
+  /** A commit was refused. */
+  { readonly type: 'journal.refused'; readonly fault: string };
+
+/** What the journal tells its supervisor. */
+export type JournalFact =
+  | { readonly type: 'journal.ready' }
+  | { readonly type: 'journal.unavailable'; readonly fault: string };
+
+/** A third of the session's life: two heartbeats may be missed. */
+export const heartbeatMs = 20_000;
+const firstRetryMs = 500;
+const longestRetryMs = 15_000;
+
+export const journalMachine = setup({
+  types: { context: {} as JournalContext, events: {} as JournalEvent },
+  actors: {
+    openJournal: promiseHole<undefined, undefined>('openJournal'),
+    keepJournal: promiseHole<undefined, undefined>('keepJournal'),
+  },
+  actions: {
+    reportFault: effect('reportFault'),
+    rememberFault: assign(({ context }, params: { fault: string }) => ({
+      fault: params.fault,
+      tries: context.tries + 1,
+    })),
+    forgetFault: assign({ fault: null, tries: 0 }),
+    tellReady: sendParent((): JournalFact => ({ type: 'journal.ready' })),
+    tellUnavailable: sendParent(
+      ({ context }): JournalFact => ({
+        type: 'journal.unavailable',
+        fault: context.fault ?? '',
+      }),
+    ),
+  },
+  delays: {
+    heartbeat: heartbeatMs,
+    patience: ({ context }) => Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(context.tries, 10)),
+  },
+}).createMachine({
+  id: 'journal',
+  context: { fault: null, tries: 0 },
+  initial: 'opening',
+  states: {
+    opening: {
+      description: 'Opens the store and begins a session, or finds out what prevents it.',
+      meta: { rule: 'DUR-1' },
+      tags: ['working'],
+      invoke: {
+        id: 'openJournal',
+        src: 'openJournal',
+        input: undefined,
+        onDone: { target: 'ready', actions: ['forgetFault', 'tellReady'] },
+        onError: {
+          target: 'unavailable',
+          actions: { type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) },
+        },
+      },
+    },
+    ready: {
+      description: 'Commits reach the disk.',
+      meta: { rule: 'DUR-1' },
+      tags: ['resting'],
+      on: {
+        'journal.refused': { target: 'unavailable', actions: { type: 'rememberFault', params: ({ event }) => event } },
+      },
+      after: { heartbeat: { target: 'keeping' } },
+    },
+    keeping: {
+      description: 'Renews the session and forgets history that is too old or too large.',
+      meta: { rule: 'DUR-2' },
+      tags: ['working'],
+      invoke: {
+        id: 'keepJournal',
+        src: 'keepJournal',
+        input: undefined,
+        onDone: { target: 'ready' },
+        onError: {
+          target: 'unavailable',
+          actions: { type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) },
+        },
+      },
+      on: {
+        'journal.refused': { target: 'unavailable', actions: { type: 'rememberFault', params: ({ event }) => event } },
+      },
+    },
+    unavailable: {
+      description: 'Nothing can be acknowledged; the store is tried again after a while.',
+      meta: { rule: 'DUR-1' },
+      tags: ['resting'],
+      entry: ['reportFault', 'tellUnavailable'],
+      after: { patience: { target: 'opening' } },
+    },
+  },
+});

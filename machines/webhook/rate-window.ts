@@ -1,0 +1,34 @@
+/**
+ * A fixed window of one minute that counts the requests of a route. A reducer: takes a window and a time, returns the
+ * window after it. Knows neither the route nor the clock.
+ * @see LIM-2 in docs/specification.md
+ */
+
+export interface RateWindow {
+  /** The number of the minute since the epoch. */
+  readonly minute: number;
+  readonly taken: number;
+}
+
+const windowMs = 60_000;
+
+/** Whole seconds until the window ends, where it is full; undefined while there is room. */
+export function secondsUntilFree(window: RateWindow | undefined, limit: number, nowMs: number): number | undefined {
+  if (limit <= 0) return secondsLeft(nowMs);
+  if (window === undefined || window.minute !== minuteOf(nowMs) || window.taken < limit) return undefined;
+  return secondsLeft(nowMs);
+}
+
+/** The window after one more request; a new one where its minute is over. */
+export function takeSlot(window: RateWindow | undefined, nowMs: number): RateWindow {
+  const minute = minuteOf(nowMs);
+  return { minute, taken: window?.minute === minute ? window.taken + 1 : 1 };
+}
+
+function minuteOf(nowMs: number): number {
+  return Math.floor(nowMs / windowMs);
+}
+
+function secondsLeft(nowMs: number): number {
+  return Math.ceil((windowMs - (nowMs % windowMs)) / 1_000);
+}

@@ -1,0 +1,168 @@
+/**
+ * The records that the journal keeps: events, runs, pending bursts and deliveries, as plain JSON; the names of claims;
+ * and the rows in which people see them. An event is written once; its work tells what became of it.
+ * @see DUR-1, DUR-2 and CON-4 in docs/specification.md
+ */
+
+import type { JsonObject } from '../base/json.ts';
+import type { Burst } from './coalesce.ts';
+
+export interface EventRecord {
+  readonly deliveryId: string;
+  readonly route: string;
+  readonly profile: string;
+  readonly event: string;
+  readonly status: 'accepted' | 'coalesced' | 'cron' | 'delivering' | 'ignored' | 'duplicate' | 'refused';
+  readonly reason?: string;
+  readonly receivedAtMs: number;
+  readonly scheme?: string;
+  /** The key of the run or delivery that it led to. */
+  readonly work?: string;
+  /** What a replay needs of the head; never a signature, token or cookie. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly prompt?: string;
+  readonly deliver?: string;
+  readonly deliverExtra?: JsonObject;
+  readonly skills?: readonly string[];
+  readonly toolsets?: readonly string[];
+  /** The key of the event that this one repeats. */
+  readonly replayOf?: string;
+}
+
+export interface RunRecord {
+  /** The event whose payload and texts the run uses: the newest one of a burst. */
+  readonly eventKey: string;
+  readonly profile: string;
+  readonly route: string;
+  readonly kind: 'agent' | 'cron';
+  readonly status: 'queued' | 'running' | 'delivering' | 'delivered' | 'failed' | 'interrupted' | 'unknown';
+  /** How often the agent has been started; 0 while it waits for the first time. */
+  readonly attempt: number;
+  readonly queuedAtMs: number;
+  readonly startedAtMs?: number;
+  readonly endedAtMs?: number;
+  /** The key of the coalescing group that opened it. */
+  readonly group?: string;
+  /** How many earlier events of the burst it stands for. */
+  readonly superseded?: number;
+  readonly response?: string;
+  readonly reason?: string;
+}
+
+export interface GroupRecord {
+  readonly profile: string;
+  readonly route: string;
+  readonly groupKey: string;
+  readonly burst: Burst;
+}
+
+export interface DeliveryRecord {
+  readonly eventKey: string;
+  /** Absent for a direct delivery. */
+  readonly runKey?: string;
+  readonly deliveryId: string;
+  readonly profile: string;
+  readonly route: string;
+  readonly event: string;
+  /** The target as configured. */
+  readonly target: string;
+  readonly status: 'queued' | 'sending' | 'delivered' | 'failed' | 'unknown';
+  readonly text: string;
+  readonly extra: JsonObject;
+  readonly queuedAtMs: number;
+  readonly endedAtMs?: number;
+  readonly messageId?: string;
+  readonly reason?: string;
+}
+
+/** A row of `agent webhook deliveries --json` (CON-4). */
+export interface DeliveryRow {
+  readonly delivery_id: string;
+  readonly route: string;
+  readonly profile: string;
+  readonly event: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly received_at: string;
+  readonly attempts: number;
+}
+
+/** A row of `agent runs list --json`. */
+export interface RunRow {
+  readonly id: string;
+  readonly delivery_id: string;
+  readonly route: string;
+  readonly profile: string;
+  readonly event: string;
+  readonly kind: 'agent' | 'cron';
+  readonly status: RunRecord['status'];
+  readonly attempt: number;
+  readonly superseded: number;
+  readonly reason?: string;
+  readonly queued_at: string;
+  readonly started_at?: string;
+  readonly ended_at?: string;
+}
+
+/** The name under which a delivery id is claimed; parts are escaped so that no two triples share one. */
+export function claimName(profile: string, route: string, deliveryId: string): string {
+  return `delivery/${escaped(profile)}/${escaped(route)}/${deliveryId}`;
+}
+
+/** The key of a coalescing group's record. */
+export function groupName(profile: string, route: string, groupKey: string): string {
+  return `${escaped(profile)}/${escaped(route)}/${groupKey}`;
+}
+
+/** The row of an event, with the outcome of the work that it led to where there is one. */
+export function deliveryRow(event: EventRecord, work: RunRecord | DeliveryRecord | undefined): DeliveryRow {
+  const reason = work?.reason ?? event.reason;
+  return {
+    delivery_id: event.deliveryId,
+    route: event.route,
+    profile: event.profile,
+    event: event.event,
+    status: work === undefined ? event.status : statusOfWork(event, work),
+    ...(reason === undefined ? {} : { reason }),
+    received_at: iso(event.receivedAtMs),
+    attempts: attemptsOf(work),
+  };
+}
+
+export function runRow(id: string, run: RunRecord, event: EventRecord | undefined): RunRow {
+  return {
+    id,
+    delivery_id: event?.deliveryId ?? run.eventKey,
+    route: run.route,
+    profile: run.profile,
+    event: event?.event ?? 'unknown',
+    kind: run.kind,
+    status: run.status,
+    attempt: run.attempt,
+    superseded: run.superseded ?? 0,
+    ...(run.reason === undefined ? {} : { reason: run.reason }),
+    queued_at: iso(run.queuedAtMs),
+    ...(run.startedAtMs === undefined ? {} : { started_at: iso(run.startedAtMs) }),
+    ...(run.endedAtMs === undefined ? {} : { ended_at: iso(run.endedAtMs) }),
+  };
+}
+
+/** While its run still waits, an event is what it was answered as. */
+function statusOfWork(event: EventRecord, work: RunRecord | DeliveryRecord): string {
+  return work.status === 'queued' ? event.status : work.status;
+}
+
+function attemptsOf(work: RunRecord | DeliveryRecord | undefined): number {
+  if (work === undefined) return 0;
+  if ('attempt' in work) return work.attempt;
+  return work.status === 'queued' ? 0 : 1;
+}
+
+function escaped(part: string): string {
+  return part.replaceAll('%', '%25').replaceAll('/', '%2F');
+}
+
+function iso(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

@@ -1,0 +1,85 @@
+/**
+ * The table of replies: each outcome of a request with its HTTP status and JSON body. The only place that spells them.
+ * @see DIS-1, DIS-2, LIM-3 and IDM-1 in docs/specification.md
+ */
+
+interface Named {
+  readonly route: string;
+  readonly event: string;
+  readonly deliveryId: string;
+}
+
+export type Outcome =
+  | { readonly kind: 'tooLarge' | 'unknownRoute' | 'routeDisabled' | 'methodNotAllowed' | 'badSignature' | 'badBody' }
+  | { readonly kind: 'rateLimited'; readonly retryAfterSeconds: number }
+  | { readonly kind: 'ignoredEvent'; readonly event: string }
+  | { readonly kind: 'ignoredFilter' | 'ignoredScript'; readonly route: string }
+  | { readonly kind: 'duplicate'; readonly deliveryId: string }
+  | ({ readonly kind: 'accepted' | 'coalesced' | 'cron' } & Named)
+  | { readonly kind: 'delivered'; readonly route: string; readonly target: string; readonly deliveryId: string }
+  | { readonly kind: 'deliveryFailed' | 'unavailable' | 'overloaded' | 'draining' | 'internal' };
+
+export type OutcomeKind = Outcome['kind'];
+
+export interface TableReply {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Senders try again after this long while the gateway cannot take an event. */
+const retryAfter = { 'retry-after': '5' } as const;
+
+/** Replies that are the same every time, spelled once. */
+const fixed = {
+  tooLarge: refusal(413, 'Payload too large'),
+  unknownRoute: refusal(404, 'Unknown route'),
+  routeDisabled: refusal(403, 'Route disabled'),
+  methodNotAllowed: refusal(405, 'Method not allowed', { allow: 'POST' }),
+  badSignature: refusal(401, 'Invalid signature'),
+  badBody: refusal(400, 'Cannot parse body'),
+  deliveryFailed: refusal(502, 'Delivery failed'),
+  unavailable: refusal(503, 'Service unavailable', retryAfter),
+  overloaded: refusal(503, 'Service unavailable', retryAfter),
+  draining: refusal(503, 'Service unavailable', retryAfter),
+  internal: refusal(500, 'Internal error'),
+} as const;
+
+export function replyTo(outcome: Outcome): TableReply {
+  switch (outcome.kind) {
+    case 'rateLimited':
+      return refusal(429, 'Rate limit exceeded', { 'retry-after': String(outcome.retryAfterSeconds) });
+    case 'ignoredEvent':
+      return json(200, { status: 'ignored', event: outcome.event });
+    case 'ignoredFilter':
+      return json(200, { status: 'ignored', reason: 'filter', route: outcome.route });
+    case 'ignoredScript':
+      return json(200, { status: 'ignored', reason: 'script', route: outcome.route });
+    case 'duplicate':
+      return json(200, { status: 'duplicate', delivery_id: outcome.deliveryId });
+    case 'accepted':
+    case 'cron':
+      return json(202, named('accepted', outcome));
+    case 'coalesced':
+      return json(202, named('coalesced', outcome));
+    case 'delivered': {
+      const { route, target, deliveryId } = outcome;
+      return json(200, { status: 'delivered', route, target, delivery_id: deliveryId });
+    }
+    default:
+      return fixed[outcome.kind];
+  }
+}
+
+function named(status: string, { route, event, deliveryId }: Named): Record<string, string> {
+  return { status, route, event, delivery_id: deliveryId };
+}
+
+function json(status: number, body: Readonly<Record<string, string>>): TableReply {
+  return { status, body: JSON.stringify(body) };
+}
+
+function refusal(status: number, error: string, headers?: Readonly<Record<string, string>>): TableReply {
+  const body = JSON.stringify({ error });
+  return headers === undefined ? { status, body } : { status, body, headers };
+}

@@ -1,0 +1,143 @@
+/**
+ * The rule of each state of a request: takes what is known so far, returns what is known after it, and an outcome where
+ * the request is decided. What the rules need of the world — the route book, the body, the windows, the time — is lent
+ * by a desk. Holds no state of its own.
+ * @see RTE-3 in docs/specification.md
+ */
+
+import type { ProfileName } from '../base/names.ts';
+import type { Route } from '../config/route.ts';
+import { parseBody } from './body.ts';
+import type { CompiledRoute } from './compile-route.ts';
+import { deliveryIdOf, eventTypeOf, isPing } from './envelope.ts';
+import type { FilterVerdict, ListMembership } from './filter.ts';
+import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
+import type { PlanKind, RequestContext } from './webhook-request.machine.ts';
+
+/** What the host lends to the rules, all of it at hand without waiting. */
+export interface RequestDesk {
+  readonly nowMs: () => number;
+  readonly maxBodyBytes: () => number;
+  /** Finds a route by the path as sent. */
+  readonly findRoute: (path: string) => CompiledRoute | undefined;
+  /** The compiled form of the very route that a request began with, also after a reload. */
+  readonly compiled: (route: Route) => CompiledRoute;
+  readonly headers: (id: string) => Readonly<Record<string, string>>;
+  readonly body: (id: string) => Uint8Array;
+  /** Seconds until the route's window ends, where it is full. */
+  readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
+  readonly takeSlot: (route: Route, nowMs: number) => void;
+  readonly list: (profile: ProfileName, file: string) => ListMembership | undefined;
+  readonly newDeliveryId: () => string;
+  /** Says that the deprecated scheme was used; the log says it once per route. */
+  readonly noteDeprecated: (route: Route, scheme: string) => void;
+}
+
+type Known = Partial<RequestContext>;
+const nothing: Known = {};
+
+export function checkSize(context: RequestContext, desk: RequestDesk): Known {
+  const declared = context.declaredBytes;
+  if (declared === undefined || declared <= desk.maxBodyBytes()) return nothing;
+  return { outcome: { kind: 'tooLarge' }, reason: `declared ${declared} bytes` };
+}
+
+export function findRoute(context: RequestContext, desk: RequestDesk): Known {
+  if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
+  const found = desk.findRoute(context.path);
+  if (found === undefined) return { outcome: { kind: 'unknownRoute' } };
+  const route = found.route;
+  if (!route.enabled) return { route, profile: route.profile, outcome: { kind: 'routeDisabled' } };
+  return { route, profile: route.profile };
+}
+
+export function checkRate(context: RequestContext, desk: RequestDesk): Known {
+  return context.route === undefined ? nothing : rateVerdict(context.route, desk);
+}
+
+/** A window that filled up while the body came in turns the request away too; only a genuine one takes a slot. */
+export function verifySignature(context: RequestContext, desk: RequestDesk): Known {
+  const route = context.route;
+  if (route === undefined) return nothing;
+  const nowMs = desk.nowMs();
+  const verdict = desk
+    .compiled(route)
+    .verify({ headers: desk.headers(context.id), body: desk.body(context.id), nowMs });
+  if (verdict.kind === 'refused') {
+    return {
+      ...(verdict.scheme === undefined ? {} : { scheme: verdict.scheme }),
+      outcome: { kind: 'badSignature' },
+      reason: verdict.why,
+    };
+  }
+  const turnedAway = rateVerdict(route, desk);
+  if (turnedAway.outcome !== undefined) return turnedAway;
+  desk.takeSlot(route, nowMs);
+  if (verdict.deprecated) desk.noteDeprecated(route, verdict.scheme);
+  return { scheme: verdict.scheme };
+}
+
+export function parsePayload(context: RequestContext, desk: RequestDesk): Known {
+  const headers = desk.headers(context.id);
+  const deliveryId = (context.origin === 'http' ? deliveryIdOf(headers) : undefined) ?? desk.newDeliveryId();
+  const parsed = parseBody(desk.body(context.id), headers['content-type']);
+  if (!parsed.ok) return { deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
+  return { deliveryId, payload: parsed.value, event: eventTypeOf(headers, parsed.value) };
+}
+
+export function matchEvent(context: RequestContext, desk: RequestDesk): Known {
+  const { route, payload, event } = context;
+  if (route === undefined || payload === undefined || event === undefined) return nothing;
+  const compiled = desk.compiled(route);
+  if (!compiled.acceptsEvent(event)) {
+    return {
+      outcome: { kind: 'ignoredEvent', event },
+      reason: isPing(event) ? 'ping' : `event ${event} is not among ${route.events.join(', ')}`,
+    };
+  }
+  const verdict = compiled.filters.match({
+    payload,
+    event,
+    headers: desk.headers(context.id),
+    list: (file) => desk.list(route.profile, file),
+  });
+  if (verdict.kind === 'matched') return nothing;
+  return { outcome: { kind: 'ignoredFilter', route: route.name }, reason: unmatchedReason(verdict) };
+}
+
+export function readScript(context: RequestContext, result: ScriptResult): Known {
+  const verdict = readScriptOutcome(result, context.payload ?? {});
+  if (verdict.kind === 'ignored') {
+    return { outcome: { kind: 'ignoredScript', route: context.route?.name ?? '' }, reason: `script: ${verdict.why}` };
+  }
+  return { payload: verdict.payload };
+}
+
+export function renderTexts(context: RequestContext, desk: RequestDesk): Known {
+  const { route, payload, event } = context;
+  if (route === undefined || payload === undefined || event === undefined) return nothing;
+  const compiled = desk.compiled(route);
+  const view = { payload, eventType: event };
+  const rendered = { prompt: compiled.prompt.render(view), deliverExtra: compiled.extra.render(view) };
+  const groupKey = compiled.groupKey?.(view);
+  if (groupKey !== undefined) return { ...rendered, plan: 'group', groupKey };
+  return { ...rendered, plan: planOf(route) };
+}
+
+/** A coalescing route whose key does not resolve runs at once (COA-1). */
+function planOf(route: Route): PlanKind {
+  if (route.deliverOnly) return 'direct';
+  return route.cronJob === undefined ? 'run' : 'cron';
+}
+
+function rateVerdict(route: Route, desk: RequestDesk): Known {
+  const seconds = desk.secondsUntilFree(route, desk.nowMs());
+  return seconds === undefined ? nothing : { outcome: { kind: 'rateLimited', retryAfterSeconds: seconds } };
+}
+
+/** Says which condition failed and what it saw, short enough for a table. */
+function unmatchedReason(verdict: Extract<FilterVerdict, { kind: 'unmatched' }>): string {
+  const saw = verdict.saw === undefined ? 'nothing' : JSON.stringify(verdict.saw);
+  const operand = JSON.stringify(verdict.operand);
+  return `filter: ${verdict.field} ${verdict.operator} ${operand} saw ${saw.length > 120 ? `${saw.slice(0, 120)}…` : saw}`;
+}

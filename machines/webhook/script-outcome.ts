@@ -1,0 +1,54 @@
+/**
+ * Reads what a script did: whether it replaced the payload, added to it, or ignored the request. Knows no process.
+ * @see SCR-2 in docs/specification.md
+ */
+
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+
+export type ScriptResult =
+  | { readonly kind: 'exited'; readonly code: number | null; readonly stdout: string }
+  | { readonly kind: 'timedOut' }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'flooded' }
+  | { readonly kind: 'aborted' };
+
+export type ScriptVerdict =
+  | { readonly kind: 'replaced'; readonly payload: JsonObject }
+  | { readonly kind: 'annotated'; readonly payload: JsonObject }
+  | { readonly kind: 'ignored'; readonly why: string };
+
+export function readScriptOutcome(result: ScriptResult, payload: JsonObject): ScriptVerdict {
+  switch (result.kind) {
+    case 'timedOut':
+      return { kind: 'ignored', why: 'timed out' };
+    case 'missing':
+      return { kind: 'ignored', why: 'not found in the scripts folder' };
+    case 'flooded':
+      return { kind: 'ignored', why: 'printed more than the output cap' };
+    case 'aborted':
+      return { kind: 'ignored', why: 'stopped' };
+    case 'exited':
+      if (result.code !== 0) return { kind: 'ignored', why: `exited with ${result.code ?? 'a signal'}` };
+      return readOutput(result.stdout.trim(), payload);
+  }
+}
+
+function readOutput(text: string, payload: JsonObject): ScriptVerdict {
+  if (text === '') return { kind: 'ignored', why: 'printed nothing' };
+  if (text === '[SILENT]') return { kind: 'ignored', why: 'printed [SILENT]' };
+  const replaced = asObject(text);
+  if (replaced === undefined) return { kind: 'annotated', payload: { ...payload, script_output: text } };
+  // `__agent_ignore__: true` alone asks to ignore; an object with more in it is a payload.
+  const asksToIgnore = replaced['__agent_ignore__'] === true && Object.keys(replaced).length === 1;
+  return asksToIgnore ? { kind: 'ignored', why: 'asked to be ignored' } : { kind: 'replaced', payload: replaced };
+}
+
+function asObject(text: string): JsonObject | undefined {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

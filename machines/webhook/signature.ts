@@ -1,0 +1,146 @@
+/**
+ * Decides whether a request's signature is genuine. Knows the five schemes and nothing of HTTP, routes or where a secret
+ * comes from. The first scheme whose signature header is present decides; there is no second chance by a weaker one.
+ * @see SIG-1 to SIG-5 in docs/specification.md
+ * @see [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)
+ */
+
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import type { RouteSecret } from '../config/route.ts';
+
+export type Scheme = 'standard-webhooks' | 'host-a' | 'host-b' | 'generic-v2' | 'generic-v1';
+
+export type SignatureVerdict =
+  /** `deprecated` where the scheme does not protect from replays (SIG-4). */
+  | { readonly kind: 'genuine'; readonly scheme: Scheme | 'none'; readonly deprecated: boolean }
+  | { readonly kind: 'refused'; readonly scheme?: Scheme; readonly why: string };
+
+export interface SignedRequest {
+  /** Lower-case names; values as Latin-1 text. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly nowMs: number;
+}
+
+export type SignatureVerifier = (request: SignedRequest) => SignatureVerdict;
+
+/** Seconds that a signed timestamp may lie on either side of the clock, inclusive (SIG-3). */
+const skewSeconds = 300;
+const hexDigest = /^[0-9a-f]{64}$/i;
+const wholeSeconds = /^\d{1,12}$/;
+
+interface Keys {
+  /** The secret's bytes as they are written: the HMAC key of every scheme but Standard Webhooks. */
+  readonly plain: KeyObject;
+  /** The key that a `whsec_` secret encodes, else the plain one. */
+  readonly standard: KeyObject;
+  readonly token: Buffer;
+}
+
+/** Returns the verifier of a route; its keys are made once. */
+export function signatureVerifier(secret: RouteSecret): SignatureVerifier {
+  if (secret.kind === 'insecure') return () => ({ kind: 'genuine', scheme: 'none', deprecated: false });
+  const keys = keysOf(secret.secret);
+  return (request) => verify(request, keys);
+}
+
+/** The headers that sign a body by the recommended scheme (generic V2). */
+export function signV2(secret: string, timestampSeconds: number, body: string | Uint8Array): Record<string, string> {
+  const timestamp = String(timestampSeconds);
+  const digest = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex');
+  return { 'x-webhook-timestamp': timestamp, 'x-webhook-signature-v2': digest };
+}
+
+function verify(request: SignedRequest, keys: Keys): SignatureVerdict {
+  const { headers } = request;
+  const standard = headers['webhook-signature'];
+  if (standard !== undefined) return verifyStandard(standard, request, keys);
+  const hostA = headers['x-hub-signature-256'];
+  if (hostA !== undefined) return verifyHostA(hostA, request, keys);
+  const hostB = headers['x-gitlab-token'] ?? headers['x-hostb-token'];
+  if (hostB !== undefined) return verifyToken(hostB, keys);
+  const v2 = headers['x-webhook-signature-v2'];
+  if (v2 !== undefined) return verifyV2(v2, request, keys);
+  const v1 = headers['x-webhook-signature'];
+  if (v1 !== undefined) return verifyV1(v1, request, keys);
+  return { kind: 'refused', why: 'no recognised signature header' };
+}
+
+/** Signed content is `{id}.{timestamp}.{body}`; any of several `v1,` signatures may match. */
+function verifyStandard(header: string, { headers, body, nowMs }: SignedRequest, keys: Keys): SignatureVerdict {
+  const scheme = 'standard-webhooks';
+  const id = headers['webhook-id'];
+  const timestamp = headers['webhook-timestamp'];
+  if (id === undefined || id === '') return { kind: 'refused', scheme, why: 'webhook-id is missing' };
+  const unfit = timestampFault(timestamp, nowMs);
+  if (unfit !== undefined) return { kind: 'refused', scheme, why: unfit };
+  const hmac = createHmac('sha256', keys.standard).update(`${id}.${timestamp}.`, 'latin1');
+  const digest = hmac.update(body).digest();
+  for (const part of header.split(' ')) {
+    if (part.startsWith('v1,') && sameBytes(Buffer.from(part.slice(3), 'base64'), digest)) return genuine(scheme);
+  }
+  return { kind: 'refused', scheme, why: 'no signature matches' };
+}
+
+function verifyHostA(header: string, { body }: SignedRequest, keys: Keys): SignatureVerdict {
+  const scheme = 'host-a';
+  if (!header.startsWith('sha256='))
+    return { kind: 'refused', scheme, why: 'the signature does not begin with sha256=' };
+  return digestVerdict(scheme, header.slice('sha256='.length), hmacOf(keys.plain, body));
+}
+
+/** Host B sends the secret itself. Its bytes are compared, whatever they are. */
+function verifyToken(header: string, keys: Keys): SignatureVerdict {
+  const scheme = 'host-b';
+  // Header bytes reach us as Latin-1 text; turning them back gives what was sent.
+  if (sameBytes(Buffer.from(header, 'latin1'), keys.token)) return genuine(scheme);
+  return { kind: 'refused', scheme, why: 'the token does not match' };
+}
+
+function verifyV2(header: string, { headers, body, nowMs }: SignedRequest, keys: Keys): SignatureVerdict {
+  const scheme = 'generic-v2';
+  const timestamp = headers['x-webhook-timestamp'];
+  const unfit = timestampFault(timestamp, nowMs);
+  if (unfit !== undefined) return { kind: 'refused', scheme, why: unfit };
+  const digest = createHmac('sha256', keys.plain).update(`${timestamp}.`).update(body).digest();
+  return digestVerdict(scheme, header, digest);
+}
+
+function verifyV1(header: string, { body }: SignedRequest, keys: Keys): SignatureVerdict {
+  return digestVerdict('generic-v1', header, hmacOf(keys.plain, body));
+}
+
+function digestVerdict(scheme: Scheme, hex: string, digest: Buffer): SignatureVerdict {
+  if (!hexDigest.test(hex)) return { kind: 'refused', scheme, why: 'the signature is not a SHA-256 hex digest' };
+  if (!timingSafeEqual(Buffer.from(hex, 'hex'), digest))
+    return { kind: 'refused', scheme, why: 'the signature does not match' };
+  return genuine(scheme);
+}
+
+function genuine(scheme: Scheme): SignatureVerdict {
+  return { kind: 'genuine', scheme, deprecated: scheme === 'generic-v1' };
+}
+
+function timestampFault(timestamp: string | undefined, nowMs: number): string | undefined {
+  if (timestamp === undefined) return 'the timestamp is missing';
+  if (!wholeSeconds.test(timestamp)) return 'the timestamp is not in whole Unix seconds';
+  const skew = Math.abs(Math.floor(nowMs / 1_000) - Number(timestamp));
+  return skew <= skewSeconds ? undefined : `the timestamp is ${skew} s from the clock; ${skewSeconds} s are allowed`;
+}
+
+function hmacOf(key: KeyObject, body: Uint8Array): Buffer {
+  return createHmac('sha256', key).update(body).digest();
+}
+
+/** Compares in constant time; lengths first, because the comparison throws on different ones. */
+function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+function keysOf(secret: string): Keys {
+  const token = Buffer.from(secret, 'utf8');
+  const plain = createSecretKey(token);
+  if (!secret.startsWith('whsec_')) return { plain, standard: plain, token };
+  const decoded = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  return { plain, standard: decoded.length === 0 ? plain : createSecretKey(decoded), token };
+}

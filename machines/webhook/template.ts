@@ -1,0 +1,97 @@
+/**
+ * Templates of prompts and delivery texts: substitution and nothing else. A template is taken apart once per route; to
+ * render it is to join its parts. What was substituted is never read again.
+ * @see TPL-1 and TPL-2 in docs/specification.md
+ */
+
+import { cut, isJsonObject, type Json, type JsonObject, lookUp } from '../base/json.ts';
+
+export interface TemplateView {
+  readonly payload: JsonObject;
+  /** The resolved event type, which `{event_type}` means. */
+  readonly eventType: string;
+}
+
+export interface CompiledTemplate {
+  /** The tokens in the order in which they stand, without braces. */
+  readonly tokens: readonly string[];
+  render(view: TemplateView): string;
+}
+
+export interface CompiledExtra {
+  render(view: TemplateView): JsonObject;
+}
+
+/** Characters of the whole payload that a prompt shows. */
+const rawLimit = 4_000;
+/** Characters of a nested list or object that a prompt shows. */
+const nestedLimit = 2_000;
+const tokenPattern = /\{([A-Za-z0-9_.]+)\}/g;
+
+export function compileTemplate(text: string): CompiledTemplate {
+  const literals: string[] = [];
+  const tokens: string[] = [];
+  let at = 0;
+  for (const match of text.matchAll(tokenPattern)) {
+    literals.push(text.slice(at, match.index));
+    tokens.push(match[1] ?? '');
+    at = match.index + match[0].length;
+  }
+  const tail = text.slice(at);
+  if (tokens.length === 0) return { tokens, render: () => text };
+  return {
+    tokens,
+    render(view) {
+      let rendered = '';
+      for (let index = 0; index < tokens.length; index += 1) {
+        rendered += literals[index] + substitute(tokens[index] ?? '', view);
+      }
+      return rendered + tail;
+    },
+  };
+}
+
+/** Without a prompt the whole payload is the prompt. */
+export function compilePrompt(prompt: string | undefined): CompiledTemplate {
+  return compileTemplate(prompt ?? '{__raw__}');
+}
+
+/** Compiles the string values of a mapping at any depth; keys and other values stay as they are. */
+export function compileExtra(extra: JsonObject): CompiledExtra {
+  const render = compileValue(extra);
+  return { render: (view) => render(view) as JsonObject };
+}
+
+/** What a token means: the event type, or a path in the payload; undefined where there is nothing. */
+export function resolveToken(token: string, view: TemplateView): Json | undefined {
+  return token === 'event_type' ? view.eventType : lookUp(view.payload, token);
+}
+
+/** The text of a value: strings as they are, lists and objects as JSON up to the limit, the rest in JSON's spelling. */
+export function spellValue(value: Json): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'object' && value !== null) return cut(JSON.stringify(value), nestedLimit);
+  return JSON.stringify(value);
+}
+
+function substitute(token: string, view: TemplateView): string {
+  if (token === '__raw__') return cut(JSON.stringify(view.payload, null, 2), rawLimit);
+  const found = resolveToken(token, view);
+  return found === undefined ? `{${token}}` : spellValue(found);
+}
+
+function compileValue(value: Json): (view: TemplateView) => Json {
+  if (typeof value === 'string') {
+    const template = compileTemplate(value);
+    return template.render;
+  }
+  if (Array.isArray(value)) {
+    const items = value.map(compileValue);
+    return (view) => items.map((item) => item(view));
+  }
+  if (isJsonObject(value)) {
+    const entries = Object.entries(value).map(([key, held]) => [key, compileValue(held)] as const);
+    return (view) => Object.fromEntries(entries.map(([key, held]) => [key, held(view)]));
+  }
+  return () => value;
+}

@@ -1,0 +1,281 @@
+/**
+ * The life of one inbound request, in the order the law gives: size, route, rate, body, signature, payload, filters,
+ * script, texts, claim, dispatch, answer. Each state asks one rule; a rule that decides the answer ends the request.
+ * Knows no socket, secret, file or store: rules and effects come by name from the wiring, the answer's spelling from
+ * `reply.ts`.
+ * @see RTE-3, DIS-1 and INS-1 in docs/specification.md
+ */
+
+import { assign, setup } from 'xstate';
+import { effect, promiseHole } from '../base/declare.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { ProfileName } from '../base/names.ts';
+import type { Route } from '../config/route.ts';
+import type { Outcome } from './reply.ts';
+import type { ScriptResult } from './script-outcome.ts';
+
+export interface RequestInput {
+  /** The key of the exchange, and of the event if one is accepted. */
+  readonly id: string;
+  /** A replayed event was verified when it first came, and takes no slot of the sender's quota. */
+  readonly origin: 'http' | 'replay';
+  readonly method: string;
+  readonly path: string;
+  readonly declaredBytes?: number;
+  readonly receivedAtMs: number;
+  /** The key of the event that is replayed. */
+  readonly replayOf?: string;
+}
+
+/** What happens to an event that passed every rule. */
+export type PlanKind = 'run' | 'group' | 'cron' | 'direct';
+
+export interface RequestContext extends RequestInput {
+  /** The route as it stood when the request came; a reload does not change it midway. */
+  readonly route?: Route;
+  readonly profile?: ProfileName;
+  readonly scheme?: string;
+  readonly event?: string;
+  readonly deliveryId?: string;
+  readonly payload?: JsonObject;
+  readonly plan?: PlanKind;
+  readonly prompt?: string;
+  readonly deliverExtra?: JsonObject;
+  /** The identity of the burst that the event joins, where the route coalesces. */
+  readonly groupKey?: string;
+  /** The key of the run or delivery that the event led to. */
+  readonly work?: string;
+  /** Why the outcome is what it is, for a person: the condition that failed, the value it saw. */
+  readonly reason?: string;
+  /** Set once; a request with an outcome is decided. */
+  readonly outcome?: Outcome;
+}
+
+export type RequestEvent =
+  | { readonly type: 'body.read' }
+  | { readonly type: 'body.overflowed' }
+  | { readonly type: 'body.aborted' }
+  | { readonly type: 'claim.granted'; readonly work?: string; readonly reason?: string }
+  | { readonly type: 'claim.duplicate' }
+  | { readonly type: 'claim.unavailable'; readonly reason: string }
+  | { readonly type: 'delivery.settled'; readonly delivered: boolean; readonly reason?: string };
+
+export interface ScriptInput {
+  readonly route: Route;
+  readonly payload: JsonObject;
+}
+
+/** What the ward learns when the request ends. */
+export type RequestOutput = RequestContext;
+
+export const webhookRequestMachine = setup({
+  types: {
+    input: {} as RequestInput,
+    context: {} as RequestContext,
+    events: {} as RequestEvent,
+    output: {} as RequestOutput,
+  },
+  actors: { runScript: promiseHole<ScriptResult, ScriptInput>('runScript') },
+  actions: {
+    checkSize: effect('checkSize'),
+    findRoute: effect('findRoute'),
+    checkRate: effect('checkRate'),
+    readBody: effect('readBody'),
+    verifySignature: effect('verifySignature'),
+    parsePayload: effect('parsePayload'),
+    matchEvent: effect('matchEvent'),
+    readScript: (_, _result: ScriptResult) => effect('readScript')(),
+    renderTexts: effect('renderTexts'),
+    claimDelivery: effect('claimDelivery'),
+    dispatchPlan: effect('dispatchPlan'),
+    answer: effect('answer'),
+    decide: assign((_, params: Pick<RequestContext, 'outcome' | 'reason'>) => params),
+    rememberClaim: assign((_, params: Pick<RequestContext, 'work' | 'reason'>) => params),
+    decideDispatched: assign(({ context }) => ({ outcome: dispatchedOutcome(context) })),
+  },
+  guards: {
+    isDecided: ({ context }) => context.outcome !== undefined,
+    isReplay: ({ context }) => context.origin === 'replay',
+    hasScript: ({ context }) => context.route?.script !== undefined,
+    waitsForDelivery: ({ context }) => context.plan === 'direct',
+  },
+}).createMachine({
+  id: 'webhookRequest',
+  context: ({ input }) => input,
+  initial: 'sizing',
+  output: ({ context }) => context,
+  states: {
+    sizing: {
+      description: 'Compares the declared length with the cap before a byte of the body is read.',
+      meta: { rule: 'LIM-1' },
+      tags: ['working'],
+      entry: 'checkSize',
+      always: [{ guard: 'isDecided', target: 'answered' }, { target: 'routing' }],
+    },
+    routing: {
+      description: 'Finds the route by name and profile prefix, and refuses other methods than POST.',
+      meta: { rule: 'RTE-3' },
+      tags: ['working'],
+      entry: 'findRoute',
+      always: [
+        { guard: 'isDecided', target: 'answered' },
+        { guard: 'isReplay', target: 'parsing' },
+        { target: 'throttling' },
+      ],
+    },
+    throttling: {
+      description: "Turns the request away while the route's window is full.",
+      meta: { rule: 'LIM-2' },
+      tags: ['working'],
+      entry: 'checkRate',
+      always: [{ guard: 'isDecided', target: 'answered' }, { target: 'readingBody' }],
+    },
+    readingBody: {
+      description: 'Waits for the whole body, cut off at the cap while it streams.',
+      meta: { rule: 'LIM-1' },
+      tags: ['working'],
+      entry: 'readBody',
+      on: {
+        'body.read': 'verifying',
+        'body.overflowed': {
+          target: 'answered',
+          actions: { type: 'decide', params: { outcome: { kind: 'tooLarge' } } },
+        },
+        'body.aborted': 'abandoned',
+      },
+    },
+    verifying: {
+      description: 'Checks the signature by the scheme of the request; a genuine one takes a slot of the window.',
+      meta: { rule: 'SIG-1' },
+      tags: ['working'],
+      entry: 'verifySignature',
+      always: [{ guard: 'isDecided', target: 'answered' }, { target: 'parsing' }],
+    },
+    parsing: {
+      description: 'Reads the payload, the event type and the delivery id.',
+      meta: { rule: 'LIM-3' },
+      tags: ['working'],
+      entry: 'parsePayload',
+      always: [{ guard: 'isDecided', target: 'answered' }, { target: 'matching' }],
+    },
+    matching: {
+      description: "Holds the event type against the route's events and the payload against its filters.",
+      meta: { rule: 'FIL-1' },
+      tags: ['working'],
+      entry: 'matchEvent',
+      always: [
+        { guard: 'isDecided', target: 'answered' },
+        { guard: 'hasScript', target: 'scripting' },
+        { target: 'rendering' },
+      ],
+    },
+    scripting: {
+      description: "Runs the route's script with the payload on its standard input.",
+      meta: { rule: 'SCR-2' },
+      tags: ['working'],
+      invoke: {
+        id: 'runScript',
+        src: 'runScript',
+        input: ({ context }) => ({ route: context.route as Route, payload: context.payload as JsonObject }),
+        onDone: { target: 'transforming', actions: { type: 'readScript', params: ({ event }) => event.output } },
+      },
+    },
+    transforming: {
+      description: 'Takes the payload as the script left it, or ends where the script ignored the request.',
+      meta: { rule: 'SCR-2' },
+      tags: ['working'],
+      always: [{ guard: 'isDecided', target: 'answered' }, { target: 'rendering' }],
+    },
+    rendering: {
+      description:
+        'Fills the prompt, the delivery texts and the coalescing key from the payload, and plans what follows.',
+      meta: { rule: 'TPL-1' },
+      tags: ['working'],
+      entry: 'renderTexts',
+      always: { target: 'claiming' },
+    },
+    claiming: {
+      description: 'Waits until the delivery id is claimed and the event is on disk, in one commit.',
+      meta: { rule: 'IDM-1' },
+      tags: ['working'],
+      entry: 'claimDelivery',
+      on: {
+        'claim.granted': {
+          target: 'dispatching',
+          actions: { type: 'rememberClaim', params: ({ event }) => remembered(event) },
+        },
+        'claim.duplicate': {
+          target: 'answered',
+          actions: {
+            type: 'decide',
+            params: ({ context }) => ({ outcome: { kind: 'duplicate', deliveryId: context.deliveryId ?? '' } }),
+          },
+        },
+        'claim.unavailable': {
+          target: 'answered',
+          actions: {
+            type: 'decide',
+            params: ({ event }) => ({ outcome: { kind: 'unavailable' }, reason: event.reason }),
+          },
+        },
+      },
+    },
+    dispatching: {
+      description: 'Hands the event on; only a direct delivery is waited for.',
+      meta: { rule: 'DIS-1' },
+      tags: ['working'],
+      entry: 'dispatchPlan',
+      always: { guard: ({ context }) => context.plan !== 'direct', target: 'answered', actions: 'decideDispatched' },
+      on: {
+        'delivery.settled': {
+          target: 'answered',
+          actions: { type: 'decide', params: ({ context, event }) => deliveredOutcome(context, event) },
+        },
+      },
+    },
+    answered: {
+      description: 'The reply of the table has been written.',
+      meta: { rule: 'DIS-1' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'answer',
+    },
+    abandoned: {
+      description: 'The client left before its body was whole; there is nobody to answer.',
+      meta: { rule: 'LIM-1' },
+      tags: ['ended'],
+      type: 'final',
+    },
+  },
+});
+
+function remembered(event: Extract<RequestEvent, { type: 'claim.granted' }>): Pick<RequestContext, 'work' | 'reason'> {
+  return {
+    ...(event.work === undefined ? {} : { work: event.work }),
+    ...(event.reason === undefined ? {} : { reason: event.reason }),
+  };
+}
+
+/** The answer of an event that is now on disk and no longer the request's business. */
+function dispatchedOutcome(context: RequestContext): Outcome {
+  const named = { route: context.route?.name ?? '', event: context.event ?? '', deliveryId: context.deliveryId ?? '' };
+  if (context.plan === 'group') return { kind: 'coalesced', ...named };
+  if (context.plan === 'cron') return { kind: 'cron', ...named };
+  return { kind: 'accepted', ...named };
+}
+
+function deliveredOutcome(
+  context: RequestContext,
+  event: Extract<RequestEvent, { type: 'delivery.settled' }>,
+): Pick<RequestContext, 'outcome' | 'reason'> {
+  if (!event.delivered)
+    return { outcome: { kind: 'deliveryFailed' }, ...(event.reason === undefined ? {} : { reason: event.reason }) };
+  return {
+    outcome: {
+      kind: 'delivered',
+      route: context.route?.name ?? '',
+      target: context.route?.deliver ?? '',
+      deliveryId: context.deliveryId ?? '',
+    },
+  };
+}

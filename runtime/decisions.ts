@@ -1,0 +1,109 @@
+/**
+ * Writes down what was decided about each request: one log line, a row in the history for what was ignored or repeated,
+ * and a short memory of what was refused. Strangers cannot fill the disk: a refusal is kept in memory only.
+ * @see DUR-2 and OBS-1 in docs/specification.md
+ */
+
+import type { Logger, LogLevel } from '../actors/ports.ts';
+import type { JournalKeeper } from '../actors/store/keeper.ts';
+import type { JsonObject } from '../machines/base/json.ts';
+import type { EventRecord } from '../machines/webhook/record.ts';
+import { replyTo } from '../machines/webhook/reply.ts';
+import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
+
+export interface Decisions {
+  /** A request ended; `bytes` is its body's length. */
+  decided(context: RequestContext, body: Buffer): void;
+  /** Refused requests, newest first. */
+  refusals(): readonly { readonly key: string; readonly event: EventRecord }[];
+}
+
+export interface DecisionPorts {
+  readonly log: Logger;
+  readonly keeper: JournalKeeper;
+}
+
+/** Refusals kept: enough to explain a sender's last tries, small enough to be nothing. */
+const mostRefusals = 1_000;
+
+/** Outcomes whose event the claim has put into the journal, or that belong to an event that is there already. */
+const journalled: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'delivered', 'deliveryFailed']);
+const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
+
+export function createDecisions({ log, keeper }: DecisionPorts): Decisions {
+  const ring: { key: string; event: EventRecord }[] = [];
+  let next = 0;
+
+  return {
+    decided(context, body) {
+      const outcome = context.outcome;
+      if (outcome === undefined) {
+        log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context));
+        return;
+      }
+      const kind = outcome.kind;
+      const status = replyTo(outcome).status;
+      log.log(levelOf(context), `webhook ${kind}`, { ...fieldsOf(context), status });
+      if (journalled.has(kind)) return;
+      if (passedOver.has(kind)) {
+        const event = eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', body.toString('utf8'));
+        // Not waited for and not retried: an event that was passed over owes nobody anything.
+        void keeper.commit([
+          { kind: 'put', collection: 'events', key: context.id, value: event as unknown as JsonObject },
+        ]);
+        return;
+      }
+      ring[next] = { key: context.id, event: eventOf(context, 'refused', '') };
+      next = (next + 1) % mostRefusals;
+    },
+    refusals: () => [...ring].sort((one, other) => (one.key < other.key ? 1 : -1)),
+  };
+}
+
+function eventOf(context: RequestContext, status: EventRecord['status'], body: string): EventRecord {
+  const reason = context.reason ?? context.outcome?.kind;
+  return {
+    deliveryId: context.deliveryId ?? context.id,
+    route: context.route?.name ?? context.path,
+    profile: context.route?.profile ?? 'default',
+    event: context.event ?? 'unknown',
+    status,
+    ...(reason === undefined ? {} : { reason }),
+    receivedAtMs: context.receivedAtMs,
+    headers: {},
+    body,
+    ...(context.scheme === undefined ? {} : { scheme: context.scheme }),
+  };
+}
+
+function fieldsOf(context: RequestContext): Record<string, unknown> {
+  return {
+    delivery_id: context.deliveryId,
+    request: context.id,
+    route: context.route?.name,
+    profile: context.route?.profile,
+    event: context.event,
+    scheme: context.scheme,
+    reason: context.reason,
+    ...(context.route === undefined ? { path: context.path } : {}),
+  };
+}
+
+/** A ping is a platform's greeting, not news (EVT-1). */
+function levelOf(context: RequestContext): LogLevel {
+  switch (context.outcome?.kind) {
+    case 'ignoredEvent':
+      return context.reason === 'ping' ? 'debug' : 'info';
+    case 'deliveryFailed':
+    case 'unavailable':
+      return 'error';
+    case 'badSignature':
+    case 'unknownRoute':
+    case 'rateLimited':
+    case 'badBody':
+    case 'tooLarge':
+      return 'warn';
+    default:
+      return 'info';
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * Makes the keys of events, runs and deliveries: nine characters of time, four of order within the millisecond, five of
+ * chance, all base 36. Sorting keys sorts them by time, and two gateways on one store do not meet.
+ */
+
+import { randomBytes } from 'node:crypto';
+
+export type NextId = (nowMs: number) => string;
+
+const timeWidth = 9;
+const orderWidth = 4;
+const chanceWidth = 5;
+
+/** Returns a maker of keys; keys of one maker rise strictly, also when the clock steps back. */
+export function createIds(): NextId {
+  let lastMs = 0;
+  let order = 0;
+  let timePart = '';
+  const chance = newChance();
+
+  return (nowMs) => {
+    if (nowMs > lastMs) {
+      lastMs = nowMs;
+      order = 0;
+      timePart = timeKey(nowMs);
+    } else {
+      order += 1;
+    }
+    return timePart + order.toString(36).padStart(orderWidth, '0') + chance;
+  };
+}
+
+/** The lowest key of a moment: everything older sorts before it. */
+export function timeKey(atMs: number): string {
+  return Math.max(0, Math.floor(atMs)).toString(36).padStart(timeWidth, '0');
+}
+
+/** One draw per process is enough: within it the order already tells keys apart. */
+function newChance(): string {
+  const drawn = randomBytes(4).readUInt32BE() % 36 ** chanceWidth;
+  return drawn.toString(36).padStart(chanceWidth, '0');
+}

@@ -1,0 +1,143 @@
+/**
+ * Takes up the work that the journal remembers: deliveries whose sending a crash cut off, runs that waited, ran or were
+ * about to deliver, bursts that gathered. What may not be repeated is closed with its true outcome instead.
+ * @see DUR-1 and COA-3 in docs/specification.md
+ */
+
+import type { Logger } from '../actors/ports.ts';
+import type { Journal, SessionId, StoredRecord, Write } from '../actors/store/journal.ts';
+import type { JournalKeeper } from '../actors/store/keeper.ts';
+import type { RecordWriter } from '../actors/store/record-writer.ts';
+import type { Bursts } from '../actors/webhook/bursts.ts';
+import type { JsonObject } from '../machines/base/json.ts';
+import { interruptedDelivery, interruptedRun } from '../machines/webhook/interruption.ts';
+import type { DeliveryRecord, GroupRecord, RunRecord } from '../machines/webhook/record.ts';
+import { releaseOf } from './wiring/delivery.ts';
+import type { Wards } from './wiring/wards.ts';
+
+export interface ResumePorts {
+  readonly keeper: JournalKeeper;
+  readonly writer: RecordWriter;
+  readonly bursts: Bursts;
+  readonly wards: () => Wards;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+  readonly onInterrupted: (profile: string) => 'rerun' | 'report';
+  /** True where the target delivers a repeated id once. */
+  readonly deduplicates: (record: DeliveryRecord) => boolean;
+  /** How many more runs may wait in memory. */
+  readonly room: () => number;
+}
+
+/** How much is taken from the journal at a time. */
+const sliceSize = 500;
+
+/** Takes up everything; what finds no room stays on disk and is taken by `refillRuns` later. */
+export async function resumeWork(ports: ResumePorts): Promise<void> {
+  const journal = ports.keeper.journal();
+  const session = ports.keeper.session();
+  if (journal === undefined || session === undefined) return;
+  await takeAll(journal, session, 'deliveries', ports, (stored) => resumeDelivery(stored, ports));
+  await refillRuns(ports);
+  await takeAll(journal, session, 'groups', ports, (stored) => resumeGroup(stored, ports));
+}
+
+/** Takes waiting runs from the journal while there is room for them. */
+export async function refillRuns(ports: ResumePorts): Promise<void> {
+  const journal = ports.keeper.journal();
+  const session = ports.keeper.session();
+  if (journal === undefined || session === undefined) return;
+  for (;;) {
+    const limit = Math.min(sliceSize, ports.room());
+    if (limit <= 0) return;
+    const taken = await take(journal, session, 'runs', limit, ports);
+    for (const stored of taken) await resumeRun(stored, ports);
+    if (taken.length < limit) return;
+  }
+}
+
+async function takeAll(
+  journal: Journal,
+  session: SessionId,
+  collection: 'deliveries' | 'groups',
+  ports: ResumePorts,
+  resume: (stored: StoredRecord) => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    const taken = await take(journal, session, collection, sliceSize, ports);
+    for (const stored of taken) await resume(stored);
+    if (taken.length < sliceSize) return;
+  }
+}
+
+async function take(
+  journal: Journal,
+  session: SessionId,
+  collection: 'deliveries' | 'groups' | 'runs',
+  limit: number,
+  ports: ResumePorts,
+): Promise<StoredRecord[]> {
+  const nowMs = ports.nowMs();
+  // A pending burst is due in the future; its timer runs here, so it is taken now.
+  const taken = await journal.take(collection, { session, dueBeforeMs: Number.MAX_SAFE_INTEGER, nowMs, limit });
+  if (taken.ok) return taken.value;
+  ports.log.log('error', taken.fault.message, { code: taken.fault.code });
+  return [];
+}
+
+/** A delivery of a run is spawned by its run; only the outcome of a sending that was cut off is settled here. */
+async function resumeDelivery(stored: StoredRecord, ports: ResumePorts): Promise<void> {
+  const record = stored.value as unknown as DeliveryRecord;
+  ports.writer.adopt('deliveries', stored.key, stored.version);
+  const settled = interruptedDelivery(record, ports.deduplicates(record));
+  if (settled === undefined) {
+    if (record.runKey === undefined) ports.wards().open({ kind: 'direct', key: stored.key, record });
+    return;
+  }
+  const ended = { ...settled, endedAtMs: ports.nowMs() };
+  await put(ports, 'deliveries', stored.key, ended as unknown as JsonObject, null, releaseOf(ended));
+  ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
+    delivery_id: record.deliveryId,
+    route: record.route,
+    target: record.target,
+  });
+}
+
+async function resumeRun(stored: StoredRecord, ports: ResumePorts): Promise<void> {
+  const record = stored.value as unknown as RunRecord;
+  const { key } = stored;
+  ports.writer.adopt('runs', key, stored.version);
+  const delivery = ports.keeper.journal()?.get('deliveries', key)?.value as unknown as DeliveryRecord | undefined;
+  const next = interruptedRun(record, delivery, ports.onInterrupted(record.profile));
+  ports.log.log('info', `run taken up again: ${next.status}`, {
+    run: key,
+    route: record.route,
+    attempt: record.attempt,
+  });
+  ports.wards().open({ kind: 'run', key, record: next });
+  const { group } = next;
+  const groups = ports.wards().groups;
+  if (group !== undefined && groups.get(group) === undefined) {
+    const { profile, route } = next;
+    groups.spawn(group, { key: group, profile, route, inFlight: key, atMs: ports.nowMs() });
+  }
+}
+
+async function resumeGroup(stored: StoredRecord, ports: ResumePorts): Promise<void> {
+  const record = stored.value as unknown as GroupRecord;
+  ports.bursts.adopt(stored.key, record, stored.version);
+  const { profile, route, burst } = record;
+  ports.wards().open({ kind: 'group', key: stored.key, profile, route, burst });
+}
+
+async function put(
+  ports: ResumePorts,
+  collection: 'runs' | 'deliveries',
+  key: string,
+  value: JsonObject,
+  dueAtMs: number | null,
+  also: readonly Write[],
+): Promise<void> {
+  const verdict = await ports.writer.write([{ collection, key, value, dueAtMs }], also);
+  if (verdict.kind === 'refused') ports.log.log('error', verdict.reason, { key });
+}

@@ -1,0 +1,173 @@
+/**
+ * Fills the holes of the request chart: each rule bound to the desk, each effect to the live request it concerns.
+ */
+
+import { assign, fromPromise } from 'xstate';
+import type { ClaimDelivery, ClaimRequest } from '../../actors/webhook/claim-delivery.ts';
+import type { RunScript } from '../../actors/webhook/run-script.ts';
+import type { EventRecord } from '../../machines/webhook/record.ts';
+import { replyTo } from '../../machines/webhook/reply.ts';
+import {
+  checkRate,
+  checkSize,
+  findRoute,
+  matchEvent,
+  parsePayload,
+  type RequestDesk,
+  readScript,
+  renderTexts,
+  verifySignature,
+} from '../../machines/webhook/request-rules.ts';
+import type { ScriptResult } from '../../machines/webhook/script-outcome.ts';
+import {
+  type RequestContext,
+  type RequestEvent,
+  type ScriptInput,
+  webhookRequestMachine,
+} from '../../machines/webhook/webhook-request.machine.ts';
+import type { Exchanges } from '../exchanges.ts';
+import type { Wards } from './wards.ts';
+
+export interface RequestPorts {
+  readonly desk: RequestDesk;
+  readonly exchanges: Exchanges;
+  readonly claim: ClaimDelivery;
+  readonly runScript: RunScript;
+  readonly wards: () => Wards;
+}
+
+type Rule = (context: RequestContext, desk: RequestDesk) => Partial<RequestContext>;
+
+export function wireRequest(ports: RequestPorts) {
+  const { desk, exchanges } = ports;
+  const rule = (decide: Rule) =>
+    assign<RequestContext, RequestEvent, unknown, RequestEvent, never>(({ context }) => decide(context, desk));
+
+  return webhookRequestMachine.provide({
+    actors: {
+      runScript: fromPromise<ScriptResult, ScriptInput>(({ input, signal }) => ports.runScript(input, signal)),
+    },
+    actions: {
+      checkSize: rule(checkSize),
+      findRoute: rule(findRoute),
+      checkRate: rule(checkRate),
+      verifySignature: rule(verifySignature),
+      parsePayload: rule(parsePayload),
+      matchEvent: rule(matchEvent),
+      renderTexts: rule(renderTexts),
+      readScript: assign(({ context }, result: ScriptResult) => readScript(context, result)),
+      readBody: ({ context, self }) => {
+        const live = exchanges.get(context.id);
+        live?.exchange.readBody(desk.maxBodyBytes(), (outcome) => {
+          if (outcome.kind === 'read') live.body = outcome.bytes;
+          self.send({ type: bodyFacts[outcome.kind] });
+        });
+      },
+      claimDelivery: ({ context, self }) => {
+        void ports.claim(claimRequestOf(context, ports)).then((verdict) => {
+          const live = exchanges.get(context.id);
+          switch (verdict.kind) {
+            case 'granted':
+              if (live !== undefined) live.opened = verdict.opened;
+              self.send({
+                type: 'claim.granted',
+                ...optional('work', verdict.work),
+                ...optional('reason', verdict.reason),
+              });
+              return;
+            case 'duplicate':
+              self.send({ type: 'claim.duplicate' });
+              return;
+            case 'unavailable':
+              self.send({ type: 'claim.unavailable', reason: verdict.reason });
+          }
+        });
+      },
+      dispatchPlan: ({ context }) => {
+        const opened = exchanges.get(context.id)?.opened;
+        if (opened !== undefined) ports.wards().open(opened);
+      },
+      answer: ({ context }) => {
+        const live = exchanges.get(context.id);
+        if (live !== undefined && context.outcome !== undefined) live.exchange.reply(replyTo(context.outcome));
+      },
+    },
+  });
+}
+
+const bodyFacts = { read: 'body.read', tooLarge: 'body.overflowed', aborted: 'body.aborted' } as const;
+
+function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPorts): ClaimRequest {
+  const { route, plan } = context;
+  // The chart reaches `claiming` only with a route; the fallback keeps the function total.
+  if (route === undefined) throw new TypeError('claiming without a route');
+  const nowMs = desk.nowMs();
+  const live = exchanges.get(context.id);
+  const event: EventRecord = {
+    deliveryId: context.deliveryId ?? context.id,
+    route: route.name,
+    profile: route.profile,
+    event: context.event ?? 'unknown',
+    status: statusOf(plan),
+    receivedAtMs: context.receivedAtMs,
+    headers: keptHeaders(live?.headers ?? {}, desk.compiled(route).filters.headers),
+    body: live?.body.toString('utf8') ?? '',
+    prompt: context.prompt ?? '',
+    deliver: route.deliver,
+    deliverExtra: context.deliverExtra ?? {},
+    skills: route.skills,
+    ...optional('toolsets', route.toolsets),
+    ...optional('scheme', context.scheme),
+    ...optional('replayOf', context.replayOf),
+  };
+  return { key: context.id, nowMs, event, plan: planOf(context) };
+}
+
+function statusOf(plan: RequestContext['plan']): EventRecord['status'] {
+  switch (plan) {
+    case 'group':
+      return 'coalesced';
+    case 'cron':
+      return 'cron';
+    case 'direct':
+      return 'delivering';
+    default:
+      return 'accepted';
+  }
+}
+
+function planOf({ plan, route, groupKey }: RequestContext): ClaimRequest['plan'] {
+  if (plan === 'group' && route?.coalesce !== undefined && groupKey !== undefined) {
+    const { windowMs, maxWaitMs } = route.coalesce;
+    return { kind: 'group', groupKey, windowMs, maxWaitMs };
+  }
+  if (plan === 'cron' && route?.cronJob !== undefined) return { kind: 'cron', job: route.cronJob };
+  return { kind: plan === 'direct' ? 'direct' : 'run' };
+}
+
+/** What a replay needs of the head; signatures, tokens and cookies stay out of the journal. */
+const keptAlways = [
+  'content-type',
+  'x-github-event',
+  'x-hosta-event',
+  'x-gitlab-event',
+  'x-hostb-event',
+  'user-agent',
+] as const;
+
+function keptHeaders(headers: Readonly<Record<string, string>>, asked: readonly string[]): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const name of keptAlways) {
+    const value = headers[name];
+    if (value !== undefined) kept[name] = value;
+  }
+  for (const name of asked) {
+    const value = headers[name];
+    if (value !== undefined) kept[name] = value;
+  }
+  return kept;
+}
+
+function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
+  return value === undefined ? {} : ({ [key]: value } as { [K in Key]?: Value });
+}

@@ -1,0 +1,98 @@
+/** Fills the holes of the run chart: its place, its records, its agent and the delivery of its response. */
+
+import { fromPromise } from 'xstate';
+import type { Places } from '../../actors/dispatch/places.ts';
+import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { agentRunMachine, type RunInput, type RunResult } from '../../machines/webhook/agent-run.machine.ts';
+import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { Wards } from './wards.ts';
+import { tellWritten } from './written.ts';
+
+export interface RunPorts {
+  readonly keeper: JournalKeeper;
+  readonly writer: RecordWriter;
+  readonly places: Places;
+  readonly runAgent: RunAgent;
+  readonly routeConcurrency: (profile: string, route: string) => number | undefined;
+  readonly nowMs: () => number;
+  readonly wards: () => Wards;
+}
+
+export function wireRun(ports: RunPorts) {
+  /** Gives each run's place back; keyed by run, because a context holds no function. */
+  const leave = new Map<string, () => void>();
+
+  return agentRunMachine.provide({
+    actors: {
+      runAgent: fromPromise<RunResult, RunInput>(({ input, signal }) =>
+        ports.runAgent(input.key, input.record, signal),
+      ),
+    },
+    actions: {
+      awaitPlace: ({ context, self }) => {
+        const { profile, route, group } = context.record;
+        const bound = ports.routeConcurrency(profile, route);
+        leave.set(
+          context.key,
+          ports.places.ask(
+            {
+              profile,
+              route,
+              ...(bound === undefined ? {} : { routeConcurrency: bound }),
+              ...(group === undefined ? {} : { group }),
+            },
+            () => self.send({ type: 'place.granted', atMs: ports.nowMs() }),
+          ),
+        );
+      },
+      leavePlace: ({ context }) => {
+        leave.get(context.key)?.();
+        leave.delete(context.key);
+      },
+      writeRun: ({ context, self }) => {
+        const { key, record } = context;
+        const changes = [runChange(key, record, record.status === 'failed' ? null : ports.nowMs())];
+        if (record.status === 'delivering') changes.push(deliveryChange(key, record, ports));
+        void ports.writer.write(changes).then((verdict) => tellWritten(self, verdict));
+      },
+      openDelivery: ({ context }) => {
+        const { key } = context;
+        const stored = ports.keeper.journal()?.get('deliveries', key);
+        if (stored === undefined) return;
+        const record = stored.value as unknown as DeliveryRecord;
+        ports.writer.adopt('deliveries', key, stored.version);
+        ports.wards().deliveries.spawn(key, { key, record });
+      },
+      closeRun: ({ context, self }) => {
+        const record: RunRecord = { ...context.record, endedAtMs: ports.nowMs() };
+        void ports.writer.write([runChange(context.key, record, null)]).then((verdict) => tellWritten(self, verdict));
+      },
+    },
+  });
+}
+
+function runChange(key: string, record: RunRecord, dueAtMs: number | null): RecordChange {
+  return { collection: 'runs', key, value: record as unknown as JsonObject, dueAtMs };
+}
+
+/** The delivery of a run's response, with the texts of the event that the run is for. */
+function deliveryChange(key: string, run: RunRecord, ports: RunPorts): RecordChange {
+  const event = ports.keeper.journal()?.get('events', run.eventKey)?.value as unknown as EventRecord | undefined;
+  const record: DeliveryRecord = {
+    eventKey: run.eventKey,
+    runKey: key,
+    deliveryId: event?.deliveryId ?? run.eventKey,
+    profile: run.profile,
+    route: run.route,
+    event: event?.event ?? 'unknown',
+    target: event?.deliver ?? 'log',
+    status: 'queued',
+    text: run.response ?? '',
+    extra: event?.deliverExtra ?? {},
+    queuedAtMs: ports.nowMs(),
+  };
+  return { collection: 'deliveries', key, value: record as unknown as JsonObject, dueAtMs: ports.nowMs() };
+}

@@ -1,0 +1,74 @@
+/** Fills the holes of the supervisor and of the journal's chart. */
+
+import { type AnyActorLogic, fromPromise } from 'xstate';
+import type { Logger } from '../../actors/ports.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { causeOf, type Fault } from '../../machines/base/fault.ts';
+import { type ReloadVerdict, supervisorMachine } from '../../machines/supervisor.machine.ts';
+import { journalMachine } from '../../machines/webhook/journal.machine.ts';
+
+export interface JournalPorts {
+  readonly keeper: JournalKeeper;
+  readonly log: Logger;
+  /** What history to keep, as it stands now. */
+  readonly history: () => { readonly keepAfterKey: string; readonly maxBytes: number };
+}
+
+export function wireJournal({ keeper, log, history }: JournalPorts) {
+  return journalMachine.provide({
+    actors: {
+      openJournal: fromPromise<undefined, undefined>(async () => throwing(await keeper.open())),
+      keepJournal: fromPromise<undefined, undefined>(async () => throwing(await keeper.keep(history()))),
+    },
+    actions: {
+      reportFault: ({ context }) => {
+        log.log('error', `journal unavailable; requests are answered 503 until it can write: ${context.fault ?? ''}`, {
+          tries: context.tries,
+        });
+      },
+    },
+  });
+}
+
+export interface SupervisorPorts {
+  readonly journal: AnyActorLogic;
+  readonly gateway: AnyActorLogic;
+  readonly resumeWork: () => Promise<void>;
+  readonly applyConfig: () => Promise<ReloadVerdict>;
+  /** Ends what a crashed gateway left behind. */
+  readonly abandonWork: () => void;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  readonly log: Logger;
+}
+
+export function wireSupervisor(ports: SupervisorPorts) {
+  return supervisorMachine.provide({
+    actors: {
+      journal: ports.journal,
+      gateway: ports.gateway,
+      resumeWork: fromPromise<undefined, undefined>(async () => {
+        await ports.resumeWork();
+        return undefined;
+      }),
+      applyConfig: fromPromise<ReloadVerdict, undefined>(() => ports.applyConfig()),
+    },
+    actions: {
+      reportCrash: ({ event, self }) => {
+        const fault = causeOf((event as { error?: unknown }).error);
+        ports.log.log('error', `gateway crashed: ${fault}`);
+        ports.abandonWork();
+        self.send({ type: 'crash.reported', fault, atMs: ports.nowMs(), jitter: ports.random() });
+      },
+      reportRefusal: ({ event }) => {
+        ports.log.log('error', `gateway does not listen: ${(event as { fault?: string }).fault ?? ''}`);
+      },
+    },
+  });
+}
+
+/** A promise effect fails by rejecting; the chart reads the message. */
+function throwing(fault: Fault | undefined): undefined {
+  if (fault !== undefined) throw new Error(`${fault.message} [${fault.code}]`);
+  return undefined;
+}

@@ -1,0 +1,63 @@
+/**
+ * The four wards as the wiring sees them: opens what a commit opened, and passes what ended to whoever waits for it.
+ * Commands go down through here, facts come up through here; nobody addresses a sibling.
+ */
+
+import type { Opened } from '../../actors/webhook/claim-delivery.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
+import type { GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
+import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
+import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
+
+export interface Wards {
+  readonly requests: WardHandle<RequestInput>;
+  readonly groups: WardHandle<GroupInput>;
+  readonly runs: WardHandle<RunInput>;
+  readonly deliveries: WardHandle<DeliveryInput>;
+  /** Spawns or tells whoever carries on with an event that is now on disk. */
+  open(opened: Opened): void;
+  /** A delivery has an outcome: its run, or the request that waits for it, hears of it. */
+  deliverySettled(key: string, record: DeliveryRecord): void;
+  runFinished(key: string, record: RunRecord): void;
+}
+
+export type WardHandles = Pick<Wards, 'requests' | 'groups' | 'runs' | 'deliveries'>;
+
+export function createWards(handles: WardHandles, nowMs: () => number): Wards {
+  const { groups, runs, deliveries, requests } = handles;
+  return {
+    ...handles,
+    open(opened) {
+      switch (opened.kind) {
+        case 'run':
+          runs.spawn(opened.key, { key: opened.key, record: opened.record });
+          return;
+        case 'direct':
+          deliveries.spawn(opened.key, { key: opened.key, record: opened.record });
+          return;
+        case 'group': {
+          const { key, profile, route, burst } = opened;
+          const standing = groups.get(key);
+          if (standing === undefined) groups.spawn(key, { key, profile, route, burst, atMs: nowMs() });
+          else standing.send({ type: 'event.joined', burst, atMs: nowMs() });
+          return;
+        }
+        case 'nothing':
+          return;
+      }
+    },
+    deliverySettled(key, record) {
+      const reason = record.reason === undefined ? {} : { reason: record.reason };
+      if (record.runKey !== undefined) {
+        runs.get(record.runKey)?.send({ type: 'delivery.settled', status: record.status, ...reason });
+      } else {
+        requests.get(key)?.send({ type: 'delivery.settled', delivered: record.status === 'delivered', ...reason });
+      }
+    },
+    runFinished(key, record) {
+      if (record.group !== undefined) groups.get(record.group)?.send({ type: 'run.finished', run: key, atMs: nowMs() });
+    },
+  };
+}
