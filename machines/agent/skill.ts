@@ -1,0 +1,34 @@
+/**
+ * Chooses the one skill that a run loads and reads its text. Knows no folder: whether a skill is there is asked.
+ * @see DIS-6 in docs/specification.md
+ */
+
+export interface Skill {
+  readonly name: string;
+  readonly description: string;
+  /** What the agent is told. */
+  readonly text: string;
+}
+
+/** Returns the first name that is there; later ones are ignored. */
+export function chooseSkill(names: readonly string[], has: (name: string) => boolean): string | undefined {
+  return names.find(has);
+}
+
+const frontMatter = /^---\r?\n([\s\S]*?)\r?\n---\r?\n?/;
+
+/** Reads a SKILL.md: front matter with `name` and `description`, then the text. Without front matter all is text. */
+export function readSkill(folderName: string, source: string): Skill {
+  const head = frontMatter.exec(source);
+  const fields = head?.[1] ?? '';
+  return {
+    name: fieldOf(fields, 'name') ?? folderName,
+    description: fieldOf(fields, 'description') ?? '',
+    text: source.slice(head?.[0].length ?? 0).trim(),
+  };
+}
+
+function fieldOf(fields: string, name: string): string | undefined {
+  const line = new RegExp(`^${name}:[ \\t]*(.+)$`, 'm').exec(fields)?.[1]?.trim();
+  return line?.replace(/^(["'])(.*)\1$/, '$2');
+}

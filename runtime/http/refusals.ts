@@ -1,0 +1,12 @@
+/** What both fronts say alike: the errors of binding and the answers that need no gateway. */
+
+import type { FrontSettings, Reply } from './front.ts';
+
+/** RFC 9112 §6.3: a message with two different lengths must not be believed. */
+export const conflictingLength: Reply = { status: 400, body: JSON.stringify({ error: 'Bad request' }) };
+
+export function cannotBind({ host, port }: FrontSettings, cause: string): Error {
+  return new Error(
+    `webhook listener: cannot bind ${host}:${port}: ${cause}; choose another platforms.webhook.extra.host or port, or end what holds it`,
+  );
+}

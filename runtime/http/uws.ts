@@ -1,0 +1,195 @@
+/**
+ * The front on uWebSockets.js, the only file that imports it. The native request is dead when the handler returns, so
+ * the head is copied first; chunks are valid in their callback only, so each is copied too; answers are corked.
+ *
+ * Left to the library: header blocks over its own limit are answered 431, a header value with bytes above 127 reads as
+ * empty, HTTP/1.0 is answered 505, a second request pipelined while an answer is pending closes the connection, and a
+ * connection that sends nothing is closed after about ten seconds.
+ */
+
+import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import { type BodyReader, createBodyReader } from './body-reader.ts';
+import type {
+  BodyOutcome,
+  Exchange,
+  ExchangeHandler,
+  Front,
+  FrontSettings,
+  OpenFront,
+  Reply,
+  RequestHead,
+} from './front.ts';
+import { cannotBind, conflictingLength } from './refusals.ts';
+
+const statusLines: readonly string[] = Array.from(
+  { length: 600 },
+  (_, code) => `${code} ${STATUS_CODES[code] ?? 'Unknown'}`,
+);
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: a second daemon on the same port fails instead of sharing it. */
+const exclusivePort = 1;
+/** The native `listen` takes options beside a host; its types know only one of the two at a time. */
+interface ListensExclusively {
+  listen(host: string, port: number, options: number, listening: (socket: us_listen_socket | false) => void): unknown;
+}
+/** How often stalled bodies are looked for. */
+const sweepMs = 250;
+
+interface Table {
+  /** Exchanges that no answer has left yet. */
+  readonly open: Set<UwsExchange>;
+  /** Those among them whose body is being read. */
+  readonly reading: Set<UwsExchange>;
+}
+
+/** Opens the front; rejects where the binary cannot load or the address cannot be bound. */
+export const openUwsFront: OpenFront = async (settings, handle) => {
+  const { default: uws } = await import('uWebSockets.js');
+  const table: Table = { open: new Set(), reading: new Set() };
+  const app = uws.App();
+  app.any('/*', (res, req) => accept(res, req, table, handle));
+
+  const socket = await new Promise<us_listen_socket | false>((resolve) => {
+    (app as unknown as ListensExclusively).listen(settings.host, settings.port, exclusivePort, resolve);
+  });
+  if (socket === false) {
+    app.close();
+    throw cannotBind(settings, 'the address is in use, not of this host, or not permitted');
+  }
+  const sweeper = setInterval(() => sweep(table, settings.bodyTimeoutMs), sweepMs);
+  sweeper.unref();
+  return frontOf(settings, uws.us_socket_local_port(socket), async (graceMs) => {
+    uws.us_listen_socket_close(socket);
+    await drained(table, graceMs);
+    clearInterval(sweeper);
+    app.close();
+  });
+};
+
+function frontOf(settings: FrontSettings, port: number, close: Front['close']): Front {
+  let closing: Promise<void> | undefined;
+  return {
+    kind: 'uws',
+    host: settings.host,
+    port,
+    close(graceMs) {
+      closing ??= close(graceMs);
+      return closing;
+    },
+  };
+}
+
+function accept(res: HttpResponse, req: HttpRequest, table: Table, handle: ExchangeHandler): void {
+  const headers: Record<string, string> = {};
+  let conflict = false;
+  req.forEach((name, value) => {
+    const standing = headers[name];
+    if (standing === undefined) headers[name] = value;
+    else if (name === 'content-length') conflict ||= standing !== value;
+    else headers[name] = `${standing}, ${value}`;
+  });
+  const declared = headers['content-length'];
+  const chunked = headers['transfer-encoding'] !== undefined;
+  const head: RequestHead = {
+    method: req.getCaseSensitiveMethod().toUpperCase(),
+    path: req.getUrl(),
+    headers,
+    ...(declared === undefined || chunked ? {} : { contentLength: Number(declared) }),
+  };
+  const exchange = new UwsExchange(res, head, table);
+  table.open.add(exchange);
+  res.onAborted(() => exchange.abort());
+  if (conflict) exchange.reply(conflictingLength);
+  else handle(exchange);
+}
+
+/** A class, because one is made per request and the engine lays its fields out once. */
+class UwsExchange implements Exchange {
+  readonly head: RequestHead;
+  readonly #res: HttpResponse;
+  readonly #table: Table;
+  #body: BodyReader | undefined;
+  #over = false;
+
+  constructor(res: HttpResponse, head: RequestHead, table: Table) {
+    this.#res = res;
+    this.head = head;
+    this.#table = table;
+  }
+
+  readBody(maxBytes: number, settled: (outcome: BodyOutcome) => void): void {
+    if (this.#over) {
+      settled({ kind: 'aborted' });
+      return;
+    }
+    if ((this.head.contentLength ?? 0) > maxBytes) {
+      settled({ kind: 'tooLarge' });
+      return;
+    }
+    const body = createBodyReader(maxBytes, (outcome) => {
+      this.#table.reading.delete(this);
+      settled(outcome);
+    });
+    this.#body = body;
+    this.#table.reading.add(this);
+    this.#res.onData((chunk, isLast) => {
+      if (body.settled) return;
+      if (chunk.byteLength > 0) {
+        body.lastByteAtMs = performance.now();
+        body.add(Buffer.from(new Uint8Array(chunk.slice(0))));
+      }
+      if (isLast) body.end();
+    });
+  }
+
+  reply(reply: Reply): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#table.open.delete(this);
+    const unread = this.#body === undefined ? expectsBody(this.head) : !this.#body.settled || reply.status === 413;
+    const res = this.#res;
+    res.cork(() => {
+      res.writeStatus(statusLines[reply.status] ?? String(reply.status));
+      res.writeHeader('content-type', 'application/json');
+      if (reply.headers !== undefined) {
+        for (const name in reply.headers) res.writeHeader(name, reply.headers[name] ?? '');
+      }
+      if (this.head.method === 'HEAD') res.endWithoutBody(Buffer.byteLength(reply.body), unread);
+      else res.end(reply.body, unread);
+    });
+  }
+
+  /** The client left; whoever reads the body hears of it, an answer goes nowhere. */
+  abort(): void {
+    this.#over = true;
+    this.#table.open.delete(this);
+    this.#table.reading.delete(this);
+    this.#body?.abort();
+  }
+
+  /** Ends an exchange whose body has stalled. */
+  cut(nowMs: number, timeoutMs: number): void {
+    if (this.#body !== undefined && nowMs - this.#body.lastByteAtMs > timeoutMs) this.#res.close();
+  }
+}
+
+function expectsBody(head: RequestHead): boolean {
+  return (head.contentLength ?? 0) > 0 || head.headers['transfer-encoding'] !== undefined;
+}
+
+function sweep({ reading }: Table, timeoutMs: number): void {
+  const nowMs = performance.now();
+  for (const exchange of reading) exchange.cut(nowMs, timeoutMs);
+}
+
+/** Resolves when every exchange is answered, or the grace is over. */
+function drained({ open }: Table, graceMs: number): Promise<void> {
+  const deadlineMs = performance.now() + graceMs;
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (open.size === 0 || performance.now() >= deadlineMs) resolve();
+      else setTimeout(look, 5);
+    };
+    look();
+  });
+}
