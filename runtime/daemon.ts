@@ -4,12 +4,11 @@
  * @see CON-2 and HOME-2 in docs/specification.md
  */
 
-import { type AnyActorRef, createActor } from 'xstate';
-import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
+import { createActor } from 'xstate';
+import { loadHome } from '../actors/config/load-config.ts';
 import { createPlaces } from '../actors/dispatch/places.ts';
 import { createRunAgent } from '../actors/dispatch/run-agent.ts';
 import { ensurePrivateFolder } from '../actors/files.ts';
-import type { Logger } from '../actors/ports.ts';
 import { createKeeper } from '../actors/store/keeper.ts';
 import { openLmdbJournal } from '../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../actors/store/memory-journal.ts';
@@ -20,7 +19,6 @@ import { compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
 import { defaultProfile, type ProfileName } from '../machines/base/names.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
-import { printDiagnostic } from '../machines/config/diagnostic.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import { sameListener } from '../machines/config/reload.ts';
 import type { Settings } from '../machines/config/settings.ts';

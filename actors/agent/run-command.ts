@@ -1,0 +1,62 @@
+/**
+ * Runs any headless agent program: the prompt on its standard input, the response from its standard output.
+ * @see DIS-3 and CON-3 in docs/specification.md
+ */
+
+import type { AgentRunner } from '../ports.ts';
+import { runCommand, scrubbedEnv } from '../process-group.ts';
+
+export interface CommandRunnerSettings {
+  readonly command: readonly string[];
+  readonly cwd: string;
+  /** The profile's `.env`, which the program sees: it needs its keys. */
+  readonly scope: ReadonlyMap<string, string>;
+}
+
+const maxResponseBytes = 10 * 1_048_576;
+/** The run's own time limit comes with the signal; this one only has to be longer. */
+const longestMs = 2_147_483_647;
+const keptReason = 500;
+
+export function createCommandRunner({ command, cwd, scope }: CommandRunnerSettings): AgentRunner {
+  return async (request, signal) => {
+    const result = await runCommand({
+      argv: command,
+      cwd,
+      env: scrubbedEnv({
+        ...Object.fromEntries(scope),
+        AGENT_RUN_ID: request.runId,
+        AGENT_DELIVERY_ID: request.deliveryId,
+        AGENT_ROUTE: request.route,
+        AGENT_EVENT: request.event,
+        AGENT_PROFILE: request.profile,
+        AGENT_ATTEMPT: String(request.attempt),
+        AGENT_TOOLSETS: request.toolsets.join(','),
+      }),
+      stdin: request.prompt,
+      timeoutMs: longestMs,
+      maxOutputBytes: maxResponseBytes,
+      signal,
+    });
+    switch (result.kind) {
+      case 'exited':
+        if (result.code === 0) return { kind: 'responded', response: result.stdout.trimEnd() };
+        return {
+          kind: 'failed',
+          reason: `the agent command exited with ${result.code ?? 'a signal'}${tail(result.stderr)}`,
+        };
+      case 'missing':
+        return { kind: 'failed', reason: `agent.command: "${command[0] ?? ''}" was not found or cannot be executed` };
+      case 'flooded':
+        return { kind: 'failed', reason: `the agent command printed more than ${maxResponseBytes} bytes` };
+      case 'timedOut':
+      case 'aborted':
+        return { kind: 'failed', reason: 'the agent command was stopped' };
+    }
+  };
+}
+
+function tail(stderr: string): string {
+  const text = stderr.trim();
+  return text === '' ? '' : `: ${text.slice(-keptReason)}`;
+}

@@ -1,0 +1,20 @@
+/** The skills of a profile: `skills/<name>/SKILL.md`, confined to the folder. @see DIS-6 in docs/specification.md */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readSkill } from '../../machines/agent/skill.ts';
+import { confined } from '../confine.ts';
+
+export interface SkillsStore {
+  /** The text of a skill; undefined where there is none of that name. */
+  text(name: string): string | undefined;
+}
+
+export function createSkillsStore({ folder }: { readonly folder: string }): SkillsStore {
+  return {
+    text(name) {
+      const file = confined(folder, join(name, 'SKILL.md'));
+      return file === undefined ? undefined : readSkill(name, readFileSync(file, 'utf8')).text;
+    },
+  };
+}

@@ -1,0 +1,13 @@
+/** The `log` target: the text becomes a line of the gateway's log. A repeated line does no harm. */
+
+import type { DeliveryTarget, Logger } from '../../ports.ts';
+
+export function createLogTarget(log: Logger): DeliveryTarget {
+  return {
+    deduplicates: true,
+    deliver({ deliveryId, profile, text }) {
+      log.log('info', `response: ${text}`, { delivery_id: deliveryId, profile });
+      return Promise.resolve({ kind: 'delivered' });
+    },
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * Runs one command in a process group of its own: text in, text out, bounded in time and output, ended whole. A watcher
+ * in the group holds a pipe from this process and kills the group when the pipe breaks, so that no child outlives the
+ * daemon, SIGKILL included. No shell reads the command's words.
+ * @see SCR-2, DIS-3 and LIF-9 in docs/specification.md
+ */
+
+import { spawn } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import type { Readable } from 'node:stream';
+
+export interface CommandRequest {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  /** The whole environment; see `scrubbedEnv`. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin: string;
+  readonly timeoutMs: number;
+  /** Bytes of standard output after which the command is ended. */
+  readonly maxOutputBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+export type CommandResult =
+  | { readonly kind: 'exited'; readonly code: number | null; readonly stdout: string; readonly stderr: string }
+  | { readonly kind: 'timedOut'; readonly stderr: string }
+  | { readonly kind: 'flooded'; readonly stderr: string }
+  | { readonly kind: 'aborted'; readonly stderr: string }
+  /** There is no such command, or it may not be executed. */
+  | { readonly kind: 'missing' };
+
+/** After a polite SIGTERM the group gets this long. */
+const killGraceMs = 2_000;
+/** What a descendant that escaped the group may hold the pipes open for. */
+const pipeGraceMs = 500;
+/** The end of standard error is where the reason stands. */
+const keptStderrBytes = 16_384;
+
+/**
+ * The command runs in the foreground with the pipe closed to it; beside it a reader waits for the pipe to break and then
+ * kills the group they share. `$@` passes the command's words untouched.
+ */
+const watched = '( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 & "$@" 3<&-; code=$?; kill $! 2>/dev/null; exit $code';
+
+const inherited = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'USER', 'LOGNAME', 'SHELL', 'TERM'];
+
+/** The few variables that a child may see of ours, and what is given. */
+export function scrubbedEnv(given: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(process.env)) {
+    if (value !== undefined && (inherited.includes(name) || name.startsWith('LC_'))) env[name] = value;
+  }
+  return { ...env, ...given };
+}
+
+/** Resolves with what came of the command; never rejects. */
+export function runCommand(request: CommandRequest): Promise<CommandResult> {
+  const command = findCommand(request.argv[0] ?? '', request.env.PATH ?? '', request.cwd);
+  if (command === undefined) return Promise.resolve({ kind: 'missing' });
+  if (request.signal?.aborted === true) return Promise.resolve({ kind: 'aborted', stderr: '' });
+  return new Promise((resolve) => run(command, request, resolve));
+}
+
+function run(command: string, request: CommandRequest, resolve: (result: CommandResult) => void): void {
+  const child = spawn('/bin/sh', ['-c', watched, 'sh', command, ...request.argv.slice(1)], {
+    cwd: request.cwd,
+    env: request.env,
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  });
+  let ended: 'timedOut' | 'flooded' | 'aborted' | undefined;
+  let code: number | null = null;
+  let settled = false;
+  const stdout: Buffer[] = [];
+  let stdoutBytes = 0;
+  let stderr = Buffer.alloc(0);
+  const timers: NodeJS.Timeout[] = [];
+
+  const killGroup = (signal: NodeJS.Signals): void => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, signal);
+    } catch {
+      // The group is empty: everything has ended by itself.
+    }
+  };
+  const end = (why: 'timedOut' | 'flooded' | 'aborted'): void => {
+    if (settled || ended !== undefined) return;
+    ended = why;
+    killGroup('SIGTERM');
+    timers.push(setTimeout(() => killGroup('SIGKILL'), killGraceMs));
+  };
+  const onAbort = (): void => end('aborted');
+  const settle = (): void => {
+    if (settled) return;
+    settled = true;
+    for (const timer of timers) clearTimeout(timer);
+    request.signal?.removeEventListener('abort', onAbort);
+    killGroup('SIGKILL');
+    for (const stream of child.stdio) stream?.destroy();
+    const tail = stderr.toString('utf8');
+    if (ended !== undefined) resolve({ kind: ended, stderr: tail });
+    else resolve({ kind: 'exited', code, stdout: Buffer.concat(stdout).toString('utf8'), stderr: tail });
+  };
+
+  timers.push(setTimeout(() => end('timedOut'), request.timeoutMs));
+  request.signal?.addEventListener('abort', onAbort, { once: true });
+  child.stdout.on('data', (chunk: Buffer) => {
+    stdoutBytes += chunk.length;
+    if (stdoutBytes > request.maxOutputBytes) end('flooded');
+    else stdout.push(chunk);
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    stderr = Buffer.concat([stderr, chunk]).subarray(-keptStderrBytes);
+  });
+  // A command that does not read its input breaks the pipe; that is its right.
+  child.stdin.on('error', () => {});
+  child.stdin.end(request.stdin);
+  (child.stdio[3] as Readable | null)?.on('error', () => {});
+  child.on('error', () => settle());
+  child.on('exit', (exitCode) => {
+    code = exitCode;
+    // A timed-out group may have ignored SIGTERM while its leader obeyed.
+    killGroup('SIGKILL');
+    timers.push(setTimeout(settle, pipeGraceMs));
+  });
+  child.on('close', settle);
+}
+
+function findCommand(name: string, path: string, cwd: string): string | undefined {
+  if (name === '') return undefined;
+  if (name.includes('/')) {
+    const file = isAbsolute(name) ? name : join(cwd, name);
+    return isExecutable(file) ? file : undefined;
+  }
+  return path
+    .split(delimiter)
+    .map((folder) => join(folder === '' ? '.' : folder, name))
+    .find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Reads the lists that `in_file` filters name: a JSON array, the keys of a JSON object, or lines. Confined to the
+ * profile's home, read again when the file changes.
+ * @see FIL-3 in docs/specification.md
+ */
+
+import { readFileSync } from 'node:fs';
+import { isJsonObject } from '../../machines/base/json.ts';
+import type { ListMembership } from '../../machines/webhook/filter.ts';
+import { confined } from '../confine.ts';
+import { stampOf } from '../files.ts';
+
+export interface ListReader {
+  /** The list as it stands now; undefined where it cannot be read. */
+  list(name: string): ListMembership | undefined;
+}
+
+interface Cached {
+  readonly stamp: string;
+  readonly list: ListMembership | undefined;
+}
+
+export function createListReader({ home }: { readonly home: string }): ListReader {
+  const cache = new Map<string, Cached>();
+  return {
+    list(name) {
+      const file = confined(home, name);
+      const stamp = file === undefined ? undefined : stampOf(file);
+      if (file === undefined || stamp === undefined) {
+        cache.delete(name);
+        return undefined;
+      }
+      const standing = cache.get(name);
+      if (standing?.stamp === stamp) return standing.list;
+      const list = readList(file);
+      cache.set(name, { stamp, list });
+      return list;
+    },
+  };
+}
+
+function readList(file: string): ListMembership | undefined {
+  try {
+    return new Set(entriesOf(readFileSync(file, 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+function entriesOf(text: string): string[] {
+  const start = text.trimStart()[0];
+  if (start === '[' || start === '{') {
+    try {
+      const value: unknown = JSON.parse(text);
+      if (Array.isArray(value)) return value.filter((item) => typeof item !== 'object').map(String);
+      if (isJsonObject(value)) return Object.keys(value);
+    } catch {
+      // Not JSON after all: a text whose first line begins with a bracket.
+    }
+  }
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+}
