@@ -1,0 +1,144 @@
+/**
+ * The journal over any engine: turns each call of the port into jobs. What an engine adds is how jobs become durable.
+ * @see DUR-1, DUR-2 and IDM-2 in docs/specification.md
+ */
+
+import { done, failed, fault, type Result } from '../../machines/base/fault.ts';
+import type { Collection, CommitVerdict, Journal, ListQuery, SessionId, StoredRecord } from './journal.ts';
+import { apply, isKey, prepare, unstorable } from './ledger.ts';
+import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.ts';
+import { claimExpiry, claimKey, claimValue, draftRecord, readHead, readJson } from './record-bytes.ts';
+import { beginSession, isLiving, prolongSession, removeSession } from './sessions.ts';
+import type { Engine, Tables } from './tables.ts';
+import { addWork, freeWork, removeWork, workKey } from './work-index.ts';
+
+/** Records taken in one job. */
+const takeSize = 100;
+/** A piece of pruning may hold the loop up this long; its commit comes on top. */
+const pieceMs = 5;
+
+export function createJournal(engine: Engine, now: () => number): Journal {
+  async function commit(...[writes]: Parameters<Journal['commit']>): Promise<CommitVerdict> {
+    const obstacle = unstorable(writes);
+    if (obstacle !== undefined) return { kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) };
+    const prepared = prepare(writes);
+    const landed = await engine.enqueue(() => apply(engine.tables, prepared));
+    return landed.ok ? landed.value : { kind: 'unavailable', fault: landed.fault };
+  }
+
+  async function take(...[collection, query]: Parameters<Journal['take']>): Promise<Result<StoredRecord[]>> {
+    const taken: StoredRecord[] = [];
+    while (taken.length < query.limit) {
+      const limit = Math.min(takeSize, query.limit - taken.length);
+      const piece = await engine.enqueue(() => takeSome(engine.tables, collection, { ...query, limit }));
+      // What an earlier job took is held already, so it is handed out rather than lost in the fault.
+      if (!piece.ok) return taken.length > 0 ? done(taken) : piece;
+      if (piece.value === undefined) return taken.length > 0 ? done(taken) : ended(query.session);
+      taken.push(...piece.value.records);
+      if (!piece.value.more) break;
+    }
+    return done(taken);
+  }
+
+  async function prune(query: Parameters<Journal['prune']>[0]): Promise<Result<number>> {
+    const claims = await inPieces((spent) => pruneClaims(engine.tables, query.nowMs, spent));
+    if (!claims.ok) return claims;
+    const aged = await inPieces(ageing(engine, query.keepAfterKey));
+    if (!aged.ok) return aged;
+    const shrunk = await inPieces(shrinking(engine, query.maxBytes));
+    return shrunk.ok ? done(aged.value + shrunk.value) : shrunk;
+  }
+
+  async function inPieces(job: (spent: Spent) => Piece): Promise<Result<number>> {
+    let removed = 0;
+    for (;;) {
+      const piece = await engine.enqueue(() => {
+        const endsAt = now() + pieceMs;
+        return job(() => now() > endsAt);
+      });
+      if (!piece.ok) return piece;
+      removed += piece.value.removed;
+      if (!piece.value.more) return done(removed);
+    }
+  }
+
+  return {
+    openSession: (owner, ttlMs, nowMs) => engine.enqueue(() => beginSession(engine.tables, owner, ttlMs, nowMs)),
+    async renewSession(session, ttlMs, nowMs) {
+      const renewed = await engine.enqueue(() => prolongSession(engine.tables, session, ttlMs, nowMs));
+      if (!renewed.ok) return renewed;
+      return renewed.value ? done(true) : ended(session);
+    },
+    endSession: (session) =>
+      engine.enqueue(() => {
+        removeSession(engine.tables, session);
+        return true as const;
+      }),
+    commit,
+    get: (collection, key) => (isKey(key) ? storedRecord(engine.tables, collection, key) : undefined),
+    list: (collection, query) => list(engine.tables, collection, query),
+    claimed(name, nowMs) {
+      const claim = engine.tables.claims.read(claimKey(name));
+      return claim !== undefined && claimExpiry(claim) > nowMs ? claimValue(claim) : undefined;
+    },
+    take,
+    prune,
+    probe: () => engine.probe(),
+    close: () => engine.close(),
+  };
+}
+
+function list(tables: Tables, collection: Collection, { limit, order, from }: ListQuery): StoredRecord[] {
+  const records: StoredRecord[] = [];
+  if (limit <= 0 || (from !== undefined && !isKey(from))) return records;
+  for (const key of tables[collection].keys({ limit, order, ...(from === undefined ? {} : { from }) })) {
+    const record = storedRecord(tables, collection, key);
+    if (record !== undefined) records.push(record);
+  }
+  return records;
+}
+
+function storedRecord(tables: Tables, collection: Collection, key: string): StoredRecord | undefined {
+  const bytes = tables[collection].read(key);
+  if (bytes === undefined) return undefined;
+  const { version, dueAtMs, heldBy, bodyAt } = readHead(bytes);
+  const value = readJson(bytes, bodyAt);
+  if (value === undefined) return undefined;
+  return {
+    key,
+    version,
+    value,
+    ...(dueAtMs === undefined ? {} : { dueAtMs }),
+    ...(heldBy === undefined ? {} : { heldBy }),
+  };
+}
+
+/** Takes records due for a session; undefined where the session is over. */
+function takeSome(
+  tables: Tables,
+  collection: Collection,
+  query: Parameters<Journal['take']>[1],
+): { readonly records: StoredRecord[]; readonly more: boolean } | undefined {
+  const { session, dueBeforeMs, nowMs, limit } = query;
+  if (!isLiving(tables, session, nowMs)) return undefined;
+  const living = (id: SessionId) => isLiving(tables, id, nowMs);
+  const works = freeWork(tables.due, collection, { dueBeforeMs, limit, isLiving: living });
+  const records: StoredRecord[] = [];
+  for (const { key, indexKey } of works) {
+    // A record that a damaged disk made unreadable stays where it is, but is no longer offered as work.
+    removeWork(tables.due, indexKey);
+    const record = storedRecord(tables, collection, key);
+    if (record?.dueAtMs === undefined) continue;
+    const { dueAtMs } = record;
+    // A take is a write: whoever held the record before finds its version stale.
+    const version = record.version + 1;
+    tables[collection].write(key, draftRecord({ version, dueAtMs, heldBy: session }, JSON.stringify(record.value)));
+    addWork(tables.due, workKey(collection, key, { dueAtMs, heldBy: session }));
+    records.push({ ...record, version, heldBy: session });
+  }
+  return { records, more: works.length === limit };
+}
+
+function ended(session: SessionId): Result<never> {
+  return failed('journal-session-ended', `journal: session "${session}" has ended; open a new one`);
+}

@@ -1,0 +1,123 @@
+/**
+ * Gathers jobs into transactions: while one transaction is on its way to the disk, the jobs that arrive wait and share
+ * the next one, and with it its fsync. A job that throws is refused alone; the others of its group run again without
+ * it. After a transaction that could not land nothing is tried until `resume`. Knows nothing of LMDB or of records.
+ * @see DUR-1 in docs/specification.md
+ */
+
+import { causeOf, type Fault, fault, type Result } from '../../machines/base/fault.ts';
+
+export interface GroupCommitPorts {
+  /**
+   * Runs the body in one transaction. Resolves once that would survive a power cut; rejects where it did not land or
+   * the body threw. Nothing of a rejected transaction stands.
+   */
+  readonly transact: (body: () => void) => Promise<void>;
+  /** Names what kept a transaction from landing. */
+  readonly explain: (thrown: unknown) => Fault;
+}
+
+export interface GroupCommit {
+  /** Resolves once what the job wrote has landed, with what the job returned. Never rejects. */
+  enqueue<Value>(job: () => Value): Promise<Result<Value>>;
+  /** Refuses every job, those that wait too, with this fault. */
+  stop(reason: Fault): void;
+  /** Takes jobs again. */
+  resume(): void;
+  /** What stops it; undefined while it takes jobs. */
+  stopped(): Fault | undefined;
+  /** Resolves when no job waits or is under way. */
+  settled(): Promise<void>;
+}
+
+/** Jobs in one transaction: they run on the loop, about 10 µs each, so a group holds it up for a few milliseconds. */
+const groupSize = 400;
+
+interface Job {
+  /** Runs the job and keeps its outcome. */
+  run(): void;
+  landed(): void;
+  refused(reason: Fault): void;
+}
+
+export function createGroupCommit({ transact, explain }: GroupCommitPorts): GroupCommit {
+  let waiting: Job[] = [];
+  let underWay = false;
+  let reason: Fault | undefined;
+  let idle: (() => void)[] = [];
+
+  function enqueue<Value>(job: () => Value): Promise<Result<Value>> {
+    if (reason !== undefined) return Promise.resolve({ ok: false, fault: reason });
+    return new Promise((resolve) => {
+      let value: Value;
+      waiting.push({
+        run() {
+          value = job();
+        },
+        landed: () => resolve({ ok: true, value }),
+        refused: (why) => resolve({ ok: false, fault: why }),
+      });
+      if (!underWay) void drain();
+    });
+  }
+
+  async function drain(): Promise<void> {
+    underWay = true;
+    while (waiting.length > 0) await commitGroup();
+    underWay = false;
+    for (const told of idle) told();
+    idle = [];
+  }
+
+  async function commitGroup(): Promise<void> {
+    let group: Job[] = [];
+    let thrower: { readonly job: Job; readonly thrown: unknown } | undefined;
+    try {
+      await transact(() => {
+        // The group is closed only here, when the transaction begins: who came while it was awaited is in it.
+        group = waiting.slice(0, groupSize);
+        waiting = waiting.slice(groupSize);
+        for (const job of group) {
+          try {
+            job.run();
+          } catch (thrown) {
+            thrower = { job, thrown };
+            throw thrown;
+          }
+        }
+      });
+      for (const job of group) job.landed();
+    } catch (thrown) {
+      if (thrower === undefined || !isOwn(thrower.thrown)) {
+        stop(explain(thrown), group);
+      } else {
+        const { job: culprit } = thrower;
+        waiting = [...group.filter((job) => job !== culprit), ...waiting];
+        const cause = causeOf(thrower.thrown);
+        culprit.refused(fault('internal-error', `journal: a write failed in the gateway itself: ${cause}`, cause));
+      }
+    }
+  }
+
+  function stop(why: Fault, group: readonly Job[] = []): void {
+    reason = why;
+    const refused = [...group, ...waiting];
+    waiting = [];
+    for (const job of refused) job.refused(why);
+  }
+
+  return {
+    enqueue,
+    stop: (why) => stop(why),
+    resume() {
+      reason = undefined;
+    },
+    stopped: () => reason,
+    settled: () => (underWay ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
+  };
+}
+
+/** An error of the gateway's own, rather than one that the engine or the operating system reports with a code. */
+function isOwn(thrown: unknown): boolean {
+  return !(typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'number');
+}

@@ -1,0 +1,162 @@
+/**
+ * Looks whether a store file is whole before LMDB maps it into memory: LMDB trusts its pages, and a missing or mangled
+ * one would end the process with a signal instead of an error. Reads the heads and every page of the trees, not the
+ * contents of large values. Changes nothing.
+ *
+ * The layout is that of LMDB's data format 2 (`mdb.c` of the `lmdb` package): a page head of 24 bytes, then offsets of
+ * nodes counted from the end of that head.
+ */
+
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+
+export type StoreCheck =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'sound' }
+  | { readonly kind: 'corrupt'; readonly what: string }
+  /** LMDB, but of another data format. */
+  | { readonly kind: 'foreign'; readonly what: string };
+
+const magic = 0xbeefc0de;
+const dataFormat = 2;
+const pageHead = 24;
+const branchPage = 0x01;
+const leafPage = 0x02;
+const overflowPage = 0x04;
+const metaPage = 0x08;
+const bigData = 0x01;
+const subTree = 0x02;
+const noPage = 0xffff_ffff_ffff_ffffn;
+const treeBytes = 48;
+const freeTreeAt = pageHead + 24;
+const mainTreeAt = freeTreeAt + treeBytes;
+const smallestPage = 256;
+const largestPage = 0x8000;
+/** Pages looked at before others get their turn. */
+const sliceSize = 1000;
+const triesBesideWriter = 3;
+
+/** @throws what the operating system says when the file cannot be read */
+export async function checkStoreFile(path: string): Promise<StoreCheck> {
+  let fd: number;
+  try {
+    fd = openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { kind: 'absent' };
+    throw error;
+  }
+  try {
+    for (let tries = 1; ; tries += 1) {
+      const meta = readMeta(fd);
+      if ('kind' in meta) return meta;
+      const damage = await walkTrees(fd, meta);
+      if (damage === undefined) return { kind: 'sound' };
+      // Another process that writes meanwhile reuses pages that this walk still believes in.
+      const after = readMeta(fd);
+      if ('kind' in after || after.transaction === meta.transaction) return { kind: 'corrupt', what: damage };
+      if (tries === triesBesideWriter) return { kind: 'sound' };
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+interface Meta {
+  readonly pageSize: number;
+  readonly pages: number;
+  readonly transaction: bigint;
+  readonly roots: readonly bigint[];
+}
+
+function readMeta(fd: number): Meta | StoreCheck {
+  const size = fstatSync(fd).size;
+  if (size === 0) return { kind: 'corrupt', what: 'it is empty' };
+  const first = readMetaPage(fd, 0);
+  if ('kind' in first) return first;
+  const second = readMetaPage(fd, first.pageSize);
+  if ('kind' in second) return second;
+  const newest = second.transaction > first.transaction ? second : first;
+  if (newest.pageSize !== first.pageSize) return { kind: 'corrupt', what: 'its two heads disagree' };
+  // Pages at the end may be missing only if they are free; the walk finds out about every page that is not.
+  const pages = Math.min(newest.pages, Math.floor(size / newest.pageSize));
+  return pages < 2 ? { kind: 'corrupt', what: `it ends after ${size} bytes` } : { ...newest, pages };
+}
+
+function readMetaPage(fd: number, at: number): Meta | StoreCheck {
+  const page = Buffer.alloc(mainTreeAt + treeBytes + 16);
+  if (readSync(fd, page, 0, page.length, at) < page.length) return { kind: 'corrupt', what: 'it ends within its head' };
+  if (page.readUInt32LE(pageHead) !== magic || (page.readUInt16LE(18) & metaPage) === 0) {
+    return { kind: 'corrupt', what: 'it does not begin like a store' };
+  }
+  const format = page.readUInt32LE(pageHead + 4) & 0xffff;
+  if (format !== dataFormat) return { kind: 'foreign', what: `data format ${format}` };
+  const pageSize = page.readUInt32LE(freeTreeAt);
+  if (pageSize < smallestPage || pageSize > largestPage || (pageSize & (pageSize - 1)) !== 0) {
+    return { kind: 'corrupt', what: `its page size is ${pageSize}` };
+  }
+  const pages = Number(page.readBigUInt64LE(mainTreeAt + treeBytes)) + 1;
+  const roots = [rootOf(page, freeTreeAt), rootOf(page, mainTreeAt)].filter((root) => root !== noPage);
+  return { pageSize, pages, transaction: page.readBigUInt64LE(mainTreeAt + treeBytes + 8), roots };
+}
+
+function rootOf(bytes: Buffer, treeAt: number): bigint {
+  return bytes.readBigUInt64LE(treeAt + 40);
+}
+
+/** Follows every tree from its root. Returns what is wrong with the first page that is no page of a tree. */
+async function walkTrees(fd: number, meta: Meta): Promise<string | undefined> {
+  const { pageSize, pages } = meta;
+  const page = Buffer.alloc(pageSize);
+  const ahead = meta.roots.map(Number);
+  // In a sound store no page hangs in two places, so a walk longer than the file goes in circles.
+  for (let walked = 0; ahead.length > 0; walked += 1) {
+    const number = ahead.pop() ?? 0;
+    if (walked > pages) return 'its pages point at each other in a circle';
+    if (number < 2 || number >= pages) return `page ${number} is missing`;
+    if (readSync(fd, page, 0, pageSize, number * pageSize) < pageSize) return `page ${number} is missing`;
+    if (!isTreePage(page, number) || !readNodes(page, pages, ahead)) return `page ${number} is damaged`;
+    if (walked % sliceSize === sliceSize - 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+  return undefined;
+}
+
+function isTreePage(page: Buffer, number: number): boolean {
+  const kind = page.readUInt16LE(18) & (branchPage | leafPage | overflowPage | metaPage);
+  const lower = page.readUInt16LE(20);
+  const upper = page.readUInt16LE(22);
+  return (
+    Number(page.readBigUInt64LE(0)) === number &&
+    (kind === branchPage || kind === leafPage) &&
+    lower <= upper &&
+    upper + pageHead <= page.length
+  );
+}
+
+/** Checks that every node lies within the page and points into the file; collects the pages below. */
+function readNodes(page: Buffer, pages: number, ahead: number[]): boolean {
+  const isBranch = (page.readUInt16LE(18) & branchPage) !== 0;
+  const nodes = page.readUInt16LE(20) >> 1;
+  for (let index = 0; index < nodes; index += 1) {
+    const node = pageHead + page.readUInt16LE(pageHead + 2 * index);
+    if (node + 8 > page.length) return false;
+    const low = page.readUInt32LE(node);
+    const flags = page.readUInt16LE(node + 4);
+    const data = node + 8 + page.readUInt16LE(node + 6);
+    if (data > page.length) return false;
+    if (isBranch) {
+      ahead.push(low + flags * 2 ** 32);
+    } else if ((flags & bigData) !== 0) {
+      if (data + 24 > page.length) return false;
+      const first = Number(page.readBigUInt64LE(data));
+      const count = Number(page.readBigUInt64LE(data + 16));
+      if (first < 2 || first + count > pages || count * page.length < low) return false;
+    } else {
+      if (data + low > page.length) return false;
+      if ((flags & subTree) !== 0) {
+        if (low !== treeBytes) return false;
+        const root = rootOf(page, data);
+        if (root !== noPage) ahead.push(Number(root));
+      }
+    }
+  }
+  return true;
+}

@@ -1,0 +1,102 @@
+/**
+ * The durable journal: an LMDB store in a folder. Opens it only when it is whole, makes a new one in one step, and after
+ * a commit that could not land acknowledges nothing until `probe` has opened the store again and written to it.
+ * @see DUR-1, DUR-2 and HOME-3 in docs/specification.md
+ */
+
+import { done, type Fault, type Result } from '../../machines/base/fault.ts';
+import { createJournal } from './engine-journal.ts';
+import { createGroupCommit } from './group-commit.ts';
+import type { Journal } from './journal.ts';
+import { closedFault, commitFault } from './lmdb-faults.ts';
+import { enter, lookAt, openStore } from './lmdb-store.ts';
+import type { Environment } from './lmdb-tables.ts';
+import { draftBytes } from './record-bytes.ts';
+import type { Engine, Tables } from './tables.ts';
+
+export interface LmdbJournalSettings {
+  /** Holds `data.mdb` and `lock.mdb`; made, with mode 0700, where it is missing. */
+  readonly directory: string;
+  /** A clock in milliseconds, only to cut long work into pieces. */
+  readonly now?: () => number;
+}
+
+/** Opens the journal in a folder. Never changes a store that is damaged or of another version. */
+export async function openLmdbJournal({ directory, now }: LmdbJournalSettings): Promise<Result<Journal>> {
+  const opened = await openStore(directory);
+  if (!opened.ok) return opened;
+  return done(createJournal(createEngine(directory, opened.value), now ?? (() => performance.now())));
+}
+
+function createEngine(directory: string, first: Environment): Engine {
+  let environment = first;
+  let closing: Promise<void> | undefined;
+  let probing: Promise<Fault | undefined> | undefined;
+  const commits = createGroupCommit({
+    transact: (body) => environment.transact(body),
+    explain: (thrown) => commitFault(directory, thrown),
+  });
+
+  async function probe(): Promise<Fault | undefined> {
+    if (commits.stopped() !== undefined) {
+      const obstacle = await reopen();
+      if (obstacle !== undefined) return obstacle;
+    }
+    for (const job of [writeProbe, removeProbe]) {
+      const written = await commits.enqueue(() => job(environment.tables));
+      if (!written.ok) return written.fault;
+    }
+    return undefined;
+  }
+
+  /** Looks at the store while the old environment still answers reads; only then lets go of that. */
+  async function reopen(): Promise<Fault | undefined> {
+    await commits.settled();
+    const looked = await lookAt(directory);
+    if (!looked.ok) return looked.fault;
+    await environment.close();
+    const reopened = enter(directory);
+    if (!reopened.ok) return reopened.fault;
+    environment = reopened.value;
+    commits.resume();
+    return undefined;
+  }
+
+  async function close(): Promise<void> {
+    await probing;
+    await commits.settled();
+    commits.stop(closedFault(directory));
+    await environment.close();
+  }
+
+  return {
+    get tables() {
+      return environment.tables;
+    },
+    enqueue: (job) => commits.enqueue(job),
+    usedBytes: () => environment.usedBytes(),
+    probe() {
+      if (closing !== undefined) return Promise.resolve(closedFault(directory));
+      probing ??= probe().finally(() => {
+        probing = undefined;
+      });
+      return probing;
+    },
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+/** What a probe writes: about what a burst of commits needs, so that a disk with a few pages left does not pass. */
+const probeBytes = Buffer.alloc(256 * 1024);
+const probeKey = 'probe';
+
+function writeProbe({ meta }: Tables): void {
+  meta.write(probeKey, draftBytes(probeBytes));
+}
+
+function removeProbe({ meta }: Tables): void {
+  meta.remove(probeKey);
+}

@@ -1,0 +1,136 @@
+/**
+ * Brings a store into being and lets only a whole one of the right version in. A new store is made in a folder beside
+ * its place and put there in one step, so an empty or half-made file is always damage and never a first start.
+ * @see DUR-1 and HOME-3 in docs/specification.md
+ */
+
+import { closeSync, fsyncSync, linkSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { done, type Fault, type Result } from '../../machines/base/fault.ts';
+import { corruptFault, openFault, storePath, versionFault } from './lmdb-faults.ts';
+import { checkStoreFile } from './lmdb-file.ts';
+import { type Environment, openEnvironment } from './lmdb-tables.ts';
+import { draftJson, readJson } from './record-bytes.ts';
+import type { Table } from './tables.ts';
+
+/** The layout of tables, keys and bytes; raised when an older gateway would misread what a newer one writes. */
+const layout = 1;
+const layoutKey = 'layout';
+/** LMDB maps this file; a page that the disk had no room for would end the process with a signal. */
+const lockFileBytes = 12 * 1024;
+
+/** Opens the store in a folder; makes the folder and the store where they are missing. */
+export async function openStore(directory: string): Promise<Result<Environment>> {
+  const looked = await lookAt(directory);
+  if (!looked.ok) return looked;
+  try {
+    if (looked.value === 'absent') await makeStore(directory);
+  } catch (error) {
+    return { ok: false, fault: openFault(directory, error) };
+  }
+  return enter(directory);
+}
+
+/** Tells whether there is a store, and whether it is whole. */
+export async function lookAt(directory: string): Promise<Result<'absent' | 'sound'>> {
+  try {
+    const path = storePath(directory);
+    const check = await checkStoreFile(path);
+    switch (check.kind) {
+      case 'corrupt':
+        return { ok: false, fault: corruptFault(path, check.what) };
+      case 'foreign':
+        return { ok: false, fault: versionFault(path, check.what, 'LMDB data format 2') };
+      case 'absent':
+      case 'sound':
+        return done(check.kind);
+    }
+  } catch (error) {
+    return { ok: false, fault: openFault(directory, error) };
+  }
+}
+
+/** Opens a store that was looked at. */
+export function enter(directory: string): Result<Environment> {
+  let refusal: Fault | undefined;
+  try {
+    reserveLockFile(directory);
+    const environment = openEnvironment(directory, (meta) => {
+      refusal = refusalOf(directory, meta);
+      if (refusal !== undefined) throw new Error(refusal.message);
+    });
+    return done(environment);
+  } catch (error) {
+    return { ok: false, fault: refusal ?? openFault(directory, error) };
+  }
+}
+
+function refusalOf(directory: string, meta: Table | undefined): Fault | undefined {
+  const bytes = meta?.read(layoutKey);
+  const found = bytes === undefined ? undefined : readJson(bytes)?.version;
+  if (found === layout) return undefined;
+  return versionFault(
+    storePath(directory),
+    found === undefined ? 'no journal' : `layout ${String(found)}`,
+    `layout ${layout}`,
+  );
+}
+
+async function makeStore(directory: string): Promise<void> {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const cradle = mkdtempSync(join(directory, 'new-'));
+  try {
+    reserveLockFile(cradle);
+    const environment = openEnvironment(cradle, () => {});
+    try {
+      await environment.transact(() => environment.tables.meta.write(layoutKey, draftJson({ version: layout })));
+    } finally {
+      await environment.close();
+    }
+    putInPlace(storePath(cradle), storePath(directory));
+  } finally {
+    rmSync(cradle, { recursive: true, force: true });
+  }
+  syncFolder(directory);
+  syncFolder(dirname(directory));
+}
+
+/** Unlike a renaming, a link never replaces a store that another gateway has made meanwhile. */
+function putInPlace(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+function reserveLockFile(directory: string): void {
+  let fd: number;
+  try {
+    fd = openSync(join(directory, 'lock.mdb'), 'wx', 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    throw error;
+  }
+  try {
+    const zeros = Buffer.alloc(lockFileBytes);
+    for (let written = 0; written < lockFileBytes; ) written += writeSync(fd, zeros, written);
+    fsyncSync(fd);
+  } catch (error) {
+    // A lock file with holes is what must not stay.
+    rmSync(join(directory, 'lock.mdb'), { force: true });
+    throw error;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Makes new names in a folder survive a power cut. */
+function syncFolder(directory: string): void {
+  const fd = openSync(directory, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

@@ -1,0 +1,145 @@
+/**
+ * Opens an LMDB environment and shows it as tables. The one file that knows the `lmdb` package, what it promises and
+ * where it must be handled with care.
+ *
+ * What its sources (3.5.6) and experiments say:
+ * - By default (`overlappingSync`) a commit resolves before its fsync. Switched off here, so the thread that commits
+ *   writes the pages, calls fdatasync, then writes the head synchronously, and only then the promise resolves.
+ * - An asynchronous transaction lands even if its callback throws halfway; a child transaction inside it does not.
+ * - A write that fails leaves the environment usable, except where the head could not be written: then every further
+ *   transaction waits for ever. From outside the two look alike, so a failed environment is closed and opened anew.
+ * - A rejected commit carries a second promise, `commitError`, with the cause; left alone it ends the process.
+ * - Reading from a closed environment makes a timer throw later. The tables therefore read as empty once closed.
+ */
+
+import { type Database, open, type RootDatabase } from 'lmdb';
+import { type KeyRange, type Table, type TableName, type Tables, tableNames } from './tables.ts';
+
+type Bytes = Database<Buffer, string>;
+type Root = RootDatabase<Buffer, string>;
+
+export interface Environment {
+  readonly tables: Tables;
+  /** Runs a body in one transaction, whole or not at all; resolves once it is on the disk. */
+  transact(body: () => void): Promise<void>;
+  usedBytes(): number;
+  close(): Promise<void>;
+}
+
+/**
+ * Address space, not disk: the file grows as it is written. LMDB cannot write beyond it, so it is far above any history
+ * that one gateway keeps.
+ */
+const mapBytes = 2 ** 36;
+
+/**
+ * Opens the environment in a folder, which holds a store or is to hold one.
+ * @param admit Looks at the store's own notes (undefined: there are none) before anything else is opened, and throws to
+ * leave the store alone.
+ * @throws what `admit`, LMDB or the operating system says
+ */
+export function openEnvironment(directory: string, admit: (meta: Table | undefined) => void): Environment {
+  const root: Root = open<Buffer, string>(rootOptions(directory));
+  let closed = false;
+  const isClosed = () => closed;
+  const databases = new Map<TableName, Bytes>();
+  const openDatabase = (name: TableName) => {
+    const database = root.openDB<Buffer, string>({ name, encoding: 'binary' });
+    databases.set(name, database);
+    return createTable(database, isClosed);
+  };
+  let tables: Tables;
+  try {
+    const names = [...root.getKeys({})];
+    const isOther = names.length > 0 && !names.includes('meta');
+    admit(isOther ? undefined : openDatabase('meta'));
+    tables = Object.fromEntries(tableNames.map((name) => [name, openDatabase(name)])) as Tables;
+  } catch (error) {
+    void root.close();
+    throw error;
+  }
+
+  return {
+    tables,
+    async transact(body) {
+      try {
+        await root.childTransaction(body);
+      } catch (error) {
+        throw await causeOfCommit(error);
+      }
+    },
+    usedBytes: () => (closed ? 0 : usedBytesOf(databases.values())),
+    async close() {
+      if (closed) return;
+      closed = true;
+      await root.close();
+    },
+  };
+}
+
+function rootOptions(directory: string) {
+  return {
+    path: directory,
+    // Otherwise a folder with a dot in its name is taken for a file.
+    noSubdir: false,
+    mapSize: mapBytes,
+    maxDbs: tableNames.length + 1,
+    permissionsMode: 0o600,
+    overlappingSync: false,
+    // Jobs are gathered by group-commit.ts; gathering them here as well would only wait for another turn of the loop.
+    eventTurnBatching: false,
+    encoding: 'binary',
+  } as const;
+}
+
+async function causeOfCommit(thrown: unknown): Promise<unknown> {
+  if (!(thrown instanceof Error) || !('commitError' in thrown)) return thrown;
+  try {
+    await thrown.commitError;
+    return thrown;
+  } catch (cause) {
+    return cause;
+  }
+}
+
+function createTable(database: Bytes, isClosed: () => boolean): Table {
+  return {
+    // The binding answers with one buffer of its own, whose `length` is that of the value, until the next read.
+    read: (key) => (isClosed() ? undefined : database.getBinaryFast(key)),
+    write(key, { bytes }) {
+      database.putSync(key, bytes);
+    },
+    // The declaration says void; the code answers whether it wrote.
+    create: (key, { bytes }) => database.putSync(key, bytes, { noOverwrite: true }) as unknown as boolean,
+    remove(key) {
+      database.removeSync(key);
+    },
+    keys: (range) => (isClosed() ? [] : keysOf(database, range)),
+  };
+}
+
+function keysOf(database: Bytes, { from, until, order, limit }: KeyRange): string[] {
+  const keys = database.getKeys({
+    ...(from === undefined ? {} : { start: from, exclusiveStart: true }),
+    ...(until === undefined ? {} : { end: until }),
+    reverse: order === 'newest',
+    limit,
+  });
+  return [...keys];
+}
+
+interface TreeStats {
+  readonly pageSize: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}
+
+function usedBytesOf(databases: Iterable<Bytes>): number {
+  let bytes = 0;
+  for (const database of databases) {
+    const stats = database.getStats() as TreeStats;
+    bytes += stats.pageSize * (stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages);
+  }
+  return bytes;
+}

@@ -1,0 +1,128 @@
+/**
+ * Forgets history piece by piece: each piece is a job of its own, so that commits come in between and the loop is not
+ * held up. Decides what is history: finished records, and of events only those whose work is finished too.
+ * @see DUR-2 in docs/specification.md
+ */
+
+import type { Collection } from './journal.ts';
+import { isKey } from './ledger.ts';
+import { claimExpiry, readHead, readJson, timeText } from './record-bytes.ts';
+import type { Engine, Tables } from './tables.ts';
+
+/** Says within a piece whether it has used up its time. */
+export type Spent = () => boolean;
+
+export interface Piece {
+  readonly removed: number;
+  readonly more: boolean;
+}
+
+const pieceSize = 200;
+/** Asking for the size costs about as much as removing this many records. */
+const measureEvery = 16;
+/** The keys of groups are no times, and a group without work is deleted by its owner. */
+const histories = ['events', 'runs', 'deliveries'] as const satisfies readonly Collection[];
+
+/** Removes claims whose time has passed. */
+export function pruneClaims({ claims, expiry }: Tables, nowMs: number, spent: Spent): Piece {
+  const keys = expiry.keys({ until: timeText(Math.floor(nowMs) + 1), limit: pieceSize });
+  let count = 0;
+  for (const expiryKey of keys) {
+    const name = expiryKey.slice(expiryKey.indexOf('/') + 1);
+    const claim = claims.read(name);
+    if (claim !== undefined && timeText(claimExpiry(claim)) === expiryKey.slice(0, expiryKey.indexOf('/'))) {
+      claims.remove(name);
+    }
+    expiry.remove(expiryKey);
+    count += 1;
+    if (spent()) break;
+  }
+  return { removed: count, more: count === pieceSize || count < keys.length };
+}
+
+/** Returns a job that removes, at each call, the next finished records with a key before `keepAfterKey`. */
+export function ageing(engine: Engine, keepAfterKey: string): (spent: Spent) => Piece {
+  const next = oldestFirst(engine, keepAfterKey);
+  return (spent) => {
+    let removed = 0;
+    for (let looked = 0; looked < pieceSize && !spent(); looked += 1) {
+      const at = next();
+      if (at === undefined) return { removed, more: false };
+      removed += removeFinished(engine.tables, at.collection, at.key);
+    }
+    return { removed, more: true };
+  };
+}
+
+/** Returns a job that removes, at each call, the next oldest finished records while the store is above `maxBytes`. */
+export function shrinking(engine: Engine, maxBytes: number): (spent: Spent) => Piece {
+  const next = oldestFirst(engine, undefined);
+  return (spent) => {
+    let removed = 0;
+    for (let looked = 0; looked < pieceSize && !spent(); looked += 1) {
+      if (looked % measureEvery === 0 && engine.usedBytes() <= maxBytes) return { removed, more: false };
+      const at = next();
+      if (at === undefined) return { removed, more: false };
+      removed += removeFinished(engine.tables, at.collection, at.key);
+    }
+    return { removed, more: true };
+  };
+}
+
+interface Place {
+  readonly collection: Collection;
+  readonly key: string;
+}
+
+/** Walks the keys of all histories together, oldest first; goes on where it stopped, also in a later job. */
+function oldestFirst(engine: Engine, until: string | undefined): () => Place | undefined {
+  const walks = histories.map((collection) => {
+    let from: string | undefined;
+    let ahead: string[] = [];
+    return {
+      collection,
+      peek(): string | undefined {
+        if (ahead.length === 0) {
+          ahead = engine.tables[collection].keys({
+            ...(from === undefined ? {} : { from }),
+            ...(until === undefined ? {} : { until }),
+            limit: pieceSize,
+          });
+          ahead.reverse();
+        }
+        return ahead.at(-1);
+      },
+      pass(): void {
+        from = ahead.pop();
+      },
+    };
+  });
+  return () => {
+    let oldest: { readonly walk: (typeof walks)[number]; readonly key: string } | undefined;
+    for (const walk of walks) {
+      const key = walk.peek();
+      if (key !== undefined && (oldest === undefined || key < oldest.key)) oldest = { walk, key };
+    }
+    if (oldest === undefined) return undefined;
+    oldest.walk.pass();
+    return { collection: oldest.walk.collection, key: oldest.key };
+  };
+}
+
+function removeFinished(tables: Tables, collection: Collection, key: string): number {
+  const bytes = tables[collection].read(key);
+  if (bytes === undefined) return 0;
+  const head = readHead(bytes);
+  if (head.dueAtMs !== undefined) return 0;
+  // Read before the next look-up, which uses the same bytes.
+  const work = collection === 'events' ? readJson(bytes, head.bodyAt)?.work : undefined;
+  if (typeof work === 'string' && isKey(work) && (isDue(tables, 'runs', work) || isDue(tables, 'deliveries', work)))
+    return 0;
+  tables[collection].remove(key);
+  return 1;
+}
+
+function isDue(tables: Tables, collection: Collection, key: string): boolean {
+  const bytes = tables[collection].read(key);
+  return bytes !== undefined && readHead(bytes).dueAtMs !== undefined;
+}

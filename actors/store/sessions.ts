@@ -1,0 +1,63 @@
+/**
+ * Keeps the sessions of living gateways: who owns one and until when it lives unless renewed. Runs inside a job.
+ * @see DUR-1 in docs/specification.md
+ */
+
+import type { SessionId } from './journal.ts';
+import { draftJson, readJson } from './record-bytes.ts';
+import type { Tables } from './tables.ts';
+
+/** A session this long out of time is forgotten. Until then its owner, back from a suspended machine, may renew it. */
+const forgottenAfterMs = 24 * 60 * 60 * 1000;
+const allSessions = 100_000;
+const counterKey = 'sessions';
+
+/** Begins a session; the earlier one of the same owner ends. Ids are numbered, so that none is ever given out twice. */
+export function beginSession(tables: Tables, owner: string, ttlMs: number, nowMs: number): SessionId {
+  const { sessions, meta } = tables;
+  for (const id of sessions.keys({ limit: allSessions })) {
+    const session = sessionOf(tables, id);
+    if (session === undefined) continue;
+    if (session.owner === owner || session.expiresAtMs + forgottenAfterMs <= nowMs) sessions.remove(id);
+  }
+  const counter = meta.read(counterKey);
+  const last = counter === undefined ? 0 : Number(readJson(counter)?.last ?? 0);
+  meta.write(counterKey, draftJson({ last: last + 1 }));
+  const id = `s${last + 1}`;
+  sessions.write(id, draftJson({ owner, expiresAtMs: nowMs + ttlMs }));
+  return id;
+}
+
+/** Gives a session more time, also one that ran out but has not ended. Tells whether there is such a session. */
+export function prolongSession(tables: Tables, id: SessionId, ttlMs: number, nowMs: number): boolean {
+  const session = sessionOf(tables, id);
+  if (session === undefined) return false;
+  const { owner } = session;
+  tables.sessions.write(id, draftJson({ owner, expiresAtMs: nowMs + ttlMs }));
+  return true;
+}
+
+export function isLiving(tables: Tables, id: SessionId, nowMs: number): boolean {
+  return (sessionOf(tables, id)?.expiresAtMs ?? Number.NEGATIVE_INFINITY) > nowMs;
+}
+
+export function removeSession(tables: Tables, id: SessionId): void {
+  if (isSessionId(id)) tables.sessions.remove(id);
+}
+
+interface Session {
+  readonly owner: string;
+  readonly expiresAtMs: number;
+}
+
+function sessionOf(tables: Tables, id: SessionId): Session | undefined {
+  const bytes = isSessionId(id) ? tables.sessions.read(id) : undefined;
+  const session = bytes === undefined ? undefined : readJson(bytes);
+  if (session === undefined) return undefined;
+  return { owner: String(session.owner), expiresAtMs: Number(session.expiresAtMs) };
+}
+
+/** What is no id that was ever given out may also be no key that a table can look up. */
+function isSessionId(id: string): boolean {
+  return /^s\d{1,15}$/.test(id);
+}

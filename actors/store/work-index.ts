@@ -1,0 +1,78 @@
+/**
+ * Keeps the index of work: for each record with a due time, its collection, holder, time and key, in this order. Work
+ * in the hands of the living is never looked at, however much of it there is.
+ */
+
+import type { Collection } from './journal.ts';
+import { nothing, timeText } from './record-bytes.ts';
+import type { Table } from './tables.ts';
+
+const letters: Readonly<Record<Collection, string>> = { events: 'e', runs: 'r', groups: 'g', deliveries: 'd' };
+
+export interface Work {
+  readonly indexKey: string;
+  readonly key: string;
+}
+
+/** The index key of a record; undefined where nothing is due. */
+export function workKey(
+  collection: Collection,
+  key: string,
+  work: { readonly dueAtMs: number | undefined; readonly heldBy: string | undefined },
+): string | undefined {
+  if (work.dueAtMs === undefined) return undefined;
+  return `${letters[collection]}/${holderText(work.heldBy)}/${timeText(work.dueAtMs)}/${key}`;
+}
+
+export function addWork(due: Table, indexKey: string | undefined): void {
+  if (indexKey !== undefined) due.write(indexKey, nothing);
+}
+
+export function removeWork(due: Table, indexKey: string | undefined): void {
+  if (indexKey !== undefined) due.remove(indexKey);
+}
+
+/** Finds work due by a time that no living session holds, oldest due first. */
+export function freeWork(
+  due: Table,
+  collection: Collection,
+  query: {
+    readonly dueBeforeMs: number;
+    readonly limit: number;
+    readonly isLiving: (session: string) => boolean;
+  },
+): Work[] {
+  const found: { readonly order: string; readonly indexKey: string }[] = [];
+  for (const holder of holders(due, collection)) {
+    if (holder !== '' && query.isLiving(holder)) continue;
+    const prefix = `${letters[collection]}/${holder}/`;
+    const until = prefix + timeText(Math.floor(query.dueBeforeMs) + 1);
+    for (const indexKey of due.keys({ from: prefix, until, limit: query.limit })) {
+      found.push({ order: indexKey.slice(prefix.length), indexKey });
+    }
+  }
+  found.sort((one, other) => (one.order < other.order ? -1 : 1));
+  return found
+    .slice(0, query.limit)
+    .map(({ order, indexKey }) => ({ indexKey, key: order.slice(order.indexOf('/') + 1) }));
+}
+
+/** The holders that have work, nobody first as ''. One look-up for each, since a look-up skips to the next holder. */
+function holders(due: Table, collection: Collection): string[] {
+  const names: string[] = [];
+  const until = `${letters[collection]}0`;
+  let from = `${letters[collection]}/`;
+  for (;;) {
+    const [first] = due.keys({ from, until, limit: 1 });
+    if (first === undefined) return names;
+    const holder = first.slice(2, first.indexOf('/', 2));
+    names.push(holder);
+    // '0' is the character after '/'.
+    from = `${letters[collection]}/${holder}0`;
+  }
+}
+
+/** A name with a slash is none that a session was ever given, so it holds nothing back. */
+function holderText(heldBy: string | undefined): string {
+  return heldBy === undefined || heldBy.includes('/') ? '' : heldBy;
+}
