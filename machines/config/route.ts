@@ -7,6 +7,45 @@
 import type { JsonObject } from '../base/json.ts';
 import type { ProfileName, RouteName } from '../base/names.ts';
 
+const text = { type: 'string' } as const;
+const texts = { type: 'array', items: text } as const;
+
+export const routeSchema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'One webhook route: who may call it, what passes, and what is done.',
+  properties: {
+    enabled: { type: 'boolean', default: true, description: 'false answers 403.' },
+    events: { ...texts, description: 'Event types to accept; empty accepts all.' },
+    secret: { ...text, description: 'HMAC secret or token; INSECURE_NO_AUTH skips validation on a loopback bind.' },
+    profile: { ...text, description: 'The only profile whose prefix reaches this route.' },
+    prompt: { ...text, description: 'Template of the prompt; without one the whole payload.' },
+    filters: { type: 'array', items: { type: 'object' }, description: 'Conditions, all of which must match.' },
+    script: { ...text, minLength: 1, description: "Filter or transform script in the profile's scripts folder." },
+    script_timeout_seconds: { type: 'number', exclusiveMinimum: 0, default: 30 },
+    skills: { ...texts, description: 'Skills; the first one found is loaded.' },
+    toolsets: { ...texts, description: "Replaces the default toolset of this route's runs." },
+    deliver: { ...text, default: 'log', description: 'Delivery target.' },
+    deliver_extra: { type: 'object', description: 'Settings of the target; strings are templates.' },
+    deliver_only: { type: 'boolean', default: false, description: 'Deliver the rendered prompt; no agent runs.' },
+    cron_job: { type: ['string', 'number'], description: 'Cron job to fire per event.' },
+    coalesce: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['key'],
+      properties: {
+        key: { ...text, minLength: 1, description: 'Field or template that names the entity.' },
+        window_seconds: { type: 'number', exclusiveMinimum: 0, default: 30 },
+        max_wait_seconds: { type: 'number', exclusiveMinimum: 0, default: 300 },
+      },
+      description: 'Gather bursts of events into one run.',
+    },
+    concurrency: { type: 'integer', minimum: 1, description: 'Runs of this route at the same time.' },
+    description: text,
+    created_at: text,
+  },
+} as const;
+
 /** A condition of `filters` as it is written (FIL-1); `filter.ts` compiles it. */
 export type ConditionSource = JsonObject;
 

@@ -1,0 +1,103 @@
+/**
+ * Turns YAML text into plain JSON values that remember where they stand. One document, bounded aliases, no duplicate
+ * keys; every syntax error is a finding with its place.
+ * @see CFG-2 in docs/specification.md
+ */
+
+import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml';
+import { isJsonObject, type Json } from '../base/json.ts';
+
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface SourceFinding extends Place {
+  readonly message: string;
+  readonly code: string;
+}
+
+export type ConfigPath = readonly (string | number)[];
+
+export interface ConfigDocument {
+  readonly value: Json;
+  readonly findings: readonly SourceFinding[];
+  /** The place of a key (or of a list's item) by its path; of the nearest holder where the path does not exist. */
+  place(path: ConfigPath): Place;
+  /** The text of a line, from 1. */
+  line(line: number): string;
+}
+
+/** More aliases than this in one document is an attack, not a configuration. */
+const mostAliases = 100;
+const top: Place = { line: 1, column: 1 };
+
+export function parseDocument(text: string): ConfigDocument {
+  const counter = new LineCounter();
+  const lines = text.split('\n');
+  const documents = parseAllDocuments(text, { lineCounter: counter, uniqueKeys: true, merge: true });
+  const [document] = Array.isArray(documents) ? documents : [];
+  const placeAt = (offset: number): Place => {
+    const { line, col } = counter.linePos(offset);
+    return { line: Math.max(1, line), column: Math.max(1, col) };
+  };
+  const findings: SourceFinding[] = [];
+  if (document === undefined)
+    return { value: {}, findings, place: () => top, line: (number) => lines[number - 1] ?? '' };
+  for (const error of document.errors) {
+    const message = error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code;
+    findings.push({ ...placeAt(error.pos[0]), message: `not YAML: ${message}`, code: 'yaml-syntax' });
+  }
+  if (Array.isArray(documents) && documents.length > 1) {
+    const start = documents[1]?.range?.[0] ?? 0;
+    findings.push({
+      ...placeAt(start),
+      message: 'more than one document in the file; keep the first',
+      code: 'yaml-documents',
+    });
+  }
+  let value: Json = {};
+  if (findings.length === 0) {
+    try {
+      value = (document.toJS({ maxAliasCount: mostAliases }) ?? {}) as Json;
+      if (!isJsonObject(value)) {
+        findings.push({ ...top, message: 'the file must hold a mapping of settings', code: 'config-not-mapping' });
+        value = {};
+      }
+    } catch (thrown) {
+      const cause = thrown instanceof Error ? thrown.message : String(thrown);
+      findings.push({ ...top, message: `not usable: ${cause}`, code: 'yaml-aliases' });
+    }
+  }
+  return {
+    value,
+    findings,
+    place: (path) => {
+      const offset = offsetOf(document.contents as Node | null, path);
+      return offset === undefined ? top : placeAt(offset);
+    },
+    line: (number) => lines[number - 1] ?? '',
+  };
+}
+
+/** Walks as far as the path exists; a key's own place, not its value's. */
+function offsetOf(root: Node | null, path: ConfigPath): number | undefined {
+  let node: unknown = root;
+  let offset = root?.range?.[0];
+  for (const step of path) {
+    if (isMap(node)) {
+      const pair = (node.items as Pair[]).find(({ key }) => isScalar(key) && String(key.value) === String(step));
+      if (pair === undefined) return offset;
+      offset = (pair.key as Node).range?.[0] ?? offset;
+      node = pair.value;
+    } else if (isSeq(node)) {
+      const item = node.items[Number(step)] as Node | undefined;
+      if (item === undefined) return offset;
+      offset = item.range?.[0] ?? offset;
+      node = item;
+    } else {
+      return offset;
+    }
+  }
+  return offset;
+}

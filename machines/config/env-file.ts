@@ -1,0 +1,28 @@
+/**
+ * Reads the dotenv syntax of `.env`: one `NAME=value` a line, `export` allowed, comments, single quotes literal, double
+ * quotes with escapes and over several lines. Never refuses: a line that is none is passed over.
+ * @see HOME-2 in docs/specification.md
+ */
+
+const line =
+  /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \t]*=[ \t]*(?:'([^']*)'|"((?:[^"\\]|\\[\s\S])*)"|([^\r\n]*?))[ \t]*(?:[ \t]#[^\r\n]*)?$/gm;
+const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' };
+
+/** The variables in the order in which they stand; the last of a name counts. */
+export function parseEnvFile(text: string): ReadonlyMap<string, string> {
+  const variables = new Map<string, string>();
+  for (const [, name, single, double, bare] of text.replace(/^\uFEFF/, '').matchAll(line)) {
+    if (name === undefined) continue;
+    variables.set(name, single ?? (double === undefined ? bareValue(bare ?? '') : unescaped(double)));
+  }
+  return variables;
+}
+
+/** A comment may follow a bare value after a space. */
+function bareValue(text: string): string {
+  return text.startsWith('#') ? '' : text.replace(/[ \t]+#.*$/, '').trim();
+}
+
+function unescaped(text: string): string {
+  return text.replace(/\\([\s\S])/g, (whole, unit: string) => escapes[unit] ?? whole);
+}

@@ -1,0 +1,54 @@
+/**
+ * Replaces `${…}` references in the string values of a configuration: once, at any depth, the result never read again.
+ * Knows where names are looked up, not where their values come from.
+ * @see INT-1 and INT-2 in docs/specification.md
+ */
+
+import { isJsonObject, type Json } from '../base/json.ts';
+
+export interface InterpolationScope {
+  /** The profile's `.env`, asked first. */
+  readonly secrets: ReadonlyMap<string, string>;
+  /** The process environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly userHome: string;
+  readonly workspaceFolder: string;
+  readonly pathSeparator: string;
+}
+
+const reference = /\$\{([^{}]+)\}/g;
+
+export function interpolate(value: Json, scope: InterpolationScope): Json {
+  if (typeof value === 'string') return interpolateText(value, scope);
+  if (Array.isArray(value)) return value.map((item) => interpolate(item, scope));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, interpolate(held, scope)]));
+}
+
+/** A reference to an unset variable keeps its literal spelling; one that is set but empty becomes empty. */
+export function interpolateText(text: string, scope: InterpolationScope): string {
+  return text.replace(reference, (whole, name: string) => resolve(name, scope) ?? whole);
+}
+
+function resolve(name: string, scope: InterpolationScope): string | undefined {
+  switch (name) {
+    case 'userHome':
+      return scope.userHome;
+    case 'workspaceFolder':
+      return scope.workspaceFolder;
+    case 'workspaceFolderBasename':
+      return scope.workspaceFolder.split(scope.pathSeparator).filter(Boolean).at(-1) ?? '';
+    case 'pathSeparator':
+    case '/':
+      return scope.pathSeparator;
+    default: {
+      const variable = name.startsWith('env:') ? name.slice('env:'.length) : name;
+      return scope.secrets.get(variable) ?? scope.env[variable];
+    }
+  }
+}
+
+/** Replaces a leading `~` by the user's home (INT-3). */
+export function expandTilde(path: string, userHome: string): string {
+  return path === '~' || path.startsWith('~/') ? userHome + path.slice(1) : path;
+}

@@ -1,0 +1,31 @@
+/** Finds the known word nearest to a mistyped one, for "did you mean". */
+
+/** A word further away than this is another word, not a slip. */
+const mostEdits = 2;
+
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  let best: string | undefined;
+  let bestEdits = mostEdits + 1;
+  for (const candidate of known) {
+    const edits = editDistance(word.toLowerCase(), candidate.toLowerCase());
+    if (edits < bestEdits && edits < Math.max(word.length, candidate.length)) {
+      best = candidate;
+      bestEdits = edits;
+    }
+  }
+  return best;
+}
+
+/** Levenshtein's distance; words here are short. */
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let at = 1; at <= one.length; at += 1) {
+    const next = [at];
+    for (let to = 1; to <= other.length; to += 1) {
+      const same = one[at - 1] === other[to - 1] ? 0 : 1;
+      next.push(Math.min((next[to - 1] ?? 0) + 1, (row[to] ?? 0) + 1, (row[to - 1] ?? 0) + same));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}

@@ -1,0 +1,76 @@
+/**
+ * Where everything of a home and of its profiles lies. The default profile is the home itself. Knows no file's content.
+ * @see HOME-1 and HOME-2 in docs/specification.md
+ */
+
+import { createHash } from 'node:crypto';
+import { defaultProfile, type ProfileName } from '../base/names.ts';
+
+/** What every profile has for itself. */
+export interface ProfilePaths {
+  readonly home: string;
+  readonly config: string;
+  readonly env: string;
+  readonly subscriptions: string;
+  readonly scripts: string;
+  readonly skills: string;
+  readonly cron: string;
+  readonly tokens: string;
+  readonly cache: string;
+}
+
+/** What only the home has: there is one daemon to a home. */
+export interface HomePaths extends ProfilePaths {
+  readonly profiles: string;
+  readonly socket: string;
+  readonly lock: string;
+  readonly logs: string;
+  readonly state: string;
+}
+
+/** Longer paths cannot be bound: the kernel's address holds 108 bytes on Linux and 104 elsewhere. */
+const longestSocketPath = 100;
+
+export function homePaths(home: string, temporaryFolder = '/tmp'): HomePaths {
+  return {
+    ...pathsUnder(home),
+    profiles: `${home}/profiles`,
+    socket: socketPath(home, temporaryFolder),
+    lock: `${home}/gateway.lock`,
+    logs: `${home}/logs`,
+    state: `${home}/state`,
+  };
+}
+
+export function profilePaths(home: string, profile: ProfileName): ProfilePaths {
+  return pathsUnder(profile === defaultProfile ? home : `${home}/profiles/${profile}`);
+}
+
+/** The home of an environment: AGENT_HOME, else `.agent` in the user's home. */
+export function homeOf(env: Readonly<Record<string, string | undefined>>, userHome: string): string {
+  const given = env.AGENT_HOME;
+  if (given === undefined || given === '') return `${userHome}/.agent`;
+  return given.length > 1 && given.endsWith('/') ? given.slice(0, -1) : given;
+}
+
+function pathsUnder(folder: string): ProfilePaths {
+  return {
+    home: folder,
+    config: `${folder}/config.yaml`,
+    env: `${folder}/.env`,
+    subscriptions: `${folder}/webhook_subscriptions.json`,
+    scripts: `${folder}/scripts`,
+    skills: `${folder}/skills`,
+    cron: `${folder}/cron`,
+    tokens: `${folder}/mcp-tokens`,
+    cache: `${folder}/cache`,
+  };
+}
+
+/** A home too deep for a socket has it under the temporary folder, by a name that the home alone determines. */
+function socketPath(home: string, temporaryFolder: string): string {
+  const path = `${home}/gateway.sock`;
+  if (path.length <= longestSocketPath) return path;
+  const digest = createHash('sha256').update(home).digest('hex').slice(0, 24);
+  return `${temporaryFolder}/agent-${digest}/gateway.sock`;
+}

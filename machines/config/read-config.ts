@@ -1,0 +1,232 @@
+/**
+ * Reads one profile's `config.yaml` whole: text to settings, with every finding at once. A broken server entry or
+ * platform stops only itself; a broken webhook setting or route stops the adapter.
+ * @see CFG-2, CFG-3 and CON-3 in docs/specification.md
+ */
+
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { defaultProfile, type ProfileName } from '../base/names.ts';
+import { type Diagnostic, type DiagnosticScope, maskSecrets } from './diagnostic.ts';
+import { type ConfigPath, parseDocument } from './document.ts';
+import { type InterpolationScope, interpolate } from './interpolate.ts';
+import { type FilterChecker, readRoute } from './read-route.ts';
+import type { RouteWithSecret } from './route.ts';
+import { homeSchema } from './schema.ts';
+import { checkServerEntry, type EntryFinding, normaliseServerEntry } from './server-entry.ts';
+import type {
+  AgentSettings,
+  GatewaySettings,
+  ModelSettings,
+  PlatformSettings,
+  ServerEntry,
+  Settings,
+} from './settings.ts';
+import { validate } from './validate.ts';
+import { readListener, webhookKey } from './webhook-settings.ts';
+
+export interface ConfigSource {
+  /** How messages name the file. */
+  readonly file: string;
+  readonly text: string;
+  readonly profile: ProfileName;
+  readonly scope: InterpolationScope;
+  readonly checkFilters: FilterChecker;
+  /** The listener of the home, which the routes of a named profile share. */
+  readonly listener?: { readonly host: string; readonly secret?: string };
+}
+
+export interface ConfigRead {
+  readonly settings: Settings;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export function readConfig(source: ConfigSource): ConfigRead {
+  const document = parseDocument(source.text);
+  const diagnostics: Diagnostic[] = document.findings.map((found) => ({
+    ...found,
+    file: source.file,
+    severity: 'error',
+    scope: { kind: 'home' },
+    sourceLine: maskSecrets(document.line(found.line)),
+  }));
+  const report = ({ path, message, code }: EntryFinding, scope: DiagnosticScope = scopeOf(path)): void => {
+    const place = document.place(path);
+    const sourceLine = maskSecrets(document.line(place.line));
+    diagnostics.push({ ...place, file: source.file, message, code, severity: 'error', scope, sourceLine });
+  };
+  const written = document.value as JsonObject;
+  for (const found of validate(homeSchema, written)) report(found);
+  const stopped = (path: ConfigPath): boolean =>
+    diagnostics.some(({ scope }) => scope.kind === 'home' || sameScope(scope, scopeOf(path)));
+
+  const webhook = objectAt(written, 'platforms', 'webhook');
+  const listener = readListener(
+    stopped(['platforms', 'webhook']) ? {} : (interpolate(webhook, source.scope) as JsonObject),
+    source.scope.env,
+  );
+  for (const { variable, message, code } of source.profile === defaultProfile ? listener.findings : []) {
+    diagnostics.push({
+      file: variable,
+      line: 0,
+      column: 0,
+      message,
+      code,
+      severity: 'error',
+      scope: { kind: 'webhook' },
+      sourceLine: '',
+    });
+  }
+  const shared = source.listener ?? listener.settings;
+  const routes: RouteWithSecret[] = [];
+  if (!stopped(['platforms', 'webhook'])) {
+    const found = webhookKey(webhook, 'routes');
+    const prefix: ConfigPath =
+      found?.under === 'extra' ? ['platforms', 'webhook', 'extra', 'routes'] : ['platforms', 'webhook', 'routes'];
+    for (const [name, route] of Object.entries(isJsonObject(found?.value) ? found.value : {})) {
+      const { secret, ...rest } = route as JsonObject;
+      // Only the secret is interpolated: a prompt's braces are templates, and `${…}` in them is the user's text.
+      const resolved = secret === undefined ? rest : { ...rest, secret: interpolate(secret, source.scope) };
+      const read = readRoute(name, resolved, {
+        source: 'static',
+        profile: source.profile,
+        host: shared.host,
+        checkFilters: source.checkFilters,
+        ...(shared.secret === undefined ? {} : { secret: shared.secret }),
+      });
+      if (read.ok) routes.push(read.value);
+      else for (const finding of read.findings) report({ ...finding, path: [...prefix, name, ...finding.path] });
+    }
+  }
+
+  const servers: ServerEntry[] = [];
+  for (const [name, entry] of Object.entries(objectAt(written, 'mcp_servers'))) {
+    if (!isJsonObject(entry)) continue;
+    const resolved = interpolate(entry, source.scope) as JsonObject;
+    for (const found of checkServerEntry(resolved)) {
+      report({
+        ...found,
+        message: `mcp server "${name}" ${found.message}`,
+        path: ['mcp_servers', name, ...found.path],
+      });
+    }
+    if (!stopped(['mcp_servers', name])) servers.push(normaliseServerEntry(name, resolved));
+  }
+
+  const homeStopped = diagnostics.some(({ scope }) => scope.kind === 'home');
+  const agent = homeStopped ? {} : (interpolate(objectAt(written, 'agent'), source.scope) as JsonObject);
+  if (agent.runner === 'command' && agent.command === undefined) {
+    report({
+      path: ['agent', 'runner'],
+      message: 'agent.runner is "command" but there is no agent.command; give the argument vector',
+      code: 'agent-command-missing',
+    });
+  }
+  if (agent.runner === 'model' && agent.model === undefined) {
+    report({
+      path: ['agent', 'runner'],
+      message: 'agent.runner is "model" but there is no agent.model; give provider, base_url and name',
+      code: 'agent-model-missing',
+    });
+  }
+  return {
+    settings: {
+      gateway: readGateway(homeStopped ? {} : objectAt(written, 'gateway')),
+      webhook: { ...listener.settings, routes },
+      agent: readAgent(agent),
+      inspector: readInspector(homeStopped ? {} : objectAt(written, 'inspector')),
+      platforms: readPlatforms(written, source.scope, stopped),
+      servers,
+    },
+    diagnostics,
+  };
+}
+
+/** Which part of the gateway a finding at a path stops. */
+function scopeOf(path: ConfigPath): DiagnosticScope {
+  const [section, name] = path;
+  if (section === 'mcp_servers' && name !== undefined) return { kind: 'server', server: String(name) };
+  if (section !== 'platforms' || name === undefined) return { kind: 'home' };
+  return name === 'webhook' ? { kind: 'webhook' } : { kind: 'platform', platform: String(name) };
+}
+
+function sameScope(one: DiagnosticScope, other: DiagnosticScope): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+function objectAt(value: JsonObject, ...path: readonly string[]): JsonObject {
+  let at: JsonObject = value;
+  for (const step of path) {
+    const next = at[step];
+    if (!isJsonObject(next)) return {};
+    at = next;
+  }
+  return at;
+}
+
+function readGateway(written: JsonObject): GatewaySettings {
+  const history = objectAt(written, 'history');
+  return {
+    multiplexProfiles: written.multiplex_profiles === true,
+    front: (written.front as GatewaySettings['front'] | undefined) ?? 'auto',
+    journal: (written.journal as GatewaySettings['journal'] | undefined) ?? 'lmdb',
+    drainTimeoutMs: numberOf(written.drain_timeout_seconds, 30) * 1_000,
+    history: {
+      maxAgeMs: numberOf(history.max_age_hours, 168) * 3_600_000,
+      maxBytes: numberOf(history.max_megabytes, 1_024) * 1_048_576,
+    },
+  };
+}
+
+function readAgent(written: JsonObject): AgentSettings {
+  const model = isJsonObject(written.model) ? readModel(written.model) : undefined;
+  return {
+    runner: (written.runner as AgentSettings['runner'] | undefined) ?? 'echo',
+    command: (written.command as readonly string[] | undefined) ?? [],
+    timeoutMs: numberOf(written.timeout_seconds, 600) * 1_000,
+    concurrency: numberOf(written.concurrency, 4),
+    onInterrupted: (written.on_interrupted as AgentSettings['onInterrupted'] | undefined) ?? 'rerun',
+    ...(model === undefined ? {} : { model }),
+  };
+}
+
+function readModel(written: JsonObject): ModelSettings {
+  return {
+    provider: written.provider as ModelSettings['provider'],
+    baseUrl: String(written.base_url),
+    name: String(written.name),
+    maxSteps: numberOf(written.max_steps, 20),
+    ...(typeof written.api_key === 'string' ? { apiKey: written.api_key } : {}),
+  };
+}
+
+function readInspector(written: JsonObject): Settings['inspector'] {
+  return {
+    enabled: written.enabled !== false,
+    host: (written.host as string | undefined) ?? '127.0.0.1',
+    port: numberOf(written.port, 8_645),
+  };
+}
+
+function readPlatforms(
+  written: JsonObject,
+  scope: InterpolationScope,
+  stopped: (path: ConfigPath) => boolean,
+): Record<string, PlatformSettings> {
+  const platforms: Record<string, PlatformSettings> = {};
+  for (const [name, entry] of Object.entries(objectAt(written, 'platforms'))) {
+    if (name === 'webhook' || !isJsonObject(entry) || stopped(['platforms', name])) continue;
+    const { enabled, api_base, home_channel, timeout_seconds, ...options } = interpolate(entry, scope) as JsonObject;
+    platforms[name] = {
+      enabled: enabled === true,
+      timeoutMs: numberOf(timeout_seconds, 10) * 1_000,
+      options,
+      ...(typeof api_base === 'string' ? { apiBase: api_base } : {}),
+      ...(home_channel === undefined ? {} : { homeChannel: String(home_channel) }),
+    };
+  }
+  return platforms;
+}
+
+function numberOf(value: unknown, otherwise: number): number {
+  return typeof value === 'number' ? value : otherwise;
+}

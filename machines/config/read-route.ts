@@ -1,0 +1,168 @@
+/**
+ * Turns a route as it is written into the route that the gateway uses, or says why the adapter must not start with it.
+ * Serves static routes and dynamic subscriptions alike.
+ * @see RTE-1, SIG-5, SIG-6 and PRF-1 in docs/specification.md
+ */
+
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { defaultProfile, type ProfileName, profileName, routeName } from '../base/names.ts';
+import type { ConfigPath } from './document.ts';
+import { nearest } from './nearest.ts';
+import type { RouteSecret, RouteWithSecret } from './route.ts';
+import type { EntryFinding } from './server-entry.ts';
+import { canonicalTarget, knownTargets } from './targets.ts';
+
+export interface RouteContext {
+  readonly source: 'static' | 'dynamic';
+  /** The profile whose file the route stands in; a route of another profile cannot be declared there. */
+  readonly profile: ProfileName;
+  /** The global fallback secret. */
+  readonly secret?: string;
+  /** The listener's bind address. */
+  readonly host: string;
+  readonly checkFilters: FilterChecker;
+}
+
+/** Says what is wrong with conditions; lent, because conditions are the webhook room's business. */
+export type FilterChecker = (
+  conditions: readonly JsonObject[],
+) => readonly { readonly path: ConfigPath; readonly message: string; readonly code: string }[];
+
+export type RouteRead =
+  | { readonly ok: true; readonly value: RouteWithSecret }
+  | { readonly ok: false; readonly findings: readonly EntryFinding[] };
+
+/** A secret that means: do not check. */
+export const insecureSecret = 'INSECURE_NO_AUTH';
+const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
+
+/** Reads a route whose shape the schema has already accepted. */
+export function readRoute(name: string, written: JsonObject, context: RouteContext): RouteRead {
+  const findings: EntryFinding[] = [];
+  const refuse = (path: ConfigPath, message: string, code: string): void => {
+    findings.push({ path, message: `route "${name}" ${message}`, code });
+  };
+  const deliver = (written.deliver as string | undefined) ?? 'log';
+  const target = canonicalTarget(deliver);
+  if (target === undefined) {
+    const near = nearest(deliver, knownTargets);
+    refuse(
+      ['deliver'],
+      `delivers to "${deliver}", which is no target${near === undefined ? '' : `; did you mean "${near}"?`}`,
+      'deliver-unknown',
+    );
+  }
+  const deliverOnly = written.deliver_only === true;
+  const hasCron = written.cron_job !== undefined;
+  if (deliverOnly && target === 'log') {
+    refuse(
+      ['deliver_only'],
+      'sets deliver_only but delivers to "log"; name a real target such as messenger_a, or drop deliver_only',
+      'deliver-only-needs-target',
+    );
+  }
+  if (hasCron && deliverOnly) {
+    refuse(['cron_job'], 'sets cron_job together with deliver_only; keep one of them', 'cron-job-with-deliver-only');
+  }
+  if (written.coalesce !== undefined && (deliverOnly || hasCron)) {
+    const other = deliverOnly ? 'deliver_only' : 'cron_job';
+    refuse(['coalesce'], `sets coalesce together with ${other}; keep one of them`, 'coalesce-not-allowed');
+  }
+  const profile = profileOf(written, context);
+  if (profile === undefined) {
+    refuse(
+      ['profile'],
+      `names the profile "${String(written.profile)}", which ${context.profile === defaultProfile ? 'is no profile name' : `is not "${context.profile}", whose file this is`}`,
+      'route-profile',
+    );
+  }
+  const secret = secretOf(written, context, refuse);
+  for (const found of context.checkFilters((written.filters ?? []) as readonly JsonObject[])) {
+    refuse(['filters', ...found.path], `has a filter that cannot be used: ${found.message}`, found.code);
+  }
+  if (findings.length > 0 || secret === undefined || profile === undefined) return { ok: false, findings };
+  return { ok: true, value: { route: routeOf(name, written, context, profile, deliver), secret } };
+}
+
+function routeOf(
+  name: string,
+  written: JsonObject,
+  { source }: RouteContext,
+  profile: ProfileName,
+  deliver: string,
+): RouteWithSecret['route'] {
+  const given = <Key extends string, Value>(key: Key, value: Value | undefined): { readonly [K in Key]?: Value } =>
+    value === undefined ? {} : ({ [key]: value } as { readonly [K in Key]?: Value });
+  const coalesce = isJsonObject(written.coalesce) ? written.coalesce : undefined;
+  return {
+    name: routeName(name),
+    source,
+    profile,
+    enabled: written.enabled !== false,
+    events: (written.events ?? []) as readonly string[],
+    filters: (written.filters ?? []) as readonly JsonObject[],
+    scriptTimeoutMs: milliseconds(written.script_timeout_seconds, 30),
+    skills: (written.skills ?? []) as readonly string[],
+    deliver,
+    deliverExtra: (written.deliver_extra ?? {}) as JsonObject,
+    deliverOnly: written.deliver_only === true,
+    ...given('prompt', written.prompt as string | undefined),
+    ...given('script', written.script as string | undefined),
+    ...given('toolsets', written.toolsets as readonly string[] | undefined),
+    ...given('cronJob', written.cron_job === undefined ? undefined : String(written.cron_job)),
+    ...given('concurrency', written.concurrency as number | undefined),
+    ...given('description', written.description as string | undefined),
+    ...given('createdAt', written.created_at as string | undefined),
+    ...given(
+      'coalesce',
+      coalesce && {
+        key: String(coalesce.key),
+        windowMs: milliseconds(coalesce.window_seconds, 30),
+        maxWaitMs: milliseconds(coalesce.max_wait_seconds, 300),
+      },
+    ),
+  };
+}
+
+function profileOf(written: JsonObject, { profile }: RouteContext): ProfileName | undefined {
+  if (written.profile === undefined) return profile;
+  const named = profileName(String(written.profile));
+  // A named profile's own file declares routes for itself only; the home's file may bind any.
+  return profile === defaultProfile || named === profile ? named : undefined;
+}
+
+function secretOf(
+  written: JsonObject,
+  context: RouteContext,
+  refuse: (path: ConfigPath, message: string, code: string) => void,
+): RouteSecret | undefined {
+  if (written.secret === '') {
+    refuse(
+      ['secret'],
+      'has an empty secret; give it one, or drop the key to use the global secret',
+      'route-secret-empty',
+    );
+    return undefined;
+  }
+  const secret = (written.secret as string | undefined) ?? context.secret;
+  if (secret === undefined || secret === '') {
+    refuse(
+      [],
+      'has no secret and there is no global one; set its secret, platforms.webhook.extra.secret, or WEBHOOK_SECRET',
+      'route-secret-missing',
+    );
+    return undefined;
+  }
+  if (secret !== insecureSecret) return { kind: 'shared', secret };
+  if (loopbackHosts.has(context.host)) return { kind: 'insecure' };
+  refuse(
+    written.secret === undefined ? [] : ['secret'],
+    `uses ${insecureSecret} while the adapter binds "${context.host}"; bind 127.0.0.1, localhost or ::1, or give the route a secret`,
+    'insecure-not-loopback',
+  );
+  return undefined;
+}
+
+function milliseconds(seconds: unknown, otherwise: number): number {
+  return Math.round((typeof seconds === 'number' ? seconds : otherwise) * 1_000);
+}

@@ -1,0 +1,138 @@
+/**
+ * The schema of `config.yaml`, the one source of its validator and of the JSON Schema that editors use.
+ * @see CFG-4 in docs/specification.md
+ */
+
+import { routeSchema } from './route.ts';
+import { serverEntrySchema } from './server-entry.ts';
+import { targetNames } from './targets.ts';
+
+const text = { type: 'string' } as const;
+
+/** The adapter's own keys, which may stand under `extra` or directly under `platforms.webhook`. */
+const webhookKeys = {
+  host: { ...text, minLength: 1, default: '0.0.0.0', description: 'Bind address.' },
+  port: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 65_535,
+    default: 8644,
+    description: 'Listen port; 0 chooses a free one.',
+  },
+  secret: { ...text, description: 'Global fallback secret.' },
+  rate_limit: { type: 'integer', minimum: 1, default: 30, description: 'Requests per minute and route.' },
+  max_body_bytes: { type: 'integer', minimum: 1, default: 1_048_576, description: 'Largest payload in bytes.' },
+  routes: { type: 'object', additionalProperties: routeSchema, description: 'Route name to route.' },
+} as const;
+
+export const webhookSchema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'The webhook adapter.',
+  properties: {
+    enabled: { type: 'boolean', default: false, description: 'Switches the adapter on.' },
+    extra: { type: 'object', additionalProperties: false, properties: webhookKeys },
+    ...webhookKeys,
+  },
+} as const;
+
+/** Credentials differ by platform, so further keys are taken as they are. */
+const platformSchema = {
+  type: 'object',
+  properties: {
+    enabled: { type: 'boolean', default: false },
+    api_base: { ...text, description: 'Another address of the platform, for tests and proxies.' },
+    home_channel: { type: ['string', 'number'], description: 'Where texts go that name no chat_id.' },
+    timeout_seconds: { type: 'number', exclusiveMinimum: 0, default: 10 },
+  },
+} as const;
+
+const platforms = Object.fromEntries(
+  [...targetNames.keys()].filter((name) => name !== 'log').map((name) => [name, platformSchema]),
+);
+
+export const homeSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    mcp_servers: { type: 'object', additionalProperties: serverEntrySchema, description: 'Server name to entry.' },
+    platforms: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { webhook: webhookSchema, ...platforms },
+      description: 'The webhook adapter and the delivery targets.',
+    },
+    agent: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        runner: { enum: ['model', 'command', 'echo'], default: 'echo', description: 'What runs the agent.' },
+        command: { type: 'array', items: text, minItems: 1, description: 'Argument vector of the command runner.' },
+        timeout_seconds: { type: 'number', exclusiveMinimum: 0, default: 600 },
+        concurrency: { type: 'integer', minimum: 1, default: 4, description: 'Runs at the same time.' },
+        on_interrupted: {
+          enum: ['rerun', 'report'],
+          default: 'rerun',
+          description: 'What becomes of a run that a crash cut off.',
+        },
+        model: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['provider', 'base_url', 'name'],
+          properties: {
+            provider: { enum: ['openai-compatible', 'anthropic'] },
+            base_url: text,
+            api_key: text,
+            name: text,
+            max_steps: { type: 'integer', minimum: 1, default: 20 },
+          },
+        },
+      },
+      description: 'How agents run.',
+    },
+    gateway: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        multiplex_profiles: { type: 'boolean', default: false, description: 'Serve /p/<profile>/webhooks/<route>.' },
+        front: { enum: ['auto', 'uws', 'node'], default: 'auto', description: 'The HTTP server.' },
+        journal: { enum: ['lmdb', 'memory'], default: 'lmdb', description: '`memory` forgets everything at exit.' },
+        drain_timeout_seconds: {
+          type: 'number',
+          minimum: 0,
+          default: 30,
+          description: 'How long runs may end after SIGTERM.',
+        },
+        history: {
+          type: 'object',
+          additionalProperties: false,
+          properties: {
+            max_age_hours: { type: 'number', exclusiveMinimum: 0, default: 168 },
+            max_megabytes: { type: 'number', exclusiveMinimum: 0, default: 1_024 },
+          },
+          description: 'How much history is kept.',
+        },
+      },
+      description: 'The daemon.',
+    },
+    inspector: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        enabled: { type: 'boolean', default: true },
+        host: { ...text, minLength: 1, default: '127.0.0.1' },
+        port: { type: 'integer', minimum: 0, maximum: 65_535, default: 8645 },
+      },
+      description: 'The inspector page.',
+    },
+  },
+} as const;
+
+/** The document that editors read: `# yaml-language-server: $schema=…/docs/config.schema.json`. */
+export function configSchema(): object {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'config.yaml of the agent gateway',
+    ...homeSchema,
+  };
+}

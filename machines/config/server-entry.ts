@@ -1,0 +1,228 @@
+/**
+ * One entry of `mcp_servers`: its schema, which transport each key belongs to, and the rules that a schema cannot say.
+ * Holds no connection.
+ * @see CFG-1, CFG-5, CFG-6, FLT-2, OAU-5 and SRV-2 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import type { ConfigPath } from './document.ts';
+import type { ServerEntry } from './settings.ts';
+
+/** A finding before it has a place: where in the entry, what, and its code. */
+export interface EntryFinding {
+  readonly path: ConfigPath;
+  readonly message: string;
+  readonly code: string;
+}
+
+const text = { type: 'string' } as const;
+const seconds = { type: 'number', minimum: 0 } as const;
+/** JSON Schema patterns know no flags, so both cases of each word are spelled. */
+const boolWords = '^([Tt][Rr][Uu][Ee]|1|[Yy][Ee][Ss]|[Oo][Nn]|[Ff][Aa][Ll][Ss][Ee]|0|[Nn][Oo]|[Oo][Ff][Ff])$';
+const boolLike = {
+  anyOf: [{ type: 'boolean' }, { enum: [0, 1] }, { type: 'string', pattern: boolWords }],
+  description: 'true/1/yes/on or false/0/no/off',
+} as const;
+const names = { anyOf: [text, { type: 'array', items: text }] } as const;
+const stringMap = {
+  type: 'object',
+  additionalProperties: { type: ['string', 'number', 'boolean'] },
+} as const;
+
+export const serverEntrySchema = {
+  type: 'object',
+  additionalProperties: false,
+  description: 'One MCP server: a local one by `command`, a remote one by `url`.',
+  properties: {
+    command: { ...text, minLength: 1, description: 'Executable to launch (stdio).' },
+    args: { type: 'array', items: { type: ['string', 'number', 'boolean'] }, description: 'Arguments of the command.' },
+    env: { ...stringMap, description: 'Environment passed to the command.' },
+    url: { ...text, description: 'Remote MCP endpoint, http or https.' },
+    headers: { ...stringMap, description: 'Headers sent to the remote server.' },
+    ssl_verify: {
+      type: ['boolean', 'string'],
+      description: 'true: system CAs; false: no verification; or the path of a CA bundle.',
+    },
+    client_cert: {
+      anyOf: [text, { type: 'array', items: text, minItems: 2, maxItems: 3 }],
+      description: 'Client certificate: a PEM path, [cert, key], or [cert, key, password].',
+    },
+    client_key: { ...text, description: 'Key file of a client_cert that is one path.' },
+    enabled: { type: 'boolean', default: true, description: 'false: no connection, no discovery, no tools.' },
+    timeout: { ...seconds, exclusiveMinimum: 0, default: 300, description: 'Tool-call timeout in seconds.' },
+    connect_timeout: { ...seconds, exclusiveMinimum: 0, default: 60, description: 'Connect timeout in seconds.' },
+    protocol: { enum: ['auto', 'stateless', 'legacy'], default: 'auto', description: 'Which protocol era to speak.' },
+    supports_parallel_tool_calls: {
+      type: 'boolean',
+      default: false,
+      description: "Run this server's tools concurrently.",
+    },
+    skip_preflight: { type: 'boolean', default: false, description: 'Skip the content-type probe.' },
+    transport: { enum: ['sse', 'http', 'streamable-http'], description: '`sse` selects the SSE transport.' },
+    keepalive_interval: {
+      ...seconds,
+      description: 'Seconds between liveness pings, at least 5; 180 over HTTP, off for stdio.',
+    },
+    lazy: { type: 'boolean', default: false, description: 'Connect at the first tool call.' },
+    idle_timeout_seconds: { ...seconds, description: 'Recycle after so many idle seconds; 0: never (stdio).' },
+    max_lifetime_seconds: { ...seconds, description: 'Recycle at this age in seconds; 0: never (stdio).' },
+    lifecycle: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { idle_timeout_seconds: seconds, max_lifetime_seconds: seconds },
+      description: 'Another place for the two recycling keys.',
+    },
+    tools: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { include: names, exclude: names, resources: boolLike, prompts: boolLike },
+      description: 'Which tools are registered.',
+    },
+    auth: { enum: ['oauth'], description: '`oauth`: OAuth 2.1 with PKCE (url servers).' },
+    oauth: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        flow: { enum: ['device', 'browser'] },
+        timeout: { ...seconds, exclusiveMinimum: 0, default: 300 },
+        client_id: text,
+        client_secret: text,
+        token_endpoint_auth_method: text,
+        scope: text,
+        client_name: text,
+        redirect_uri: text,
+        redirect_port: { type: 'integer', minimum: 1, maximum: 65_535 },
+        client_metadata_url: text,
+        cimd: { type: 'boolean' },
+        user_agent: { type: ['string', 'null'] },
+      },
+      description: 'OAuth options.',
+    },
+    sampling: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        enabled: { type: 'boolean', default: true },
+        model: text,
+        allowed_models: { type: 'array', items: text, default: [] },
+        max_tokens_cap: { type: 'integer', minimum: 1, default: 4096 },
+        timeout: { ...seconds, default: 30 },
+        max_rpm: { type: 'integer', minimum: 0, default: 10 },
+        max_tool_rounds: { type: 'integer', minimum: 0, default: 5 },
+      },
+      description: 'Policy for model requests of the server.',
+    },
+    elicitation: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { enabled: { type: 'boolean', default: true }, timeout: { ...seconds, default: 300 } },
+      description: "The server's requests for user input.",
+    },
+    trust: {
+      ...text,
+      default: 'full',
+      description: '`full`; anything else asks before a tool runs that is not read-only.',
+    },
+  },
+} as const;
+
+const stdioOnly = ['args', 'env', 'idle_timeout_seconds', 'max_lifetime_seconds', 'lifecycle'] as const;
+const httpOnly = [
+  'headers',
+  'ssl_verify',
+  'client_cert',
+  'client_key',
+  'skip_preflight',
+  'transport',
+  'auth',
+  'oauth',
+] as const;
+/** A ping more often than this is noise (LIF-4). */
+const shortestKeepaliveSeconds = 5;
+const httpKeepaliveSeconds = 180;
+
+/** What the schema cannot say about an entry, interpolated or not. */
+export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
+  const findings: EntryFinding[] = [];
+  const hasCommand = typeof entry.command === 'string';
+  const hasUrl = typeof entry.url === 'string';
+  if (hasCommand && hasUrl) {
+    findings.push({
+      path: ['url'],
+      message: 'has both command and url; keep the one that the server is reached by',
+      code: 'server-two-transports',
+    });
+  } else if (!hasCommand && !hasUrl) {
+    findings.push({
+      path: [],
+      message: 'has neither command nor url; give a local server a command, a remote one a url',
+      code: 'server-no-transport',
+    });
+  } else {
+    const [foreign, kind] = hasCommand ? [httpOnly, 'url'] : [stdioOnly, 'command'];
+    for (const key of foreign) {
+      if (Object.hasOwn(entry, key)) {
+        findings.push({
+          path: [key],
+          message: `${key} applies to servers with a ${kind} only; drop it`,
+          code: 'server-key-transport',
+        });
+      }
+    }
+  }
+  if (hasUrl) findings.push(...checkUrl(String(entry.url)));
+  if (isJsonObject(entry.oauth)) findings.push(...checkMetadataUrl(entry.oauth));
+  return findings;
+}
+
+/** The entry with its defaults, floors and aliases applied. */
+export function normaliseServerEntry(name: string, entry: JsonObject): ServerEntry {
+  const { lifecycle, ...direct } = entry;
+  const isStdio = typeof entry.command === 'string';
+  const keepalive = keepaliveOf(entry.keepalive_interval, isStdio);
+  const normal: JsonObject = {
+    timeout: 300,
+    connect_timeout: 60,
+    protocol: 'auto',
+    supports_parallel_tool_calls: false,
+    lazy: false,
+    trust: 'full',
+    ...(isJsonObject(lifecycle) ? lifecycle : {}),
+    ...direct,
+    ...(keepalive === undefined ? {} : { keepalive_interval: keepalive }),
+  };
+  return { name, enabled: entry.enabled !== false, entry: normal };
+}
+
+function keepaliveOf(given: Json | undefined, isStdio: boolean): number | undefined {
+  if (typeof given === 'number') return Math.max(shortestKeepaliveSeconds, given);
+  return isStdio ? undefined : httpKeepaliveSeconds;
+}
+
+function checkUrl(url: string): EntryFinding[] {
+  // A reference that is not set yet is no wrong URL; the connection will say what is missing.
+  if (url.includes('${')) return [];
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.hostname !== '') return [];
+  return [{ path: ['url'], message: 'url must be http or https with a host', code: 'server-url' }];
+}
+
+/** The rules for a client metadata document's URL; read raw, because parsing would normalise what is forbidden. */
+function checkMetadataUrl(oauth: JsonObject): EntryFinding[] {
+  const url = oauth.client_metadata_url;
+  if (typeof url !== 'string' || url.includes('${')) return [];
+  const path: ConfigPath = ['oauth', 'client_metadata_url'];
+  const refuse = (message: string, code: string): EntryFinding[] => [
+    { path, message: `client_metadata_url ${message}`, code },
+  ];
+  if (!url.startsWith('https://') || !URL.canParse(url)) return refuse('must be an https URL', 'metadata-url-https');
+  const [beforeFragment = '', ...fragment] = url.split('#');
+  if (fragment.length > 0) return refuse('must have no fragment', 'metadata-url-fragment');
+  const [authority = '', ...segments] = beforeFragment.slice('https://'.length).split('?')[0]?.split('/') ?? [];
+  if (authority.includes('@')) return refuse('must hold no user name or password', 'metadata-url-userinfo');
+  if (segments.join('') === '') return refuse('must have a path, not only an origin', 'metadata-url-path');
+  if (segments.some((segment) => /^(\.|%2e){1,2}$/i.test(segment))) {
+    return refuse('must have no "." or ".." in its path', 'metadata-url-dots');
+  }
+  return [];
+}
