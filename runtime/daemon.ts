@@ -4,29 +4,28 @@
  * @see CON-2 and HOME-2 in docs/specification.md
  */
 
-import { createActor } from 'xstate';
-import { loadHome } from '../actors/config/load-config.ts';
+import { type AnyActorRef, createActor } from 'xstate';
+import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
 import { createPlaces } from '../actors/dispatch/places.ts';
 import { createRunAgent } from '../actors/dispatch/run-agent.ts';
 import { ensurePrivateFolder } from '../actors/files.ts';
+import type { Logger } from '../actors/ports.ts';
 import { createKeeper } from '../actors/store/keeper.ts';
 import { openLmdbJournal } from '../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../actors/store/record-writer.ts';
 import { createBursts } from '../actors/webhook/bursts.ts';
 import { createClaimDelivery } from '../actors/webhook/claim-delivery.ts';
-import { compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
 import { defaultProfile, type ProfileName } from '../machines/base/names.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
+import { printDiagnostic } from '../machines/config/diagnostic.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import { sameListener } from '../machines/config/reload.ts';
 import type { Settings } from '../machines/config/settings.ts';
-import { compileFilters } from '../machines/webhook/filter.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
-import { createClock } from './clock.ts';
-import { createControlServer } from './control/server.ts';
-import { createDaemonView } from './daemon-view.ts';
+import { replyTo } from '../machines/webhook/reply.ts';
+import type { RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
 import { createDecisions } from './decisions.ts';
 import type { Exchanges } from './exchanges.ts';
 import { openFront } from './http/choose.ts';
@@ -37,7 +36,7 @@ import { onSignals, takeLock } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
-import { createRedactor } from './redact.ts';
+import { createRedactor, type Redactor } from './redact.ts';
 import { type ResumePorts, refillRuns, resumeWork } from './resume.ts';
 import { createRouteDesk } from './route-desk.ts';
 import { routeSourcesOf } from './route-sources.ts';
@@ -48,11 +47,15 @@ import { wireRequest } from './wiring/request.ts';
 import { wireRun } from './wiring/run.ts';
 import { wireJournal, wireSupervisor } from './wiring/supervisor.ts';
 import { createWards, type Wards } from './wiring/wards.ts';
+import { logDelivery, logRun } from './work-log.ts';
 
 export interface DaemonOptions {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
+
+const noBody = Buffer.alloc(0);
+const internalError = replyTo({ kind: 'internal' });
 
 /** How long an owner's session lives without a heartbeat: three heartbeats. */
 const sessionTtlMs = 60_000;
@@ -60,8 +63,6 @@ const sessionTtlMs = 60_000;
 const bodyTimeoutMs = 10_000;
 /** Runs that may wait in memory; further ones wait on disk. */
 const mostWaitingRuns = 10_000;
-/** Steps that a short-lived actor remembers of itself. */
-const trailLength = 24;
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
 export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
@@ -70,28 +71,28 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
   await ensurePrivateFolder(paths.state);
   const redactor = createRedactor();
   const log = createLog({ env, redactor });
-  const lock = await takeLock(paths.lock);
+  const lock = takeLock(paths.lock);
   if (!lock.ok) {
     log.log('error', lock.fault.message, { code: lock.fault.code });
-    await log.flush();
+    log.flush();
     return 1;
   }
 
-  let loaded = await loadHome({ home, env, checkFilters: compileFilters });
+  let loaded = loadHome({ home, env });
   reportDiagnostics(loaded, log);
   learnSecrets(loaded, redactor);
   if (loaded.webhookBlocked.length > 0) {
     log.log('error', 'the webhook adapter does not start until its configuration is mended', {
       findings: loaded.webhookBlocked.length,
     });
-    await lock.value.release();
-    await log.flush();
+    lock.value.release();
+    log.flush();
     return 1;
   }
 
   const nowMs = (): number => Date.now();
   const nextId = createIds();
-  const settings = (): Settings => settingsOf(loaded);
+  const settings = (): Settings => loaded.main.settings;
   const exchanges: Exchanges = new Map();
   let desks: ProfileDesks = createProfileDesks(loaded, log);
   const deskOf = (profile: string) => desks.get(profile as ProfileName) ?? desks.get(defaultProfile);
@@ -100,7 +101,7 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
     open: () =>
       settings().gateway.journal === 'memory'
         ? Promise.resolve(done(openMemoryJournal()))
-        : openLmdbJournal({ directory: paths.state }),
+        : openLmdbJournal({ directory: paths.state, now: nowMs }),
     owner: paths.home,
     sessionTtlMs,
     nowMs,
@@ -185,11 +186,12 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
   });
   const deliveryLogic = wireDelivery({
     writer,
-    sendText: (record, signal) => sendText(record, signal, deskOf(record.profile)?.targets),
+    sendText: (record, signal) =>
+      deskOf(record.profile)?.targets.send(record, signal) ??
+      Promise.resolve({ kind: 'failed', reason: `profile "${record.profile}" is not configured any more` }),
     nowMs,
     wards,
   });
-  const compiled = { now: nowMs, trail: trailLength };
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
   };
@@ -197,8 +199,8 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
   const gateway = wireGateway({
     requests: createWard({
       name: 'requests',
-      logic: compile(requestLogic, compiled),
-      onDone: (key, output) => {
+      logic: requestLogic,
+      onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
         decisions.decided(output, live?.body ?? noBody);
@@ -211,12 +213,12 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
     }),
     groups: createWard({
       name: 'groups',
-      logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), compiled),
+      logic: wireGroup({ bursts, keeper, nowMs, wards }),
       onCrashed: crashed('groups'),
     }),
     runs: createWard({
       name: 'runs',
-      logic: compile(runLogic, compiled),
+      logic: runLogic,
       onDone: (key, output: RunRecord) => {
         logRun(key, output, eventOf(output.eventKey), log);
         wards().runFinished(key, output);
@@ -226,7 +228,7 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
     }),
     deliveries: createWard({
       name: 'deliveries',
-      logic: compile(deliveryLogic, compiled),
+      logic: deliveryLogic,
       onDone: (key, output: DeliveryRecord) => {
         logDelivery(output, log);
         wards().deliverySettled(key, output);
@@ -247,26 +249,23 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
   });
 
   const supervisor = wireSupervisor({
-    journal: compile(
-      wireJournal({
-        keeper,
-        log,
-        history: () => {
-          const { maxAgeMs, maxBytes } = settings().gateway.history;
-          return { keepAfterKey: timeKey(nowMs() - maxAgeMs), maxBytes };
-        },
-      }),
-      compiled,
-    ),
-    gateway: compile(gateway, compiled),
+    journal: wireJournal({
+      keeper,
+      log,
+      history: () => {
+        const { maxAgeMs, maxBytes } = settings().gateway.history;
+        return { keepAfterKey: timeKey(nowMs() - maxAgeMs), maxBytes };
+      },
+    }),
+    gateway: gateway,
     resumeWork: () => resumeWork(resumePorts),
     applyConfig: async () => {
-      const next = await loadHome({ home, env, checkFilters: compileFilters });
+      const next = loadHome({ home, env });
       reportDiagnostics(next, log);
       if (next.webhookBlocked.length > 0) {
         throw new Error('the configuration has findings; the last good one stays in force');
       }
-      const listenerChanged = !sameListener(settings(), settingsOf(next));
+      const listenerChanged = !sameListener(settings(), next.main.settings);
       loaded = next;
       learnSecrets(loaded, redactor);
       desks = createProfileDesks(loaded, log);
@@ -285,10 +284,10 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
     log,
   });
 
-  const root = createActor(supervisor, { input: { listens: settings().webhook.enabled }, clock: createClock() });
+  const root = createActor(supervisor, { input: { listens: settings().webhook.enabled } });
   const sinces = createSinces(nowMs);
   const ended = new Promise<{ fault: string | null }>((resolve) => {
-    root.subscribe({ complete: () => resolve(root.getSnapshot().output ?? { fault: null }) });
+    root.subscribe({ complete: () => resolve({ fault: root.getSnapshot().context.fault }) });
   });
   sinces.watch(root);
   root.start();
@@ -297,19 +296,37 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
     reload: () => root.send({ type: 'config.reload' }),
     log,
   });
-  const control = await createControlServer({
-    path: paths.socket,
-    log,
-    view: createDaemonView({ root, home, sinces, redactor, keeper, decisions, routes, settings, desks: () => desks }),
-  });
-
   const { fault } = await ended;
   if (fault !== null) log.log('error', fault);
-  await control.close();
   await keeper.close();
   stopSignals();
-  await lock.value.release();
+  lock.value.release();
   log.log('info', 'stopped');
-  await log.flush();
+  log.flush();
   return fault === null ? 0 : 1;
+}
+
+function wardRef(root: AnyActorRef, name: string): AnyActorRef {
+  const ref: AnyActorRef | undefined = root.system.get(name);
+  if (ref === undefined) throw new TypeError(`the ward "${name}" does not live`);
+  return ref;
+}
+
+function reportDiagnostics(home: LoadedHome, log: Logger): void {
+  for (const found of home.diagnostics) {
+    log.log(found.severity === 'error' ? 'error' : 'warn', printDiagnostic(found), { code: found.code });
+  }
+}
+
+/** Teaches the redactor every secret that the home holds. */
+function learnSecrets(home: LoadedHome, redactor: Redactor): void {
+  for (const { settings, scope } of home.profiles.values()) {
+    for (const value of scope.values()) redactor.learn(value);
+    if (settings.webhook.secret !== undefined) redactor.learn(settings.webhook.secret);
+    for (const { secret } of settings.webhook.routes) if (secret.kind === 'shared') redactor.learn(secret.secret);
+    for (const { options } of Object.values(settings.platforms)) {
+      for (const value of Object.values(options)) if (typeof value === 'string') redactor.learn(value);
+    }
+    if (settings.agent.model?.apiKey !== undefined) redactor.learn(settings.agent.model.apiKey);
+  }
 }

@@ -84,10 +84,7 @@ function shown(value: unknown): string {
 
 /** Control characters could move a terminal's cursor or forge a line. */
 function printable(text: string): string {
-  return text.replace(
-    /[^\P{Cc}\n\t]/gu,
-    (unit) => `\\x${unit.charCodeAt(0).toString(16).padStart(2, '0')}`,
-  );
+  return text.replace(/[^\P{Cc}\n\t]/gu, (unit) => `\\x${unit.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 function levelOf(name: string | undefined): LogLevel {

@@ -44,7 +44,7 @@ function deskOf(profile: LoadedProfile, log: Logger): ProfileDesk {
       timeoutMs: settings.agent.timeoutMs,
       skill: (name) => skills.text(name),
     },
-    targets: createTargets({ platforms: settings.platforms, log, env: profile.scope, cwd: paths.home }),
+    targets: createTargets({ platforms: settings.platforms, log, scope: profile.scope, cwd: paths.home }),
     lists: createListReader({ home: paths.home }),
     runScript: createRunScript({ scripts: paths.scripts, home: paths.home }),
     findJob: (ref) => {

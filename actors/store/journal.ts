@@ -18,16 +18,18 @@ export type SessionId = string;
 
 export interface StoredRecord<Value = JsonObject> {
   readonly key: string;
-  /** 1 for a new record, one more with each put. */
+  /** 1 for a new record, one more with each put and each take. */
   readonly version: number;
   readonly value: Value;
-  /** When work on it is due, in Unix milliseconds; absent: nothing left to do. */
+  /** When work on it is due, in whole Unix milliseconds; absent: nothing left to do. */
   readonly dueAtMs?: number;
+  /** Who took it last; holds it only while that session lives. */
   readonly heldBy?: SessionId;
 }
 
+/** Each write sees those before it, in the same commit too. */
 export type Write =
-  /** Takes a name until a time, or refuses the whole commit while another holder's time runs. */
+  /** Takes a name until a time, or refuses the whole commit while an earlier claim's time runs, whoever made that. */
   | {
       readonly kind: 'claim';
       readonly name: string;
@@ -35,7 +37,7 @@ export type Write =
       readonly nowMs: number;
       readonly expiresAtMs: number;
     }
-  /** Gives a name back; with `value`, only where the claim still has that value. */
+  /** Gives a name back, whether or not it was taken. */
   | { readonly kind: 'release'; readonly name: string }
   /**
    * Writes a record. `expect` is the version that must stand ('absent': none), left out: any. `dueAtMs` puts it among
@@ -50,6 +52,7 @@ export type Write =
       readonly dueAtMs?: number | null;
       readonly heldBy?: SessionId;
     }
+  /** Removes a record; one that is not there is no fault unless a version was expected. */
   | { readonly kind: 'delete'; readonly collection: Collection; readonly key: string; readonly expect?: number };
 
 export type CommitVerdict =
@@ -58,7 +61,10 @@ export type CommitVerdict =
   | { readonly kind: 'claimed'; readonly index: number; readonly holder: JsonObject }
   /** The write at `index` expected another version. Nothing was written. */
   | { readonly kind: 'stale'; readonly index: number }
-  /** The engine cannot write now: full disk, read-only folder, closed. Nothing may be acknowledged. */
+  /**
+   * The engine cannot write now: full disk, read-only folder, closed. Nothing may be acknowledged. Stays so until a
+   * `probe` has succeeded. Also the answer to a key that cannot be stored: empty, or above 620 characters.
+   */
   | { readonly kind: 'unavailable'; readonly fault: Fault };
 
 export interface ListQuery {
@@ -71,6 +77,7 @@ export interface ListQuery {
 export interface Journal {
   /** Begins a session for an owner, ending any earlier session of the same owner at once (the owner is known dead). */
   openSession(owner: string, ttlMs: number, nowMs: number): Promise<Result<SessionId>>;
+  /** Also for a session that has run out but not ended, as after a suspended machine wakes. */
   renewSession(session: SessionId, ttlMs: number, nowMs: number): Promise<Result<true>>;
   endSession(session: SessionId): Promise<Result<true>>;
 
@@ -79,14 +86,14 @@ export interface Journal {
 
   /** Reads see every commit that resolved before the call. */
   get(collection: Collection, key: string): StoredRecord | undefined;
-  /** In key order; keys of events, runs and deliveries begin with their time, so this is time order. */
+  /** In key order; keys are ASCII, those of events, runs and deliveries begin with their time, so this is time order. */
   list(collection: Collection, query: ListQuery): StoredRecord[];
   /** The value of a claim that stands at `nowMs`. */
   claimed(name: string, nowMs: number): JsonObject | undefined;
 
   /**
-   * Takes work for a session: records due by `dueBeforeMs` that nobody living holds, oldest due first; each is held by
-   * the session when the promise resolves. The holder renews by keeping its session alive.
+   * Takes work for a living session: records due by `dueBeforeMs` that nobody living holds, oldest due first; each is
+   * held by the session when the promise resolves. The holder renews by keeping its session alive.
    */
   take(
     collection: Collection,
@@ -100,7 +107,8 @@ export interface Journal {
 
   /**
    * Forgets history: finished records (no due time) whose key is older than `keepAfterKey`, then the oldest finished
-   * ones until the store is at most `maxBytes`; expired claims. Work still due is never removed.
+   * ones until the store is at most `maxBytes`; expired claims. Never removed: work still due, an event whose value
+   * names work still due (`work`: the key of a run or delivery), and groups. Works in pieces between commits.
    * @returns how many records went
    */
   prune(query: {

@@ -10,6 +10,7 @@ import {
   claimExpiry,
   claimKey,
   claimValue,
+  copyOf,
   draftBytes,
   draftClaim,
   draftRecord,
@@ -128,7 +129,7 @@ function release(tables: Tables, name: string, undo: Undo | undefined): undefine
   if (standing === undefined) return;
   const expiryKey = `${timeText(claimExpiry(standing))}/${key}`;
   if (undo !== undefined) {
-    const copy = Buffer.from(standing);
+    const copy = copyOf(standing);
     undo.push(() => {
       tables.claims.write(key, draftBytes(copy));
       tables.expiry.write(expiryKey, nothing);
@@ -200,7 +201,7 @@ function remember(
   undo: Undo | undefined,
 ): void {
   if (undo === undefined) return;
-  const copy = was.standing === undefined ? undefined : Buffer.from(was.standing);
+  const copy = was.standing === undefined ? undefined : copyOf(was.standing);
   undo.push(() => {
     removeWork(tables.due, was.work);
     if (copy === undefined) tables[collection].remove(key);

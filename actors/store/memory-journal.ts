@@ -3,10 +3,12 @@
  * maps with sorted keys.
  */
 
-import { causeOf, done, failed } from '../../machines/base/fault.ts';
+import { causeOf, done, failed, fault } from '../../machines/base/fault.ts';
 import { createJournal } from './engine-journal.ts';
 import type { Journal } from './journal.ts';
 import { type Draft, type Engine, type KeyRange, type Table, type Tables, tableNames } from './tables.ts';
+
+const closedFault = fault('journal-unavailable', 'journal: closed; nothing can be acknowledged');
 
 export function openMemoryJournal(): Journal {
   let usedBytes = 0;
@@ -19,7 +21,7 @@ export function openMemoryJournal(): Journal {
   const engine: Engine = {
     tables,
     async enqueue(job) {
-      if (closed) return failed('journal-unavailable', 'journal: closed; nothing can be acknowledged');
+      if (closed) return { ok: false, fault: closedFault };
       try {
         return done(job());
       } catch (error) {
@@ -28,7 +30,7 @@ export function openMemoryJournal(): Journal {
     },
     usedBytes: () => usedBytes,
     async probe() {
-      return undefined;
+      return closed ? closedFault : undefined;
     },
     async close() {
       closed = true;

@@ -58,6 +58,13 @@ export function draftJson(value: JsonObject): Draft {
   return drafted(0, json);
 }
 
+/** Copies bytes read, so that they outlast the next read. `Buffer.from` would stumble over the binding's own buffer. */
+export function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  copy.set(bytes.subarray(0, bytes.length));
+  return copy;
+}
+
 /** Spells bytes read earlier, to put them back. */
 export function draftBytes(bytes: Buffer): Draft {
   return { bytes, end: bytes.length };

@@ -158,7 +158,7 @@ function find(path: string, from: Living): Living | undefined {
 }
 
 function machineOf(ref: AnyActorRef): string {
-  const logic = ref.logic as { readonly id?: string; readonly name?: string };
+  const { logic } = ref as unknown as { logic: { readonly id?: string; readonly name?: string } };
   return logic.id ?? logic.name ?? 'effect';
 }
 
@@ -175,8 +175,10 @@ function spell(value: unknown): string {
 }
 
 function descriptionOf(ref: AnyActorRef): string | undefined {
-  const logic = ref.logic as {
-    readonly config?: { readonly states?: Record<string, { readonly description?: string }> };
+  const { logic } = ref as unknown as {
+    logic: {
+      readonly config?: { readonly states?: Record<string, { readonly description?: string }> };
+    };
   };
   const { value } = snapshotOf(ref);
   return typeof value === 'string' ? logic.config?.states?.[value]?.description : undefined;
