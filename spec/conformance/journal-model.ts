@@ -1,0 +1,290 @@
+/** A journal as plain maps, and random histories to compare it with the real ones step by step. */
+
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import type { Test } from 'tap';
+import type { Collection, CommitVerdict, Journal, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+
+type Step =
+  /** Commits made without waiting for one another. */
+  | { readonly kind: 'commits'; readonly commits: readonly (readonly WriteForm[])[] }
+  | { readonly kind: 'open'; readonly owner: string; readonly ttlMs: number }
+  | { readonly kind: 'renew'; readonly session: number; readonly ttlMs: number }
+  | { readonly kind: 'end'; readonly session: number }
+  | {
+      readonly kind: 'take';
+      readonly collection: Collection;
+      readonly session: number;
+      readonly dueBeforeMs: number;
+      readonly limit: number;
+    }
+  | {
+      readonly kind: 'list';
+      readonly collection: Collection;
+      readonly from: string | undefined;
+      readonly limit: number;
+    }
+  | { readonly kind: 'prune'; readonly keepAfterKey: string }
+  | { readonly kind: 'wait'; readonly ms: number };
+
+/** A write that names its holder by the number of its session, since ids are only known when it runs. */
+type WriteForm =
+  | Exclude<Write, { kind: 'put' }>
+  | (Omit<Extract<Write, { kind: 'put' }>, 'heldBy'> & { readonly holder: number });
+
+const collections = ['events', 'runs', 'groups', 'deliveries'] as const;
+const collection = fc.constantFrom<Collection>(...collections);
+const key = fc.constantFrom('k0', 'k1', 'k2', 'k3', 'k4');
+const name = fc.constantFrom('n0', 'n1', 'n2');
+const value = fc.record(
+  { n: fc.nat(9), work: key },
+  { requiredKeys: [], noNullPrototype: true },
+) as fc.Arbitrary<JsonObject>;
+const session = fc.integer({ min: 0, max: 3 });
+const shortMs = fc.integer({ min: 0, max: 20 });
+const version = fc.integer({ min: 1, max: 3 });
+
+const write: fc.Arbitrary<WriteForm> = fc.oneof(
+  fc.record({
+    kind: fc.constant('claim' as const),
+    name,
+    value,
+    nowMs: fc.integer({ min: 0, max: 40 }),
+    expiresAtMs: fc.integer({ min: 0, max: 60 }),
+  }),
+  fc.record({ kind: fc.constant('release' as const), name }),
+  fc.record(
+    {
+      kind: fc.constant('put' as const),
+      collection,
+      key,
+      value,
+      holder: session,
+      expect: fc.oneof(fc.constant('absent' as const), version),
+      dueAtMs: fc.option(shortMs),
+    },
+    { requiredKeys: ['kind', 'collection', 'key', 'value', 'holder'] },
+  ),
+  fc.record(
+    { kind: fc.constant('delete' as const), collection, key, expect: version },
+    { requiredKeys: ['kind', 'collection', 'key'] },
+  ),
+);
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('commits' as const),
+      commits: fc.array(fc.array(write, { maxLength: 5 }), { minLength: 1, maxLength: 4 }),
+    }),
+  },
+  fc.record({ kind: fc.constant('open' as const), owner: fc.constantFrom('a', 'b'), ttlMs: shortMs }),
+  fc.record({ kind: fc.constant('renew' as const), session, ttlMs: shortMs }),
+  fc.record({ kind: fc.constant('end' as const), session }),
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('take' as const),
+      collection,
+      session,
+      dueBeforeMs: shortMs,
+      limit: fc.integer({ min: 0, max: 3 }),
+    }),
+  },
+  fc.record({
+    kind: fc.constant('list' as const),
+    collection,
+    from: fc.option(key, { nil: undefined }),
+    limit: fc.integer({ min: 0, max: 4 }),
+  }),
+  fc.record({ kind: fc.constant('prune' as const), keepAfterKey: fc.oneof(key, fc.constant('')) }),
+  fc.record({ kind: fc.constant('wait' as const), ms: shortMs }),
+);
+
+export const histories = fc.array(step, { maxLength: 25 });
+
+interface Model {
+  readonly records: Map<string, StoredRecord>;
+  readonly claims: Map<string, { readonly value: JsonObject; readonly expiresAtMs: number }>;
+  readonly sessions: Map<SessionId, { readonly owner: string; readonly expiresAtMs: number }>;
+}
+
+/** Plays a history on a journal and on the model, and compares every answer and all that is left. */
+export async function checkHistory(t: Test, journal: Journal, history: readonly Step[]): Promise<void> {
+  let model: Model = { records: new Map(), claims: new Map(), sessions: new Map() };
+  const ids: SessionId[] = [];
+  let nowMs = 0;
+  const idOf = (session: number) => ids[session] ?? 'nobody';
+
+  for (const step of history) {
+    switch (step.kind) {
+      case 'commits': {
+        const commits = step.commits.map((writes) => writes.map((form) => writeOf(form, idOf)));
+        const verdicts = await Promise.all(commits.map((writes) => journal.commit(writes)));
+        for (const [index, writes] of commits.entries()) {
+          const [verdict, next] = commitTo(model, writes);
+          same(t, verdicts[index], verdict, step);
+          model = next;
+        }
+        break;
+      }
+      case 'open': {
+        const opened = await journal.openSession(step.owner, step.ttlMs, nowMs);
+        if (!opened.ok) throw new Error(opened.fault.message);
+        for (const [id, { owner }] of model.sessions) if (owner === step.owner) model.sessions.delete(id);
+        model.sessions.set(opened.value, { owner: step.owner, expiresAtMs: nowMs + step.ttlMs });
+        ids.push(opened.value);
+        break;
+      }
+      case 'renew': {
+        const id = idOf(step.session);
+        const session = model.sessions.get(id);
+        same(t, (await journal.renewSession(id, step.ttlMs, nowMs)).ok, session !== undefined, step);
+        if (session !== undefined) model.sessions.set(id, { ...session, expiresAtMs: nowMs + step.ttlMs });
+        break;
+      }
+      case 'end':
+        await journal.endSession(idOf(step.session));
+        model.sessions.delete(idOf(step.session));
+        break;
+      case 'take': {
+        const query = { ...step, session: idOf(step.session), nowMs };
+        const taken = await journal.take(step.collection, query);
+        same(t, taken.ok ? taken.value : undefined, takeFrom(model, query), step);
+        break;
+      }
+      case 'list':
+        for (const order of ['newest', 'oldest'] as const) {
+          const query = { order, limit: step.limit, ...(step.from === undefined ? {} : { from: step.from }) };
+          const { from } = query;
+          const expected = recordsOf(model, step.collection).filter(
+            ({ key }) => from === undefined || (order === 'newest' ? key < from : key > from),
+          );
+          if (order === 'newest') expected.reverse();
+          same(t, journal.list(step.collection, query), expected.slice(0, step.limit), step);
+        }
+        break;
+      case 'prune': {
+        const query = { keepAfterKey: step.keepAfterKey, maxBytes: Number.MAX_SAFE_INTEGER, nowMs };
+        const pruned = await journal.prune(query);
+        same(t, pruned.ok && pruned.value, pruneFrom(model, step.keepAfterKey), step);
+        break;
+      }
+      case 'wait':
+        nowMs += step.ms;
+        break;
+    }
+    compareAll(t, journal, model, nowMs, step);
+  }
+}
+
+function compareAll(t: Test, journal: Journal, model: Model, nowMs: number, step: Step): void {
+  for (const collection of collections) {
+    const expected = recordsOf(model, collection);
+    same(t, journal.list(collection, { order: 'oldest', limit: 99 }), expected, step);
+    for (const record of expected) same(t, journal.get(collection, record.key), record, step);
+  }
+  for (const name of ['n0', 'n1', 'n2']) {
+    const claim = model.claims.get(name);
+    const standing = claim !== undefined && claim.expiresAtMs > nowMs ? claim.value : undefined;
+    same(t, journal.claimed(name, nowMs), standing, step);
+  }
+}
+
+function commitTo(model: Model, writes: readonly Write[]): readonly [CommitVerdict, Model] {
+  const next: Model = { ...model, records: new Map(model.records), claims: new Map(model.claims) };
+  for (const [index, write] of writes.entries()) {
+    switch (write.kind) {
+      case 'claim': {
+        const standing = next.claims.get(write.name);
+        if (standing !== undefined && standing.expiresAtMs > write.nowMs) {
+          return [{ kind: 'claimed', index, holder: standing.value }, model];
+        }
+        next.claims.set(write.name, { value: write.value, expiresAtMs: write.expiresAtMs });
+        break;
+      }
+      case 'release':
+        next.claims.delete(write.name);
+        break;
+      case 'put':
+      case 'delete': {
+        const place = `${write.collection}/${write.key}`;
+        const version = next.records.get(place)?.version;
+        const expected = write.expect === 'absent' ? undefined : write.expect;
+        if (write.expect !== undefined && version !== expected) return [{ kind: 'stale', index }, model];
+        if (write.kind === 'delete') next.records.delete(place);
+        else next.records.set(place, recordOf(write, (version ?? 0) + 1));
+        break;
+      }
+    }
+  }
+  return [{ kind: 'committed' }, next];
+}
+
+function recordOf(write: Extract<Write, { kind: 'put' }>, version: number): StoredRecord {
+  const { key, value, dueAtMs, heldBy } = write;
+  return {
+    key,
+    version,
+    value,
+    ...(dueAtMs === undefined || dueAtMs === null ? {} : { dueAtMs }),
+    ...(heldBy === undefined ? {} : { heldBy }),
+  };
+}
+
+function takeFrom(
+  model: Model,
+  query: {
+    readonly collection: Collection;
+    readonly session: SessionId;
+    readonly dueBeforeMs: number;
+    readonly nowMs: number;
+    readonly limit: number;
+  },
+): StoredRecord[] | undefined {
+  const { collection, session, dueBeforeMs, nowMs, limit } = query;
+  const isLiving = (id: string) => (model.sessions.get(id)?.expiresAtMs ?? 0) > nowMs;
+  if (limit === 0) return [];
+  if (!isLiving(session)) return undefined;
+  const taken = recordsOf(model, collection)
+    .filter(({ dueAtMs, heldBy }) => dueAtMs !== undefined && dueAtMs <= dueBeforeMs && !isLiving(heldBy ?? ''))
+    .sort((one, other) => (one.dueAtMs ?? 0) - (other.dueAtMs ?? 0) || (one.key < other.key ? -1 : 1))
+    .slice(0, limit)
+    .map((record) => ({ ...record, version: record.version + 1, heldBy: session }));
+  for (const record of taken) model.records.set(`${collection}/${record.key}`, record);
+  return taken;
+}
+
+function pruneFrom(model: Model, keepAfterKey: string): number {
+  const isDue = (place: string) => model.records.get(place)?.dueAtMs !== undefined;
+  const gone = [...model.records].filter(([place, { key, dueAtMs, value }]) => {
+    if (place.startsWith('groups/') || dueAtMs !== undefined || key >= keepAfterKey) return false;
+    return !(place.startsWith('events/') && (isDue(`runs/${value.work}`) || isDue(`deliveries/${value.work}`)));
+  });
+  for (const [place] of gone) model.records.delete(place);
+  return gone.length;
+}
+
+function recordsOf(model: Model, collection: Collection): StoredRecord[] {
+  return [...model.records]
+    .filter(([place]) => place.startsWith(`${collection}/`))
+    .map(([, record]) => record)
+    .sort((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+function writeOf(form: WriteForm, idOf: (session: number) => SessionId): Write {
+  if (form.kind !== 'put') return form;
+  const { holder, ...put } = form;
+  return holder === 0 ? put : { ...put, heldBy: idOf(holder - 1) };
+}
+
+/** Throws where the two differ, so that the history shrinks; a passing comparison is one assertion less to print. */
+function same(t: Test, found: unknown, expected: unknown, step: Step): void {
+  if (isDeepStrictEqual(found, expected)) return;
+  t.comment(`found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`);
+  throw new Error(
+    `after ${JSON.stringify(step)}: found ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`,
+  );
+}

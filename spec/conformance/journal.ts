@@ -1,0 +1,422 @@
+/**
+ * What every journal must do: each sentence of the port, and long random histories compared with a model that is too
+ * simple to be wrong.
+ */
+
+import fc from 'fast-check';
+import type { Test } from 'tap';
+import type { Journal, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type { Result } from '../../machines/base/fault.ts';
+import { checkHistory, histories } from './journal-model.ts';
+
+export interface ContractSettings {
+  /** Opens a journal on a fresh store. */
+  readonly open: () => Promise<Journal>;
+  /** Histories tried against the model. */
+  readonly histories: number;
+}
+
+const nowMs = 1_700_000_000_000;
+const hourMs = 3_600_000;
+
+export function journalContract(t: Test, name: string, settings: ContractSettings): void {
+  const check = (title: string, body: (t: Test, journal: Journal) => Promise<void>) =>
+    t.test(`${title} (${name})`, async (t) => {
+      const journal = await settings.open();
+      t.teardown(() => journal.close());
+      await body(t, journal);
+    });
+
+  check('DUR-1 · commits several writes whole or not at all', async (t, journal) => {
+    await journal.commit([put('e1', { n: 1 }), claim('taken')]);
+
+    const verdict = await journal.commit([
+      put('e1', { n: 2 }),
+      put('e2', { n: 2 }),
+      { kind: 'release', name: 'other' },
+      { kind: 'delete', collection: 'events', key: 'e1' },
+      claim('fresh'),
+      claim('taken'),
+    ]);
+
+    t.same(verdict, { kind: 'claimed', index: 5, holder: { by: 'taken' } });
+    t.same(journal.list('events', { order: 'oldest', limit: 9 }), [{ key: 'e1', version: 1, value: { n: 1 } }]);
+    t.equal(journal.claimed('fresh', nowMs), undefined);
+    t.same(await journal.commit([claim('fresh')]), { kind: 'committed' });
+  });
+
+  check('DUR-1 · lets each write see those before it in the same commit', async (t, journal) => {
+    const twice = [put('e1', { n: 1 }, { expect: 'absent' }), put('e1', { n: 2 }, { expect: 1 })];
+
+    t.same(await journal.commit(twice), { kind: 'committed' });
+    t.same(await journal.commit(twice), { kind: 'stale', index: 0 });
+    t.same(await journal.commit([claim('a'), claim('a')]), { kind: 'claimed', index: 1, holder: { by: 'a' } });
+    t.equal(journal.get('events', 'e1')?.version, 2);
+    t.equal(journal.claimed('a', nowMs), undefined);
+  });
+
+  check('DUR-1 · puts a refused commit back byte for byte, due work included', async (t, journal) => {
+    const session = got(await journal.openSession('me', 1000, nowMs));
+    await journal.commit([
+      put('e1', { n: 1 }, { dueAtMs: 5, heldBy: session }),
+      claim('a', { expiresAtMs: nowMs + 1 }),
+    ]);
+    const before = journal.get('events', 'e1');
+
+    const later = { nowMs: nowMs + 1, expiresAtMs: nowMs + hourMs };
+    const refused = await journal.commit([
+      put('e1', { n: 2 }, { dueAtMs: 9 }),
+      put('e1', { n: 3 }),
+      claim('a', later),
+      { kind: 'release', name: 'a' },
+      put('e2', {}, { expect: 7 }),
+    ]);
+
+    t.same(refused, { kind: 'stale', index: 4 });
+    t.same(journal.get('events', 'e1'), before);
+    t.same(journal.claimed('a', nowMs), { by: 'a' });
+    await journal.endSession(session);
+    const other = got(await journal.openSession('other', 1000, nowMs));
+    const taken = got(await journal.take('events', { session: other, dueBeforeMs: 5, nowMs, limit: 9 }));
+    t.same(
+      taken.map(({ key, value }) => ({ key, value })),
+      [{ key: 'e1', value: { n: 1 } }],
+    );
+  });
+
+  check('DUR-1 · applies commits in the order of the calls', async (t, journal) => {
+    const verdicts = await Promise.all(
+      Array.from({ length: 50 }, (_, n) => journal.commit([put('e1', { n }, { expect: n === 0 ? 'absent' : n })])),
+    );
+
+    t.ok(verdicts.every(({ kind }) => kind === 'committed'));
+    t.same(journal.get('events', 'e1'), { key: 'e1', version: 50, value: { n: 49 } });
+  });
+
+  check('IDM-2 · grants a name to one of many claims made at once', async (t, journal) => {
+    const verdicts = await Promise.all(
+      Array.from({ length: 200 }, (_, n) => journal.commit([claim('delivery/x'), put(`e${n}`, { n })])),
+    );
+
+    t.equal(verdicts.filter(({ kind }) => kind === 'committed').length, 1);
+    t.same(verdicts[0], { kind: 'committed' });
+    t.same(verdicts[1], { kind: 'claimed', index: 0, holder: { by: 'delivery/x' } });
+    t.same(
+      journal.list('events', { order: 'oldest', limit: 9 }).map(({ key }) => key),
+      ['e0'],
+    );
+  });
+
+  check('IDM-2 · holds a claim until its time and not a millisecond longer', async (t, journal) => {
+    const expiresAtMs = nowMs + hourMs;
+    await journal.commit([claim('a', { expiresAtMs })]);
+
+    t.same(await journal.commit([claim('a', { nowMs: expiresAtMs - 1 })]), {
+      kind: 'claimed',
+      index: 0,
+      holder: { by: 'a' },
+    });
+    t.same(journal.claimed('a', expiresAtMs - 1), { by: 'a' });
+    t.equal(journal.claimed('a', expiresAtMs), undefined);
+    t.same(await journal.commit([claim('a', { nowMs: expiresAtMs, expiresAtMs: expiresAtMs + 5 })]), {
+      kind: 'committed',
+    });
+  });
+
+  check('IDM-2 · gives a released name to the next', async (t, journal) => {
+    await journal.commit([claim('a')]);
+
+    t.same(await journal.commit([{ kind: 'release', name: 'a' }]), { kind: 'committed' });
+    t.equal(journal.claimed('a', nowMs), undefined);
+    t.same(await journal.commit([claim('a')]), { kind: 'committed' });
+    t.same(await journal.commit([{ kind: 'release', name: 'nobody' }]), { kind: 'committed' });
+  });
+
+  check('IDM-2 · tells long and odd names apart', async (t, journal) => {
+    const names = ['', 'é', 'e\u0301', 'a\u0000b', 'a', `${'x'.repeat(5000)}1`, `${'x'.repeat(5000)}2`, '/', 'sha256:'];
+
+    for (const odd of names) t.same(await journal.commit([claim(odd)]), { kind: 'committed' }, JSON.stringify(odd));
+    for (const odd of names) t.same(journal.claimed(odd, nowMs), { by: odd });
+  });
+
+  check('DUR-1 · expects the version that it is told', async (t, journal) => {
+    const rows: readonly (readonly [Write, string])[] = [
+      [put('e1', {}, { expect: 1 }), 'stale'],
+      [remove('e1', 1), 'stale'],
+      [remove('e1'), 'committed'],
+      [put('e1', {}, { expect: 'absent' }), 'committed'],
+      [put('e1', {}, { expect: 'absent' }), 'stale'],
+      [put('e1', {}, { expect: 2 }), 'stale'],
+      [put('e1', {}, { expect: 1 }), 'committed'],
+      [put('e1', {}), 'committed'],
+      [remove('e1', 2), 'stale'],
+      [remove('e1', 3), 'committed'],
+      [put('e1', {}, { expect: 'absent' }), 'committed'],
+    ];
+    for (const [write, kind] of rows) t.equal((await journal.commit([write])).kind, kind, JSON.stringify(write));
+    t.equal(journal.get('events', 'e1')?.version, 1);
+  });
+
+  check('DUR-1 · keeps values as they were when they were committed', async (t, journal) => {
+    const value = { text: 'ä\u0000\ud83d\ude00"\\', list: [1, null, { a: true }], big: 'x'.repeat(300_000) };
+    const mutable: { n: number } = { n: 1 };
+    const committing = journal.commit([put('e1', value), put('e2', mutable)]);
+    mutable.n = 2;
+    await committing;
+
+    t.same(journal.get('events', 'e1')?.value, value);
+    t.same(journal.get('events', 'e2')?.value, { n: 1 });
+  });
+
+  check('DUR-1 · refuses keys that cannot be stored and stays usable', async (t, journal) => {
+    for (const key of ['', 'k'.repeat(621)]) {
+      t.match(await journal.commit([put(key, {})]), { kind: 'unavailable', fault: { code: 'internal-error' } });
+      t.equal(journal.get('events', key), undefined);
+      t.same(journal.list('events', { order: 'oldest', limit: 1, from: key }), []);
+    }
+    const longest = '\uffff'.repeat(620);
+    t.same(await journal.commit([put(longest, { a: 1 }, { dueAtMs: 1, heldBy: 'x'.repeat(32) })]), {
+      kind: 'committed',
+    });
+    t.same(journal.get('events', longest)?.value, { a: 1 });
+    t.same(await journal.commit([]), { kind: 'committed' });
+  });
+
+  check('DUR-2 · lists in key order, page by page, from either end', async (t, journal) => {
+    const keys = Array.from({ length: 25 }, (_, n) => `k${String(n).padStart(2, '0')}`);
+    await journal.commit(keys.toReversed().map((key) => put(key, { key })));
+    await journal.commit([put('other', {}, { collection: 'runs' })]);
+
+    for (const order of ['newest', 'oldest'] as const) {
+      const seen: string[] = [];
+      for (let from: string | undefined; ; from = seen.at(-1)) {
+        const page = journal.list('events', { order, limit: 7, ...(from === undefined ? {} : { from }) });
+        if (page.length === 0) break;
+        seen.push(...page.map(({ key }) => key));
+      }
+      t.same(seen, order === 'oldest' ? keys : keys.toReversed());
+    }
+    t.same(
+      journal.list('events', { order: 'newest', limit: 2, from: 'k10x' }).map(({ key }) => key),
+      ['k10', 'k09'],
+    );
+    t.same(journal.list('events', { order: 'newest', limit: 0 }), []);
+  });
+
+  check('DUR-1 · hands out due work, oldest first, and holds it for the session', async (t, journal) => {
+    const session = got(await journal.openSession('me', 1000, nowMs));
+    await journal.commit([
+      run('r1', { dueAtMs: 30 }),
+      run('r2', { dueAtMs: 10 }),
+      run('r3', { dueAtMs: 20 }),
+      run('r4', { dueAtMs: 31 }),
+      run('r5', {}),
+      put('e1', {}, { dueAtMs: 1 }),
+    ]);
+
+    const query = { session, dueBeforeMs: 30, nowMs };
+    const first = got(await journal.take('runs', { ...query, limit: 2 }));
+    const rest = got(await journal.take('runs', { ...query, limit: 9 }));
+
+    t.same(keysOf(first), ['r2', 'r3']);
+    t.same(keysOf(rest), ['r1']);
+    t.same(first[0], { key: 'r2', version: 2, value: {}, dueAtMs: 10, heldBy: session });
+    t.same(journal.get('runs', 'r2'), first[0]);
+    t.same(got(await journal.take('runs', { ...query, limit: 9 })), []);
+  });
+
+  check('DUR-1 · takes hundreds of records in one call', async (t, journal) => {
+    const session = got(await journal.openSession('me', 1000, nowMs));
+    const keys = Array.from({ length: 350 }, (_, n) => `r${String(n).padStart(3, '0')}`);
+    await journal.commit(keys.map((key, n) => run(key, { dueAtMs: n })));
+
+    const query = { session, dueBeforeMs: 1000, nowMs };
+    t.same(keysOf(got(await journal.take('runs', { ...query, limit: 320 }))), keys.slice(0, 320));
+    t.same(keysOf(got(await journal.take('runs', { ...query, limit: 320 }))), keys.slice(320));
+  });
+
+  check('DUR-1 · frees the work of a session that ended, ran out, was replaced or never was', async (t, journal) => {
+    const endings: Readonly<Record<string, (session: SessionId) => Promise<unknown>>> = {
+      ended: (session) => journal.endSession(session),
+      replaced: () => journal.openSession('owner/replaced', 1000, nowMs),
+      'run out': (session) => journal.renewSession(session, 1, nowMs - 1),
+    };
+    for (const [name, end] of Object.entries(endings)) {
+      const session = got(await journal.openSession(`owner/${name}`, 1000, nowMs));
+      await journal.commit([run(name, { dueAtMs: 1, heldBy: session })]);
+      const other = got(await journal.openSession(`other/${name}`, 1000, nowMs));
+      const query = { session: other, dueBeforeMs: 1, nowMs, limit: 9 };
+
+      t.same(got(await journal.take('runs', query)), [], `${name}: not yet`);
+      await end(session);
+      t.same(keysOf(got(await journal.take('runs', query))), [name], `${name}: free`);
+    }
+    await journal.commit([run('r1', { dueAtMs: 1, heldBy: 'nobody' }), run('r2', { dueAtMs: 1, heldBy: 'no/body' })]);
+    const last = got(await journal.openSession('last', 1000, nowMs));
+    const query = { session: last, dueBeforeMs: 1, nowMs, limit: 9 };
+    t.same(keysOf(got(await journal.take('runs', query))), ['r1', 'r2']);
+  });
+
+  check('DUR-1 · makes the earlier holder of taken work find it stale', async (t, journal) => {
+    const first = got(await journal.openSession('first', 10, nowMs));
+    await journal.commit([run('r1', { dueAtMs: 1, heldBy: first })]);
+    const second = got(await journal.openSession('second', 1000, nowMs + 10));
+
+    await journal.take('runs', { session: second, dueBeforeMs: 1, nowMs: nowMs + 10, limit: 1 });
+
+    t.same(await journal.commit([run('r1', { expect: 1, heldBy: first })]), { kind: 'stale', index: 0 });
+  });
+
+  check('DUR-1 · renews a session that ran out, but none that ended', async (t, journal) => {
+    const session = got(await journal.openSession('me', 10, nowMs));
+    const late = nowMs + 60_000;
+
+    t.match(await journal.take('runs', { session, dueBeforeMs: 1, nowMs: late, limit: 1 }), {
+      ok: false,
+      fault: { code: 'journal-session-ended' },
+    });
+    t.same(await journal.renewSession(session, 1000, late), { ok: true, value: true });
+    t.same(await journal.take('runs', { session, dueBeforeMs: 1, nowMs: late, limit: 1 }), { ok: true, value: [] });
+    await journal.endSession(session);
+    for (const id of [session, 'never', '', 's/1', 'x'.repeat(5000)]) {
+      t.match(await journal.renewSession(id, 1000, late), { ok: false, fault: { code: 'journal-session-ended' } });
+      t.same(await journal.endSession(id), { ok: true, value: true });
+    }
+    const next = got(await journal.openSession('me', 10, late));
+    t.not(next, session, 'no id is given out twice');
+  });
+
+  check('DUR-2 · forgets finished records older than a key, and never work', async (t, journal) => {
+    await journal.commit([
+      put('a1', {}),
+      put('a2', {}, { dueAtMs: 1 }),
+      put('a3', { work: 'a4' }),
+      put('a5', { work: 'a1' }),
+      put('b1', {}),
+      run('a1', {}),
+      run('a4', { dueAtMs: 9 }),
+      put('a1', {}, { collection: 'deliveries' }),
+      put('a1', {}, { collection: 'groups' }),
+    ]);
+
+    const gone = got(await journal.prune({ keepAfterKey: 'b', maxBytes: Number.MAX_SAFE_INTEGER, nowMs }));
+
+    t.equal(gone, 4);
+    t.same(keysOf(journal.list('events', { order: 'oldest', limit: 9 })), ['a2', 'a3', 'b1']);
+    t.same(keysOf(journal.list('runs', { order: 'oldest', limit: 9 })), ['a4']);
+    t.same(journal.list('deliveries', { order: 'oldest', limit: 9 }), []);
+    t.same(keysOf(journal.list('groups', { order: 'oldest', limit: 9 })), ['a1']);
+  });
+
+  check('DUR-2 · forgets the oldest finished records until the store is small enough', async (t, journal) => {
+    const keys = Array.from({ length: 600 }, (_, n) => `k${String(n).padStart(4, '0')}`);
+    const filling = 'x'.repeat(2000);
+    for (const key of keys) {
+      void journal.commit([
+        put(key, { filling }, key === 'k0000' ? { dueAtMs: 1 } : {}),
+        run(key, { value: { filling } }),
+      ]);
+    }
+    await journal.commit([]);
+
+    t.same(await journal.prune({ keepAfterKey: '', maxBytes: 100_000_000, nowMs }), { ok: true, value: 0 });
+    const gone = got(await journal.prune({ keepAfterKey: '', maxBytes: 1_000_000, nowMs }));
+
+    const events = keysOf(journal.list('events', { order: 'oldest', limit: 600 }));
+    const runs = keysOf(journal.list('runs', { order: 'oldest', limit: 600 }));
+    t.ok(gone > 600 && gone < 1150, `${gone} are gone`);
+    t.equal(events.length + runs.length, 1200 - gone);
+    t.same(events, ['k0000', ...keys.slice(-(events.length - 1))], 'the newest stay, and the work');
+    t.ok(Math.abs(events.length - runs.length) <= 2, 'all collections age together');
+    got(await journal.prune({ keepAfterKey: '', maxBytes: 0, nowMs }));
+    t.same(keysOf(journal.list('events', { order: 'oldest', limit: 9 })), ['k0000']);
+    t.same(journal.list('runs', { order: 'oldest', limit: 9 }), []);
+  });
+
+  check('IDM-2 · forgets expired claims and no others', async (t, journal) => {
+    await journal.commit(Array.from({ length: 450 }, (_, n) => claim(`n${n}`, { expiresAtMs: nowMs + n })));
+    // Claimed anew after it ran out: the earlier time must not end the later claim.
+    await journal.commit([claim('n1', { nowMs: nowMs + 2, expiresAtMs: nowMs + hourMs })]);
+
+    got(await journal.prune({ keepAfterKey: '', maxBytes: Number.MAX_SAFE_INTEGER, nowMs: nowMs + 440 }));
+
+    // Asking for an earlier time shows what is still in the store.
+    const left = Array.from({ length: 450 }, (_, n) => `n${n}`).filter(
+      (name) => journal.claimed(name, 0) !== undefined,
+    );
+    t.same(left, ['n1', ...Array.from({ length: 9 }, (_, n) => `n${441 + n}`)]);
+  });
+
+  check('DUR-1 · commits while it forgets', async (t, journal) => {
+    const keys = Array.from({ length: 1000 }, (_, n) => `k${String(n).padStart(4, '0')}`);
+    for (const key of keys) void journal.commit([put(key, {})]);
+    await journal.commit([]);
+
+    const pruning = journal.prune({ keepAfterKey: 'k0999', maxBytes: Number.MAX_SAFE_INTEGER, nowMs });
+    const order: string[] = [];
+    const pruned = pruning.then(() => order.push('pruned'));
+    const committed = journal.commit([put('z', {})]).then(() => order.push('committed'));
+    await Promise.all([pruned, committed]);
+
+    t.same(order, ['committed', 'pruned']);
+    t.same(keysOf(journal.list('events', { order: 'oldest', limit: 9 })), ['k0999', 'z']);
+  });
+
+  check('DUR-1 · says that it can write, and after closing that it cannot', async (t, journal) => {
+    t.equal(await journal.probe(), undefined);
+    const last = journal.commit([put('e1', {})]);
+    await journal.close();
+    await journal.close();
+
+    t.same(await last, { kind: 'committed' }, 'a commit in flight lands');
+    t.match(await journal.commit([put('e2', {})]), {
+      kind: 'unavailable',
+      fault: { code: 'journal-unavailable' },
+    });
+    t.match(await journal.probe(), { code: 'journal-unavailable' });
+    t.match(await journal.openSession('me', 1, nowMs), { ok: false, fault: { code: 'journal-unavailable' } });
+  });
+
+  t.test(`DUR-1 · behaves as the model in any history (${name})`, async (t) => {
+    await fc.assert(
+      fc.asyncProperty(histories, async (history) => {
+        const journal = await settings.open();
+        try {
+          await checkHistory(t, journal, history);
+        } finally {
+          await journal.close();
+        }
+      }),
+      { numRuns: settings.histories },
+    );
+  });
+}
+
+function put(
+  key: string,
+  value: Extract<Write, { kind: 'put' }>['value'],
+  more: Partial<Extract<Write, { kind: 'put' }>> = {},
+): Write {
+  return { kind: 'put', collection: 'events', key, value, ...more };
+}
+
+function run(key: string, more: Partial<Extract<Write, { kind: 'put' }>>): Write {
+  return put(key, {}, { collection: 'runs', ...more });
+}
+
+function remove(key: string, expect?: number): Write {
+  return { kind: 'delete', collection: 'events', key, ...(expect === undefined ? {} : { expect }) };
+}
+
+function claim(name: string, more: Partial<Extract<Write, { kind: 'claim' }>> = {}): Write {
+  return { kind: 'claim', name, value: { by: name }, nowMs, expiresAtMs: nowMs + hourMs, ...more };
+}
+
+function keysOf(records: readonly StoredRecord[]): string[] {
+  return records.map(({ key }) => key);
+}
+
+function got<Value>(result: Result<Value>): Value {
+  if (!result.ok) throw new Error(result.fault.message);
+  return result.value;
+}
