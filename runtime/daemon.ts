@@ -23,14 +23,18 @@ import { printDiagnostic } from '../machines/config/diagnostic.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import { sameListener } from '../machines/config/reload.ts';
 import type { Settings } from '../machines/config/settings.ts';
+import type { ReloadVerdict } from '../machines/supervisor.machine.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import { createControlServer } from './control/server.ts';
+import { createDaemonView } from './daemon-view.ts';
 import { createDecisions } from './decisions.ts';
 import type { Exchanges } from './exchanges.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
 import { createSinces } from './inspector/sinces.ts';
+import { createWatcher } from './inspector/watcher.ts';
 import { createLog } from './log.ts';
 import { onSignals, takeLock } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
@@ -52,6 +56,7 @@ import { logDelivery, logRun } from './work-log.ts';
 export interface DaemonOptions {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
 }
 
 const noBody = Buffer.alloc(0);
@@ -65,7 +70,7 @@ const bodyTimeoutMs = 10_000;
 const mostWaitingRuns = 10_000;
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
-export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
+export async function runDaemon({ home, env, version }: DaemonOptions): Promise<number> {
   const paths = homePaths(home);
   await ensurePrivateFolder(paths.home);
   await ensurePrivateFolder(paths.state);
@@ -248,6 +253,24 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
     drainTimeoutMs: () => settings().gateway.drainTimeoutMs,
   });
 
+  /** Takes a new configuration over whole, or leaves the old one in force. */
+  const applyConfig = (): ReloadVerdict => {
+    const next = loadHome({ home, env });
+    reportDiagnostics(next, log);
+    if (next.webhookBlocked.length > 0) {
+      throw new Error('the configuration has findings; the last good one stays in force (see `agent config check`)');
+    }
+    const listenerChanged = !sameListener(settings(), next.main.settings);
+    loaded = next;
+    learnSecrets(loaded, redactor);
+    desks = createProfileDesks(loaded, log);
+    routes.replace(routeSourcesOf(loaded, log));
+    places.resize(settings().agent.concurrency);
+    log.log('info', 'configuration reloaded');
+    return { listens: settings().webhook.enabled, listenerChanged };
+  };
+  let reloading: ((fault: Error | undefined) => void)[] = [];
+
   const supervisor = wireSupervisor({
     journal: wireJournal({
       keeper,
@@ -257,24 +280,22 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
         return { keepAfterKey: timeKey(nowMs() - maxAgeMs), maxBytes };
       },
     }),
-    gateway: gateway,
+    gateway,
     resumeWork: () => resumeWork(resumePorts),
     applyConfig: async () => {
-      const next = loadHome({ home, env });
-      reportDiagnostics(next, log);
-      if (next.webhookBlocked.length > 0) {
-        throw new Error('the configuration has findings; the last good one stays in force');
+      const told = reloading;
+      reloading = [];
+      try {
+        const verdict = applyConfig();
+        for (const tell of told) tell(undefined);
+        return verdict;
+      } catch (thrown) {
+        for (const tell of told) tell(thrown as Error);
+        throw thrown;
       }
-      const listenerChanged = !sameListener(settings(), next.main.settings);
-      loaded = next;
-      learnSecrets(loaded, redactor);
-      desks = createProfileDesks(loaded, log);
-      routes.replace(routeSourcesOf(loaded, log));
-      places.resize(settings().agent.concurrency);
-      log.log('info', 'configuration reloaded');
-      return { listens: settings().webhook.enabled, listenerChanged };
     },
     abandonWork: () => {
+      for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
       standing = undefined;
       places.clear();
       exchanges.clear();
@@ -289,6 +310,36 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
   const ended = new Promise<{ fault: string | null }>((resolve) => {
     root.subscribe({ complete: () => resolve({ fault: root.getSnapshot().context.fault }) });
   });
+  const control = await createControlServer({
+    path: paths.socket,
+    log,
+    host: {
+      source: { home, env },
+      daemon: createDaemonView({
+        root,
+        home,
+        version,
+        census: { root, sinces, redactor },
+        watcher: createWatcher({ root: () => root, redactor, nowMs }),
+        keeper,
+        decisions,
+        replay: { exchanges, wards, nextId, nowMs },
+        url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
+        webhookEnabled: () => settings().webhook.enabled,
+        reload: () =>
+          new Promise((resolve, reject) => {
+            if (!root.getSnapshot().matches({ up: 'running' })) {
+              reject(new Error('the gateway is busy starting, reloading or stopping; try again in a moment'));
+              return;
+            }
+            reloading.push((fault) => (fault === undefined ? resolve() : reject(fault)));
+            root.send({ type: 'config.reload' });
+          }),
+        startedAtMs: nowMs(),
+        nowMs,
+      }),
+    },
+  });
   sinces.watch(root);
   root.start();
   const stopSignals = onSignals({
@@ -296,8 +347,10 @@ export async function runDaemon({ home, env }: DaemonOptions): Promise<number> {
     reload: () => root.send({ type: 'config.reload' }),
     log,
   });
+
   const { fault } = await ended;
   if (fault !== null) log.log('error', fault);
+  await control.close();
   await keeper.close();
   stopSignals();
   lock.value.release();

@@ -38,9 +38,18 @@ export const faultCatalogue = {
     what: 'The session that holds work in the journal has ended.',
     remedy: 'Nothing to do: the gateway opens a new one. Two gateways with one name on one store end each other.',
   },
-  'gateway-running': { what: 'Another daemon runs the same home.', remedy: 'Stop it with `agent gateway stop`, or use another AGENT_HOME.' },
-  'subscriptions-corrupt': { what: 'The subscriptions file is not a JSON object.', remedy: 'Mend or move webhook_subscriptions.json; the last good set stays in force until then.' },
-  'subscriptions-unreadable': { what: 'The subscriptions file cannot be read.', remedy: 'Check its owner and permissions.' },
+  'gateway-running': {
+    what: 'Another daemon runs the same home.',
+    remedy: 'Stop it with `agent gateway stop`, or use another AGENT_HOME.',
+  },
+  'subscriptions-corrupt': {
+    what: 'The subscriptions file is not a JSON object.',
+    remedy: 'Mend or move webhook_subscriptions.json; the last good set stays in force until then.',
+  },
+  'subscriptions-unreadable': {
+    what: 'The subscriptions file cannot be read.',
+    remedy: 'Check its owner and permissions.',
+  },
   'internal-error': {
     what: 'Something in the gateway itself failed.',
     remedy: 'Read the log line with the same id and report it.',

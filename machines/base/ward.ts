@@ -55,8 +55,12 @@ export interface WardHandle<Input, Child = AnyActorRef> {
   /** Spawns and starts a child; undefined where the key is taken. */
   spawn(key: string, input: Input): Child | undefined;
   get(key: string): Child | undefined;
+  /** The key of a child; undefined for one that has ended. */
+  keyOf(child: AnyActorRef): string | undefined;
   /** Calls back for each child until the callback returns false. */
   each(visit: (key: string, child: Child) => boolean): void;
+  /** Stops every child without a word to anybody. */
+  clear(): void;
 }
 
 interface Children {
@@ -85,10 +89,7 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
       if (children === undefined) return snapshot;
       if (event.type === 'xstate.stop') {
         // Stopped like an interpreter's children: without waiting, their effects aborted by their own signals.
-        for (const child of children.byKey.values()) stop(child);
-        children.byKey.clear();
-        children.keyOf.clear();
-        children.context.size = 0;
+        stopAll(children);
         return { ...snapshot, status: 'stopped' } as WardSnapshot;
       }
       const id = event.actorId;
@@ -140,11 +141,20 @@ export function wardHandle<Logic extends AnyActorLogic>(
       child.start();
       return child as ActorRefFrom<Logic>;
     },
+    keyOf: (child) => keyOf.get(child.id),
     get: (key) => byKey.get(key) as ActorRefFrom<Logic> | undefined,
     each(visit) {
       for (const [key, child] of byKey) if (!visit(key, child as ActorRefFrom<Logic>)) return;
     },
+    clear: () => stopAll(children),
   };
+}
+
+function stopAll(children: Children): void {
+  for (const child of children.byKey.values()) stop(child);
+  children.byKey.clear();
+  children.keyOf.clear();
+  children.context.size = 0;
 }
 
 function reap(children: Children, id: string, key: string): void {

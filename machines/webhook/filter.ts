@@ -146,7 +146,7 @@ function compileField(field: string, gathered: Gathered): (view: FilterView) => 
   const inner = field.slice('payload.'.length);
   // `payload.x` reads a top-level `payload` object where the sender wraps one, else the body itself.
   return (view) => {
-    const wrapped = Object.hasOwn(view.payload, 'payload') ? view.payload['payload'] : undefined;
+    const wrapped = Object.hasOwn(view.payload, 'payload') ? view.payload.payload : undefined;
     return lookUp(isJsonObject(wrapped) ? wrapped : view.payload, inner);
   };
 }

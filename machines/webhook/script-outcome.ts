@@ -39,7 +39,7 @@ function readOutput(text: string, payload: JsonObject): ScriptVerdict {
   const replaced = asObject(text);
   if (replaced === undefined) return { kind: 'annotated', payload: { ...payload, script_output: text } };
   // `__agent_ignore__: true` alone asks to ignore; an object with more in it is a payload.
-  const asksToIgnore = replaced['__agent_ignore__'] === true && Object.keys(replaced).length === 1;
+  const asksToIgnore = replaced.__agent_ignore__ === true && Object.keys(replaced).length === 1;
   return asksToIgnore ? { kind: 'ignored', why: 'asked to be ignored' } : { kind: 'replaced', payload: replaced };
 }
 

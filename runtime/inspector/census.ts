@@ -8,6 +8,7 @@ import type { AnyActorRef } from 'xstate';
 import type { Json } from '../../machines/base/json.ts';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { Redactor } from '../redact.ts';
+import { machineOf } from './address.ts';
 import type { Sinces } from './sinces.ts';
 
 export interface ActorNode {
@@ -155,11 +156,6 @@ function find(path: string, from: Living): Living | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function machineOf(ref: AnyActorRef): string {
-  const { logic } = ref as unknown as { logic: { readonly id?: string; readonly name?: string } };
-  return logic.id ?? logic.name ?? 'effect';
 }
 
 /** The state's value; a parallel or nested one as dotted words. */

@@ -35,7 +35,9 @@ export function wireGateway(ports: GatewayPorts) {
       deliveries: ports.deliveries,
       openFront: fromPromise<{ readonly url: string }, undefined>(async () => {
         front = await ports.openFront();
-        return { url: urlOf(front) };
+        const url = urlOf(front);
+        ports.log.log('info', `listening on ${url}`, { url, front: front.kind });
+        return { url };
       }),
       closeFront: fromPromise<undefined, undefined>(async () => {
         const closing = front;

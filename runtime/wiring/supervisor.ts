@@ -51,7 +51,14 @@ export function wireSupervisor(ports: SupervisorPorts) {
         await ports.resumeWork();
         return undefined;
       }),
-      applyConfig: fromPromise<ReloadVerdict, undefined>(() => ports.applyConfig()),
+      applyConfig: fromPromise<ReloadVerdict, undefined>(async () => {
+        try {
+          return await ports.applyConfig();
+        } catch (thrown) {
+          ports.log.log('error', `reload: ${causeOf(thrown)}`);
+          throw thrown;
+        }
+      }),
     },
     actions: {
       reportCrash: ({ event, self }) => {

@@ -1,0 +1,197 @@
+/**
+ * The table of commands that the control socket answers. Commands of the home need no daemon and can be run by the command
+ * line itself; commands of the daemon ask the living one.
+ * @see CLI-3 and CLI-5 in docs/specification.md
+ */
+
+import { loadHome } from '../../actors/config/load-config.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { configSchema } from '../../machines/config/schema.ts';
+import { signV2 } from '../../machines/webhook/signature.ts';
+import {
+  dynamicRoute,
+  type HomeSource,
+  listRoutes,
+  profileOf,
+  showRoute,
+  subscribe,
+  unsubscribe,
+} from './home-view.ts';
+import { Refusal } from './refusal.ts';
+import type { DaemonView, HistoryQuery } from './view.ts';
+
+export interface CommandHost {
+  readonly source: HomeSource;
+  /** Absent where the command line runs a command of the home by itself. */
+  readonly daemon?: DaemonView;
+}
+
+/** The one who asked, for subscriptions. */
+export interface CommandPeer {
+  notify(method: string, params: JsonObject): void;
+  onEnd(end: () => void): void;
+}
+
+export interface Command {
+  readonly access: 'home' | 'daemon';
+  readonly run: (params: JsonObject, host: CommandHost, peer: CommandPeer) => Promise<unknown>;
+}
+
+const mostRows = 1_000;
+const usualRows = 50;
+
+export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ['gateway.status', ofDaemon((daemon) => daemon.status())],
+  [
+    'gateway.stop',
+    ofDaemon((daemon) => {
+      daemon.stop();
+      return { stopping: true };
+    }),
+  ],
+  [
+    'gateway.reload',
+    ofDaemon(async (daemon) => {
+      await daemon.reload();
+      return { reloaded: true };
+    }),
+  ],
+  ['webhook.list', ofHome(({ source, daemon }) => listRoutes(source, daemon?.url()))],
+  [
+    'webhook.show',
+    ofHome(({ source, daemon }, params) => {
+      const name = textOf(params, 'name');
+      return showRoute(source, name, daemon?.url()) ?? refuse('route-unknown', `no route is named "${name}"`);
+    }),
+  ],
+  [
+    'webhook.subscribe',
+    ofHome(({ source, daemon }, params) =>
+      subscribe(
+        source,
+        {
+          name: textOf(params, 'name'),
+          profile: profileOf(params.profile),
+          record: (params.record ?? {}) as JsonObject,
+          force: params.force === true,
+        },
+        daemon?.url(),
+      ),
+    ),
+  ],
+  [
+    'webhook.remove',
+    ofHome(async ({ source }, params) => {
+      const name = textOf(params, 'name');
+      await unsubscribe(source, name, profileOf(params.profile));
+      return { removed: name };
+    }),
+  ],
+  ['webhook.test', { access: 'daemon', run: testRoute }],
+  ['webhook.deliveries', ofDaemon((daemon, params) => daemon.deliveries(queryOf(params)))],
+  [
+    'webhook.delivery',
+    ofDaemon((daemon, params) => {
+      const id = textOf(params, 'id');
+      return daemon.delivery(id) ?? refuse('delivery-unknown', `no delivery "${id}" is in the history`);
+    }),
+  ],
+  [
+    'webhook.replay',
+    ofDaemon(async (daemon, params) => {
+      const id = textOf(params, 'id');
+      return (
+        (await daemon.replay(id)) ?? refuse('delivery-unknown', `no delivery "${id}" is in the history with its body`)
+      );
+    }),
+  ],
+  ['config.check', ofHome(({ source }) => loadHome(source).diagnostics)],
+  ['config.schema', ofHome(() => configSchema())],
+  ['runs.list', ofDaemon((daemon, params) => daemon.runs(queryOf(params)))],
+  [
+    'runs.show',
+    ofDaemon((daemon, params) => {
+      const id = textOf(params, 'id');
+      return daemon.run(id) ?? refuse('run-unknown', `no run "${id}" is in the history`);
+    }),
+  ],
+  ['inspect.tree', ofDaemon((daemon) => daemon.tree())],
+  [
+    'inspect.show',
+    ofDaemon((daemon, params) => {
+      const actor = textOf(params, 'actor');
+      return (
+        daemon.actor(actor) ??
+        refuse('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`)
+      );
+    }),
+  ],
+  [
+    'inspect.follow',
+    {
+      access: 'daemon',
+      run: (_, host, peer) => {
+        const daemon = daemonOf(host);
+        peer.onEnd(daemon.follow((record) => peer.notify('inspect.record', record)));
+        return Promise.resolve({ snapshot: daemon.tree() });
+      },
+    },
+  ],
+]);
+
+function ofHome(run: (host: CommandHost, params: JsonObject) => unknown): Command {
+  return { access: 'home', run: async (params, host) => run(host, params) };
+}
+
+function ofDaemon(run: (daemon: DaemonView, params: JsonObject) => unknown): Command {
+  return { access: 'daemon', run: async (params, host) => run(daemonOf(host), params) };
+}
+
+function daemonOf({ daemon }: CommandHost): DaemonView {
+  return daemon ?? refuse('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
+}
+
+/** Signs a payload by the recommended scheme and posts it to the gateway itself. */
+async function testRoute(params: JsonObject, host: CommandHost): Promise<JsonObject> {
+  const name = textOf(params, 'name');
+  const base =
+    daemonOf(host).url() ??
+    refuse('gateway-not-listening', 'the webhook adapter does not listen; enable platforms.webhook');
+  const found =
+    dynamicRoute(host.source, name) ??
+    refuse('subscription-unknown', `"${name}" is no dynamic subscription; only those can be tested`);
+  const payload = (params.payload ?? { test: true, message: 'Hello from agent webhook test' }) as Json;
+  const event = typeof params.event === 'string' ? { event_type: params.event } : {};
+  const body = JSON.stringify(
+    typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? { ...event, ...payload } : payload,
+  );
+  const { route, secret } = found;
+  const path = route.profile === 'default' ? `/webhooks/${route.name}` : `/p/${route.profile}/webhooks/${route.name}`;
+  const signed = secret.kind === 'shared' ? signV2(secret.secret, Math.floor(Date.now() / 1_000), body) : {};
+  const response = await fetch(`${base}${path}`, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json', ...signed },
+  });
+  return { status: response.status, body: await response.text() };
+}
+
+function queryOf(params: JsonObject): HistoryQuery {
+  const limit = typeof params.limit === 'number' ? Math.min(mostRows, Math.max(1, params.limit)) : usualRows;
+  return {
+    limit,
+    ...(typeof params.route === 'string' ? { route: params.route } : {}),
+    ...(typeof params.status === 'string' ? { status: params.status } : {}),
+  };
+}
+
+function textOf(params: JsonObject, name: string): string {
+  const value = params[name];
+  return typeof value === 'string' && value !== ''
+    ? value
+    : refuse('params-missing', `the parameter "${name}" is missing`);
+}
+
+function refuse(code: string, message: string): never {
+  throw new Refusal(code, message);
+}

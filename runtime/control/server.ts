@@ -1,0 +1,120 @@
+/**
+ * The control socket: answers JSON-RPC requests from the command table and streams subscriptions. Other users are kept
+ * out by the socket's mode and its folder's; Node tells no peer's user id, so the file system is the judge.
+ * @see CLI-3 in docs/specification.md
+ */
+
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type Socket } from 'node:net';
+import { dirname } from 'node:path';
+import { ensurePrivateFolder, privateFile } from '../../actors/files.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { type CommandHost, commands } from './commands.ts';
+import { createLineSplitter } from './lines.ts';
+import {
+  longestLine,
+  type RpcRequest,
+  readMessage,
+  rpcCodes,
+  spellError,
+  spellNotification,
+  spellResult,
+} from './protocol.ts';
+import { Refusal } from './refusal.ts';
+
+export interface ControlSettings {
+  readonly path: string;
+  readonly host: CommandHost;
+  readonly log: Logger;
+}
+
+export interface ControlServer {
+  close(): Promise<void>;
+}
+
+/** A reader that lets more than this pile up is cut off: it asks anew and gets a fresh snapshot. */
+const mostBuffered = 4 * 1_048_576;
+
+/** Listens; a socket file that a dead daemon left is taken over, for the lock proves that it is dead. */
+export async function createControlServer({ path, host, log }: ControlSettings): Promise<ControlServer> {
+  await ensurePrivateFolder(dirname(path));
+  rmSync(path, { force: true });
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    serve(socket, host, log);
+  });
+  const before = process.umask(0o177);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(path, resolve);
+    });
+  } finally {
+    process.umask(before);
+  }
+  chmodSync(path, privateFile);
+  return {
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of sockets) socket.destroySoon();
+      await closed;
+      rmSync(path, { force: true });
+    },
+  };
+}
+
+function serve(socket: Socket, host: CommandHost, log: Logger): void {
+  const ends: (() => void)[] = [];
+  const send = (text: string): void => {
+    if (socket.destroyed) return;
+    socket.write(text);
+    if (socket.writableLength > mostBuffered) {
+      log.log('warn', 'control: a reader is too slow and was cut off');
+      socket.destroy();
+    }
+  };
+  const lines = createLineSplitter(
+    longestLine,
+    (line) => {
+      const message = readMessage(line);
+      if (message.kind === 'malformed') send(spellError(null, message.error));
+      else if (message.kind === 'request') void answer(message.request, host, { send, ends });
+    },
+    () => {
+      send(spellError(null, { code: rpcCodes.request, message: 'the line is too long' }));
+      socket.destroySoon();
+    },
+  );
+  socket.on('data', (chunk) => lines.add(chunk));
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    for (const end of ends) end();
+  });
+}
+
+interface Peer {
+  readonly send: (text: string) => void;
+  readonly ends: (() => void)[];
+}
+
+async function answer({ id, method, params }: RpcRequest, host: CommandHost, peer: Peer): Promise<void> {
+  const command = commands.get(method);
+  if (command === undefined) {
+    peer.send(spellError(id, { code: rpcCodes.method, message: `no method "${method}"` }));
+    return;
+  }
+  try {
+    const result = await command.run(params, host, {
+      notify: (name: string, sent: JsonObject) => peer.send(spellNotification(name, sent)),
+      onEnd: (end: () => void) => peer.ends.push(end),
+    });
+    peer.send(spellResult(id, result as Json));
+  } catch (thrown) {
+    const data = thrown instanceof Refusal ? { data: { code: thrown.code } } : {};
+    peer.send(spellError(id, { code: rpcCodes.refused, message: causeOf(thrown), ...data }));
+  }
+}

@@ -1,0 +1,31 @@
+/** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { ActorDetail, ActorNode } from '../inspector/census.ts';
+
+export interface HistoryQuery {
+  readonly limit: number;
+  readonly route?: string;
+  readonly status?: string;
+}
+
+export interface DaemonView {
+  status(): JsonObject;
+  /** Begins to stop; the socket closes when the daemon ends. */
+  stop(): void;
+  /** Resolves when the new configuration is in force, or rejects with why it is not. */
+  reload(): Promise<void>;
+  /** The base URL; undefined while nothing listens. */
+  url(): string | undefined;
+  deliveries(query: HistoryQuery): readonly JsonObject[];
+  /** One event with its run and delivery, by delivery id or key; the newest of an id. */
+  delivery(id: string): JsonObject | undefined;
+  /** Sends an event through once more; resolves with the answer's status and body. */
+  replay(id: string): Promise<JsonObject | undefined>;
+  runs(query: HistoryQuery): readonly JsonObject[];
+  run(id: string): JsonObject | undefined;
+  tree(): ActorNode;
+  actor(path: string): ActorDetail | undefined;
+  /** Calls back for every record until the returned function is called. */
+  follow(listener: (record: JsonObject) => void): () => void;
+}

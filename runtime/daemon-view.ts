@@ -1,0 +1,167 @@
+/**
+ * Answers what the commands ask of the running daemon: from the living tree, the journal and the last refusals.
+ * @see CON-4, DUR-2 and INS-1 in docs/specification.md
+ */
+
+import type { AnyActorRef } from 'xstate';
+import type { Collection, StoredRecord } from '../actors/store/journal.ts';
+import type { JournalKeeper } from '../actors/store/keeper.ts';
+import type { JsonObject } from '../machines/base/json.ts';
+import {
+  type DeliveryRecord,
+  deliveryRow,
+  type EventRecord,
+  type RunRecord,
+  runRow,
+} from '../machines/webhook/record.ts';
+import type { DaemonView, HistoryQuery } from './control/view.ts';
+import type { Decisions } from './decisions.ts';
+import { type CensusPorts, countActors, describeActor, describeTree } from './inspector/census.ts';
+import type { Watcher } from './inspector/watcher.ts';
+import { type ReplayPorts, replayEvent } from './replay.ts';
+
+export interface ViewPorts {
+  readonly root: AnyActorRef;
+  readonly home: string;
+  readonly version: string;
+  readonly census: CensusPorts;
+  readonly watcher: Watcher;
+  readonly keeper: JournalKeeper;
+  readonly decisions: Decisions;
+  readonly replay: ReplayPorts;
+  readonly url: () => string | undefined;
+  readonly webhookEnabled: () => boolean;
+  /** Resolves when the reload that it asked for has ended. */
+  readonly reload: () => Promise<void>;
+  readonly startedAtMs: number;
+  readonly nowMs: () => number;
+}
+
+type Work = RunRecord | DeliveryRecord;
+
+/** A page of the journal that is looked through for rows that match. */
+const pageSize = 200;
+/** Rows that are looked through for one answer, whatever matches. */
+const mostLooked = 20_000;
+
+export function createDaemonView(ports: ViewPorts): DaemonView {
+  const { root, keeper, decisions } = ports;
+  const get = (collection: Collection, key: string): JsonObject | undefined =>
+    keeper.journal()?.get(collection, key)?.value;
+  const eventOf = (key: string): EventRecord | undefined => get('events', key) as unknown as EventRecord | undefined;
+  const workOf = (event: EventRecord): Work | undefined =>
+    event.work === undefined
+      ? undefined
+      : ((get('runs', event.work) ?? get('deliveries', event.work)) as unknown as Work | undefined);
+
+  /** Newest first, page by page, until enough match. */
+  function collect<Row>(collection: Collection, limit: number, pick: (stored: StoredRecord) => Row | undefined): Row[] {
+    const rows: Row[] = [];
+    let from: string | undefined;
+    for (let looked = 0; looked < mostLooked; looked += pageSize) {
+      const page =
+        keeper
+          .journal()
+          ?.list(collection, { limit: pageSize, order: 'newest', ...(from === undefined ? {} : { from }) }) ?? [];
+      for (const stored of page) {
+        const row = pick(stored);
+        if (row !== undefined) rows.push(row);
+        if (rows.length === limit) return rows;
+      }
+      if (page.length < pageSize) return rows;
+      from = page.at(-1)?.key;
+    }
+    return rows;
+  }
+
+  function find(id: string): { readonly key: string; readonly event: EventRecord } | undefined {
+    const direct = eventOf(id);
+    if (direct !== undefined) return { key: id, event: direct };
+    const [found] = collect('events', 1, ({ key, value }) => {
+      const event = value as unknown as EventRecord;
+      return event.deliveryId === id && event.status !== 'duplicate' ? { key, event } : undefined;
+    });
+    return found ?? decisions.refusals().find(({ event, key }) => event.deliveryId === id || key === id);
+  }
+
+  return {
+    status: () => ({
+      pid: process.pid,
+      version: ports.version,
+      uptime_seconds: Math.floor((ports.nowMs() - ports.startedAtMs) / 1_000),
+      home: ports.home,
+      webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null },
+      journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',
+      servers: {},
+      actors: countActors(root),
+    }),
+    stop: () => root.send({ type: 'daemon.stop' }),
+    reload: ports.reload,
+    url: ports.url,
+
+    deliveries(query) {
+      const rows = collect('events', query.limit, ({ key, value }) => {
+        const event = value as unknown as EventRecord;
+        const row = deliveryRow(event, workOf(event));
+        return matches(row, query) ? { key, row } : undefined;
+      });
+      const refused = decisions
+        .refusals()
+        .map(({ key, event }) => ({ key, row: deliveryRow(event, undefined) }))
+        .filter(({ row }) => matches(row, query));
+      return [...rows, ...refused]
+        .sort((one, other) => (one.key < other.key ? 1 : -1))
+        .slice(0, query.limit)
+        .map(({ row }) => row as unknown as JsonObject);
+    },
+    delivery(id) {
+      const found = find(id);
+      if (found === undefined) return undefined;
+      const { key, event } = found;
+      const run = event.work === undefined ? undefined : get('runs', event.work);
+      const delivery = event.work === undefined ? undefined : get('deliveries', event.work);
+      return {
+        ...(deliveryRow(event, workOf(event)) as unknown as JsonObject),
+        key,
+        record: event as unknown as JsonObject,
+        ...(run === undefined ? {} : { run }),
+        ...(delivery === undefined ? {} : { delivery }),
+      };
+    },
+    async replay(id) {
+      const found = find(id);
+      if (found === undefined || found.event.body === '') return undefined;
+      const { status, body } = await replayEvent(found.key, found.event, ports.replay);
+      return { status, body };
+    },
+    runs: (query) =>
+      collect('runs', query.limit, ({ key, value }) => {
+        const run = value as unknown as RunRecord;
+        const row = runRow(key, run, eventOf(run.eventKey));
+        return matches(row, query) ? (row as unknown as JsonObject) : undefined;
+      }),
+    run(id) {
+      const value = get('runs', id);
+      if (value === undefined) return undefined;
+      const run = value as unknown as RunRecord;
+      const event = eventOf(run.eventKey);
+      const delivery = get('deliveries', id);
+      return {
+        ...(runRow(id, run, event) as unknown as JsonObject),
+        prompt: event?.prompt ?? '',
+        response: run.response ?? null,
+        ...(delivery === undefined ? {} : { delivery }),
+      };
+    },
+    tree: () => describeTree(ports.census),
+    actor: (path) => describeActor(path, ports.census),
+    follow: (listener) => ports.watcher.follow(listener),
+  };
+}
+
+function matches(row: { readonly route: string; readonly status: string }, query: HistoryQuery): boolean {
+  return (
+    (query.route === undefined || row.route === query.route) &&
+    (query.status === undefined || row.status === query.status)
+  );
+}

@@ -1,0 +1,25 @@
+/** Spells where an actor lives: a ward's child as `room/key`, others by their ids from the supervisor down. */
+
+import type { AnyActorRef } from 'xstate';
+import { isWard, wardHandle } from '../../machines/base/ward.ts';
+
+interface Placed {
+  readonly id: string;
+  readonly _parent?: AnyActorRef;
+  readonly logic: { readonly id?: string };
+}
+
+export function addressOf(ref: AnyActorRef): string {
+  const { _parent: parent, id } = ref as unknown as Placed;
+  if (parent === undefined) return 'supervisor';
+  if (isWard(parent)) {
+    const handle = wardHandle(parent);
+    return `${handle.name}/${handle.keyOf(ref) ?? id}`;
+  }
+  const above = addressOf(parent);
+  return above === 'supervisor' ? id : `${above}/${id}`;
+}
+
+export function machineOf(ref: AnyActorRef): string {
+  return (ref as unknown as Placed).logic.id ?? 'effect';
+}
