@@ -70,7 +70,7 @@ const bodyTimeoutMs = 10_000;
 const mostWaitingRuns = 10_000;
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
-export async function runDaemon({ home, env, version }: DaemonOptions): Promise<number> {
+export async function runDaemon({ home, env, version }: DaemonOptions): Promise<0 | 1> {
   const paths = homePaths(home);
   await ensurePrivateFolder(paths.home);
   await ensurePrivateFolder(paths.state);

@@ -1,0 +1,236 @@
+/**
+ * Every command and flag as data. Help, completion, usage errors and dispatch are made from this table; nothing about the
+ * command line is written twice.
+ * @see CLI-1 and CLI-5 in docs/specification.md
+ */
+
+import type { CommandContext } from './context.ts';
+
+export type ExitCode = 0 | 1 | 2 | 3 | 4;
+
+export interface Flag {
+  readonly name: string;
+  /** What its value is called in help; absent: a switch. */
+  readonly value?: string;
+  readonly help: string;
+}
+
+export interface CliCommand {
+  /** The words that name it, such as `webhook list`. */
+  readonly path: readonly string[];
+  /** Positional arguments in order; in brackets where optional. */
+  readonly args: readonly string[];
+  readonly flags: readonly Flag[];
+  readonly help: string;
+  /** Loaded when the command is run, so that the others cost nothing. */
+  readonly load: () => Promise<(context: CommandContext) => Promise<ExitCode>>;
+}
+
+const json: Flag = { name: 'json', help: 'Print JSON.' };
+const profile: Flag = { name: 'profile', value: 'name', help: 'The profile; the default one unless given.' };
+const limit: Flag = { name: 'limit', value: 'n', help: 'Rows at most (50).' };
+const route: Flag = { name: 'route', value: 'name', help: 'Only of this route.' };
+const status: Flag = { name: 'status', value: 'status', help: 'Only with this status.' };
+
+export const globalFlags: readonly Flag[] = [
+  { name: 'home', value: 'folder', help: 'The home; AGENT_HOME or ~/.agent unless given.' },
+  { name: 'help', help: 'Show help.' },
+];
+
+const gateway = () => import('./commands/gateway.ts');
+const setup = () => import('./commands/setup.ts');
+const webhook = () => import('./commands/webhook.ts');
+const runs = () => import('./commands/runs.ts');
+const config = () => import('./commands/config.ts');
+const inspect = () => import('./commands/inspect.ts');
+const completion = () => import('./commands/completion.ts');
+
+export const catalogue: readonly CliCommand[] = [
+  {
+    path: ['gateway'],
+    args: [],
+    flags: [],
+    help: 'Start the gateway in the background.',
+    load: async () => (await gateway()).startGateway,
+  },
+  {
+    path: ['gateway', 'start'],
+    args: [],
+    flags: [],
+    help: 'Start the gateway in the background.',
+    load: async () => (await gateway()).startGateway,
+  },
+  {
+    path: ['gateway', 'run'],
+    args: [],
+    flags: [{ name: 'example', help: 'Use the example home, made at the first start.' }],
+    help: 'Run the gateway in the foreground.',
+    load: async () => (await gateway()).runGateway,
+  },
+  {
+    path: ['gateway', 'stop'],
+    args: [],
+    flags: [],
+    help: 'Stop the gateway: flush bursts, finish or park runs.',
+    load: async () => (await gateway()).stopGateway,
+  },
+  {
+    path: ['gateway', 'status'],
+    args: [],
+    flags: [json],
+    help: 'Show whether the gateway runs, where it listens and what lives in it.',
+    load: async () => (await gateway()).showStatus,
+  },
+  {
+    path: ['gateway', 'reload'],
+    args: [],
+    flags: [],
+    help: 'Read the configuration again; one with findings changes nothing.',
+    load: async () => (await gateway()).reloadGateway,
+  },
+  {
+    path: ['gateway', 'setup'],
+    args: [],
+    flags: [
+      { name: 'enable', help: 'Enable webhooks.' },
+      { name: 'disable', help: 'Disable webhooks.' },
+      { name: 'host', value: 'address', help: 'Bind address.' },
+      { name: 'port', value: 'port', help: 'Listen port.' },
+      { name: 'secret', value: 'secret', help: 'Global HMAC secret; `generate` makes one.' },
+    ],
+    help: 'Enable webhooks, set the port and the global secret.',
+    load: async () => (await setup()).setupGateway,
+  },
+  {
+    path: ['webhook', 'subscribe'],
+    args: ['name'],
+    flags: [
+      { name: 'events', value: 'list', help: 'Event types, separated by commas; all unless given.' },
+      { name: 'prompt', value: 'template', help: 'Template of the prompt.' },
+      { name: 'deliver', value: 'target', help: 'Delivery target (log).' },
+      { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
+      { name: 'deliver-only', help: 'Deliver the prompt itself; no agent runs.' },
+      { name: 'cron-job', value: 'job', help: 'Cron job to fire per event.' },
+      { name: 'route-profile', value: 'name', help: 'Profile that may run the route.' },
+      { name: 'description', value: 'text', help: 'What it is for.' },
+      { name: 'force', help: 'Replace a subscription of the same name.' },
+      json,
+    ],
+    help: 'Create a dynamic subscription; prints its URL and secret.',
+    load: async () => (await webhook()).subscribeWebhook,
+  },
+  {
+    path: ['webhook', 'list'],
+    args: [],
+    flags: [json],
+    help: 'List routes and subscriptions.',
+    load: async () => (await webhook()).listWebhooks,
+  },
+  {
+    path: ['webhook', 'show'],
+    args: ['name'],
+    flags: [json],
+    help: 'Show one route.',
+    load: async () => (await webhook()).showWebhook,
+  },
+  {
+    path: ['webhook', 'remove'],
+    args: ['name'],
+    flags: [profile],
+    help: 'Remove a dynamic subscription.',
+    load: async () => (await webhook()).removeWebhook,
+  },
+  {
+    path: ['webhook', 'test'],
+    args: ['name'],
+    flags: [
+      { name: 'payload', value: 'json', help: 'The payload to send.' },
+      { name: 'event', value: 'type', help: 'The event type to send.' },
+      json,
+    ],
+    help: 'Sign a test payload and send it to a dynamic subscription.',
+    load: async () => (await webhook()).testWebhook,
+  },
+  {
+    path: ['webhook', 'deliveries'],
+    args: ['[id]'],
+    flags: [limit, route, status, json],
+    help: 'List received deliveries with what became of them, or show one.',
+    load: async () => (await webhook()).listDeliveries,
+  },
+  {
+    path: ['webhook', 'replay'],
+    args: ['id'],
+    flags: [json],
+    help: 'Send a received delivery through once more, as a new one.',
+    load: async () => (await webhook()).replayDelivery,
+  },
+  {
+    path: ['runs', 'list'],
+    args: [],
+    flags: [limit, route, status, json],
+    help: 'List agent runs.',
+    load: async () => (await runs()).listRuns,
+  },
+  {
+    path: ['runs', 'show'],
+    args: ['id'],
+    flags: [json],
+    help: 'Show one run with its prompt and response.',
+    load: async () => (await runs()).showRun,
+  },
+  {
+    path: ['config', 'check'],
+    args: [],
+    flags: [json],
+    help: 'Check the configuration; print every finding at its place.',
+    load: async () => (await config()).checkConfig,
+  },
+  {
+    path: ['config', 'schema'],
+    args: [],
+    flags: [],
+    help: 'Print the JSON Schema of config.yaml.',
+    load: async () => (await config()).printSchema,
+  },
+  {
+    path: ['inspect'],
+    args: [],
+    flags: [json],
+    help: 'Show the tree of living machines.',
+    load: async () => (await inspect()).showTree,
+  },
+  {
+    path: ['inspect', 'tree'],
+    args: [],
+    flags: [json],
+    help: 'Show the tree of living machines.',
+    load: async () => (await inspect()).showTree,
+  },
+  {
+    path: ['inspect', 'follow'],
+    args: [],
+    flags: [
+      { name: 'actor', value: 'text', help: 'Only actors whose address contains this.' },
+      { name: 'machine', value: 'name', help: 'Only this machine.' },
+      { name: 'delivery', value: 'id', help: 'Only this delivery.' },
+      json,
+    ],
+    help: 'Print every transition as it is taken.',
+    load: async () => (await inspect()).followActors,
+  },
+  {
+    path: ['inspect', 'show'],
+    args: ['actor'],
+    flags: [json],
+    help: 'Show one actor: state, since when, context, last steps.',
+    load: async () => (await inspect()).showActor,
+  },
+  {
+    path: ['completion'],
+    args: ['shell'],
+    flags: [],
+    help: 'Print a completion script for bash, zsh or fish.',
+    load: async () => (await completion()).printCompletion,
+  },
+];

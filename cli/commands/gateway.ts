@@ -1,0 +1,111 @@
+/** `agent gateway …`: start, stop, look at and reload the daemon. @see CLI-1 and CON-2 */
+
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import { connectControl } from '../../runtime/control/client.ts';
+import { NotRunning } from '../call.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag } from '../context.ts';
+import { printJson } from '../terminal.ts';
+import { version } from '../version.ts';
+
+const startTimeoutMs = 30_000;
+const pollMs = 50;
+const keptLogLines = 12;
+
+/** Runs the daemon here until it ends. */
+export async function runGateway(context: CommandContext): Promise<ExitCode> {
+  const { runDaemon } = await import('../../runtime/daemon.ts');
+  if (!hasFlag(context, 'example')) return runDaemon({ home: context.home, env: context.env, version: version() });
+  const { makeExampleHome } = await import('../../runtime/example-home.ts');
+  const example = await makeExampleHome(context.env);
+  context.out.complain(example.greeting);
+  return runDaemon({ home: example.home, env: context.env, version: version() });
+}
+
+/** Starts the daemon in the background and waits until it answers, or says why it does not. */
+export async function startGateway(context: CommandContext): Promise<ExitCode> {
+  const paths = homePaths(context.home);
+  const running = await connectControl(paths.socket);
+  if (running !== undefined) {
+    running.close();
+    context.out.print('The gateway is running already.\n');
+    return 0;
+  }
+  mkdirSync(paths.home, { recursive: true, mode: 0o700 });
+  mkdirSync(paths.logs, { recursive: true, mode: 0o700 });
+  const logPath = `${paths.logs}/gateway.log`;
+  const log = openSync(logPath, 'a', 0o600);
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', 'gateway', 'run'], {
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: { ...process.env, AGENT_HOME: context.home },
+  });
+  closeSync(log);
+  let ended = false;
+  child.once('exit', () => {
+    ended = true;
+  });
+  child.unref();
+  for (let waitedMs = 0; waitedMs < startTimeoutMs && !ended; waitedMs += pollMs) {
+    const client = await connectControl(paths.socket);
+    if (client !== undefined) {
+      const status = (await client.call('gateway.status')) as JsonObject;
+      client.close();
+      const url = (status.webhook as JsonObject).url;
+      const settled = url !== null || (status.webhook as JsonObject).enabled === false;
+      if (settled) {
+        context.out.print(
+          url === null
+            ? `The gateway runs (pid ${String(status.pid)}); webhooks are not enabled: agent gateway setup\n`
+            : `The gateway runs (pid ${String(status.pid)}) and listens on ${String(url)}\n`,
+        );
+        return 0;
+      }
+    }
+    await wait(pollMs);
+  }
+  const tail = readFileSync(logPath, 'utf8').trimEnd().split('\n').slice(-keptLogLines).join('\n');
+  context.out.complain(`agent: the gateway did not start; the end of ${logPath}:\n${tail}\n`);
+  return 1;
+}
+
+export async function stopGateway(context: CommandContext): Promise<ExitCode> {
+  const client = await connectControl(homePaths(context.home).socket);
+  if (client === undefined) throw new NotRunning(context.home);
+  await client.call('gateway.stop');
+  await client.closed;
+  context.out.print('The gateway has stopped.\n');
+  return 0;
+}
+
+export async function reloadGateway(context: CommandContext): Promise<ExitCode> {
+  await context.call('gateway.reload');
+  context.out.print('The configuration was read again.\n');
+  return 0;
+}
+
+export async function showStatus(context: CommandContext): Promise<ExitCode> {
+  const status = (await context.call('gateway.status')) as JsonObject;
+  if (hasFlag(context, 'json')) {
+    printJson(context, status);
+    return 0;
+  }
+  const webhook = status.webhook as JsonObject;
+  const counts = (value: unknown): string =>
+    Object.entries(value as JsonObject)
+      .map(([name, count]) => `${String(count)} ${name}`)
+      .join(', ') || 'none';
+  context.out.print(
+    `pid      ${String(status.pid)}, version ${String(status.version)}, up ${String(status.uptime_seconds)} s\n` +
+      `home     ${String(status.home)}\n` +
+      `webhook  ${webhook.url === null ? (webhook.enabled === true ? 'enabled, does not listen' : 'not enabled') : String(webhook.url)}\n` +
+      `journal  ${String(status.journal)}\n` +
+      `servers  ${counts(status.servers)}\n` +
+      `actors   ${counts(status.actors)}\n`,
+  );
+  return 0;
+}

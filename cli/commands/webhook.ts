@@ -1,0 +1,172 @@
+/** `agent webhook …`: routes, subscriptions and the history of deliveries. @see SUB-1, SUB-4 and DUR-2 */
+
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { ago, bold, plain, printJson, table } from '../terminal.ts';
+
+interface RouteRow {
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly deliver: string;
+  readonly description: string;
+  readonly problem?: string;
+}
+
+interface DeliveryRow {
+  readonly delivery_id: string;
+  readonly route: string;
+  readonly event: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly received_at: string;
+  readonly attempts: number;
+}
+
+export async function subscribeWebhook(context: CommandContext): Promise<ExitCode> {
+  const events = textFlag(context, 'events');
+  const chatId = textFlag(context, 'deliver-chat-id');
+  const record: JsonObject = {
+    ...(events === undefined
+      ? {}
+      : {
+          events: events
+            .split(',')
+            .map((event) => event.trim())
+            .filter(Boolean),
+        }),
+    ...optional('prompt', textFlag(context, 'prompt')),
+    ...optional('deliver', textFlag(context, 'deliver')),
+    ...(chatId === undefined ? {} : { deliver_extra: { chat_id: chatId } }),
+    ...(hasFlag(context, 'deliver-only') ? { deliver_only: true } : {}),
+    ...optional('cron_job', textFlag(context, 'cron-job')),
+    ...optional('description', textFlag(context, 'description')),
+  };
+  const profile = textFlag(context, 'route-profile');
+  const created = (await context.call('webhook.subscribe', {
+    name: context.args[0] ?? '',
+    record,
+    force: hasFlag(context, 'force'),
+    ...optional('profile', profile),
+  })) as unknown as RouteRow & { readonly secret: string };
+  if (hasFlag(context, 'json')) printJson(context, created);
+  else
+    context.out.print(
+      `${bold(context.out, created.name)}\n  URL     ${created.url}\n  Secret  ${created.secret}\n\nThe secret is shown once. Sign by X-Webhook-Signature-V2, or try it: agent webhook test ${created.name}\n`,
+    );
+  return 0;
+}
+
+export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
+  const rows = (await context.call('webhook.list')) as unknown as readonly RouteRow[];
+  if (hasFlag(context, 'json')) {
+    printJson(context, rows);
+  } else if (rows.length === 0) {
+    context.out.print('No routes. Create one: agent webhook subscribe <name>, or write it into config.yaml.\n');
+  } else {
+    context.out.print(
+      table(
+        context.out,
+        ['NAME', 'EVENTS', 'DELIVER', 'URL', 'PROBLEM'],
+        rows.map((row) => [row.name, row.events.join(',') || 'all', row.deliver, row.url, row.problem ?? '']),
+      ),
+    );
+  }
+  return 0;
+}
+
+export async function showWebhook(context: CommandContext): Promise<ExitCode> {
+  const row = await context.call('webhook.show', { name: context.args[0] ?? '' });
+  printWhole(context, row);
+  return 0;
+}
+
+export async function removeWebhook(context: CommandContext): Promise<ExitCode> {
+  const name = context.args[0] ?? '';
+  await context.call('webhook.remove', { name, ...optional('profile', textFlag(context, 'profile')) });
+  context.out.print(`Removed ${plain(name)}.\n`);
+  return 0;
+}
+
+/** The answer is shown whatever it is; only a 2xx is success. */
+export async function testWebhook(context: CommandContext): Promise<ExitCode> {
+  const payload = textFlag(context, 'payload');
+  let parsed: Json | undefined;
+  if (payload !== undefined) {
+    try {
+      parsed = JSON.parse(payload) as Json;
+    } catch {
+      context.out.complain('agent: --payload is not JSON\n');
+      return 2;
+    }
+  }
+  const answer = (await context.call('webhook.test', {
+    name: context.args[0] ?? '',
+    ...(parsed === undefined ? {} : { payload: parsed }),
+    ...optional('event', textFlag(context, 'event')),
+  })) as unknown as { readonly status: number; readonly body: string };
+  if (hasFlag(context, 'json')) printJson(context, answer);
+  else context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
+  return answer.status >= 200 && answer.status < 300 ? 0 : 1;
+}
+
+export async function listDeliveries(context: CommandContext): Promise<ExitCode> {
+  const [id] = context.args;
+  if (id !== undefined) {
+    printWhole(context, await context.call('webhook.delivery', { id }));
+    return 0;
+  }
+  const rows = (await context.call('webhook.deliveries', queryOf(context))) as unknown as readonly DeliveryRow[];
+  if (hasFlag(context, 'json')) {
+    printJson(context, rows);
+    return 0;
+  }
+  const nowMs = Date.now();
+  context.out.print(
+    table(
+      context.out,
+      ['AGO', 'STATUS', 'ROUTE', 'EVENT', 'TRIES', 'DELIVERY', 'REASON'],
+      rows.map((row) => [
+        ago(row.received_at, nowMs),
+        row.status,
+        row.route,
+        row.event,
+        String(row.attempts),
+        row.delivery_id,
+        row.reason ?? '',
+      ]),
+    ),
+  );
+  return 0;
+}
+
+export async function replayDelivery(context: CommandContext): Promise<ExitCode> {
+  const answer = (await context.call('webhook.replay', { id: context.args[0] ?? '' })) as unknown as {
+    readonly status: number;
+    readonly body: string;
+  };
+  if (hasFlag(context, 'json')) printJson(context, answer);
+  else context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
+  return answer.status >= 200 && answer.status < 300 ? 0 : 1;
+}
+
+/** The flags that narrow a list. */
+export function queryOf(context: CommandContext): JsonObject {
+  const limit = textFlag(context, 'limit');
+  return {
+    ...(limit === undefined ? {} : { limit: Number(limit) || 50 }),
+    ...optional('route', textFlag(context, 'route')),
+    ...optional('status', textFlag(context, 'status')),
+  };
+}
+
+/** A whole record is JSON for people too: its keys are its documentation. */
+export function printWhole(context: CommandContext, value: Json): void {
+  if (hasFlag(context, 'json')) printJson(context, value);
+  else context.out.print(`${plain(JSON.stringify(value, null, 2))}\n`);
+}
+
+function optional(name: string, value: string | undefined): JsonObject {
+  return value === undefined ? {} : { [name]: value };
+}

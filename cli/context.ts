@@ -1,0 +1,33 @@
+/** What a command is given: its words, the home, and where to write. */
+
+import type { Json, JsonObject } from '../machines/base/json.ts';
+
+export interface CommandContext {
+  readonly args: readonly string[];
+  readonly flags: Readonly<Record<string, string | true>>;
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly out: Output;
+  /** Asks the daemon, or runs a command of the home here where no daemon runs. */
+  readonly call: (method: string, params?: JsonObject) => Promise<Json>;
+}
+
+export interface Output {
+  readonly isTerminal: boolean;
+  readonly coloured: boolean;
+  readonly columns: number;
+  /** Writes to standard output. */
+  print(text: string): void;
+  /** Writes to standard error. */
+  complain(text: string): void;
+}
+
+/** The text of a flag; undefined where it is not given. */
+export function textFlag(context: CommandContext, name: string): string | undefined {
+  const value = context.flags[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+export function hasFlag(context: CommandContext, name: string): boolean {
+  return context.flags[name] !== undefined;
+}
