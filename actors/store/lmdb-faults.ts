@@ -4,7 +4,7 @@
  * @see DUR-1 in docs/specification.md
  */
 
-import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { causeOf, type Fault, fault } from '../../machines/base/fault.ts';
 
@@ -92,19 +92,23 @@ function aside(path: string): string {
 
 function troubleOf(thrown: unknown): Trouble | undefined {
   const code: unknown = typeof thrown === 'object' && thrown !== null && 'code' in thrown ? thrown.code : undefined;
-  return troubles[String(code)];
+  return Object.hasOwn(troubles, String(code)) ? troubles[String(code)] : undefined;
 }
 
 /** About what a burst of commits needs; a disk without it is as good as full. */
 const roomBytes = 256 * 1024;
 
+/** Writes at the offset where the store ends, without filling what is before: a limit on file sizes shows as well. */
 function tryRoom(directory: string): void {
+  const { size } = statSync(storePath(directory));
   const folder = mkdtempSync(join(directory, 'room-'));
   try {
     const fd = openSync(join(folder, 'room'), 'wx', 0o600);
     try {
       const room = Buffer.alloc(roomBytes);
-      for (let written = 0; written < roomBytes; ) written += writeSync(fd, room, written);
+      for (let written = 0; written < roomBytes; ) {
+        written += writeSync(fd, room, written, roomBytes - written, size + written);
+      }
       fsyncSync(fd);
     } finally {
       closeSync(fd);

@@ -1,7 +1,7 @@
 /**
  * Looks whether a store file is whole before LMDB maps it into memory: LMDB trusts its pages, and a missing or mangled
- * one would end the process with a signal instead of an error. Reads the heads and every page of the trees, not the
- * contents of large values. Changes nothing.
+ * one would end the process with a signal instead of an error. Reads every page of the trees and the heads of large
+ * values, not what they hold. Changes nothing.
  *
  * The layout is that of LMDB's data format 2 (`mdb.c` of the `lmdb` package): a page head of 24 bytes, then offsets of
  * nodes counted from the end of that head.
@@ -102,38 +102,63 @@ function rootOf(bytes: Buffer, treeAt: number): bigint {
   return bytes.readBigUInt64LE(treeAt + 40);
 }
 
-/** Follows every tree from its root. Returns what is wrong with the first page that is no page of a tree. */
+/** Pages that a page points to. */
+interface Below {
+  readonly trees: number[];
+  /** First page and number of pages of each large value. */
+  readonly values: { readonly first: number; readonly count: number }[];
+}
+
+/** Follows every tree from its root. Returns what is wrong with the first page that is not what it should be. */
 async function walkTrees(fd: number, meta: Meta): Promise<string | undefined> {
   const { pageSize, pages } = meta;
   const page = Buffer.alloc(pageSize);
-  const ahead = meta.roots.map(Number);
+  const below: Below = { trees: meta.roots.map(Number), values: [] };
   // In a sound store no page hangs in two places, so a walk longer than the file goes in circles.
-  for (let walked = 0; ahead.length > 0; walked += 1) {
-    const number = ahead.pop() ?? 0;
+  for (let walked = 0; below.trees.length > 0; walked += 1) {
     if (walked > pages) return 'its pages point at each other in a circle';
+    const number = below.trees.pop() ?? 0;
     if (number < 2 || number >= pages) return `page ${number} is missing`;
     if (readSync(fd, page, 0, pageSize, number * pageSize) < pageSize) return `page ${number} is missing`;
-    if (!isTreePage(page, number) || !readNodes(page, pages, ahead)) return `page ${number} is damaged`;
+    if (!isTreePage(page, number, meta) || !readNodes(page, pages, below)) return `page ${number} is damaged`;
+    for (const { first, count } of below.values.splice(0)) {
+      readSync(fd, page, 0, pageHead, first * pageSize);
+      if (!isValuePage(page, first, count, meta)) return `page ${first} is damaged`;
+    }
     if (walked % sliceSize === sliceSize - 1) await new Promise((resolve) => setImmediate(resolve));
   }
   return undefined;
 }
 
-function isTreePage(page: Buffer, number: number): boolean {
-  const kind = page.readUInt16LE(18) & (branchPage | leafPage | overflowPage | metaPage);
+function isTreePage(page: Buffer, number: number, meta: Meta): boolean {
+  const flags = flagsOf(page);
   const lower = page.readUInt16LE(20);
   const upper = page.readUInt16LE(22);
   return (
-    Number(page.readBigUInt64LE(0)) === number &&
-    (kind === branchPage || kind === leafPage) &&
+    isPage(page, number, meta) &&
+    (flags === branchPage || flags === leafPage) &&
     lower <= upper &&
     upper + pageHead <= page.length
   );
 }
 
+/** Freeing a large value, LMDB believes the number of pages in its head. */
+function isValuePage(page: Buffer, number: number, count: number, meta: Meta): boolean {
+  return isPage(page, number, meta) && flagsOf(page) === overflowPage && page.readUInt32LE(20) === count;
+}
+
+/** A page that seems to come from a later transaction is one that LMDB would write to where it is mapped read-only. */
+function isPage(page: Buffer, number: number, meta: Meta): boolean {
+  return Number(page.readBigUInt64LE(0)) === number && page.readBigUInt64LE(8) <= meta.transaction;
+}
+
+function flagsOf(page: Buffer): number {
+  return page.readUInt16LE(18);
+}
+
 /** Checks that every node lies within the page and points into the file; collects the pages below. */
-function readNodes(page: Buffer, pages: number, ahead: number[]): boolean {
-  const isBranch = (page.readUInt16LE(18) & branchPage) !== 0;
+function readNodes(page: Buffer, pages: number, below: Below): boolean {
+  const isBranch = flagsOf(page) === branchPage;
   const nodes = page.readUInt16LE(20) >> 1;
   for (let index = 0; index < nodes; index += 1) {
     const node = pageHead + page.readUInt16LE(pageHead + 2 * index);
@@ -143,18 +168,19 @@ function readNodes(page: Buffer, pages: number, ahead: number[]): boolean {
     const data = node + 8 + page.readUInt16LE(node + 6);
     if (data > page.length) return false;
     if (isBranch) {
-      ahead.push(low + flags * 2 ** 32);
+      below.trees.push(low + flags * 2 ** 32);
     } else if ((flags & bigData) !== 0) {
       if (data + 24 > page.length) return false;
       const first = Number(page.readBigUInt64LE(data));
       const count = Number(page.readBigUInt64LE(data + 16));
-      if (first < 2 || first + count > pages || count * page.length < low) return false;
+      if (first < 2 || count < 1 || first + count > pages || count * page.length < pageHead + low) return false;
+      below.values.push({ first, count });
     } else {
       if (data + low > page.length) return false;
       if ((flags & subTree) !== 0) {
         if (low !== treeBytes) return false;
         const root = rootOf(page, data);
-        if (root !== noPage) ahead.push(Number(root));
+        if (root !== noPage) below.trees.push(Number(root));
       }
     }
   }

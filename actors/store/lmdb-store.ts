@@ -4,7 +4,17 @@
  * @see DUR-1 and HOME-3 in docs/specification.md
  */
 
-import { closeSync, fsyncSync, linkSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { done, type Fault, type Result } from '../../machines/base/fault.ts';
 import { corruptFault, openFault, storePath, versionFault } from './lmdb-faults.ts';
@@ -77,7 +87,7 @@ function refusalOf(directory: string, meta: Table | undefined): Fault | undefine
 }
 
 async function makeStore(directory: string): Promise<void> {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  makeFolder(directory);
   const cradle = mkdtempSync(join(directory, 'new-'));
   try {
     reserveLockFile(cradle);
@@ -93,6 +103,13 @@ async function makeStore(directory: string): Promise<void> {
   }
   syncFolder(directory);
   syncFolder(dirname(directory));
+}
+
+/** Makes a folder and those above it. Node's own recursive way calls a read-only disk a missing folder. */
+function makeFolder(directory: string): void {
+  if (existsSync(directory)) return;
+  makeFolder(dirname(directory));
+  mkdirSync(directory, { mode: 0o700 });
 }
 
 /** Unlike a renaming, a link never replaces a store that another gateway has made meanwhile. */

@@ -1,15 +1,52 @@
 import t from 'tap';
-import { openLmdbJournal } from '../../../actors/store/lmdb-journal.ts';
 import { journalContract } from '../../conformance/journal.ts';
+import { openJournal } from '../../support/open-journal.ts';
 
 let stores = 0;
 const home = t.testdir();
 journalContract(t, 'lmdb', {
-  async open() {
+  open() {
     stores += 1;
-    const opened = await openLmdbJournal({ directory: `${home}/${stores}` });
-    if (!opened.ok) throw new Error(opened.fault.message);
-    return opened.value;
+    return openJournal(`${home}/${stores}`);
   },
   histories: 100,
+});
+
+t.test('DUR-1 · answers reads while it is being mended, and heals many askers at once', async (t) => {
+  const journal = await openJournal(`${home}/mended`);
+  t.teardown(() => journal.close());
+  await journal.commit([{ kind: 'put', collection: 'events', key: 'e1', value: {} }]);
+
+  const probes = Array.from({ length: 5 }, () => journal.probe());
+  t.equal(journal.get('events', 'e1')?.key, 'e1');
+
+  t.same(await Promise.all(probes), [undefined, undefined, undefined, undefined, undefined]);
+  t.equal(journal.get('events', 'e1')?.key, 'e1');
+});
+
+t.test('DUR-1 · finds everything again after it was closed', async (t) => {
+  const directory = `${home}/again`;
+  const journal = await openJournal(directory);
+  const session = await journal.openSession('me', 1000, 0);
+  const heldBy = session.ok ? session.value : '';
+  await journal.commit([
+    { kind: 'claim', name: 'a', value: { by: 'a' }, nowMs: 0, expiresAtMs: 9 },
+    { kind: 'put', collection: 'runs', key: 'r1', value: { n: 1 }, dueAtMs: 5, heldBy },
+  ]);
+  const before = journal.get('runs', 'r1');
+  await journal.close();
+  t.equal(journal.get('runs', 'r1'), undefined, 'a closed journal reads as empty');
+  t.same(journal.list('runs', { order: 'newest', limit: 9 }), []);
+
+  const again = await openJournal(directory);
+  t.teardown(() => again.close());
+
+  t.same(again.get('runs', 'r1'), before);
+  t.same(again.claimed('a', 0), { by: 'a' });
+  t.same(await again.take('runs', { session: heldBy, dueBeforeMs: 5, nowMs: 0, limit: 9 }), { ok: true, value: [] });
+  const next = await again.openSession('me', 1000, 0);
+  if (!next.ok) throw new Error(next.fault.message);
+  t.not(next.value, heldBy);
+  const taken = await again.take('runs', { session: next.value, dueBeforeMs: 5, nowMs: 0, limit: 9 });
+  t.match(taken, { ok: true, value: [{ key: 'r1', version: 2 }] });
 });

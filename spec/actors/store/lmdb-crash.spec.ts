@@ -1,0 +1,98 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { openJournal } from '../../support/open-journal.ts';
+
+const child = fileURLToPath(new URL('../../support/journal-child.js', import.meta.url));
+const rounds = 20;
+
+t.test('DUR-1 · keeps every acknowledged commit whole when it is killed at any point', async (t) => {
+  const directory = `${t.testdir()}/state`;
+  const acknowledged: string[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const enough = Math.floor(Math.random() * 400);
+    const process = start('load', directory);
+    const before = acknowledged.length;
+    for await (const line of linesOf(process)) {
+      acknowledged.push(JSON.parse(line));
+      if (acknowledged.length - before > enough) process.kill('SIGKILL');
+    }
+    t.ok(acknowledged.length > before, `round ${round}: killed after ${acknowledged.length - before} commits`);
+  }
+
+  const journal = await openJournal(directory);
+  t.teardown(() => journal.close());
+  const keysOf = (collection: 'events' | 'runs' | 'deliveries') =>
+    journal.list(collection, { order: 'oldest', limit: 1_000_000 }).map(({ key }) => key);
+  const events = keysOf('events');
+  const stored = new Set(events);
+  t.same(
+    acknowledged.filter((key) => !stored.has(key)),
+    [],
+    'nothing acknowledged is lost',
+  );
+  t.same(keysOf('runs'), events, 'no commit is half there');
+  t.same(keysOf('deliveries'), events);
+  t.same(
+    events.filter((key) => journal.claimed(key, 0) === undefined),
+    [],
+  );
+  const session = await journal.openSession('me', 1000, 0);
+  if (!session.ok) throw new Error(session.fault.message);
+  const query = { session: session.value, dueBeforeMs: 1e9, nowMs: 0, limit: 1_000_000 };
+  const taken = await journal.take('runs', query);
+  t.equal(taken.ok && taken.value.length, events.length, 'and all work is found');
+});
+
+t.test('IDM-2 · grants a name to one of two processes on one store', async (t) => {
+  const directory = `${t.testdir()}/state`;
+  await (await openJournal(directory)).close();
+  const processes = [start('race', directory), start('race', directory)];
+  const readers = processes.map((process) => linesOf(process)[Symbol.asyncIterator]());
+  await Promise.all(readers.map((reader) => reader.next()));
+
+  for (const process of processes) process.stdin?.write('go\n');
+  const won = await Promise.all(
+    readers.map(async (reader): Promise<string[]> => JSON.parse((await reader.next()).value ?? '[]')),
+  );
+
+  const names = won.flat();
+  t.equal(names.length, 300);
+  t.equal(new Set(names).size, 300, 'each name once');
+  const journal = await openJournal(directory);
+  t.teardown(() => journal.close());
+  for (const [index, process] of processes.entries()) {
+    for (const name of won[index] ?? []) t.same(journal.claimed(name, 0), { pid: process.pid });
+  }
+});
+
+t.test('DUR-1 · opens a store that another process writes to', async (t) => {
+  const directory = `${t.testdir()}/state`;
+  const process = start('load', directory);
+  const lines = linesOf(process)[Symbol.asyncIterator]();
+  for (let seen = 0; seen < 100; seen += 1) await lines.next();
+
+  for (let times = 0; times < 5; times += 1) {
+    const journal = await openJournal(directory);
+    const mine = await journal.commit([{ kind: 'put', collection: 'groups', key: `g${times}`, value: {} }]);
+    t.same(mine, { kind: 'committed' });
+    await journal.close();
+  }
+
+  process.kill('SIGKILL');
+  const journal = await openJournal(directory);
+  t.teardown(() => journal.close());
+  t.equal(journal.list('groups', { order: 'oldest', limit: 9 }).length, 5);
+});
+
+function start(task: string, directory: string): ChildProcess {
+  const started = spawn(process.execPath, [child, task, directory], { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.teardown(() => started.kill('SIGKILL'));
+  return started;
+}
+
+function linesOf({ stdout }: ChildProcess): AsyncIterable<string> {
+  if (stdout === null) throw new Error('no output to read');
+  return createInterface({ input: stdout });
+}

@@ -1,0 +1,70 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+
+const child = fileURLToPath(new URL('../../support/journal-child.js', import.meta.url));
+const canMount = spawnSync('unshare', ['-m', 'true']).status === 0;
+const mounting = canMount ? {} : { skip: 'needs `unshare -m`: run as root on Linux' };
+
+/** Runs a shell script in a mount namespace of its own; `$NODE` runs the child. Returns the lines it printed. */
+function run(script: string, folder: string, wrapper: readonly string[] = ['unshare', '-m']): unknown[] {
+  const [command = '', ...args] = [...wrapper, 'bash', '-ec', script];
+  const env = { ...process.env, NODE: `${process.execPath} ${child}`, FOLDER: folder };
+  const { stdout, stderr, status, signal } = spawnSync(command, args, { env, encoding: 'utf8', timeout: 60_000 });
+  if (status !== 0) throw new Error(`exit ${status ?? signal}: ${stderr}`);
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line): unknown => JSON.parse(line));
+}
+
+const tmpfs = (size: string) => `mount -t tmpfs -o size=${size} none "$FOLDER"; `;
+
+t.test('DUR-1 · acknowledges nothing on a full disk and goes on when there is room', mounting, async (t) => {
+  const folder = t.testdir();
+  const [refused, full, healed, kept] = run(`${tmpfs('4m')} $NODE fill "$FOLDER/state"`, folder);
+
+  const fault = { code: 'journal-full', message: `${folder}/state: the journal has no room; free space on this disk` };
+  t.match(refused, { refused: { kind: 'unavailable', fault } });
+  t.match(full, { probe: { code: 'journal-full' }, again: { kind: 'unavailable', fault }, reads: true });
+  t.match(healed, { probe: 'well', after: { kind: 'committed' }, reads: true });
+  t.same(kept, { kept: true });
+});
+
+t.test('DUR-1 · acknowledges nothing beyond a limit on file sizes', async (t) => {
+  const script = 'ulimit -f 2000; $NODE fill "$FOLDER/state"';
+  const [refused, full] = run(script, t.testdir(), ['env']);
+
+  t.match(refused, { refused: { kind: 'unavailable', fault: { code: 'journal-full' } } });
+  t.match(full, { probe: { code: 'journal-full' }, again: { kind: 'unavailable' }, reads: true });
+});
+
+t.test('DUR-1 · refuses to begin a journal on a full disk and leaves nothing there', mounting, async (t) => {
+  const script = `${tmpfs('64k')} mkdir "$FOLDER/state"; dd if=/dev/zero of="$FOLDER/ballast" 2>/dev/null || true
+    $NODE open "$FOLDER/state"; find "$FOLDER/state" -type f -printf '"%f"\\n'`;
+
+  t.match(run(script, t.testdir()), [{ code: 'journal-full' }]);
+});
+
+t.test('DUR-1 · opens a store whose lock file is gone only if there is room for it', mounting, async (t) => {
+  const script = `${tmpfs('2m')} $NODE open "$FOLDER/state"; rm "$FOLDER/state/lock.mdb"
+    dd if=/dev/zero of="$FOLDER/ballast" 2>/dev/null || true
+    $NODE open "$FOLDER/state"; rm "$FOLDER/ballast"; $NODE open "$FOLDER/state"`;
+
+  t.match(run(script, t.testdir()), ['opened', { code: 'journal-full' }, 'opened']);
+});
+
+t.test('DUR-1 · says that a folder is read-only', mounting, async (t) => {
+  const readOnly = 'mount --bind "$FOLDER" "$FOLDER"; mount -o remount,bind,ro "$FOLDER";';
+  const fault = {
+    code: 'journal-read-only',
+    message: /state: the journal may not write here; make the folder writable/,
+  };
+
+  const fresh = t.testdir({ fresh: {}, used: {} });
+  t.match(run(`${readOnly} $NODE open "$FOLDER/state"`, `${fresh}/fresh`), [fault]);
+  const used = `$NODE open "$FOLDER/state"; ${readOnly} $NODE open "$FOLDER/state"`;
+  t.match(run(used, `${fresh}/used`), ['opened', fault]);
+  t.same(readdirSync(`${fresh}/used/state`).sort(), ['data.mdb', 'lock.mdb']);
+});

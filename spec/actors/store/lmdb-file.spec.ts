@@ -1,0 +1,98 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import t from 'tap';
+import { checkStoreFile } from '../../../actors/store/lmdb-file.ts';
+import { openJournal } from '../../support/open-journal.ts';
+
+const directory = join(t.testdir(), 'state');
+const path = join(directory, 'data.mdb');
+const pageBytes = 4096;
+const records = 300;
+
+/** A store with branches, leaves, large values and free pages. */
+async function fill(): Promise<Buffer> {
+  const journal = await openJournal(directory);
+  for (let n = 0; n < records * 2; n += 1) {
+    const key = `k${String(n).padStart(5, '0')}`;
+    const value = { filling: 'x'.repeat((n % 5) * 2000) };
+    void journal.commit([
+      { kind: 'put', collection: 'events', key, value },
+      { kind: 'claim', name: `name-${(n * 7919) % 1000}`, value: {}, nowMs: n, expiresAtMs: n + 1 },
+    ]);
+  }
+  await journal.prune({ keepAfterKey: `k${String(records).padStart(5, '0')}`, maxBytes: 1e12, nowMs: 100 });
+  await journal.commit([{ kind: 'put', collection: 'runs', key: 'r', value: {} }]);
+  await journal.close();
+  return readFileSync(path);
+}
+const whole = await fill();
+const pages = whole.length / pageBytes;
+
+/** Uses a store that was found whole: a signal here would end the spec. Returns how many records it still reads. */
+async function use(): Promise<number> {
+  const journal = await openJournal(directory);
+  const listed = journal.list('events', { order: 'newest', limit: 10_000 }).length;
+  journal.list('events', { order: 'oldest', limit: 10_000 });
+  await journal.commit([{ kind: 'put', collection: 'runs', key: 'r', value: { filling: 'y'.repeat(20_000) } }]);
+  await journal.prune({ keepAfterKey: 'k', maxBytes: 0, nowMs: 1e9 });
+  await journal.close();
+  return listed;
+}
+
+t.test('DUR-1 · finds no fault with a whole store and no store where there is none', async (t) => {
+  t.same(await checkStoreFile(path), { kind: 'sound' });
+  t.same(await checkStoreFile(`${path}.none`), { kind: 'absent' });
+  await t.rejects(checkStoreFile(directory), { code: 'EISDIR' });
+});
+
+t.test('DUR-1 · passes no store that would end the process, wherever it was cut', async (t) => {
+  const found = { sound: 0, corrupt: 0 };
+  await fc.assert(
+    fc.asyncProperty(fc.nat(whole.length - 1), async (bytes) => {
+      writeFileSync(path, whole.subarray(0, bytes));
+      const { kind } = await checkStoreFile(path);
+      if (kind !== 'sound' && kind !== 'corrupt') throw new Error(kind);
+      found[kind] += 1;
+      if (kind === 'sound' && (await use()) !== records) throw new Error('records are lost');
+    }),
+    { numRuns: 60 },
+  );
+  t.ok(found.corrupt > 40, JSON.stringify(found));
+});
+
+t.test('DUR-1 · passes no store that would end the process, whichever page is rubbish', async (t) => {
+  const found = { sound: 0, corrupt: 0 };
+  await fc.assert(
+    fc.asyncProperty(
+      fc.nat(pages - 1),
+      fc.uint8Array({ minLength: 64, maxLength: 64 }),
+      fc.constantFrom(0, 8, 16, 24, 64, 2048),
+      async (page, rubbish, from) => {
+        const damaged = Buffer.from(whole);
+        damaged.fill(rubbish, page * pageBytes + from, (page + 1) * pageBytes);
+        writeFileSync(path, damaged);
+        const { kind } = await checkStoreFile(path);
+        if (kind === 'sound') await use();
+        if (kind === 'sound' || kind === 'corrupt') found[kind] += 1;
+      },
+    ),
+    { numRuns: 100 },
+  );
+  t.ok(found.corrupt > 10 && found.sound > 0, JSON.stringify(found));
+});
+
+t.test('DUR-1 · ends on pages that point at each other', async (t) => {
+  const circle = Buffer.from(whole);
+  const newest = circle.readBigUInt64LE(152) > circle.readBigUInt64LE(pageBytes + 152) ? 0 : pageBytes;
+  const root = Number(circle.readBigUInt64LE(newest + 96 + 40));
+  // The root of the main tree holds the roots of the tables: each now is that root again.
+  const page = circle.subarray(root * pageBytes, (root + 1) * pageBytes);
+  for (let node = 0; node < page.readUInt16LE(20) >> 1; node += 1) {
+    const at = 24 + page.readUInt16LE(24 + 2 * node);
+    page.writeBigUInt64LE(BigInt(root), at + 8 + page.readUInt16LE(at + 6) + 40);
+  }
+  writeFileSync(path, circle);
+
+  t.match(await checkStoreFile(path), { kind: 'corrupt', what: 'its pages point at each other in a circle' });
+});

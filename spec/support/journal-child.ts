@@ -1,0 +1,96 @@
+/**
+ * A process of its own that uses a journal: to be killed, to race another, or to run where a disk is full or read-only.
+ * First argument: what to do; second: the folder of the journal. Prints one JSON value per line.
+ */
+
+import { rmSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Journal } from '../../actors/store/journal.ts';
+import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
+
+const [, , task = '', directory = ''] = process.argv;
+const tasks: Readonly<Record<string, () => Promise<void>>> = { load, race, fill, open };
+await tasks[task]?.();
+
+function say(value: unknown): void {
+  // Written at once: what is acknowledged must have left the process before it can be killed.
+  writeSync(1, `${JSON.stringify(value)}\n`);
+}
+
+async function opened(): Promise<Journal> {
+  const result = await openLmdbJournal({ directory });
+  if (!result.ok) throw new Error(result.fault.message);
+  return result.value;
+}
+
+/** Commits for ever, many at a time, and prints each key once it is acknowledged. */
+async function load(): Promise<void> {
+  const journal = await opened();
+  const prefix = `k${Date.now().toString(36)}-${process.pid}-`;
+  let count = 0;
+  const writer = async () => {
+    for (;;) {
+      count += 1;
+      const key = prefix + String(count).padStart(8, '0');
+      const verdict = await journal.commit([
+        { kind: 'claim', name: key, value: { key }, nowMs: 0, expiresAtMs: 1 },
+        { kind: 'put', collection: 'events', key, value: { filling: 'x'.repeat(count % 5000) }, expect: 'absent' },
+        { kind: 'put', collection: 'runs', key, value: {}, dueAtMs: count, expect: 'absent' },
+        { kind: 'put', collection: 'deliveries', key, value: {} },
+      ]);
+      if (verdict.kind !== 'committed') throw new Error(JSON.stringify(verdict));
+      say(key);
+      if (count % 50 === 0) await journal.prune({ keepAfterKey: '', maxBytes: 1e12, nowMs: 0 });
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, writer));
+}
+
+/** Claims names that another process claims too, and prints those it got. */
+async function race(): Promise<void> {
+  const journal = await opened();
+  say('ready');
+  await new Promise((resolve) => process.stdin.once('data', resolve));
+  const names = Array.from({ length: 300 }, (_, n) => `name-${n}`);
+  const verdicts = await Promise.all(
+    names.map((name) =>
+      journal.commit([{ kind: 'claim', name, value: { pid: process.pid }, nowMs: 0, expiresAtMs: 1 }]),
+    ),
+  );
+  say(names.filter((_, index) => verdicts[index]?.kind === 'committed'));
+  await journal.close();
+  process.stdin.destroy();
+}
+
+/** Commits until there is no room, makes room by removing `ballast` beside the folder, and goes on. */
+async function fill(): Promise<void> {
+  const ballast = join(directory, '..', 'ballast');
+  writeFileSync(ballast, Buffer.alloc(1024 * 1024));
+  const journal = await opened();
+  const filling = 'x'.repeat(20_000);
+  const acknowledged: string[] = [];
+  const commit = async () => {
+    const key = `k${String(acknowledged.length).padStart(5, '0')}`;
+    const verdict = await journal.commit([{ kind: 'put', collection: 'events', key, value: { filling } }]);
+    if (verdict.kind === 'committed') acknowledged.push(key);
+    return verdict;
+  };
+  const keys = () => journal.list('events', { order: 'oldest', limit: 100_000 }).map(({ key }) => key);
+
+  let verdict = await commit();
+  while (verdict.kind === 'committed' && acknowledged.length < 2000) verdict = await commit();
+  say({ refused: verdict });
+  say({ probe: await journal.probe(), again: await commit(), reads: keys().join() === acknowledged.join() });
+  rmSync(ballast);
+  say({ probe: (await journal.probe()) ?? 'well', after: await commit(), reads: keys().join() === acknowledged.join() });
+  await journal.close();
+  const again = await opened();
+  say({ kept: again.list('events', { order: 'oldest', limit: 100_000 }).length === acknowledged.length });
+  await again.close();
+}
+
+async function open(): Promise<void> {
+  const result = await openLmdbJournal({ directory });
+  say(result.ok ? 'opened' : result.fault);
+  if (result.ok) await result.value.close();
+}
