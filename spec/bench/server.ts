@@ -1,0 +1,131 @@
+/**
+ * One receiver to be measured, in a process of its own: bare handlers that check the HMAC and parse the JSON, or the
+ * gateway itself. Says its port to its parent, and its CPU time when asked.
+ */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const secret = 'bench-secret-bench-secret';
+const answer = JSON.stringify({ status: 'accepted' });
+
+function genuine(body: Buffer, header: string): boolean {
+  const digest = createHmac('sha256', secret).update(body).digest();
+  const given = Buffer.from(header.slice('sha256='.length), 'hex');
+  return (
+    given.length === digest.length && timingSafeEqual(given, digest) && typeof JSON.parse(body.toString()) === 'object'
+  );
+}
+
+async function bareUws(): Promise<number> {
+  const { default: uws } = await import('uWebSockets.js');
+  return new Promise((resolve) => {
+    const app = uws.App();
+    app.post('/*', (res, req) => {
+      const header = req.getHeader('x-hub-signature-256');
+      const chunks: Buffer[] = [];
+      res.onAborted(() => {});
+      res.onData((chunk, isLast) => {
+        chunks.push(Buffer.from(new Uint8Array(chunk.slice(0))));
+        if (!isLast) return;
+        const whole = chunks.length === 1 ? (chunks[0] ?? Buffer.alloc(0)) : Buffer.concat(chunks);
+        const ok = genuine(whole, header);
+        res.cork(() => {
+          res.writeStatus(ok ? '202 Accepted' : '401 Unauthorized');
+          res.writeHeader('content-type', 'application/json');
+          res.end(answer);
+        });
+      });
+    });
+    app.listen('127.0.0.1', 0, (socket) => {
+      if (socket) resolve(uws.us_socket_local_port(socket));
+    });
+  });
+}
+
+function bareNode(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const ok = genuine(Buffer.concat(chunks), String(request.headers['x-hub-signature-256']));
+        response.writeHead(ok ? 202 : 401, { 'content-type': 'application/json', 'content-length': answer.length });
+        response.end(answer);
+      });
+    });
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as { port: number }).port));
+  });
+}
+
+async function bareFastify(): Promise<number> {
+  const { fastify } = await import('fastify');
+  const app = fastify();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_, body, done) => done(null, body));
+  app.post('/webhooks/:name', (request, reply) => {
+    const ok = genuine(request.body as Buffer, String(request.headers['x-hub-signature-256']));
+    return reply
+      .code(ok ? 202 : 401)
+      .type('application/json')
+      .send(answer);
+  });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  return (app.server.address() as { port: number }).port;
+}
+
+/** The gateway with every rule on: a filter, a template, a claim, a group and the journal. */
+async function gateway(journal: string, front: string, routes: number): Promise<number> {
+  const home = mkdtempSync(join(tmpdir(), 'agent-bench-'));
+  const others = Array.from({ length: routes - 1 }, (_, index) => `        route-${index}: {prompt: "{id}"}\n`).join(
+    '',
+  );
+  writeFileSync(
+    join(home, 'config.yaml'),
+    `gateway: {journal: ${journal}, front: ${front}}\n` +
+      `platforms:\n  webhook:\n    enabled: true\n    extra:\n      host: 127.0.0.1\n      port: 0\n      secret: ${secret}\n      rate_limit: 1000000000\n` +
+      `      routes:\n${others}        held:\n          events: [push]\n          filters: [{field: action, in: [opened, reopened]}]\n          prompt: "{repository.full_name} {action}"\n` +
+      '          coalesce: {key: id, window_seconds: 3000, max_wait_seconds: 3000}\n' +
+      '        run:\n          events: [push]\n          filters: [{field: action, in: [opened, reopened]}]\n          prompt: "{repository.full_name} {action}"\n',
+  );
+  const { runDaemon } = await import('../../runtime/daemon.ts');
+  const { connectControl } = await import('../../runtime/control/client.ts');
+  process.env.AGENT_LOG_LEVEL = 'info';
+  void runDaemon({ home, env: process.env, version: 'bench' }).then((code) => process.exit(code));
+  for (;;) {
+    const client = await connectControl(`${home}/gateway.sock`);
+    const status = (await client?.call('gateway.status')) as { webhook?: { url?: string | null } } | undefined;
+    client?.close();
+    if (typeof status?.webhook?.url === 'string') return Number(new URL(status.webhook.url).port);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+const [kind = '', ...words] = process.argv.slice(2);
+const port = await start();
+process.send?.({ port });
+process.on('message', (asked: string) => {
+  if (asked === 'gc') globalThis.gc?.();
+  const { user, system } = process.cpuUsage();
+  process.send?.({
+    cpuMs: (user + system) / 1_000,
+    heapBytes: process.memoryUsage().heapUsed,
+    rssBytes: process.memoryUsage.rss(),
+  });
+});
+process.on('disconnect', () => process.exit(0));
+
+function start(): Promise<number> {
+  switch (kind) {
+    case 'uws':
+      return bareUws();
+    case 'node':
+      return bareNode();
+    case 'fastify':
+      return bareFastify();
+    default:
+      return gateway(words[0] ?? 'memory', words[1] ?? 'auto', Number(words[2] ?? 1));
+  }
+}
