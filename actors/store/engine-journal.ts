@@ -128,7 +128,7 @@ function takeSome(
     // A record that a damaged disk made unreadable stays where it is, but is no longer offered as work.
     removeWork(tables.due, indexKey);
     const record = storedRecord(tables, collection, key);
-    if (record?.dueAtMs === undefined) continue;
+    if (record === undefined) continue;
     const { dueAtMs } = record;
     // A take is a write: whoever held the record before finds its version stale.
     const version = record.version + 1;

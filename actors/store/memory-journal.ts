@@ -1,22 +1,18 @@
 /**
- * A journal that forgets at exit: for trying the gateway out and for specs. Same rules, same contract; its tables are
- * maps with sorted keys.
+ * A journal that forgets at exit: for trying the gateway out and for specs. Same rules, same contract.
  */
 
 import { causeOf, done, failed, fault } from '../../machines/base/fault.ts';
 import { createJournal } from './engine-journal.ts';
 import type { Journal } from './journal.ts';
-import { type Draft, type Engine, type KeyRange, type Table, type Tables, tableNames } from './tables.ts';
+import { createMemoryTables } from './memory-tables.ts';
+import type { Engine } from './tables.ts';
 
 const closedFault = fault('journal-unavailable', 'journal: closed; nothing can be acknowledged');
 
 export function openMemoryJournal(): Journal {
-  let usedBytes = 0;
   let closed = false;
-  const count = (bytes: number) => {
-    usedBytes += bytes;
-  };
-  const tables = Object.fromEntries(tableNames.map((name) => [name, createTable(count)])) as Tables;
+  const { tables, usedBytes } = createMemoryTables();
 
   const engine: Engine = {
     tables,
@@ -28,7 +24,7 @@ export function openMemoryJournal(): Journal {
         return failed('internal-error', 'journal: a write failed in the gateway itself', causeOf(error));
       }
     },
-    usedBytes: () => usedBytes,
+    usedBytes,
     async probe() {
       return closed ? closedFault : undefined;
     },
@@ -37,62 +33,4 @@ export function openMemoryJournal(): Journal {
     },
   };
   return createJournal(engine, () => performance.now());
-}
-
-function createTable(count: (bytes: number) => void): Table {
-  const values = new Map<string, Buffer>();
-  const sorted: string[] = [];
-
-  /** Where a key is or belongs. New keys mostly belong at the end, since they begin with their time. */
-  function placeOf(key: string): number {
-    const last = sorted.at(-1);
-    if (last === undefined || last < key) return sorted.length;
-    let low = 0;
-    let high = sorted.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((sorted[middle] ?? '') < key) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  function write(key: string, { bytes, end }: Draft): void {
-    const earlier = values.get(key);
-    if (earlier === undefined) sorted.splice(placeOf(key), 0, key);
-    count(end - (earlier === undefined ? -key.length : earlier.length));
-    values.set(key, Buffer.from(bytes.subarray(0, end)));
-  }
-
-  return {
-    read: (key) => values.get(key),
-    write,
-    create(key, draft) {
-      if (values.has(key)) return false;
-      write(key, draft);
-      return true;
-    },
-    remove(key) {
-      const earlier = values.get(key);
-      if (earlier === undefined) return;
-      count(-earlier.length - key.length);
-      values.delete(key);
-      sorted.splice(placeOf(key), 1);
-    },
-    keys(range) {
-      return range.order === 'newest' ? newestKeys(range) : oldestKeys(range);
-    },
-  };
-
-  function oldestKeys({ from, until, limit }: KeyRange): string[] {
-    const first = from === undefined ? 0 : placeOf(from) + (values.has(from) ? 1 : 0);
-    const end = until === undefined ? sorted.length : placeOf(until);
-    return sorted.slice(first, Math.min(end, first + limit));
-  }
-
-  function newestKeys({ from, until, limit }: KeyRange): string[] {
-    const end = from === undefined ? sorted.length : placeOf(from);
-    const first = until === undefined ? 0 : placeOf(until) + (values.has(until) ? 1 : 0);
-    return sorted.slice(Math.max(first, end - limit), end).reverse();
-  }
 }

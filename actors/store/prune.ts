@@ -6,7 +6,7 @@
 
 import type { Collection } from './journal.ts';
 import { isKey } from './ledger.ts';
-import { claimExpiry, readHead, readJson, timeText } from './record-bytes.ts';
+import { readHead, readJson, timeText } from './record-bytes.ts';
 import type { Engine, Tables } from './tables.ts';
 
 /** Says within a piece whether it has used up its time. */
@@ -28,11 +28,7 @@ export function pruneClaims({ claims, expiry }: Tables, nowMs: number, spent: Sp
   const keys = expiry.keys({ until: timeText(Math.floor(nowMs) + 1), limit: pieceSize });
   let count = 0;
   for (const expiryKey of keys) {
-    const name = expiryKey.slice(expiryKey.indexOf('/') + 1);
-    const claim = claims.read(name);
-    if (claim !== undefined && timeText(claimExpiry(claim)) === expiryKey.slice(0, expiryKey.indexOf('/'))) {
-      claims.remove(name);
-    }
+    claims.remove(expiryKey.slice(expiryKey.indexOf('/') + 1));
     expiry.remove(expiryKey);
     count += 1;
     if (spent()) break;

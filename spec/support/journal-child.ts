@@ -9,7 +9,7 @@ import type { Journal } from '../../actors/store/journal.ts';
 import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 
 const [, , task = '', directory = ''] = process.argv;
-const tasks: Readonly<Record<string, () => Promise<void>>> = { load, race, fill, open };
+const tasks: Readonly<Record<string, () => Promise<void>>> = { load, race, fill, open, three };
 await tasks[task]?.();
 
 function say(value: unknown): void {
@@ -87,6 +87,17 @@ async function fill(): Promise<void> {
   const again = await opened();
   say({ kept: again.list('events', { order: 'oldest', limit: 100_000 }).length === acknowledged.length });
   await again.close();
+}
+
+/** Commits three times at once and says so. */
+async function three(): Promise<void> {
+  const journal = await opened();
+  const keys = ['a', 'b', 'c'];
+  await Promise.all(
+    keys.map((key) => journal.commit([{ kind: 'put', collection: 'events', key: `${key}:written`, value: {} }])),
+  );
+  say('acknowledged');
+  await journal.close();
 }
 
 async function open(): Promise<void> {

@@ -1,4 +1,5 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -44,6 +45,48 @@ t.test('DUR-1 · keeps every acknowledged commit whole when it is killed at any 
   const taken = await journal.take('runs', query);
   t.equal(taken.ok && taken.value.length, events.length, 'and all work is found');
 });
+
+const canTrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
+
+t.test(
+  'DUR-1 · acknowledges only what has left the write cache, and shares one flush among commits',
+  {
+    ...(canTrace ? {} : { skip: 'needs `strace`' }),
+  },
+  async (t) => {
+    const home = t.testdir();
+    const directory = `${home}/state`;
+    await (await openJournal(directory)).close();
+
+    const calls = 'trace=fdatasync,pwrite64,pwritev,write,writev';
+    const args = [
+      '-f',
+      '-y',
+      '-e',
+      calls,
+      '-s',
+      '4096',
+      '-o',
+      `${home}/trace`,
+      process.execPath,
+      child,
+      'three',
+      directory,
+    ];
+    t.equal(spawnSync('strace', args).status, 0);
+
+    const story = readFileSync(`${home}/trace`, 'utf8')
+      .split('\n')
+      .flatMap((line) => {
+        if (line.includes('acknowledged')) return 'acknowledged';
+        if (!line.includes('data.mdb')) return [];
+        if (line.includes('fdatasync')) return 'flush';
+        // The head is written through its own descriptor, which is opened with O_DSYNC: it is on the disk when this ends.
+        return line.includes(', 128, ') ? 'head' : line.includes('c:written') ? 'data' : [];
+      });
+    t.same(story, ['data', 'flush', 'head', 'acknowledged']);
+  },
+);
 
 t.test('IDM-2 · grants a name to one of two processes on one store', async (t) => {
   const directory = `${t.testdir()}/state`;

@@ -1,0 +1,89 @@
+import t from 'tap';
+import { createJournal } from '../../../actors/store/engine-journal.ts';
+import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
+import type { Engine } from '../../../actors/store/tables.ts';
+import { done, fault } from '../../../machines/base/fault.ts';
+
+const full = fault('journal-full', 'no room');
+
+/** An engine in memory that counts its jobs and refuses those from a given one on. */
+function engineOf(refuseFrom = Number.POSITIVE_INFINITY) {
+  const jobs = { count: 0 };
+  const { tables, usedBytes } = createMemoryTables();
+  const engine: Engine = {
+    tables,
+    async enqueue(job) {
+      jobs.count += 1;
+      return jobs.count >= refuseFrom ? { ok: false, fault: full } : done(job());
+    },
+    usedBytes,
+    probe: async () => undefined,
+    close: async () => {},
+  };
+  return { engine, jobs };
+}
+
+const runs = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    kind: 'put' as const,
+    collection: 'runs' as const,
+    key: `r${String(n).padStart(4, '0')}`,
+    value: {},
+    dueAtMs: n,
+  }));
+
+t.test('DUR-1 · hands out what it took before the engine failed, rather than lose it', async (t) => {
+  // Jobs: a session, the runs, a hundred taken, then refusals.
+  const journal = createJournal(engineOf(4).engine, () => 0);
+  const session = await journal.openSession('me', 1000, 0);
+  await journal.commit(runs(150));
+
+  const query = { session: session.ok ? session.value : '', dueBeforeMs: 1000, nowMs: 0, limit: 150 };
+  const taken = await journal.take('runs', query);
+
+  t.equal(taken.ok && taken.value.length, 100);
+  t.same(await journal.take('runs', query), { ok: false, fault: full });
+  t.same(await journal.prune({ keepAfterKey: '', maxBytes: 0, nowMs: 0 }), { ok: false, fault: full });
+  t.same(await journal.commit([]), { kind: 'unavailable', fault: full });
+  t.same(await journal.openSession('me', 1, 0), { ok: false, fault: full });
+  t.same(await journal.renewSession('s1', 1, 0), { ok: false, fault: full });
+});
+
+t.test('DUR-2 · cuts pruning into pieces by number and by time', async (t) => {
+  for (const [msPerLook, atLeast] of [
+    [0, 1000 / 200],
+    [3, 1000 / 4],
+  ] as const) {
+    const { engine, jobs } = engineOf();
+    let nowMs = 0;
+    const journal = createJournal(engine, () => {
+      nowMs += msPerLook;
+      return nowMs;
+    });
+    await journal.commit(runs(1000).map(({ dueAtMs: _, ...put }) => put));
+
+    const pruned = await journal.prune({ keepAfterKey: 'z', maxBytes: 1e9, nowMs: 0 });
+
+    t.same(pruned, { ok: true, value: 1000 });
+    t.ok(jobs.count >= atLeast, `${jobs.count} jobs`);
+  }
+});
+
+t.test('DUR-1 · leaves a record that a damaged disk made unreadable, and goes on with the others', async (t) => {
+  const { engine } = engineOf();
+  const journal = createJournal(engine, () => 0);
+  const session = await journal.openSession('me', 1000, 0);
+  await journal.commit(runs(3));
+  const bytes = engine.tables.runs.read('r0001') ?? Buffer.alloc(0);
+  bytes.fill('?', 14);
+
+  t.equal(journal.get('runs', 'r0001'), undefined);
+  t.same(
+    journal.list('runs', { order: 'oldest', limit: 9 }).map(({ key }) => key),
+    ['r0000', 'r0002'],
+  );
+  const query = { session: session.ok ? session.value : '', dueBeforeMs: 9, nowMs: 0, limit: 9 };
+  const taken = await journal.take('runs', query);
+  t.same(taken.ok && taken.value.map(({ key }) => key), ['r0000', 'r0002']);
+  t.ok(engine.tables.runs.read('r0001'), 'it is still there');
+});
