@@ -16,6 +16,7 @@ import { openMemoryJournal } from '../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../actors/store/record-writer.ts';
 import { createBursts } from '../actors/webhook/bursts.ts';
 import { createClaimDelivery } from '../actors/webhook/claim-delivery.ts';
+import { compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
 import { defaultProfile, type ProfileName } from '../machines/base/names.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
@@ -68,6 +69,9 @@ const sessionTtlMs = 60_000;
 const bodyTimeoutMs = 10_000;
 /** Runs that may wait in memory; further ones wait on disk. */
 const mostWaitingRuns = 10_000;
+
+/** Steps that an actor remembers of itself. */
+const trailLength = 24;
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
 export async function runDaemon({ home, env, version }: DaemonOptions): Promise<0 | 1> {
@@ -197,6 +201,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     nowMs,
     wards,
   });
+  const compiled = { now: nowMs, trail: trailLength };
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
   };
@@ -204,7 +209,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const gateway = wireGateway({
     requests: createWard({
       name: 'requests',
-      logic: requestLogic,
+      logic: compile(requestLogic, compiled),
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
@@ -218,12 +223,12 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     }),
     groups: createWard({
       name: 'groups',
-      logic: wireGroup({ bursts, keeper, nowMs, wards }),
+      logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), compiled),
       onCrashed: crashed('groups'),
     }),
     runs: createWard({
       name: 'runs',
-      logic: runLogic,
+      logic: compile(runLogic, compiled),
       onDone: (key, output: RunRecord) => {
         logRun(key, output, eventOf(output.eventKey), log);
         wards().runFinished(key, output);
@@ -233,7 +238,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     }),
     deliveries: createWard({
       name: 'deliveries',
-      logic: deliveryLogic,
+      logic: compile(deliveryLogic, compiled),
       onDone: (key, output: DeliveryRecord) => {
         logDelivery(output, log);
         wards().deliverySettled(key, output);
@@ -272,15 +277,18 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   let reloading: ((fault: Error | undefined) => void)[] = [];
 
   const supervisor = wireSupervisor({
-    journal: wireJournal({
-      keeper,
-      log,
-      history: () => {
-        const { maxAgeMs, maxBytes } = settings().gateway.history;
-        return { keepAfterKey: timeKey(nowMs() - maxAgeMs), maxBytes };
-      },
-    }),
-    gateway,
+    journal: compile(
+      wireJournal({
+        keeper,
+        log,
+        history: () => {
+          const { maxAgeMs, maxBytes } = settings().gateway.history;
+          return { keepAfterKey: timeKey(nowMs() - maxAgeMs), maxBytes };
+        },
+      }),
+      compiled,
+    ),
+    gateway: compile(gateway, compiled),
     resumeWork: () => resumeWork(resumePorts),
     applyConfig: async () => {
       const told = reloading;

@@ -83,7 +83,7 @@ export function describeActor(path: string, { root, sinces, redactor }: CensusPo
     tags: [...(snapshot.tags ?? [])],
     ...(description === undefined ? {} : { description }),
     context: redactor.value(snapshot.context ?? null) as Json,
-    steps: (snapshot.trail ?? sinces.stepsOf(living.ref)).map((step) => ({
+    steps: (snapshot.steps ?? sinces.stepsOf(living.ref)).map((step) => ({
       ...step,
       at: new Date(step.at).toISOString(),
     })),
@@ -98,7 +98,7 @@ interface AnyView {
   readonly context?: unknown;
   readonly tags?: Iterable<string>;
   readonly since?: number;
-  readonly trail?: readonly {
+  readonly steps?: readonly {
     readonly at: number;
     readonly event: string;
     readonly from: string;

@@ -1,6 +1,7 @@
 /** The cost of a coalescing group: spawning one while others live, and the memory of an idle one. */
 
 import { createActor } from 'xstate';
+import { compile } from '../../machines/base/compile.ts';
 import { createWard, wardHandle } from '../../machines/base/ward.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
 
@@ -11,13 +12,15 @@ export interface WardCost {
 }
 
 const sample = 2_000;
+/** Idle groups never open a run. */
+const wired = coalescingGroupMachine.provide({ actions: { openRun: () => {} } });
 
 /** Run with --expose-gc, or the bytes are those of a heap with garbage in it. */
 export function measureWards(sizes: readonly number[]): WardCost[] {
   return sizes.map((alive) => {
-    const ward = createActor(createWard({ name: 'groups', logic: coalescingGroupMachine }));
+    const ward = createActor(createWard({ name: 'groups', logic: compile(wired, { now: Date.now, trail: 24 }) }));
     ward.start();
-    const groups = wardHandle(ward, coalescingGroupMachine);
+    const groups = wardHandle(ward);
     globalThis.gc?.();
     const before = process.memoryUsage().heapUsed;
     for (let index = 0; index < alive; index += 1) spawn(groups, `group-${index}`);

@@ -1,0 +1,283 @@
+/**
+ * Compiles a flat statechart into actor logic of its own. The chart stays the one description: a machine made by
+ * `setup().createMachine()` goes in, logic that behaves like it comes out, spawned, sent to, awaited and inspected like any
+ * actor. What the interpreter works out at every step — which transitions apply, what an action's name means — is worked
+ * out once.
+ *
+ * Supported: atomic and final states under the root; entry, exit and transition actions by name, inline or parameterised;
+ * `assign`, `emit`, `raise`, `cancel`, `sendTo` and `sendParent` as the interpreter's own; guards by name or inline;
+ * `always`, `on` with wildcards, `after`, `invoke`, output. Everything else is refused when the chart is compiled.
+ * @see docs/decisions/0005-compiled-charts.md
+ */
+
+import type {
+  ActorLogic,
+  AnyActorRef,
+  AnyActorScope,
+  AnyStateMachine,
+  EventFromLogic,
+  EventObject,
+  InputFrom,
+  OutputFrom,
+  Snapshot,
+} from 'xstate';
+import { createActor } from 'xstate';
+import { type ActionRun, type Chart, chartOf, type Step } from './compiled-chart.ts';
+import { CompiledSnapshot } from './compiled-snapshot.ts';
+
+export interface CompileOptions {
+  /** Tells the time of steps, in Unix milliseconds. */
+  readonly now?: () => number;
+  /** How many of its last steps an actor remembers; 0 remembers none. */
+  readonly trail?: number;
+}
+
+/** Input, output and events are those of the machine. */
+export type CompiledLogic<Machine extends AnyStateMachine = AnyStateMachine> = ActorLogic<
+  Snapshot<OutputFrom<Machine>>,
+  EventFromLogic<Machine>,
+  InputFrom<Machine>
+> & {
+  readonly id: string;
+  readonly config: AnyStateMachine['config'];
+};
+
+interface Scope extends AnyActorScope {
+  readonly self: AnyActorRef;
+}
+
+/** The steps of one macrostep while it is under way. */
+interface Run {
+  readonly scope: Scope;
+  readonly event: EventObject;
+  context: unknown;
+  state: number;
+  status: 'active' | 'done';
+  children: Readonly<Record<string, AnyActorRef>>;
+  /** Events raised within, consumed before the macrostep ends. */
+  raised: EventObject[] | undefined;
+  trail: number[] | undefined;
+  readonly at: number;
+}
+
+const noChildren: Readonly<Record<string, AnyActorRef>> = Object.freeze({});
+/** A chart whose `always` transitions never settle would hang the process; the interpreter would too. */
+const mostSteps = 1_000;
+
+export function compile<Machine extends AnyStateMachine>(
+  machine: Machine,
+  options: CompileOptions = {},
+): CompiledLogic<Machine> {
+  const chart = chartOf(machine);
+  const now = options.now ?? (() => 0);
+  const trailLength = options.trail ?? 0;
+
+  const logic: ActorLogic<Snapshot<unknown>, EventObject, unknown> & Pick<CompiledLogic, 'id' | 'config'> = {
+    id: chart.id,
+    config: machine.config,
+
+    getInitialSnapshot(scope, input) {
+      const event = { type: 'xstate.init', input } as EventObject;
+      const context = chart.initialContext(scope as Scope, input, event);
+      const run = begin(scope as Scope, event, { context, state: chart.initial, children: noChildren });
+      return guarded(run, () => {
+        invokeAll(run, chart.rootInvokes);
+        enter(run, chart.initial);
+        settle(run);
+        return snapshotOf(run, undefined);
+      });
+    },
+
+    transition(from, event, scope) {
+      const snapshot = from as unknown as CompiledSnapshot;
+      if (snapshot.status !== 'active') return from;
+      if (event.type === 'xstate.stop') {
+        const run = begin(scope as Scope, event, snapshot);
+        stopChildren(run);
+        return shown(snapshot.stopped());
+      }
+      const run = begin(scope as Scope, event, snapshot);
+      return guarded(run, () => {
+        const step = chart.select(run.state, event, run.context);
+        if (step === undefined) {
+          if (event.type.startsWith('xstate.error.actor.') && !chart.listens(run.state, event.type)) {
+            throw (event as unknown as { readonly error: unknown }).error;
+          }
+          return snapshot;
+        }
+        take(run, step, event);
+        settle(run);
+        return snapshotOf(run, snapshot);
+      });
+    },
+
+    getPersistedSnapshot: (snapshot) => (snapshot as unknown as CompiledSnapshot).toJSON() as never,
+
+    restoreSnapshot(persisted) {
+      const held = persisted as unknown as {
+        readonly value: string;
+        readonly context: unknown;
+        readonly status: 'active' | 'done';
+      };
+      return shown(
+        new CompiledSnapshot({
+          chart,
+          state: chart.indexOf(held.value),
+          context: held.context,
+          status: held.status,
+          children: noChildren,
+          since: now(),
+          trail: undefined,
+        }),
+      );
+    },
+  };
+  return logic as unknown as CompiledLogic<Machine>;
+
+  function begin(
+    scope: Scope,
+    event: EventObject,
+    from: {
+      readonly context: unknown;
+      readonly state: number;
+      readonly children: Readonly<Record<string, AnyActorRef>>;
+      readonly trail?: number[] | undefined;
+    },
+  ): Run {
+    return {
+      scope,
+      event,
+      context: from.context,
+      state: from.state,
+      status: 'active',
+      children: from.children,
+      raised: undefined,
+      trail: from.trail,
+      at: now(),
+    };
+  }
+
+  /** The interpreter leaves the children of a failed actor running; here they end with it. */
+  function guarded(run: Run, steps: () => CompiledSnapshot): Snapshot<unknown> {
+    try {
+      return shown(steps());
+    } catch (thrown) {
+      run.scope.system.scheduler.cancelAll(run.scope.self);
+      stopChildren(run);
+      throw thrown;
+    }
+  }
+
+  function snapshotOf(run: Run, before: CompiledSnapshot | undefined): CompiledSnapshot {
+    const since =
+      before !== undefined && before.state === run.state && run.trail === before.trail ? before.since : run.at;
+    const output = run.status === 'done' ? chart.output(run.context, run.scope, run.event) : undefined;
+    const { state, context, status, children, trail } = run;
+    return new CompiledSnapshot({
+      chart,
+      state,
+      context,
+      status,
+      children,
+      since,
+      trail,
+      ...(output === undefined ? {} : { output }),
+    });
+  }
+
+  /** Takes transitions until none applies any more. */
+  function settle(run: Run): void {
+    for (let steps = 0; run.status === 'active'; steps += 1) {
+      if (steps > mostSteps) throw new Error(`${chart.id}: "${chart.states[run.state]?.key}" never settles`);
+      const eventless = chart.selectEventless(run.state, run.event, run.context);
+      if (eventless !== undefined) {
+        take(run, eventless, run.event);
+        continue;
+      }
+      const raised = run.raised?.shift();
+      if (raised === undefined) break;
+      const step = chart.select(run.state, raised, run.context);
+      if (step !== undefined) take(run, step, raised);
+    }
+    if (run.status === 'done') stopChildren(run);
+  }
+
+  function take(run: Run, step: Step, event: EventObject): void {
+    const { target } = step;
+    if (target >= 0) {
+      const left = chart.states[run.state];
+      if (left !== undefined) {
+        for (const action of left.exit) action(run as unknown as ActionRun, event);
+        for (const { id } of left.invokes) stopChild(run, id);
+      }
+    }
+    for (const action of step.actions) action(run as unknown as ActionRun, event);
+    if (trailLength > 0) remember(run, step, trailLength);
+    if (target >= 0) enter(run, target, event);
+    inspect(run, step, event);
+  }
+
+  function enter(run: Run, state: number, event = run.event): void {
+    run.state = state;
+    const entered = chart.states[state];
+    if (entered === undefined) return;
+    for (const action of entered.entry) action(run as unknown as ActionRun, event);
+    invokeAll(run, entered.invokes, event);
+    if (!entered.isFinal) return;
+    run.status = 'done';
+    for (const action of entered.exit) action(run as unknown as ActionRun, event);
+  }
+
+  function invokeAll(run: Run, invokes: Chart['rootInvokes'], event = run.event): void {
+    for (const invoke of invokes) {
+      const { scope } = run;
+      const child = createActor(invoke.logic, {
+        id: invoke.id,
+        parent: scope.self,
+        src: invoke.src,
+        input: invoke.input({ context: run.context, event, self: scope.self }),
+        ...(invoke.systemId === undefined ? {} : { systemId: invoke.systemId }),
+      } as never) as unknown as AnyActorRef;
+      run.children = { ...run.children, [invoke.id]: child };
+      scope.defer(() => {
+        // A child that was stopped before it began stays unstarted, as under the interpreter.
+        if (run.children[invoke.id] === child) child.start();
+      });
+    }
+  }
+
+  function stopChild(run: Run, id: string): void {
+    const { [id]: child, ...others } = run.children;
+    if (child === undefined) return;
+    run.children = others;
+    run.scope.stopChild(child);
+  }
+
+  function stopChildren(run: Run): void {
+    for (const id of Object.keys(run.children)) stopChild(run, id);
+  }
+
+  function remember(run: Run, step: Step, longest: number): void {
+    // Shared by the snapshots of one actor: the trail is its history, not its state.
+    run.trail ??= [];
+    run.trail.push(run.at, step.index);
+    if (run.trail.length > longest * 4) run.trail.splice(0, run.trail.length - longest * 2);
+  }
+
+  /** The system drops what nobody watches; the record holds references only. */
+  function inspect(run: Run, step: Step, event: EventObject): void {
+    const system = run.scope.system as unknown as { _sendInspectionEvent(inspected: object): void };
+    system._sendInspectionEvent({
+      type: '@xstate.microstep',
+      actorRef: run.scope.self,
+      event,
+      snapshot: { context: run.context, value: chart.states[run.state]?.key, status: run.status },
+      _transitions: step.definition,
+    });
+  }
+}
+
+/** The class says less about `status` than xstate's union does, and means the same. */
+function shown(snapshot: CompiledSnapshot): Snapshot<unknown> {
+  return snapshot as unknown as Snapshot<unknown>;
+}

@@ -1,0 +1,391 @@
+/**
+ * Reads a machine once and keeps what its steps need: states by number, transitions by event, actions and guards bound to
+ * what their names mean. Refuses, by machine, state and feature, what the compiled form does not do.
+ */
+
+import type { AnyActorLogic, AnyActorRef, AnyStateMachine, AnyStateNode, EventObject } from 'xstate';
+
+/** What an action may change while a macrostep is under way. */
+export interface ActionRun {
+  readonly scope: {
+    readonly self: AnyActorRef;
+    readonly system: { readonly scheduler: Scheduler };
+    readonly defer: (act: () => void) => void;
+    readonly emit: (event: EventObject) => void;
+    readonly actionExecutor: (action: ExecutableAction) => void;
+  };
+  context: unknown;
+  readonly children: Readonly<Record<string, AnyActorRef>>;
+  raised: EventObject[] | undefined;
+}
+
+interface Scheduler {
+  schedule(source: AnyActorRef, target: AnyActorRef, event: EventObject, delay: number, id: string | undefined): void;
+  cancel(source: AnyActorRef, id: string): void;
+}
+
+interface ExecutableAction {
+  readonly type: string;
+  readonly info: unknown;
+  readonly params: unknown;
+  readonly exec: (info: never, params: never) => void;
+}
+
+export type CompiledAction = (run: ActionRun, event: EventObject) => void;
+type Args = { readonly context: unknown; readonly event: EventObject; readonly self: AnyActorRef };
+type Guard = (context: unknown, event: EventObject) => boolean;
+
+export interface Step {
+  /** Its number among the steps of the chart. */
+  readonly index: number;
+  readonly guard: Guard | undefined;
+  readonly actions: readonly CompiledAction[];
+  /** The number of the state that is entered; -1 where none is left. */
+  readonly target: number;
+  readonly eventType: string;
+  readonly from: string;
+  readonly to: string;
+  /** The interpreter's own definition, as inspection shows it. */
+  readonly definition: readonly object[];
+}
+
+export interface Invoke {
+  readonly id: string;
+  readonly src: string;
+  readonly systemId: string | undefined;
+  readonly logic: AnyActorLogic;
+  readonly input: (args: Args) => unknown;
+}
+
+export interface ChartState {
+  readonly key: string;
+  readonly isFinal: boolean;
+  readonly entry: readonly CompiledAction[];
+  readonly exit: readonly CompiledAction[];
+  readonly always: readonly Step[];
+  readonly on: ReadonlyMap<string, readonly Step[]>;
+  /** Descriptors with a wildcard, the most specific first. */
+  readonly wildcards: readonly { readonly prefix: string; readonly steps: readonly Step[] }[];
+  readonly invokes: readonly Invoke[];
+  readonly tags: readonly string[];
+  readonly meta: unknown;
+}
+
+export interface Chart {
+  readonly id: string;
+  readonly initial: number;
+  readonly states: readonly ChartState[];
+  readonly steps: readonly Step[];
+  readonly rootInvokes: readonly Invoke[];
+  indexOf(key: string): number;
+  initialContext(scope: { readonly self: AnyActorRef }, input: unknown, event: EventObject): unknown;
+  output(context: unknown, scope: { readonly self: AnyActorRef }, event: EventObject): unknown;
+  /** The transition for an event: the state's own, else the root's. */
+  select(state: number, event: EventObject, context: unknown): Step | undefined;
+  selectEventless(state: number, event: EventObject, context: unknown): Step | undefined;
+  /** Whether any transition names the event, taken or not. */
+  listens(state: number, type: string): boolean;
+}
+
+interface Definition {
+  readonly target?: readonly AnyStateNode[] | undefined;
+  readonly actions: readonly unknown[];
+  readonly guard?: unknown;
+  readonly reenter: boolean;
+  readonly eventType: string;
+}
+
+type Named = Readonly<Record<string, unknown>>;
+
+export function chartOf(machine: AnyStateMachine): Chart {
+  const { root } = machine as unknown as { root: AnyStateNode };
+  const nodes = Object.values(root.states) as AnyStateNode[];
+  const implementations = machine.implementations as unknown as {
+    actions: Named;
+    guards: Named;
+    actors: Named;
+    delays: Named;
+  };
+  const refuse = (where: string, feature: string): never => {
+    throw new Error(
+      `compile: machine "${machine.id}", ${where}: ${feature} is not supported; run the machine itself instead`,
+    );
+  };
+  const indexOf = (key: string): number => nodes.findIndex((node) => node.key === key);
+  const steps: Step[] = [];
+
+  if (nodes.length === 0) refuse('root', 'a machine without states');
+  if (root.type === 'parallel') refuse('root', 'a parallel state');
+  if (root.entry.length > 0 || root.exit.length > 0) refuse('root', 'entry or exit actions of the root');
+
+  const states = nodes.map(stateOf);
+  const rootOn = transitionsOf(root, true);
+  const contextConfig = machine.config.context as unknown;
+  const outputConfig = machine.config.output as unknown;
+
+  return {
+    id: machine.id,
+    initial: indexOf(root.initial.target[0]?.key ?? ''),
+    states,
+    steps,
+    rootInvokes: root.invoke.map((invoke) => invokeOf(invoke as never, 'root')),
+    indexOf,
+    initialContext: (scope, input) =>
+      typeof contextConfig === 'function'
+        ? contextConfig({ input, self: scope.self, spawn: noSpawn })
+        : (contextConfig ?? {}),
+    output: (context, scope, event) =>
+      typeof outputConfig === 'function' ? outputConfig({ context, event, self: scope.self }) : outputConfig,
+    select(state, event, context) {
+      const own = states[state];
+      return (own && selectIn(own, event, context)) ?? selectIn(rootOn, event, context);
+    },
+    selectEventless(state, event, context) {
+      const always = states[state]?.always;
+      return always === undefined || always.length === 0 ? undefined : firstOpen(always, event, context);
+    },
+    listens: (state, type) => states[state]?.on.has(type) === true || rootOn.on.has(type),
+  };
+
+  function stateOf(node: AnyStateNode): ChartState {
+    const where = `state "${node.key}"`;
+    if (node.type !== 'atomic' && node.type !== 'final') refuse(where, `a ${node.type} state`);
+    const { on, wildcards } = transitionsOf(node, false);
+    return {
+      key: node.key,
+      isFinal: node.type === 'final',
+      entry: node.entry.map((action) => actionOf(action, where)),
+      exit: node.exit.map((action) => actionOf(action, where)),
+      always: (node.always ?? []).map((definition) => stepOf(node, definition as unknown as Definition, false)),
+      on,
+      wildcards,
+      invokes: node.invoke.map((invoke) => invokeOf(invoke as never, where)),
+      tags: node.tags,
+      meta: node.meta,
+    };
+  }
+
+  function transitionsOf(node: AnyStateNode, isRoot: boolean): Pick<ChartState, 'on' | 'wildcards'> {
+    const on = new Map<string, readonly Step[]>();
+    const wildcards: { readonly prefix: string; readonly steps: readonly Step[] }[] = [];
+    for (const [descriptor, definitions] of node.transitions) {
+      if (descriptor === '') continue;
+      const listed = (definitions as unknown as readonly Definition[]).map((definition) =>
+        stepOf(node, definition, isRoot),
+      );
+      if (descriptor.endsWith('*')) wildcards.push({ prefix: descriptor.slice(0, -1), steps: listed });
+      else on.set(descriptor, listed);
+    }
+    wildcards.sort((one, other) => other.prefix.length - one.prefix.length);
+    return { on, wildcards };
+  }
+
+  function stepOf(node: AnyStateNode, definition: Definition, isRoot: boolean): Step {
+    const where = isRoot ? 'root' : `state "${node.key}"`;
+    const [target, ...others] = definition.target ?? [];
+    if (others.length > 0) refuse(where, 'a transition with several targets');
+    if (target !== undefined && target.parent !== root) refuse(where, `a transition to "${target.id}"`);
+    // An atomic state that targets itself is left and entered only where the transition says so.
+    const stays = target === undefined || (target === node && !definition.reenter);
+    const step: Step = {
+      index: steps.length,
+      guard: definition.guard === undefined ? undefined : guardOf(definition.guard, where),
+      actions: definition.actions.map((action) => actionOf(action, where)),
+      target: stays ? -1 : indexOf(target.key),
+      eventType: definition.eventType,
+      from: isRoot ? '*' : node.key,
+      to: target?.key ?? node.key,
+      definition: [definition],
+    };
+    steps.push(step);
+    return step;
+  }
+
+  function guardOf(guard: unknown, where: string): Guard {
+    const { name, params } = referenceOf(guard);
+    const check = name === undefined ? guard : implementations.guards[name];
+    if (typeof check !== 'function')
+      return refuse(where, `the guard "${name ?? String(guard)}" without an implementation`);
+    if ('check' in check) return refuse(where, 'a guard made by and, or, not or stateIn');
+    return (context, event) => {
+      const args = { context, event };
+      return Boolean(check(args, typeof params === 'function' ? params(args) : params));
+    };
+  }
+
+  function actionOf(action: unknown, where: string): CompiledAction {
+    const { name, params } = referenceOf(action);
+    const found = name === undefined ? action : implementations.actions[name];
+    if (typeof found !== 'function')
+      return refuse(where, `the action "${name ?? String(action)}" without an implementation`);
+    const type = (found as { readonly type?: string }).type;
+    const paramsOf = (args: Args): unknown => (typeof params === 'function' ? params(args) : params);
+    switch (type) {
+      case 'xstate.assign':
+        return assignOf((found as unknown as { readonly assignment: unknown }).assignment, paramsOf);
+      case 'xstate.raise':
+        return raiseOf(found as unknown as RaiseAction, paramsOf);
+      case 'xstate.cancel':
+        return cancelOf((found as unknown as { readonly sendId: unknown }).sendId, paramsOf);
+      case 'xstate.emit':
+        return emitOf((found as unknown as { readonly event: unknown }).event, paramsOf);
+      case 'xstate.sendTo':
+        return sendOf(found as unknown as SendAction, paramsOf, where);
+      case undefined:
+        return customOf(name ?? found.name, found as (args: Args, params: unknown) => void, paramsOf);
+      default:
+        return refuse(where, `the action ${type}`);
+    }
+  }
+
+  function raiseOf({ event, delay, id }: RaiseAction, paramsOf: (args: Args) => unknown): CompiledAction {
+    return (run, cause) => {
+      const args = { context: run.context, event: cause, self: run.scope.self };
+      const params = paramsOf(args);
+      const raised = (typeof event === 'function' ? event(args, params) : event) as EventObject;
+      const named = typeof delay === 'string' ? implementations.delays[delay] : delay;
+      const waitMs: unknown = typeof named === 'function' ? named(args, params) : named;
+      if (typeof waitMs !== 'number') {
+        run.raised ??= [];
+        run.raised.push(raised);
+        return;
+      }
+      const { self, system } = run.scope;
+      run.scope.defer(() => system.scheduler.schedule(self, self, raised, waitMs, id));
+    };
+  }
+
+  function sendOf(action: SendAction, paramsOf: (args: Args) => unknown, where: string): CompiledAction {
+    if (action.delay !== undefined) return refuse(where, 'a delayed sendTo');
+    const { to: target, event } = action;
+    return (run, cause) => {
+      const args = { context: run.context, event: cause, self: run.scope.self };
+      const params = paramsOf(args);
+      const sent = (typeof event === 'function' ? event(args, params) : event) as EventObject;
+      const named = typeof target === 'function' ? target(args, params) : target;
+      const to = refOf(named, run);
+      const { self, system } = run.scope;
+      const relay = (
+        system as unknown as { _relay(source: AnyActorRef, target: AnyActorRef | undefined, event: EventObject): void }
+      )._relay;
+      if (to !== undefined) run.scope.defer(() => relay(self, to, sent));
+    };
+  }
+
+  function invokeOf(
+    invoke: { readonly id: string; readonly src: string; readonly systemId?: string; readonly input?: unknown },
+    where: string,
+  ): Invoke {
+    // An inline logic stands under a name that the machine made for it.
+    const logic = implementations.actors[invoke.src] as AnyActorLogic | undefined;
+    if (logic === undefined) return refuse(where, `the actor "${invoke.src}" without an implementation`);
+    const { input } = invoke;
+    return {
+      id: invoke.id,
+      src: invoke.src,
+      systemId: invoke.systemId,
+      logic,
+      input: typeof input === 'function' ? (input as (args: Args) => unknown) : () => input,
+    };
+  }
+}
+
+interface RaiseAction {
+  readonly event: unknown;
+  readonly delay?: unknown;
+  readonly id?: string;
+}
+
+interface SendAction {
+  readonly to: unknown;
+  readonly event: unknown;
+  readonly delay?: unknown;
+}
+
+function selectIn(
+  { on, wildcards }: Pick<ChartState, 'on' | 'wildcards'>,
+  event: EventObject,
+  context: unknown,
+): Step | undefined {
+  const exact = on.get(event.type);
+  const step = exact === undefined ? undefined : firstOpen(exact, event, context);
+  if (step !== undefined || wildcards.length === 0) return step;
+  for (const { prefix, steps } of wildcards) {
+    if (!event.type.startsWith(prefix)) continue;
+    const open = firstOpen(steps, event, context);
+    if (open !== undefined) return open;
+  }
+  return undefined;
+}
+
+function firstOpen(steps: readonly Step[], event: EventObject, context: unknown): Step | undefined {
+  for (const step of steps) if (step.guard === undefined || step.guard(context, event)) return step;
+  return undefined;
+}
+
+function referenceOf(reference: unknown): { readonly name?: string; readonly params?: unknown } {
+  if (typeof reference === 'string') return { name: reference };
+  if (typeof reference !== 'object' || reference === null) return {};
+  const { type, params } = reference as { readonly type: string; readonly params?: unknown };
+  return { name: type, params };
+}
+
+function assignOf(assignment: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
+  if (typeof assignment === 'function') {
+    return (run, event) => {
+      const args = { context: run.context, event, self: run.scope.self, spawn: noSpawn };
+      const partial = assignment(args, paramsOf(args)) as object;
+      for (const _ in partial) {
+        run.context = { ...(run.context as object), ...partial };
+        return;
+      }
+    };
+  }
+  const entries = Object.entries(assignment as Record<string, unknown>);
+  return (run, event) => {
+    const args = { context: run.context, event, self: run.scope.self, spawn: noSpawn };
+    const params = paramsOf(args);
+    const partial: Record<string, unknown> = {};
+    for (const [key, value] of entries) partial[key] = typeof value === 'function' ? value(args, params) : value;
+    run.context = { ...(run.context as object), ...partial };
+  };
+}
+
+function customOf(
+  type: string,
+  exec: (args: Args, params: unknown) => void,
+  paramsOf: (args: Args) => unknown,
+): CompiledAction {
+  return (run, event) => {
+    const info = { context: run.context, event, self: run.scope.self, system: run.scope.system };
+    // The executor waits while the actor has not started, and tells whoever inspects.
+    run.scope.actionExecutor({ type, info, params: paramsOf(info), exec });
+  };
+}
+
+function cancelOf(sendId: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
+  return (run, event) => {
+    const args = { context: run.context, event, self: run.scope.self };
+    const id = (typeof sendId === 'function' ? sendId(args, paramsOf(args)) : sendId) as string;
+    const { self, system } = run.scope;
+    run.scope.defer(() => system.scheduler.cancel(self, id));
+  };
+}
+
+function emitOf(event: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
+  return (run, cause) => {
+    const args = { context: run.context, event: cause, self: run.scope.self };
+    const emitted = (typeof event === 'function' ? event(args, paramsOf(args)) : event) as EventObject;
+    run.scope.defer(() => run.scope.emit(emitted));
+  };
+}
+
+function refOf(target: unknown, run: ActionRun): AnyActorRef | undefined {
+  if (target === '#_parent') return (run.scope.self as unknown as { readonly _parent?: AnyActorRef })._parent;
+  if (typeof target === 'string') return run.children[target];
+  return target as AnyActorRef | undefined;
+}
+
+function noSpawn(): never {
+  throw new Error('compile: spawning from a context or an assignment is not supported; run the machine itself instead');
+}
