@@ -5,7 +5,7 @@
 
 import { done, failed, fault, type Result } from '../../machines/base/fault.ts';
 import type { Collection, CommitVerdict, Journal, ListQuery, SessionId, StoredRecord } from './journal.ts';
-import { apply, isKey, prepare, unstorable } from './ledger.ts';
+import { apply, isKey, prepare, sizeOf, unstorable } from './ledger.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.ts';
 import { claimExpiry, claimKey, claimValue, draftRecord, readHead, readJson } from './record-bytes.ts';
 import { beginSession, isLiving, prolongSession, removeSession } from './sessions.ts';
@@ -22,7 +22,7 @@ export function createJournal(engine: Engine, now: () => number): Journal {
     const obstacle = unstorable(writes);
     if (obstacle !== undefined) return { kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) };
     const prepared = prepare(writes);
-    const landed = await engine.enqueue(() => apply(engine.tables, prepared));
+    const landed = await engine.enqueue(() => apply(engine.tables, prepared), sizeOf(prepared));
     return landed.ok ? landed.value : { kind: 'unavailable', fault: landed.fault };
   }
 

@@ -19,7 +19,7 @@ export interface GroupCommitPorts {
 
 export interface GroupCommit {
   /** Resolves once what the job wrote has landed, with what the job returned. Never rejects. */
-  enqueue<Value>(job: () => Value): Promise<Result<Value>>;
+  enqueue<Value>(job: () => Value, size?: number): Promise<Result<Value>>;
   /** Refuses every job, those that wait too, with this fault. */
   stop(reason: Fault): void;
   /** Takes jobs again. */
@@ -31,9 +31,12 @@ export interface GroupCommit {
 }
 
 /** Jobs in one transaction: they run on the loop, about 10 µs each, so a group holds it up for a few milliseconds. */
-const groupSize = 400;
+const groupJobs = 400;
+/** What a group writes, unless one job alone is larger: so much is copied in about two milliseconds. */
+const groupBytes = 4 * 1024 * 1024;
 
 interface Job {
+  readonly size: number;
   /** Runs the job and keeps its outcome. */
   run(): void;
   landed(): void;
@@ -46,11 +49,12 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
   let reason: Fault | undefined;
   let idle: (() => void)[] = [];
 
-  function enqueue<Value>(job: () => Value): Promise<Result<Value>> {
+  function enqueue<Value>(job: () => Value, size = 0): Promise<Result<Value>> {
     if (reason !== undefined) return Promise.resolve({ ok: false, fault: reason });
     return new Promise((resolve) => {
       let value: Value;
       waiting.push({
+        size,
         run() {
           value = job();
         },
@@ -75,8 +79,9 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
     try {
       await transact(() => {
         // The group is closed only here, when the transaction begins: who came while it was awaited is in it.
-        group = waiting.slice(0, groupSize);
-        waiting = waiting.slice(groupSize);
+        const jobs = lengthOfGroup(waiting);
+        group = waiting.slice(0, jobs);
+        waiting = waiting.slice(jobs);
         for (const job of group) {
           try {
             job.run();
@@ -115,6 +120,17 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
     stopped: () => reason,
     settled: () => (underWay ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
   };
+}
+
+function lengthOfGroup(waiting: readonly Job[]): number {
+  let jobs = 0;
+  let bytes = 0;
+  for (const { size } of waiting) {
+    bytes += size;
+    if (jobs > 0 && (jobs === groupJobs || bytes > groupBytes)) break;
+    jobs += 1;
+  }
+  return jobs;
 }
 
 /** An error of the gateway's own, rather than one that the engine or the operating system reports with a code. */

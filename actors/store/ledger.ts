@@ -43,6 +43,13 @@ export function prepare(writes: readonly Write[]): PreparedWrite[] {
   }));
 }
 
+/** About how many bytes the writes take. */
+export function sizeOf(writes: readonly PreparedWrite[]): number {
+  let size = 0;
+  for (const { json } of writes) size += json.length;
+  return size;
+}
+
 /** Says why a commit cannot be stored at all; undefined where it can. */
 export function unstorable(writes: readonly Write[]): string | undefined {
   for (const write of writes) {

@@ -73,7 +73,7 @@ function createEngine(directory: string, first: Environment): Engine {
     get tables() {
       return environment.tables;
     },
-    enqueue: (job) => commits.enqueue(job),
+    enqueue: (job, size) => commits.enqueue(job, size),
     usedBytes: () => environment.usedBytes(),
     probe() {
       if (closing !== undefined) return Promise.resolve(closedFault(directory));

@@ -54,8 +54,9 @@ export interface Engine {
   /**
    * Runs a job after those before it and resolves once what it wrote is as durable as the engine makes it. Never
    * rejects. A job that throws writes nothing and is refused alone.
+   * @param size about how much the job writes, in bytes
    */
-  enqueue<Value>(job: () => Value): Promise<Result<Value>>;
+  enqueue<Value>(job: () => Value, size?: number): Promise<Result<Value>>;
   /** The bytes in use, free pages left out. Inside a job: with what the job has written so far. */
   usedBytes(): number;
   probe(): Promise<Fault | undefined>;

@@ -85,6 +85,24 @@ t.test('DUR-1 · bounds a group, in order', async (t) => {
   t.ok(transactions >= 3 && transactions <= 4, `${transactions} transactions`);
 });
 
+t.test('DUR-1 · bounds what a group writes, but takes a job of any size', async (t) => {
+  const groups: number[] = [];
+  const commits = createGroupCommit({
+    async transact(body) {
+      await turn();
+      groups.push(0);
+      body();
+    },
+    explain,
+  });
+  const megabyte = 1024 * 1024;
+  const sizes = [1, 1, 1, 1, 1, 9, 9, 0, 4, 1].map((size) => size * megabyte);
+
+  await Promise.all(sizes.map((size) => commits.enqueue(() => groups.push((groups.pop() ?? 0) + size), size)));
+
+  t.same(groups, [4 * megabyte, megabyte, 9 * megabyte, 9 * megabyte, 4 * megabyte, megabyte]);
+});
+
 t.test('DUR-1 · refuses a job that throws alone and runs the others again', async (t) => {
   const stood: string[] = [];
   const commits = createGroupCommit({
