@@ -28,6 +28,7 @@ export interface RouteDesk {
 export function createRouteDesk(first: RouteSources): RouteDesk {
   let sources = first;
   const compiledOf = new WeakMap<Route, CompiledRoute>();
+  let fresh = false;
   let configured = compileAll(sources.configured);
   let dynamic: readonly CompiledRoute[] = [];
   let seen: readonly (readonly RouteWithSecret[])[] = [];
@@ -43,6 +44,12 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
 
   /** A store returns the same list while its file is unchanged, so that comparing lists tells. */
   function refresh(): void {
+    // Requests that arrive in one turn of the loop see the same files.
+    if (fresh) return;
+    fresh = true;
+    setImmediate(() => {
+      fresh = false;
+    });
     let changed = false;
     const now: (readonly RouteWithSecret[])[] = [];
     for (const store of sources.subscriptions.values()) {
@@ -74,6 +81,7 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
     },
     replace(next) {
       sources = next;
+      fresh = false;
       seen = [];
       configured = compileAll(next.configured);
       dynamic = [];

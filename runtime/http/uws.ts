@@ -136,7 +136,7 @@ class UwsExchange implements Exchange {
       if (body.settled) return;
       if (chunk.byteLength > 0) {
         body.lastByteAtMs = performance.now();
-        body.add(Buffer.from(new Uint8Array(chunk.slice(0))));
+        body.add(Buffer.from(chunk.slice(0)));
       }
       if (isLast) body.end();
     });
