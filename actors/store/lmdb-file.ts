@@ -27,6 +27,8 @@ const bigData = 0x01;
 const subTree = 0x02;
 const noPage = 0xffff_ffff_ffff_ffffn;
 const treeBytes = 48;
+/** What a node holds in place of a large value. */
+const valueBytes = 24;
 const freeTreeAt = pageHead + 24;
 const mainTreeAt = freeTreeAt + treeBytes;
 const smallestPage = 256;
@@ -64,7 +66,7 @@ interface Meta {
   readonly pageSize: number;
   readonly pages: number;
   readonly transaction: bigint;
-  readonly roots: readonly bigint[];
+  readonly trees: readonly Tree[];
 }
 
 function readMeta(fd: number): Meta | StoreCheck {
@@ -94,50 +96,69 @@ function readMetaPage(fd: number, at: number): Meta | StoreCheck {
     return { kind: 'corrupt', what: `its page size is ${pageSize}` };
   }
   const pages = Number(page.readBigUInt64LE(mainTreeAt + treeBytes)) + 1;
-  const roots = [rootOf(page, freeTreeAt), rootOf(page, mainTreeAt)].filter((root) => root !== noPage);
-  return { pageSize, pages, transaction: page.readBigUInt64LE(mainTreeAt + treeBytes + 8), roots };
+  const trees = [readTree(page, freeTreeAt), readTree(page, mainTreeAt)];
+  return { pageSize, pages, transaction: page.readBigUInt64LE(mainTreeAt + treeBytes + 8), trees };
 }
 
-function rootOf(bytes: Buffer, treeAt: number): bigint {
-  return bytes.readBigUInt64LE(treeAt + 40);
+/** What a tree says of itself, and so what a walk through it must find. */
+interface Tree {
+  readonly root: bigint;
+  readonly counts: readonly [branches: number, leaves: number, overflow: number, entries: number];
 }
 
-/** Pages that a page points to. */
+function readTree(bytes: Buffer, at: number): Tree {
+  const count = (index: number) => Number(bytes.readBigUInt64LE(at + 8 * index));
+  return { root: bytes.readBigUInt64LE(at + 40), counts: [count(1), count(2), count(3), count(4)] };
+}
+
+/** What hangs below a page. */
 interface Below {
-  readonly trees: number[];
+  readonly pages: number[];
+  readonly trees: Tree[];
   /** First page and number of pages of each large value. */
   readonly values: { readonly first: number; readonly count: number }[];
 }
 
-/** Follows every tree from its root. Returns what is wrong with the first page that is not what it should be. */
+/** Follows every tree from its root. Returns what is wrong with the first page or tree that is not as it should be. */
 async function walkTrees(fd: number, meta: Meta): Promise<string | undefined> {
   const { pageSize, pages } = meta;
   const page = Buffer.alloc(pageSize);
-  const below: Below = { trees: meta.roots.map(Number), values: [] };
-  // In a sound store no page hangs in two places, so a walk longer than the file goes in circles.
-  for (let walked = 0; below.trees.length > 0; walked += 1) {
-    if (walked > pages) return 'its pages point at each other in a circle';
-    const number = below.trees.pop() ?? 0;
-    if (number < 2 || number >= pages) return `page ${number} is missing`;
-    if (readSync(fd, page, 0, pageSize, number * pageSize) < pageSize) return `page ${number} is missing`;
-    if (!isTreePage(page, number, meta) || !readNodes(page, pages, below)) return `page ${number} is damaged`;
-    for (const { first, count } of below.values.splice(0)) {
-      readSync(fd, page, 0, pageHead, first * pageSize);
-      if (!isValuePage(page, first, count, meta)) return `page ${first} is damaged`;
+  const below: Below = { pages: [], trees: [...meta.trees], values: [] };
+  let walked = 0;
+  for (let tree = below.trees.pop(); tree !== undefined; tree = below.trees.pop()) {
+    const found: [number, number, number, number] = [0, 0, 0, 0];
+    if (tree.root !== noPage) below.pages.push(Number(tree.root));
+    for (let number = below.pages.pop(); number !== undefined; number = below.pages.pop()) {
+      // In a sound store no page hangs in two places, so a walk longer than the file goes in circles.
+      walked += 1;
+      if (walked > pages) return 'its pages point at each other in a circle';
+      if (number < 2 || number >= pages) return `page ${number} is missing`;
+      if (readSync(fd, page, 0, pageSize, number * pageSize) < pageSize) return `page ${number} is missing`;
+      if (!isTreePage(page, number, meta) || !readNodes(page, pages, below)) return `page ${number} is damaged`;
+      const isBranch = flagsOf(page) === branchPage;
+      found[isBranch ? 0 : 1] += 1;
+      if (!isBranch) found[3] += nodesOf(page);
+      for (const { first, count } of below.values.splice(0)) {
+        readSync(fd, page, 0, pageHead, first * pageSize);
+        if (!isValuePage(page, first, count, meta)) return `page ${first} is damaged`;
+        found[2] += count;
+      }
+      if (walked % sliceSize === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    if (walked % sliceSize === sliceSize - 1) await new Promise((resolve) => setImmediate(resolve));
+    if (tree.counts.some((count, index) => count !== found[index])) return 'a table is not as large as it says';
   }
   return undefined;
 }
 
 function isTreePage(page: Buffer, number: number, meta: Meta): boolean {
   const flags = flagsOf(page);
-  const lower = page.readUInt16LE(20);
+  const fewestNodes = flags === branchPage ? 2 : 1;
   const upper = page.readUInt16LE(22);
   return (
     isPage(page, number, meta) &&
     (flags === branchPage || flags === leafPage) &&
-    lower <= upper &&
+    nodesOf(page) >= fewestNodes &&
+    page.readUInt16LE(20) <= upper &&
     upper + pageHead <= page.length
   );
 }
@@ -156,33 +177,35 @@ function flagsOf(page: Buffer): number {
   return page.readUInt16LE(18);
 }
 
-/** Checks that every node lies within the page and points into the file; collects the pages below. */
+function nodesOf(page: Buffer): number {
+  return page.readUInt16LE(20) >> 1;
+}
+
+/** Checks that the nodes fill the page exactly and point into the file; collects what hangs below. */
 function readNodes(page: Buffer, pages: number, below: Below): boolean {
   const isBranch = flagsOf(page) === branchPage;
-  const nodes = page.readUInt16LE(20) >> 1;
-  for (let index = 0; index < nodes; index += 1) {
+  let filled = 0;
+  for (let index = 0; index < nodesOf(page); index += 1) {
     const node = pageHead + page.readUInt16LE(pageHead + 2 * index);
     if (node + 8 > page.length) return false;
     const low = page.readUInt32LE(node);
     const flags = page.readUInt16LE(node + 4);
     const data = node + 8 + page.readUInt16LE(node + 6);
-    if (data > page.length) return false;
+    const isLarge = !isBranch && (flags & bigData) !== 0;
+    const end = data + (isBranch ? 0 : isLarge ? valueBytes : low);
+    if (end > page.length) return false;
+    filled += end - node + ((end - node) & 1);
     if (isBranch) {
-      below.trees.push(low + flags * 2 ** 32);
-    } else if ((flags & bigData) !== 0) {
-      if (data + 24 > page.length) return false;
+      below.pages.push(low + flags * 2 ** 32);
+    } else if (isLarge) {
       const first = Number(page.readBigUInt64LE(data));
       const count = Number(page.readBigUInt64LE(data + 16));
       if (first < 2 || count < 1 || first + count > pages || count * page.length < pageHead + low) return false;
       below.values.push({ first, count });
-    } else {
-      if (data + low > page.length) return false;
-      if ((flags & subTree) !== 0) {
-        if (low !== treeBytes) return false;
-        const root = rootOf(page, data);
-        if (root !== noPage) below.trees.push(Number(root));
-      }
+    } else if ((flags & subTree) !== 0) {
+      if (low !== treeBytes) return false;
+      below.trees.push(readTree(page, data));
     }
   }
-  return true;
+  return filled === page.length - pageHead - page.readUInt16LE(22);
 }
