@@ -9,6 +9,7 @@
  * - A write that fails leaves the environment usable, except where the head could not be written: then every further
  *   transaction waits for ever. From outside the two look alike, so a failed environment is closed and opened anew.
  * - A rejected commit carries a second promise, `commitError`, with the cause; left alone it ends the process.
+ * - The data file is opened without close-on-exec: child processes inherit its descriptor unless their spawner closes it.
  * - Reading from a closed environment makes a timer throw later. The tables therefore read as empty once closed.
  */
 

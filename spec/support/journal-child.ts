@@ -82,7 +82,11 @@ async function fill(): Promise<void> {
   say({ refused: verdict });
   say({ probe: await journal.probe(), again: await commit(), reads: keys().join() === acknowledged.join() });
   rmSync(ballast);
-  say({ probe: (await journal.probe()) ?? 'well', after: await commit(), reads: keys().join() === acknowledged.join() });
+  say({
+    probe: (await journal.probe()) ?? 'well',
+    after: await commit(),
+    reads: keys().join() === acknowledged.join(),
+  });
   await journal.close();
   const again = await opened();
   say({ kept: again.list('events', { order: 'oldest', limit: 100_000 }).length === acknowledged.length });

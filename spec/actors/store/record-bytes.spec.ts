@@ -53,7 +53,7 @@ t.test('DUR-1 · has room for large records after small ones and small after lar
   for (const size of [10, 5_000_000, 10, 70_000, 2_000_000, 1]) {
     const text = '\u20ac'.repeat(size);
     const bytes = stored(draftRecord({ version: 1, dueAtMs: undefined, heldBy: 's1' }, JSON.stringify({ text })));
-    t.equal(readJson(bytes, readHead(bytes).bodyAt)?.['text'] === text, true, `${size} characters`);
+    t.equal(readJson(bytes, readHead(bytes).bodyAt)?.text === text, true, `${size} characters`);
   }
 });
 
