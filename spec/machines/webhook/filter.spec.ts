@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { compileFilters, type FilterVerdict } from '../../../machines/webhook/filter.ts';
+
+const payload: JsonObject = {
+  action: 'opened',
+  number: 7,
+  draft: false,
+  none: null,
+  labels: ['bug', 'ui'],
+  user: { login: 'mona', roles: [{ name: 'admin' }] },
+};
+
+function match(condition: JsonObject, held: JsonObject = payload): FilterVerdict['kind'] {
+  const compiled = compileFilters([condition]);
+  if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join());
+  return compiled.value.match({
+    payload: held,
+    event: 'pull_request',
+    headers: { 'x-team': 'Core' },
+    list: (file) => (file === 'vip.txt' ? new Set(['mona', '7']) : undefined),
+  }).kind;
+}
+
+t.test('FIL-1 · FIL-2 · every operator, without coercion', (t) => {
+  const rows: readonly (readonly [JsonObject, boolean])[] = [
+    [{ field: 'action', exists: true }, true],
+    [{ field: 'action', exists: false }, false],
+    [{ field: 'nope', exists: false }, true],
+    [{ field: 'none', exists: true }, true],
+    [{ field: 'nope', missing: true }, true],
+    [{ field: 'action', missing: false }, true],
+    [{ field: 'action', equals: 'opened' }, true],
+    [{ field: 'number', equals: '7' }, false],
+    [{ field: 'number', equals: 7 }, true],
+    [{ field: 'draft', equals: 'false' }, false],
+    [{ field: 'user', equals: { roles: [{ name: 'admin' }], login: 'mona' } }, true],
+    [{ field: 'nope', equals: null }, false],
+    [{ field: 'none', equals: null }, true],
+    [{ field: 'nope', not_equals: 'x' }, true],
+    [{ field: 'action', not_equals: 'opened' }, false],
+    [{ field: 'action', contains: 'pen' }, true],
+    [{ field: 'labels', contains: 'bug' }, true],
+    [{ field: 'labels', contains: 'bu' }, false],
+    [{ field: 'user', contains: 'login' }, true],
+    [{ field: 'number', contains: '7' }, false],
+    [{ field: 'action', in: ['opened', 'closed'] }, true],
+    [{ field: 'number', in: ['7'] }, false],
+    [{ field: 'user.login', in_file: 'vip.txt' }, true],
+    [{ field: 'number', in_file: 'vip.txt' }, true],
+    [{ field: 'action', in_file: 'vip.txt' }, false],
+    [{ field: 'user.login', in_file: 'gone.txt' }, false],
+    [{ field: 'action', regex: '^op' }, true],
+    [{ field: 'action', regex: 'ene' }, true],
+    [{ field: 'number', regex: '7' }, false],
+    [{ field: 'user.roles.0.name', equals: 'admin' }, true],
+    [{ field: 'user.roles.1.name', exists: true }, false],
+    [{ field: 'event', equals: 'pull_request' }, true],
+    [{ field: 'event_type', equals: 'pull_request' }, true],
+    [{ field: 'headers.X-TEAM', equals: 'Core' }, true],
+    [{ field: 'headers.X-Other', missing: true }, true],
+    [{ field: 'payload.action', equals: 'opened' }, true],
+    [{ field: '__proto__', exists: true }, false],
+    [{ field: 'constructor.name', exists: true }, false],
+    [
+      {
+        all: [
+          { field: 'action', equals: 'opened' },
+          { field: 'number', equals: 7 },
+        ],
+      },
+      true,
+    ],
+    [
+      {
+        any: [
+          { field: 'action', equals: 'closed' },
+          { field: 'number', equals: 7 },
+        ],
+      },
+      true,
+    ],
+    [{ any: [] }, false],
+    [{ not: { field: 'action', equals: 'closed' } }, true],
+    [{ not: [{ field: 'action', equals: 'opened' }] }, false],
+  ];
+  for (const [condition, expected] of rows)
+    t.equal(match(condition), expected ? 'matched' : 'unmatched', JSON.stringify(condition));
+  t.end();
+});
+
+t.test('FIL-1 · payload. reads a wrapped payload where the sender wraps one', (t) => {
+  t.equal(match({ field: 'payload.kind', equals: 'inner' }, { kind: 'outer', payload: { kind: 'inner' } }), 'matched');
+  t.equal(match({ field: 'kind', equals: 'outer' }, { kind: 'outer', payload: { kind: 'inner' } }), 'matched');
+  t.equal(match({ field: 'payload.kind', equals: 'outer' }, { kind: 'outer', payload: 'text' }), 'matched');
+  t.end();
+});
+
+t.test('FIL-1 · says which condition failed and what it saw', (t) => {
+  const compiled = compileFilters([{ field: 'action', exists: true }, { all: [{ field: 'number', in: [1, 2] }] }]);
+  const verdict = compiled.ok && compiled.value.match({ payload, event: '', headers: {}, list: () => undefined });
+  t.same(verdict, { kind: 'unmatched', path: [1, 'all', 0], field: 'number', operator: 'in', operand: [1, 2], saw: 7 });
+  t.end();
+});
+
+t.test('FIL-2 · a malformed condition is a finding at start', (t) => {
+  const rows: readonly (readonly [JsonObject, string])[] = [
+    [{ field: 'a' }, 'filter-operator'],
+    [{ field: 'a', equals: 1, in: [] }, 'filter-operator'],
+    [{ field: 'a', equal: 1 }, 'filter-operator'],
+    [{ equals: 1 }, 'filter-malformed'],
+    [{ field: 'a', in: 'x' }, 'filter-operand'],
+    [{ field: 'a', exists: 'yes' }, 'filter-operand'],
+    [{ field: 'a', regex: '(' }, 'filter-regex'],
+    [{ field: 'a', regex: '(a)\\1' }, 'filter-regex'],
+    [{ all: { field: 'a', exists: true } }, 'filter-malformed'],
+    [{ all: [], any: [] }, 'filter-malformed'],
+    [{ not: 'x' } as unknown as JsonObject, 'filter-malformed'],
+  ];
+  for (const [condition, code] of rows) {
+    const compiled = compileFilters([condition]);
+    t.equal(!compiled.ok && compiled.problems[0]?.code, code, JSON.stringify(condition));
+  }
+  t.end();
+});
+
+t.test('FIL-4 · a catastrophic pattern is matched in time linear in the text', (t) => {
+  const steps = (length: number): number => {
+    const began = process.cpuUsage();
+    match({ field: 'text', regex: '(a+)+$' }, { text: `${'a'.repeat(length)}!` });
+    const { user } = process.cpuUsage(began);
+    return user;
+  };
+  steps(10);
+  // A backtracking engine needs 2^2000 steps for this one and would never come back.
+  t.ok(steps(2_000) >= 0);
+  t.end();
+});
+
+t.test('FIL-2 · not is the opposite, and equality is that of JSON values', (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
+      const held = { value: one } as JsonObject;
+      const equals = { field: 'value', equals: other } as JsonObject;
+      const same = JSON.stringify(one) === JSON.stringify(other);
+      const verdict = match(equals, held);
+      return (
+        (!same || verdict === 'matched') && (match({ not: equals }, held) === 'matched') !== (verdict === 'matched')
+      );
+    }),
+  );
+  t.end();
+});

@@ -1,0 +1,181 @@
+import { createHmac } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { sign } from '@octokit/webhooks-methods';
+import fc from 'fast-check';
+import { Webhook } from 'standardwebhooks';
+import t from 'tap';
+import type { Scheme, SignatureVerdict } from '../../../machines/webhook/signature.ts';
+import { signatureVerifier, signV2 } from '../../../machines/webhook/signature.ts';
+
+const secret = 'It’s a Secret to Everybody';
+const nowMs = 1_700_000_000_000;
+const seconds = nowMs / 1_000;
+const body = Buffer.from('{"zen":"Keep it logically awesome."}');
+const verify = signatureVerifier({ kind: 'shared', secret });
+const hmac = (content: string | Buffer): string => createHmac('sha256', secret).update(content).digest('hex');
+const check = (headers: Record<string, string>, held: Buffer = body): SignatureVerdict =>
+  verify({ headers, body: held, nowMs });
+const genuine = (scheme: Scheme): SignatureVerdict => ({
+  kind: 'genuine',
+  scheme,
+  deprecated: scheme === 'generic-v1',
+});
+
+t.test('SIG-1 · takes what the code host’s own library signs, for real payloads', async (t) => {
+  const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { default?: unknown };
+  const events = (examples.default ?? examples) as readonly {
+    readonly name: string;
+    readonly examples: readonly object[];
+  }[];
+  t.ok(events.length > 20, 'there are real payloads');
+  for (const { name, examples: payloads } of events) {
+    const [payload] = payloads;
+    const text = JSON.stringify(payload);
+    const signature = await sign('shared-secret', text);
+    const verdict = signatureVerifier({ kind: 'shared', secret: 'shared-secret' })({
+      headers: { 'x-hub-signature-256': signature },
+      body: Buffer.from(text),
+      nowMs,
+    });
+    t.same(verdict, genuine('host-a'), name);
+  }
+});
+
+t.test('SIG-3 · takes what the Standard Webhooks library signs, by its own secret form', (t) => {
+  const encoded = `whsec_${Buffer.from('a standard secret of bytes').toString('base64')}`;
+  const text = body.toString();
+  const signature = new Webhook(encoded).sign('msg_1', new Date(nowMs), text);
+  const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': String(seconds), 'webhook-signature': signature };
+  const standard = signatureVerifier({ kind: 'shared', secret: encoded });
+
+  t.same(standard({ headers, body, nowMs }), genuine('standard-webhooks'));
+  t.same(
+    standard({ headers: { ...headers, 'webhook-signature': `v1,AAAA v1a,x ${signature}` }, body, nowMs }),
+    genuine('standard-webhooks'),
+    'any of several',
+  );
+  t.equal(
+    standard({ headers: { ...headers, 'webhook-id': 'msg_2' }, body, nowMs }).kind,
+    'refused',
+    'the id is signed',
+  );
+  t.equal(standard({ headers: { ...headers, 'webhook-id': '' }, body, nowMs }).kind, 'refused', 'an empty id');
+  t.end();
+});
+
+t.test('SIG-1 · decides each scheme by its own rule', (t) => {
+  const v1 = hmac(body);
+  const v2 = signV2(secret, seconds, body);
+  const rows: readonly (readonly [string, Record<string, string>, SignatureVerdict['kind'], Scheme | undefined])[] = [
+    ['host A', { 'x-hub-signature-256': `sha256=${v1}` }, 'genuine', 'host-a'],
+    ['host A, capital hex', { 'x-hub-signature-256': `sha256=${v1.toUpperCase()}` }, 'genuine', 'host-a'],
+    ['host A without its prefix', { 'x-hub-signature-256': v1 }, 'refused', 'host-a'],
+    ['host A, another digest', { 'x-hub-signature-256': `sha256=${hmac('other')}` }, 'refused', 'host-a'],
+    ['host A, cut digest', { 'x-hub-signature-256': `sha256=${v1.slice(1)}` }, 'refused', 'host-a'],
+    ['host B, real header', { 'x-gitlab-token': Buffer.from(secret).toString('latin1') }, 'genuine', 'host-b'],
+    ['host B, neutral header', { 'x-hostb-token': Buffer.from(secret).toString('latin1') }, 'genuine', 'host-b'],
+    [
+      'host B, the real one wins',
+      { 'x-gitlab-token': 'wrong', 'x-hostb-token': Buffer.from(secret).toString('latin1') },
+      'refused',
+      'host-b',
+    ],
+    ['host B, a prefix of the secret', { 'x-gitlab-token': 'It' }, 'refused', 'host-b'],
+    ['V2', v2, 'genuine', 'generic-v2'],
+    [
+      'V2 without its timestamp',
+      { 'x-webhook-signature-v2': v2['x-webhook-signature-v2'] ?? '' },
+      'refused',
+      'generic-v2',
+    ],
+    ['V1', { 'x-webhook-signature': v1 }, 'genuine', 'generic-v1'],
+    ['nothing', {}, 'refused', undefined],
+  ];
+  for (const [title, headers, kind, scheme] of rows) {
+    const verdict = check(headers);
+    t.equal(verdict.kind, kind, title);
+    t.equal(verdict.scheme, scheme, `${title}: scheme`);
+  }
+  t.end();
+});
+
+t.test('SIG-1 · the first scheme whose header is present decides, without a weaker second chance', (t) => {
+  const all: readonly (readonly [string, string])[] = [
+    ['webhook-signature', 'standard-webhooks'],
+    ['x-hub-signature-256', 'host-a'],
+    ['x-gitlab-token', 'host-b'],
+    ['x-webhook-signature-v2', 'generic-v2'],
+    ['x-webhook-signature', 'generic-v1'],
+  ];
+  for (const [index, [header, scheme]] of all.entries()) {
+    const weaker = Object.fromEntries(
+      all
+        .slice(index + 1)
+        .map(([name]) => [name, name === 'x-hub-signature-256' ? `sha256=${hmac(body)}` : hmac(body)]),
+    );
+    const verdict = check({ ...weaker, [header]: 'rubbish' });
+    t.same([verdict.kind, verdict.scheme], ['refused', scheme], header);
+  }
+  t.end();
+});
+
+t.test('SIG-3 · allows 300 s of skew either way and not one more', (t) => {
+  for (const [skew, kind] of [
+    [300, 'genuine'],
+    [-300, 'genuine'],
+    [301, 'refused'],
+    [-301, 'refused'],
+  ] as const) {
+    t.equal(check(signV2(secret, seconds + skew, body)).kind, kind, `${skew} s`);
+  }
+  for (const timestamp of ['', ' 1', '1e9', '-1', '1700000000.5', 'now', '9'.repeat(40)]) {
+    const headers = { 'x-webhook-timestamp': timestamp, 'x-webhook-signature-v2': hmac(`${timestamp}.${body}`) };
+    t.equal(check(headers).kind, 'refused', `"${timestamp}" is no whole second`);
+  }
+  t.end();
+});
+
+t.test('SIG-4 · marks V1 as deprecated and nothing else', (t) => {
+  t.match(check({ 'x-webhook-signature': hmac(body) }), { deprecated: true });
+  t.match(check(signV2(secret, seconds, body)), { deprecated: false });
+  t.end();
+});
+
+t.test('SIG-5 · an insecure route takes everything', (t) => {
+  const verdict = signatureVerifier({ kind: 'insecure' })({ headers: {}, body, nowMs });
+  t.same(verdict, { kind: 'genuine', scheme: 'none', deprecated: false });
+  t.end();
+});
+
+t.test('SIG-2 · never throws and never takes a changed body, whatever the header bytes', (t) => {
+  const names = [
+    'webhook-signature',
+    'x-hub-signature-256',
+    'x-gitlab-token',
+    'x-webhook-signature-v2',
+    'x-webhook-signature',
+  ];
+  const latin1 = fc.uint8Array({ maxLength: 80 }).map((bytes) => Buffer.from(bytes).toString('latin1'));
+  fc.assert(
+    fc.property(fc.constantFrom(...names), latin1, fc.uint8Array(), (name, value, held) => {
+      const headers = {
+        [name]: value,
+        'webhook-id': 'x',
+        'webhook-timestamp': String(seconds),
+        'x-webhook-timestamp': String(seconds),
+      };
+      return check(headers, Buffer.from(held)).kind === 'refused';
+    }),
+  );
+  fc.assert(
+    fc.property(fc.uint8Array({ minLength: 1 }), fc.nat(), (held, at) => {
+      const original = Buffer.from(held);
+      const changed = Buffer.from(held);
+      const index = at % changed.length;
+      changed[index] = (changed[index] ?? 0) ^ 1;
+      const headers = signV2(secret, seconds, original);
+      return check(headers, original).kind === 'genuine' && check(headers, changed).kind === 'refused';
+    }),
+  );
+  t.end();
+});

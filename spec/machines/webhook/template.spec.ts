@@ -1,0 +1,74 @@
+import fc from 'fast-check';
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { compileExtra, compilePrompt, compileTemplate } from '../../../machines/webhook/template.ts';
+
+const render = (text: string, payload: JsonObject = {}, eventType = 'push'): string =>
+  compileTemplate(text).render({ payload, eventType });
+
+t.test('TPL-1 · substitutes and nothing else', (t) => {
+  const payload: JsonObject = {
+    a: { b: { c: 'deep' } },
+    list: [{ x: 1 }, 'two'],
+    yes: true,
+    none: null,
+    one: 1,
+    tricky: '{a.b.c}',
+    event_type: 'from the payload',
+  };
+  const rows: readonly (readonly [string, string])[] = [
+    ['{a.b.c}', 'deep'],
+    ['{a.b}', '{"c":"deep"}'],
+    ['{list.0.x}/{list.1}', '1/two'],
+    ['{list}', '[{"x":1},"two"]'],
+    ['{yes} {none} {one}', 'true null 1'],
+    ['{missing} {a.nope}', '{missing} {a.nope}'],
+    ['{tricky}', '{a.b.c}'],
+    ['{event_type}', 'pull_request'],
+    ['{}{ a }{{one}}', '{}{ a }{1}'],
+    ['{__proto__} {constructor}', '{__proto__} {constructor}'],
+    ['no tokens', 'no tokens'],
+    ['', ''],
+  ];
+  for (const [text, expected] of rows) t.equal(render(text, payload, 'pull_request'), expected, text);
+  t.end();
+});
+
+t.test('TPL-1 · cuts the raw payload at 4000 characters and nested values at 2000, without a marker', (t) => {
+  const payload = { long: { text: 'é'.repeat(9_000) } };
+  t.equal([...render('{__raw__}', payload)].length, 4_000);
+  t.equal([...render('{long}', payload)].length, 2_000);
+  t.equal(render('{long.text}', payload).length, 9_000, 'a text itself is whole');
+  const emoji = { e: ['😀'.repeat(3_000)] };
+  t.equal([...render('{e}', emoji)].length, 2_000, 'characters, not UTF-16 units');
+  t.notMatch(render('{e}', emoji), /[\uD800-\uDBFF]$/, 'no half of a pair is left');
+  t.end();
+});
+
+t.test('TPL-1 · without a prompt the indented payload is the prompt', (t) => {
+  const payload = { a: [1] };
+  t.equal(compilePrompt(undefined).render({ payload, eventType: '' }), JSON.stringify(payload, null, 2));
+  t.end();
+});
+
+t.test('TPL-2 · renders deliver_extra at any depth and leaves keys and other values', (t) => {
+  const extra = compileExtra({ chat_id: '{id}', nested: [{ '{id}': '{event_type}' }], n: 3, b: true });
+  t.same(extra.render({ payload: { id: 9 }, eventType: 'e' }), {
+    chat_id: '9',
+    nested: [{ '{id}': 'e' }],
+    n: 3,
+    b: true,
+  });
+  t.end();
+});
+
+t.test('TPL-1 · a text without tokens is itself, and substituted text is never rescanned', (t) => {
+  fc.assert(
+    fc.property(
+      fc.string().filter((text) => !/\{[A-Za-z0-9_.]+\}/.test(text)),
+      (text) => render(text) === text,
+    ),
+  );
+  fc.assert(fc.property(fc.string(), fc.string(), (value, tail) => render('{v}', { v: value, tail }) === value));
+  t.end();
+});
