@@ -6,7 +6,7 @@
  */
 
 import { spawn } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, openSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
 
@@ -41,7 +41,15 @@ const keptStderrBytes = 16_384;
  * The command runs in the foreground with the pipe closed to it; beside it a reader waits for the pipe to break and then
  * kills the group they share. `$@` passes the command's words untouched.
  */
-const watched = '( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 & "$@" 3<&-; code=$?; kill $! 2>/dev/null; exit $code';
+const watched =
+  'trap : TERM; ( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 & "$@" 3<&-; code=$?; kill $! 2>/dev/null; exit $code';
+
+/**
+ * The journal's library opens its file without close-on-exec. Laying an empty device over the descriptors in which it can
+ * lie keeps every child away from the journal.
+ */
+const coveredDescriptors = 64;
+let nothing: number | undefined;
 
 const inherited = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'USER', 'LOGNAME', 'SHELL', 'TERM'];
 
@@ -67,7 +75,7 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     cwd: request.cwd,
     env: request.env,
     detached: true,
-    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...covers()],
   });
   let ended: 'timedOut' | 'flooded' | 'aborted' | undefined;
   let code: number | null = null;
@@ -106,17 +114,17 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
 
   timers.push(setTimeout(() => end('timedOut'), request.timeoutMs));
   request.signal?.addEventListener('abort', onAbort, { once: true });
-  child.stdout.on('data', (chunk: Buffer) => {
+  child.stdout?.on('data', (chunk: Buffer) => {
     stdoutBytes += chunk.length;
     if (stdoutBytes > request.maxOutputBytes) end('flooded');
     else stdout.push(chunk);
   });
-  child.stderr.on('data', (chunk: Buffer) => {
+  child.stderr?.on('data', (chunk: Buffer) => {
     stderr = Buffer.concat([stderr, chunk]).subarray(-keptStderrBytes);
   });
   // A command that does not read its input breaks the pipe; that is its right.
-  child.stdin.on('error', () => {});
-  child.stdin.end(request.stdin);
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(request.stdin);
   (child.stdio[3] as Readable | null)?.on('error', () => {});
   child.on('error', () => settle());
   child.on('exit', (exitCode) => {
@@ -126,6 +134,11 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     timers.push(setTimeout(settle, pipeGraceMs));
   });
   child.on('close', settle);
+}
+
+function covers(): number[] {
+  nothing ??= openSync('/dev/null', 'r+');
+  return Array.from({ length: coveredDescriptors - 4 }, () => nothing ?? 0);
 }
 
 function findCommand(name: string, path: string, cwd: string): string | undefined {

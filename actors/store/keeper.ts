@@ -59,7 +59,11 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       if (journal === undefined || session === undefined) return notOpen;
       const nowMs = settings.nowMs();
       const renewed = await journal.renewSession(session, settings.sessionTtlMs, nowMs);
-      if (!renewed.ok) return renewed.fault;
+      if (!renewed.ok) {
+        // An ended session cannot be renewed; the next opening begins another.
+        if (renewed.fault.code === 'journal-session-ended') session = undefined;
+        return renewed.fault;
+      }
       const pruned = await journal.prune({ ...history, nowMs });
       return pruned.ok ? undefined : pruned.fault;
     },

@@ -101,8 +101,16 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const taken = ports.hasRoom();
     const verdict = await ports.keeper.commit([
       claim(request),
-      { kind: 'put', collection: 'events', key, value: asJson({ ...event, work: key }) },
-      { kind: 'put', collection: 'runs', key, value: asJson(record), dueAtMs: nowMs, ...(taken ? held() : {}) },
+      { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson({ ...event, work: key }) },
+      {
+        kind: 'put',
+        collection: 'runs',
+        key,
+        expect: 'absent',
+        value: asJson(record),
+        dueAtMs: nowMs,
+        ...(taken ? held() : {}),
+      },
       ...also,
     ]);
     const opened: Opened = taken ? { kind: 'run', key, record } : { kind: 'nothing' };
@@ -116,7 +124,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     if (job.kind === 'dropped') {
       const verdict = await ports.keeper.commit([
         claim(request),
-        { kind: 'put', collection: 'events', key, value: asJson({ ...event, reason: job.reason }) },
+        { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson({ ...event, reason: job.reason }) },
       ]);
       return claimVerdict(verdict, { kind: 'granted', opened: { kind: 'nothing' }, reason: job.reason });
     }
@@ -150,8 +158,16 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     };
     const verdict = await ports.keeper.commit([
       claim(request),
-      { kind: 'put', collection: 'events', key, value: asJson({ ...event, work: key }) },
-      { kind: 'put', collection: 'deliveries', key, value: asJson(record), dueAtMs: nowMs, ...held() },
+      { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson({ ...event, work: key }) },
+      {
+        kind: 'put',
+        collection: 'deliveries',
+        key,
+        expect: 'absent',
+        value: asJson(record),
+        dueAtMs: nowMs,
+        ...held(),
+      },
     ]);
     return claimVerdict(verdict, { kind: 'granted', opened: { kind: 'direct', key, record }, work: key });
   }
@@ -168,7 +184,13 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs },
       (burst) => [
         claim(request),
-        { kind: 'put', collection: 'events', key: eventKey, value: asJson({ ...event, work: burst.id }) },
+        {
+          kind: 'put',
+          collection: 'events',
+          key: eventKey,
+          expect: 'absent',
+          value: asJson({ ...event, work: burst.id }),
+        },
       ],
     );
     const opened: Opened = joined.absorbed

@@ -4,6 +4,7 @@
  * @see DUR-1, DUR-2 and CON-4 in docs/specification.md
  */
 
+import { createHash } from 'node:crypto';
 import type { JsonObject } from '../base/json.ts';
 import type { Burst } from './coalesce.ts';
 
@@ -110,9 +111,12 @@ export function claimName(profile: string, route: string, deliveryId: string): s
   return `delivery/${escaped(profile)}/${escaped(route)}/${deliveryId}`;
 }
 
-/** The key of a coalescing group's record. */
+/** The longest group key that stands in a record's key as it is; the store bounds its keys. */
+const longestGroupKey = 120;
+
+/** The key of a coalescing group's record. A long rendered key is told apart by its digest. */
 export function groupName(profile: string, route: string, groupKey: string): string {
-  return `${escaped(profile)}/${escaped(route)}/${groupKey}`;
+  return `${escaped(profile)}/${escaped(route)}/${groupKey.length > longestGroupKey ? digestOf(groupKey) : groupKey}`;
 }
 
 /** The row of an event, with the outcome of the work that it led to where there is one. */
@@ -157,6 +161,10 @@ function attemptsOf(work: RunRecord | DeliveryRecord | undefined): number {
   if (work === undefined) return 0;
   if ('attempt' in work) return work.attempt;
   return work.status === 'queued' ? 0 : 1;
+}
+
+function digestOf(text: string): string {
+  return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
 function escaped(part: string): string {
