@@ -1,0 +1,409 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import t from 'tap';
+import { runCli, startDaemon } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import { postSigned } from '../support/sign.ts';
+
+const secret = 'journey-secret-journey';
+
+function config(front: string, routes: string, more = ''): string {
+  return `gateway: {front: ${front}}
+agent: {runner: command, command: [node, scripts/agent.mjs], timeout_seconds: 20}
+${more}
+platforms:
+  codehost_comment: {enabled: true, command: ./scripts/gh.sh}
+  webhook:
+    enabled: true
+    extra:
+      host: 127.0.0.1
+      port: 0
+      secret: ${secret}
+      max_body_bytes: 2000
+      routes:
+${routes}`;
+}
+
+const agent = `import { text } from 'node:stream/consumers';
+const prompt = await text(process.stdin);
+const { AGENT_ROUTE, AGENT_EVENT, AGENT_DELIVERY_ID, AGENT_PROFILE, AGENT_ATTEMPT } = process.env;
+process.stdout.write([AGENT_ROUTE, AGENT_EVENT, AGENT_DELIVERY_ID, AGENT_PROFILE, AGENT_ATTEMPT, prompt].join('|'));
+`;
+
+for (const front of ['uws', 'node']) {
+  t.test(`on the ${front} front`, async (t) => {
+    t.test('RTE-3 · DIS-1 · DIS-3 · a signed event becomes a run whose response is delivered', async (t) => {
+      const home = makeHome(t, {
+        'config.yaml': config(
+          front,
+          '        gh: {events: [pull_request], prompt: "PR {number}: {pull_request.title}"}\n',
+        ),
+        'scripts/agent.mjs': agent,
+      });
+      const daemon = await startDaemon(t, home.path);
+
+      const answer = await postSigned(
+        `${daemon.url}/webhooks/gh`,
+        { number: 5, pull_request: { title: 'Fix it' } },
+        { secret, event: 'pull_request', id: 'd-1' },
+      );
+
+      t.same(
+        [answer.status, answer.body],
+        [202, { status: 'accepted', route: 'gh', event: 'pull_request', delivery_id: 'd-1' }],
+      );
+      const response = await daemon.line(({ message }) => message.startsWith('response: '));
+      t.equal(response.message, 'response: gh|pull_request|d-1|default|1|PR 5: Fix it');
+      await daemon.line(({ message, delivery_id }) => message === 'run delivered' && delivery_id === 'd-1');
+    });
+
+    t.test('LIM-1 · LIM-3 · SIG-2 · EVT-1 · FIL-1 · RTE-2 · each refusal has its status and body', async (t) => {
+      const home = makeHome(t, {
+        'config.yaml': config(
+          front,
+          '        gh: {events: [push, ping], filters: [{field: action, in: [opened]}]}\n        off: {enabled: false}\n        "with space/slash": {}\n',
+        ),
+        'scripts/agent.mjs': agent,
+      });
+      const { url } = await startDaemon(t, home.path);
+      const gh = `${url}/webhooks/gh`;
+      const sized = (length: number): string => JSON.stringify({ action: 'opened', x: 'x'.repeat(length - 26) });
+      const rows: readonly (readonly [string, Promise<{ status: number; body: unknown }>, number, object])[] = [
+        ['unknown route', postSigned(`${url}/webhooks/nope`, {}, { secret }), 404, { error: 'Unknown route' }],
+        ['another path', postSigned(`${url}/other`, {}, { secret }), 404, { error: 'Unknown route' }],
+        ['disabled', postSigned(`${url}/webhooks/off`, {}, { secret }), 403, { error: 'Route disabled' }],
+        [
+          'wrong secret',
+          postSigned(gh, { action: 'opened' }, { secret: 'wrong' }),
+          401,
+          { error: 'Invalid signature' },
+        ],
+        ['not JSON', postSigned(gh, '{', { secret }), 400, { error: 'Cannot parse body' }],
+        ['a list', postSigned(gh, [1], { secret }), 400, { error: 'Cannot parse body' }],
+        [
+          'nested beyond reason',
+          postSigned(gh, `{"a":${'['.repeat(900)}${']'.repeat(900)}}`, { secret }),
+          200,
+          { status: 'ignored', reason: 'filter', route: 'gh' },
+        ],
+        ['one byte too large', postSigned(gh, sized(2_001), { secret }), 413, { error: 'Payload too large' }],
+        [
+          'exactly the cap',
+          postSigned(gh, sized(2_000), { secret, id: 'cap' }),
+          202,
+          { status: 'accepted', route: 'gh', event: 'push', delivery_id: 'cap' },
+        ],
+        ['another event', postSigned(gh, {}, { secret, event: 'issues' }), 200, { status: 'ignored', event: 'issues' }],
+        [
+          'filtered',
+          postSigned(gh, { action: 'closed' }, { secret }),
+          200,
+          { status: 'ignored', reason: 'filter', route: 'gh' },
+        ],
+        [
+          'an encoded name',
+          postSigned(`${url}/webhooks/with%20space%2Fslash`, {}, { secret, id: 'sp' }),
+          202,
+          { status: 'accepted', route: 'with space/slash', event: 'push', delivery_id: 'sp' },
+        ],
+      ];
+      for (const [title, asked, status, body] of rows) {
+        const answer = await asked;
+        t.same([answer.status, answer.body], [status, body], title);
+      }
+      const got = await fetch(gh);
+      t.same([got.status, got.headers.get('allow')], [405, 'POST'], 'GET');
+      t.equal((await fetch(gh, { method: 'POST', body: '{}' })).status, 401, 'no signature at all');
+    });
+
+    t.test('ADP-2 · health answers exactly what is promised', async (t) => {
+      const home = makeHome(t, { 'config.yaml': config(front, '        gh: {}\n') });
+      const { url } = await startDaemon(t, home.path);
+      const answer = await fetch(`${url}/health`);
+      t.same([answer.status, await answer.json()], [200, { status: 'ok', platform: 'webhook' }]);
+    });
+
+    t.test('LIM-2 · strangers take no slot of a sender; a full window answers 429', async (t) => {
+      const home = makeHome(t, {
+        'config.yaml': config(front, '        gh: {}\n').replace('max_body_bytes: 2000', 'rate_limit: 2'),
+      });
+      const { url } = await startDaemon(t, home.path);
+      const gh = `${url}/webhooks/gh`;
+      for (let index = 0; index < 5; index += 1)
+        t.equal((await postSigned(gh, {}, { secret: 'stranger' })).status, 401);
+      const statuses: number[] = [];
+      for (let index = 0; index < 5; index += 1) statuses.push((await postSigned(gh, {}, { secret })).status);
+      // The minute may turn once in between; never may three pass within one.
+      t.ok(statuses.filter((status) => status === 202).length <= 4);
+      t.ok(statuses.includes(429), statuses.join());
+    });
+
+    t.test('IDM-1 · IDM-2 · two equal ids at the same instant give exactly one run', async (t) => {
+      const home = makeHome(t, {
+        'config.yaml': config(front, '        gh: {prompt: once}\n'),
+        'scripts/agent.mjs': agent,
+      });
+      const daemon = await startDaemon(t, home.path);
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, () => postSigned(`${daemon.url}/webhooks/gh`, { a: 1 }, { secret, id: 'same' })),
+      );
+      const accepted = answers.filter(({ status }) => status === 202);
+      t.equal(accepted.length, 1);
+      for (const { status, body } of answers.filter((answer) => answer.status !== 202)) {
+        t.same([status, body], [200, { status: 'duplicate', delivery_id: 'same' }]);
+      }
+      await daemon.line(({ message }) => message === 'run delivered');
+      t.equal(daemon.log.filter(({ message }) => message.startsWith('response: ')).length, 1);
+    });
+
+    t.test('COA-1 · COA-2 · COA-3 · a burst becomes one run of the newest event', async (t) => {
+      const home = makeHome(t, {
+        'config.yaml': config(
+          front,
+          '        co: {prompt: "{id} {n}", coalesce: {key: id, window_seconds: 0.4, max_wait_seconds: 5}}\n',
+        ),
+        'scripts/agent.mjs': agent,
+      });
+      const daemon = await startDaemon(t, home.path);
+      const co = `${daemon.url}/webhooks/co`;
+      for (const n of [1, 2, 3]) {
+        const answer = await postSigned(co, { id: 'x', n }, { secret, id: `x${n}` });
+        t.same(
+          [answer.status, answer.body],
+          [202, { status: 'coalesced', route: 'co', event: 'push', delivery_id: `x${n}` }],
+        );
+      }
+      const unkeyed = await postSigned(co, { n: 9 }, { secret, id: 'none' });
+      t.equal(unkeyed.body.status, 'accepted', 'an unresolved key runs at once');
+      const burst = await daemon.line(({ message }) => message.includes('superseded'));
+      t.match(burst.message, /co\|push\|x3\|default\|1\|x 3\n\n\[Note: 2 earlier events were superseded/);
+    });
+
+    t.test('CON-2 · COA-1 · SIGTERM flushes what is pending, finishes runs and exits 0', async (t) => {
+      const home = makeHome(t, {
+        'config.yaml': config(
+          front,
+          '        co: {prompt: "{id}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}\n',
+        ),
+        'scripts/agent.mjs': agent,
+      });
+      const daemon = await startDaemon(t, home.path);
+      await postSigned(`${daemon.url}/webhooks/co`, { id: 'late' }, { secret, id: 'l1' });
+      daemon.kill('SIGTERM');
+      t.equal(await daemon.exited, 0);
+
+      const again = await startDaemon(t, home.path);
+      const response = await again.line(({ message }) => message.startsWith('response: '));
+      t.match(response.message, /\|l1\|/, 'the flushed burst was parked as a run and is run at the next start');
+    });
+
+    t.test('DIS-2 · DLV-3 · a direct delivery answers 200 or 502 and a failed one releases its id', async (t) => {
+      const home = makeHome(t, {
+        'config.yaml': config(
+          front,
+          '        direct: {deliver: github_comment, deliver_only: true, prompt: "Hello {n}", deliver_extra: {repo: acme/site, pr_number: "{n}"}}\n',
+        ),
+        'scripts/gh.sh':
+          '#!/bin/sh\necho "$@" > called.txt\ncat > body.txt\n[ -e fail ] && { echo "secret detail" >&2; exit 1; }\necho https://example/1\n',
+      });
+      const { url } = await startDaemon(t, home.path);
+      const direct = `${url}/webhooks/direct`;
+      const good = await postSigned(direct, { n: 12 }, { secret, id: 'good' });
+      t.same(
+        [good.status, good.body],
+        [200, { status: 'delivered', route: 'direct', target: 'github_comment', delivery_id: 'good' }],
+      );
+      t.equal(readFileSync(`${home.path}/called.txt`, 'utf8').trim(), 'pr comment 12 --repo acme/site --body-file -');
+      t.equal(readFileSync(`${home.path}/body.txt`, 'utf8'), 'Hello 12');
+
+      writeFileSync(`${home.path}/fail`, '');
+      for (let index = 0; index < 2; index += 1) {
+        const bad = await postSigned(direct, { n: 12 }, { secret, id: 'bad' });
+        t.same(
+          [bad.status, bad.body],
+          [502, { error: 'Delivery failed' }],
+          'tried again, not a duplicate; no detail leaks',
+        );
+      }
+      const odd = await postSigned(direct, { n: '--help' }, { secret, id: 'odd' });
+      t.equal(odd.status, 502, 'a number that is none never reaches the client');
+    });
+
+    t.test(
+      'SCR-1 · SCR-2 · a script replaces, annotates or ignores, and cannot be reached outside its folder',
+      async (t) => {
+        const home = makeHome(t, {
+          'config.yaml': config(
+            front,
+            [
+              'up: {script: up.mjs, prompt: "{b}"}',
+              'note: {script: note.sh, prompt: "{script_output} {a}"}',
+              'silent: {script: silent.sh}',
+              'out: {script: ../outside.sh}',
+              'slow: {script: slow.sh, script_timeout_seconds: 0.3}',
+            ]
+              .map((line) => `        ${line}\n`)
+              .join(''),
+          ),
+          'scripts/agent.mjs': agent,
+          'scripts/up.mjs':
+            "import { text } from 'node:stream/consumers'; console.log(JSON.stringify({ b: JSON.parse(await text(process.stdin)).a + 1 }));",
+          'scripts/note.sh': 'echo noted',
+          'scripts/silent.sh': 'echo "[SILENT]"',
+          'scripts/slow.sh': 'trap "" TERM; sleep 60',
+          'outside.sh': 'echo "{}"',
+        });
+        const daemon = await startDaemon(t, home.path);
+        const send = (route: string) => postSigned(`${daemon.url}/webhooks/${route}`, { a: 1 }, { secret, id: route });
+        t.equal((await send('up')).status, 202);
+        t.match((await daemon.line(({ message }) => message.includes('response: up|'))).message, /\|2$/);
+        t.equal((await send('note')).status, 202);
+        t.match((await daemon.line(({ message }) => message.includes('response: note|'))).message, /\|noted 1$/);
+        for (const route of ['silent', 'out', 'slow']) {
+          const answer = await send(route);
+          t.same([answer.status, answer.body], [200, { status: 'ignored', reason: 'script', route }], route);
+        }
+      },
+    );
+
+    t.test(
+      'DUR-2 · SUB-1 · SUB-2 · SUB-4 · CON-4 · subscribe, test, list, replay and remove by the command line',
+      async (t) => {
+        const home = makeHome(t, { 'config.yaml': config(front, '        fixed: {}\n'), 'scripts/agent.mjs': agent });
+        const daemon = await startDaemon(t, home.path);
+        const agentCli = (...words: string[]) => runCli(words, home.path);
+
+        const created = JSON.parse(
+          (await agentCli('webhook', 'subscribe', 'hook', '--prompt', 'P {x}', '--events', 'a,b', '--json')).stdout,
+        ) as { url: string; secret: string };
+        t.match(created.secret, /^[0-9a-f]{64}$/);
+        t.equal(created.url, `${daemon.url}/webhooks/hook`);
+        const tested = await agentCli('webhook', 'test', 'hook', '--event', 'a', '--payload', '{"x":1}');
+        t.equal(tested.code, 0, tested.stderr);
+        t.match(tested.stdout, /HTTP 202/);
+        await daemon.line(({ message }) => message.endsWith('|P 1'));
+        const refused = await agentCli('webhook', 'test', 'hook', '--event', 'other');
+        t.match(refused.stdout, /HTTP 200\n.*ignored/);
+        t.equal((await agentCli('webhook', 'test', 'fixed')).code, 1, 'only dynamic subscriptions');
+
+        const listed = JSON.parse((await agentCli('webhook', 'list', '--json')).stdout) as { name: string }[];
+        t.same(
+          listed.map(({ name }) => name),
+          ['fixed', 'hook'],
+        );
+        const rows = JSON.parse((await agentCli('webhook', 'deliveries', '--json', '--route', 'hook')).stdout) as {
+          delivery_id: string;
+          status: string;
+        }[];
+        t.same(
+          rows.map(({ status }) => status),
+          ['ignored', 'delivered'],
+          'newest first',
+        );
+        const replayed = await agentCli('webhook', 'replay', rows[1]?.delivery_id ?? '');
+        t.match(replayed.stdout, /HTTP 202/);
+        t.equal((await agentCli('webhook', 'remove', 'hook')).code, 0);
+        t.equal(
+          (await postSigned(`${daemon.url}/webhooks/hook`, {}, { secret: created.secret })).status,
+          404,
+          'no restart needed',
+        );
+
+        const status = JSON.parse((await agentCli('gateway', 'status', '--json')).stdout) as Record<string, unknown>;
+        t.match(status, {
+          pid: daemon.child.pid,
+          home: home.path,
+          webhook: { enabled: true, url: daemon.url },
+          servers: {},
+        });
+        const stopped = await agentCli('gateway', 'stop');
+        t.equal(stopped.code, 0);
+        t.equal(await daemon.exited, 0);
+        t.equal((await agentCli('webhook', 'deliveries')).code, 3, 'not running');
+      },
+    );
+
+    t.test('PRF-1 · PRF-2 · a route answers under its own profile only', async (t) => {
+      const home = makeHome(t, {
+        'config.yaml': config(front, '        plain: {}\n        bound: {profile: work, prompt: p}\n').replace(
+          '{front',
+          '{multiplex_profiles: true, front',
+        ),
+        'profiles/work/config.yaml': 'agent: {runner: command, command: [sh, -c, "echo work:$AGENT_PROFILE:$KEY"]}\n',
+        'profiles/work/.env': 'KEY=from-work\n',
+      });
+      const daemon = await startDaemon(t, home.path);
+      const send = (path: string) => postSigned(`${daemon.url}${path}`, {}, { secret });
+      t.equal((await send('/webhooks/plain')).status, 202);
+      t.equal((await send('/p/work/webhooks/bound')).status, 202);
+      t.match((await daemon.line(({ message }) => message.startsWith('response: work:'))).message, /work:work:/);
+      for (const path of ['/webhooks/bound', '/p/work/webhooks/plain', '/p/other/webhooks/bound'])
+        t.equal((await send(path)).status, 404, path);
+    });
+  });
+}
+
+t.test(
+  'CON-2 · HOME-2 · a second daemon on one home says who runs and exits 1; a stale lock is taken over',
+  async (t) => {
+    const home = makeHome(t, { 'config.yaml': config('auto', '        gh: {}\n') });
+    const first = await startDaemon(t, home.path);
+    await t.rejects(startDaemon(t, home.path), {
+      message: new RegExp(`ended with 1: .*pid ${first.child.pid} already runs`),
+    });
+    first.kill('SIGKILL');
+    await first.exited;
+    const next = await startDaemon(t, home.path);
+    t.ok(next.url, 'lock and socket of the dead one are taken over');
+  },
+);
+
+t.test('CFG-3 · RTE-1 · a broken route refuses the start and every finding is named', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': config('auto', '        a: {deliver_only: true}\n        b: {cron_job: x, coalesce: {key: k}}\n'),
+  });
+  await t.rejects(startDaemon(t, home.path), {
+    message: /ended with 1:[\s\S]*deliver-only-needs-target[\s\S]*coalesce-not-allowed/,
+  });
+  const checked = await runCli(['config', 'check'], home.path);
+  t.equal(checked.code, 1);
+  t.match(checked.stdout, /config\.yaml:\d+:\d+: route "a" sets deliver_only/);
+});
+
+t.test('CFG-2 · a reload with findings keeps the last good configuration', async (t) => {
+  const home = makeHome(t, { 'config.yaml': config('auto', '        one: {}\n') });
+  const daemon = await startDaemon(t, home.path);
+  home.write(
+    'config.yaml',
+    'platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, routes: {two: {}}}}}\n',
+  );
+  t.equal((await runCli(['gateway', 'reload'], home.path)).code, 1, 'a route without a secret');
+  t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 202);
+  home.write('config.yaml', config('auto', '        two: {}\n'));
+  const reloaded = await runCli(['gateway', 'reload'], home.path);
+  t.equal(reloaded.code, 0, reloaded.stderr);
+  t.equal((await postSigned(`${daemon.url}/webhooks/two`, {}, { secret })).status, 202);
+  t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 404);
+});
+
+t.test('CRN-2 · a paused job is logged and dropped, a ready one runs with its own prompt', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': config(
+      'auto',
+      '        go: {cron_job: nightly, prompt: "context {n}"}\n        no: {cron_job: asleep}\n',
+    ),
+    'scripts/agent.mjs': agent,
+    'cron/jobs.json': JSON.stringify([
+      { id: 'j1', name: 'nightly', prompt: 'Do the job.' },
+      { id: 'j2', name: 'asleep', prompt: 'x', paused: true },
+    ]),
+  });
+  const daemon = await startDaemon(t, home.path);
+  const fired = await postSigned(`${daemon.url}/webhooks/go`, { n: 4 }, { secret, id: 'c1' });
+  t.same([fired.status, fired.body], [202, { status: 'accepted', route: 'go', event: 'push', delivery_id: 'c1' }]);
+  t.match((await daemon.line(({ message }) => message.startsWith('response: '))).message, /Do the job\.\n\ncontext 4$/);
+  t.equal((await postSigned(`${daemon.url}/webhooks/no`, {}, { secret, id: 'c2' })).status, 202);
+  const rows = JSON.parse(
+    (await runCli(['webhook', 'deliveries', '--json', '--route', 'no'], home.path)).stdout,
+  ) as object[];
+  t.match(rows, [{ delivery_id: 'c2', status: 'cron', reason: /paused/ }]);
+});

@@ -1,0 +1,96 @@
+/** The real daemon as a child process, and the command line beside it. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Test } from 'tap';
+
+export interface LogLine {
+  readonly level: string;
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+
+export interface Daemon {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly log: readonly LogLine[];
+  /** Resolves with the first line, past or future, that fits. */
+  line(fits: (line: LogLine) => boolean): Promise<LogLine>;
+  kill(signal: NodeJS.Signals): void;
+  /** Resolves with the exit code; null where a signal ended it. */
+  readonly exited: Promise<number | null>;
+}
+
+export interface CliResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const main = new URL('../../cli/main.js', import.meta.url).pathname;
+
+/** Starts `agent gateway run`, and resolves when it says that it listens. Rejects with its log where it ends first. */
+export async function startDaemon(t: Test, home: string, env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+  const child = spawn(process.execPath, ['--enable-source-maps', main, 'gateway', 'run'], {
+    env: { ...process.env, AGENT_LOG_LEVEL: 'debug', ...env, AGENT_HOME: home },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log: LogLine[] = [];
+  const waiting = new Set<{ readonly fits: (line: LogLine) => boolean; readonly resolve: (line: LogLine) => void }>();
+  let rest = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const text of lines) {
+      const line = JSON.parse(text) as LogLine;
+      log.push(line);
+      for (const one of waiting) {
+        if (!one.fits(line)) continue;
+        waiting.delete(one);
+        one.resolve(line);
+      }
+    }
+  });
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    errors += chunk;
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const line = (fits: (line: LogLine) => boolean): Promise<LogLine> => {
+    const past = log.find(fits);
+    return past !== undefined ? Promise.resolve(past) : new Promise((resolve) => waiting.add({ fits, resolve }));
+  };
+  const listening = await Promise.race([
+    line(({ message }) => message.includes('listening')),
+    exited.then((code) => {
+      throw new Error(`the daemon ended with ${code}: ${errors}${log.map(({ message }) => message).join('\n')}`);
+    }),
+  ]);
+  return { child, url: String(listening.url), log, line, exited, kill: (signal) => void child.kill(signal) };
+}
+
+/** Runs the command line to its end. */
+export function runCli(
+  words: readonly string[],
+  home: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<CliResult> {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [main, ...words], {
+      env: { ...process.env, NO_COLOR: '1', ...env, AGENT_HOME: home },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      stdout += chunk;
+    });
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      stderr += chunk;
+    });
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+  });
+}

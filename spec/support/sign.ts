@@ -1,0 +1,41 @@
+/** Signed requests, as each kind of sender makes them. */
+
+import { createHmac, randomUUID } from 'node:crypto';
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+  readonly headers: Headers;
+}
+
+export interface Sending {
+  readonly secret: string;
+  readonly event?: string;
+  readonly id?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Posts a payload as host A signs it; resolves with the answer. */
+export async function postSigned(
+  url: string,
+  payload: unknown,
+  { secret, event = 'push', id = randomUUID(), headers = {} }: Sending,
+): Promise<Answer> {
+  const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  const response = await fetch(url, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': event,
+      'x-github-delivery': id,
+      'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+      ...headers,
+    },
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as Record<string, unknown>,
+    headers: response.headers,
+  };
+}
