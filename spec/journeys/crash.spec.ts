@@ -1,0 +1,253 @@
+/**
+ * The promise: nothing that was answered 2xx is lost by `kill -9`. The real daemon under load, killed at random points
+ * and at each commit point, started again, until everything acknowledged has run.
+ */
+
+import { randomInt } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { type Daemon, runCli, startDaemon } from '../support/daemon.ts';
+import { makeHome, type TestHome } from '../support/home.ts';
+import { postSigned } from '../support/sign.ts';
+
+const secret = 'crash-secret-crash-secret';
+const rounds = 4;
+
+/** The agent writes down which delivery it ran, and under which attempt. */
+const agent = `import { appendFileSync } from 'node:fs';
+const { AGENT_DELIVERY_ID, AGENT_ATTEMPT } = process.env;
+let prompt = '';
+for await (const chunk of process.stdin) prompt += chunk;
+appendFileSync('ran.txt', [AGENT_DELIVERY_ID, AGENT_ATTEMPT, prompt.replaceAll('\\n', ' ')].join('\\t') + '\\n');
+process.stdout.write('done');
+`;
+
+function makeCrashHome(t: Test, more = ''): TestHome {
+  return makeHome(t, {
+    'config.yaml': `agent: {runner: command, command: [node, scripts/agent.mjs], concurrency: 2${more}}
+platforms:
+  webhook:
+    enabled: true
+    extra:
+      host: 127.0.0.1
+      port: 0
+      secret: ${secret}
+      rate_limit: 100000
+      routes:
+        gh: {prompt: "run {n}"}
+        co: {prompt: "burst {id}", coalesce: {key: id, window_seconds: 0.2, max_wait_seconds: 1}}
+`,
+    'scripts/agent.mjs': agent,
+    'ran.txt': '',
+  });
+}
+
+interface Ran {
+  readonly id: string;
+  readonly attempt: number;
+  readonly prompt: string;
+}
+
+function ranIn(home: TestHome): Ran[] {
+  return readFileSync(`${home.path}/ran.txt`, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [id = '', attempt = '', prompt = ''] = line.split('\t');
+      return { id, attempt: Number(attempt), prompt };
+    });
+}
+
+/** Resolves when no run waits or is under way any more. */
+async function allSettled(home: TestHome): Promise<readonly { readonly status: string; readonly attempt: number }[]> {
+  for (;;) {
+    const { stdout } = await runCli(['runs', 'list', '--json', '--limit', '1000'], home.path);
+    const rows = JSON.parse(stdout) as { status: string; attempt: number }[];
+    const status = JSON.parse((await runCli(['gateway', 'status', '--json'], home.path)).stdout) as {
+      actors: Record<string, number>;
+    };
+    const busy = rows.some((row) => ['queued', 'running', 'delivering'].includes(row.status));
+    if (!busy && (status.actors.coalescingGroup ?? 0) === 0) return rows;
+  }
+}
+
+t.test('DUR-1 · what was answered 2xx runs, whenever kill -9 comes', async (t) => {
+  const home = makeCrashHome(t);
+  const acknowledged = new Set<string>();
+  const bursts = new Map<string, string>();
+  let sent = 0;
+
+  for (let round = 0; round < rounds; round += 1) {
+    const daemon = await startDaemon(t, home.path);
+    const killAfter = randomInt(3, 30);
+    let answered = 0;
+    const senders = Array.from({ length: 6 }, async () => {
+      for (;;) {
+        sent += 1;
+        const id = `d-${sent}`;
+        const route = sent % 3 === 0 ? 'co' : 'gh';
+        try {
+          const group = `g${round}-${sent % 2}`;
+          const answer = await postSigned(`${daemon.url}/webhooks/${route}`, { n: sent, id: group }, { secret, id });
+          if (answer.status !== 202) continue;
+          if (route === 'gh') acknowledged.add(id);
+          else bursts.set(id, group);
+        } catch {
+          // The daemon died before it answered: nothing was promised.
+          return;
+        }
+        answered += 1;
+        if (answered === killAfter) daemon.kill('SIGKILL');
+      }
+    });
+    await Promise.all(senders);
+    t.equal(await daemon.exited, null, `killed after ${killAfter} answers`);
+  }
+
+  await startDaemon(t, home.path);
+  const rows = await allSettled(home);
+  const ran = ranIn(home);
+  const ids = new Set(ran.map(({ id }) => id));
+  t.same(
+    [...acknowledged].filter((id) => !ids.has(id)),
+    [],
+    'every acknowledged event has run',
+  );
+  const groups = new Set(
+    ran.filter(({ prompt }) => prompt.startsWith('burst ')).map(({ prompt }) => prompt.split(' ')[1]),
+  );
+  t.same(
+    [...new Set(bursts.values())].filter((group) => !groups.has(group)),
+    [],
+    'every acknowledged burst has run',
+  );
+  t.ok(
+    rows.every(({ attempt, status }) => attempt <= 2 || status === 'interrupted'),
+    'no run was begun more than twice',
+  );
+  const twice = ran.filter(({ attempt }) => attempt === 1).map(({ id }) => id);
+  t.equal(new Set(twice).size, twice.length, 'no first attempt happened twice');
+});
+
+t.test('DUR-1 · IDM-1 · a delivery id is not accepted again after the crash', async (t) => {
+  const home = makeCrashHome(t);
+  const first = await startDaemon(t, home.path);
+  t.equal((await postSigned(`${first.url}/webhooks/gh`, { n: 1 }, { secret, id: 'once' })).status, 202);
+  first.kill('SIGKILL');
+  await first.exited;
+  const second = await startDaemon(t, home.path);
+  const answer = await postSigned(`${second.url}/webhooks/gh`, { n: 1 }, { secret, id: 'once' });
+  t.same([answer.status, answer.body], [200, { status: 'duplicate', delivery_id: 'once' }]);
+});
+
+/** An agent that tells when it has begun, and stays until it is let go. */
+const slowAgent = `import { appendFileSync, existsSync } from 'node:fs';
+appendFileSync('began.txt', process.env.AGENT_ATTEMPT + '\\n');
+if (process.env.AGENT_ATTEMPT === '1') await new Promise((resolve) => setInterval(() => existsSync('go') && resolve(undefined), 20));
+process.stdout.write('attempt ' + process.env.AGENT_ATTEMPT);
+process.exit(0);
+`;
+
+async function begun(home: TestHome): Promise<void> {
+  for (;;) {
+    try {
+      if (readFileSync(`${home.path}/began.txt`, 'utf8') !== '') return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+}
+
+async function killWhileRunning(t: Test, policy: string): Promise<{ readonly home: TestHome; readonly next: Daemon }> {
+  const home = makeCrashHome(t, `, on_interrupted: ${policy}`);
+  home.write('scripts/agent.mjs', slowAgent);
+  const first = await startDaemon(t, home.path);
+  await postSigned(`${first.url}/webhooks/gh`, { n: 1 }, { secret, id: 'cut' });
+  await begun(home);
+  first.kill('SIGKILL');
+  await first.exited;
+  return { home, next: await startDaemon(t, home.path) };
+}
+
+t.test('DUR-1 · a run that the crash cut off is run once more, as attempt 2', async (t) => {
+  const { home, next } = await killWhileRunning(t, 'rerun');
+  t.equal((await next.line(({ message }) => message.startsWith('response: '))).message, 'response: attempt 2');
+  t.match(await allSettled(home), [{ status: 'delivered', attempt: 2 }]);
+});
+
+t.test('DUR-1 · on_interrupted: report marks it interrupted instead', async (t) => {
+  const { home } = await killWhileRunning(t, 'report');
+  t.match(await allSettled(home), [{ status: 'interrupted', attempt: 1 }]);
+  t.equal(readFileSync(`${home.path}/began.txt`, 'utf8'), '1\n');
+});
+
+t.test('DUR-1 · a delivery that was under way is not sent again blindly', async (t) => {
+  const home = makeCrashHome(t);
+  home.write(
+    'config.yaml',
+    readFileSync(`${home.path}/config.yaml`, 'utf8')
+      .replace(
+        'gh: {prompt: "run {n}"}',
+        'gh: {prompt: p, deliver: codehost_comment, deliver_extra: {repo: a/b, pr_number: 1}}',
+      )
+      .replace('platforms:\n', 'platforms:\n  codehost_comment: {enabled: true, command: ./scripts/gh.sh}\n'),
+  );
+  home.write('scripts/gh.sh', '#!/bin/sh\necho called >> called.txt\nsleep 600\n', 0o700);
+  const first = await startDaemon(t, home.path);
+  await postSigned(`${first.url}/webhooks/gh`, { n: 1 }, { secret, id: 'sent' });
+  for (;;) {
+    try {
+      readFileSync(`${home.path}/called.txt`);
+      break;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+  first.kill('SIGKILL');
+  await first.exited;
+  await startDaemon(t, home.path);
+  t.match(await allSettled(home), [{ status: 'unknown' }]);
+  t.equal(readFileSync(`${home.path}/called.txt`, 'utf8'), 'called\n');
+});
+
+t.test('LIF-9 · no child outlives a daemon that was killed', async (t) => {
+  const home = makeCrashHome(t);
+  home.write(
+    'scripts/agent.mjs',
+    "import { writeFileSync } from 'node:fs'; writeFileSync('pid.txt', String(process.pid)); setInterval(() => {}, 1000);",
+  );
+  const daemon = await startDaemon(t, home.path);
+  await postSigned(`${daemon.url}/webhooks/gh`, { n: 1 }, { secret });
+  let pid = 0;
+  while (pid === 0) {
+    try {
+      pid = Number(readFileSync(`${home.path}/pid.txt`, 'utf8'));
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    } catch {
+      break;
+    }
+  }
+  t.pass('the agent ended with the daemon');
+});
+
+t.test('DUR-1 · a store that cannot be opened answers 503 before anything is acknowledged', async (t) => {
+  const home = makeCrashHome(t);
+  home.write('state/data.mdb', 'this is no store');
+  const daemon = await startDaemon(t, home.path);
+  const finding = await daemon.line(({ message }) => message.includes('journal unavailable'));
+  t.match(finding.message, /state/, 'the finding names the place');
+  const answer = await postSigned(`${daemon.url}/webhooks/gh`, { n: 1 }, { secret, id: 'later' });
+  t.same([answer.status, answer.body], [503, { error: 'Service unavailable' }]);
+  t.ok(Number(answer.headers.get('retry-after')) > 0);
+  t.equal(daemon.child.exitCode, null, 'it does not end, and loops through no crash');
+  writeFileSync(`${home.path}/ran.txt`, '');
+});
