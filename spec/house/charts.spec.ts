@@ -1,0 +1,53 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import t from 'tap';
+import { charts, diagramOf, nameOf, statesOf } from './charts.ts';
+import { sourceFiles } from './sources.ts';
+
+const specification = readFileSync('docs/specification.md', 'utf8');
+
+t.test('every chart is known here', (t) => {
+  const files = sourceFiles(['machines'])
+    .map(({ path }) => path)
+    .filter((path) => path.endsWith('.machine.ts'));
+  t.same(files.sort(), [...charts.keys()].sort());
+  t.end();
+});
+
+t.test('every state says what it means and which rule it keeps', (t) => {
+  for (const [file, machine] of charts) {
+    const words = (file.split('/').at(-1) ?? '').replace('.machine.ts', '').split('-');
+    t.equal(
+      machine.id,
+      words.map((word, index) => (index === 0 ? word : `${word[0]?.toUpperCase()}${word.slice(1)}`)).join(''),
+      `${file}: the id is the file's name`,
+    );
+    for (const node of statesOf(machine)) {
+      const rule = (node.meta as { readonly rule?: string } | undefined)?.rule ?? '';
+      t.match(node.description, /^[A-Z].*\.$/, `${machine.id}.${nameOf(node)}: a sentence`);
+      t.ok(
+        specification.includes(`**${rule}**`),
+        `${machine.id}.${nameOf(node)}: rule ${rule} is in the specification`,
+      );
+      t.match(node.key, /^[a-z][A-Za-z]*$/, `${machine.id}.${nameOf(node)}: camelCase`);
+    }
+  }
+  t.end();
+});
+
+t.test('every event is a noun and a verb with a dot between', (t) => {
+  for (const machine of charts.values()) {
+    for (const node of statesOf(machine)) {
+      for (const type of node.ownEvents as string[]) {
+        if (!type.startsWith('xstate.')) t.match(type, /^[a-z]+\.[a-zA-Z]+$/, `${machine.id}: ${type}`);
+      }
+    }
+  }
+  t.end();
+});
+
+t.test('the diagrams are current: npm run diagrams', (t) => {
+  for (const [file, machine] of charts)
+    t.equal(readFileSync(`docs/machines/${machine.id}.md`, 'utf8'), diagramOf(file, machine), machine.id);
+  t.equal(readdirSync('docs/machines').length, charts.size, 'no page of a chart that is gone');
+  t.end();
+});

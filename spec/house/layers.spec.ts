@@ -1,0 +1,161 @@
+import t from 'tap';
+import { type SourceFile, sourceFiles } from './sources.ts';
+
+interface Room {
+  readonly name: string;
+  readonly holds: (path: string) => boolean;
+  readonly may: readonly RegExp[];
+  readonly why: string;
+}
+
+/** A package or a node built-in, not a path. */
+const builtIn = /^node:/;
+const base = /^machines\/base\//;
+const config = /^machines\/config\//;
+const rules = /^machines\/(?!.*\.machine\.ts)/;
+
+/** The first room that holds a file is its room. What is not listed may not be imported. */
+const rooms: readonly Room[] = [
+  {
+    name: 'machines/base',
+    holds: under('machines/base/'),
+    may: [base, /^xstate$/],
+    why: 'base is the words that everyone may speak',
+  },
+  {
+    name: 'machines/config',
+    holds: under('machines/config/'),
+    may: [base, config, /^yaml$/, /^ajv$/, /^node:crypto$/],
+    why: 'reading a configuration needs no other room',
+  },
+  {
+    name: 'charts',
+    holds: (path) => path.endsWith('.machine.ts'),
+    may: [/^xstate$/, base, config, /^machines\/webhook\//],
+    why: 'a chart names its effects and never imports them',
+  },
+  {
+    name: 'machines (rules)',
+    holds: under('machines/'),
+    may: [base, config, /^machines\/(webhook|agent)\//, /^re2js$/, /^node:crypto$/],
+    why: 'rules decide and touch nothing',
+  },
+  {
+    name: 'actors',
+    holds: under('actors/'),
+    may: [rules, /^actors\//, builtIn, /^[a-z@]/],
+    why: 'effects know rules and the world, never a chart or the process',
+  },
+  {
+    name: 'runtime',
+    holds: under('runtime/'),
+    may: [/^(machines|actors|runtime)\//, builtIn, /^xstate$/, /^uWebSockets\.js$/],
+    why: 'the process composes; packages stay in the rooms below',
+  },
+  {
+    name: 'cli',
+    holds: under('cli/'),
+    may: [
+      base,
+      /^machines\/config\/(profile|nearest|edit|diagnostic)\.ts$/,
+      /^actors\/files\.ts$/,
+      /^runtime\/control\/(client|commands)\.ts$/,
+      /^runtime\/(daemon|example-home)\.ts$/,
+      /^cli\//,
+      builtIn,
+    ],
+    why: 'the command line speaks to the socket',
+  },
+];
+
+/** Packages that have one door. */
+const doors: readonly (readonly [string, RegExp])[] = [
+  ['uWebSockets.js', /^runtime\/http\/(uws|choose)\.ts$/],
+  ['re2js', /^machines\/webhook\/pattern\.ts$/],
+  ['lmdb', /^actors\/store\/lmdb-tables\.ts$/],
+  ['p-queue', /^actors\/dispatch\/places\.ts$/],
+  ['ajv', /^machines\/config\/validate\.ts$/],
+];
+
+function under(folder: string): (path: string) => boolean {
+  return (path) => path.startsWith(folder);
+}
+
+const files = sourceFiles();
+
+t.test('every import is allowed by the table', (t) => {
+  for (const file of files) {
+    const room = rooms.find(({ holds }) => holds(file.path));
+    const strays = file.imports.filter((specifier) => room?.may.some((allowed) => allowed.test(specifier)) !== true);
+    t.same(strays, [], `${file.path} (${room?.name ?? 'no room'}): ${room?.why ?? 'belongs to no room'}`);
+  }
+  t.end();
+});
+
+t.test('actors import no chart, and no package but their own', (t) => {
+  for (const { path, imports } of files.filter(({ path }) => path.startsWith('actors/'))) {
+    t.same(
+      imports.filter((specifier) => specifier.endsWith('.machine.ts')),
+      [],
+      path,
+    );
+    t.same(
+      imports.filter((specifier) => specifier === 'xstate' || specifier === 'uWebSockets.js'),
+      [],
+      path,
+    );
+  }
+  t.end();
+});
+
+t.test('a package with one door is imported there only', (t) => {
+  for (const [name, door] of doors) {
+    const strays = files
+      .filter(({ path, imports }) => imports.includes(name) && !door.test(path))
+      .map(({ path }) => path);
+    t.same(strays, [], name);
+  }
+  t.end();
+});
+
+t.test('there is no cycle, no barrel and no default export', (t) => {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const done = new Set<string>();
+  const visit = (file: SourceFile, above: readonly string[]): string[] | undefined => {
+    if (above.includes(file.path)) return [...above.slice(above.indexOf(file.path)), file.path];
+    if (done.has(file.path)) return undefined;
+    for (const specifier of valueImports(file)) {
+      const next = byPath.get(specifier);
+      const cycle = next && visit(next, [...above, file.path]);
+      if (cycle !== undefined) return cycle;
+    }
+    done.add(file.path);
+    return undefined;
+  };
+  for (const file of files) t.equal(visit(file, [])?.join(' → '), undefined, file.path);
+  t.same(
+    files.filter(({ path }) => path.endsWith('/index.ts')).map(({ path }) => path),
+    [],
+  );
+  t.same(
+    files.filter(({ code }) => /\bexport default\b/.test(code)).map(({ path }) => path),
+    [],
+  );
+  t.end();
+});
+
+/** Types may refer to each other; values may not. */
+function valueImports({ path, text, imports }: SourceFile): string[] {
+  const typeOnly = new Set([...text.matchAll(/import type [^;]*? from '([^']+)'/g)].map(([, specifier]) => specifier));
+  const names = imports.filter(
+    (specifier) =>
+      ![...typeOnly].some((one) => one !== undefined && specifier.endsWith(one.replace(/^(\.\.?\/)+/, ''))),
+  );
+  // A dynamic import is resolved when it is reached, long after both files are loaded.
+  const dynamic = new Set(
+    [...text.matchAll(/import\(\s*'([^']+)'/g)].map(([, specifier]) => specifier?.replace(/^(\.\.?\/)+/, '') ?? ''),
+  );
+  return names.filter(
+    (specifier) => specifier !== path && ![...dynamic].some((one) => one !== '' && specifier.endsWith(one)),
+  );
+}

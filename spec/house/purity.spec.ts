@@ -1,0 +1,33 @@
+import t from 'tap';
+import { sourceFiles } from './sources.ts';
+
+/** What decisions must not touch, with the reason. */
+const forbidden: readonly (readonly [RegExp, string])[] = [
+  [/\bDate\.now\b|\bnew Date\(\)/, 'times come as numbers'],
+  [/\bMath\.random\b|\brandomUUID\b|\brandomBytes\b/, 'chance comes as input'],
+  [/\bprocess\.(?!\w*\s*:)/, 'the process is the runtime’s'],
+  [/\bset(Timeout|Interval|Immediate)\s*\(/, 'waits are `after` in charts'],
+  [/\bconsole\./, 'only the log writes'],
+  [/\bfetch\s*\(/, 'rules ask nobody'],
+  [/\basync\b|\bawait\b|\bnew Promise\b/, 'rules do not wait'],
+  [/\bthrow\b/, 'rules return verdicts'],
+];
+
+/** Where a rule is broken on purpose, and why. */
+const exceptions: ReadonlyMap<string, string> = new Map([
+  ['machines/base/compile.ts', 'the compiler refuses a chart, and passes a failing action on'],
+  ['machines/base/compiled-chart.ts', 'the compiler refuses a chart'],
+  ['machines/base/declare.ts', 'an unfilled hole says so'],
+  ['machines/base/ward.ts', 'a handle for what is no ward is a mistake of the wiring'],
+]);
+
+t.test('machines touch no clock, chance, process, timer, network or promise, and do not throw', (t) => {
+  for (const { path, code } of sourceFiles(['machines'])) {
+    if (exceptions.has(path)) continue;
+    for (const [word, why] of forbidden) {
+      const line = code.split('\n').findIndex((text) => word.test(text));
+      t.equal(line, -1, `${path}:${line + 1}: ${why}`);
+    }
+  }
+  t.end();
+});

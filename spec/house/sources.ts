@@ -1,0 +1,51 @@
+/** The sources as the house specs read them. Every spec runs from the repository's root. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+  /** Text without comments and string contents, line for line. */
+  readonly code: string;
+  readonly imports: readonly string[];
+}
+
+const floors = ['machines', 'actors', 'runtime', 'cli'] as const;
+
+export function sourceFiles(folders: readonly string[] = floors): SourceFile[] {
+  return folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => readSource(join(folder, name))),
+  );
+}
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(path, 'utf8');
+  return {
+    path,
+    text,
+    code: withoutWords(text),
+    imports: importsOf(text).map((specifier) => resolved(path, specifier)),
+  };
+}
+
+/** Static, type-only and dynamic imports alike. */
+function importsOf(text: string): string[] {
+  const bare = text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
+  const found = [...bare.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)];
+  return [...new Set(found.map(([, specifier]) => specifier ?? ''))];
+}
+
+/** Relative imports as paths from the root; packages as they are. */
+function resolved(path: string, specifier: string): string {
+  return specifier.startsWith('.') ? normalize(join(dirname(path), specifier)) : specifier;
+}
+
+function withoutWords(text: string): string {
+  return text
+    .replace(/\/\*[\s\S]*?\*\//g, (comment) => comment.replace(/[^\n]/g, ' '))
+    .replace(/(^|[^:])\/\/.*$/gm, '$1')
+    .replace(/'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/g, (quoted) => quoted.replace(/[^\n]/g, ' '));
+}

@@ -1,0 +1,128 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import t from 'tap';
+import { faultCatalogue } from '../../machines/base/fault-catalogue.ts';
+import { sourceFiles } from './sources.ts';
+
+const specification = readFileSync('docs/specification.md', 'utf8');
+const ids = [...specification.matchAll(/^- \*\*([A-Z]+-\d+)\*\* (.*)$/gm)].map(([, id = '', text = '']) => ({
+  id,
+  planned: text.includes('(planned)'),
+}));
+const titles = readdirSync('spec', { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .flatMap((name) => readFileSync(`spec/${name}`, 'utf8').match(/t\.test\(\s*['`"]((?:[A-Z]+-\d+ · )+)/g) ?? [])
+  .flatMap((title) => title.match(/[A-Z]+-\d+/g) ?? []);
+
+t.test('every built rule is named by a spec, and every named rule exists', (t) => {
+  const known = new Set(ids.map(({ id }) => id));
+  const cited = new Set(titles);
+  t.ok(ids.length > 80, 'the specification holds the rules');
+  t.same(
+    ids.filter(({ id, planned }) => !planned && !cited.has(id)).map(({ id }) => id),
+    [],
+    'built rules without a spec',
+  );
+  t.same(
+    [...cited].filter((id) => !known.has(id)),
+    [],
+    'specs that name an unknown rule',
+  );
+  const mentioned = sourceFiles().flatMap(({ path, text }) =>
+    (
+      text.match(
+        /\b(?:HOME|CFG|INT|ADP|RTE|SIG|LIM|EVT|FIL|SCR|TPL|IDM|COA|DIS|DLV|PRF|SUB|CRN|CLI|INS|DUR|OBS|CON|LIF|SRV|OAU|FLT)-\d+\b/g,
+      ) ?? []
+    ).map((id) => ({ path, id })),
+  );
+  t.same(
+    mentioned.filter(({ id }) => !known.has(id)),
+    [],
+    'sources that name an unknown rule',
+  );
+  t.end();
+});
+
+t.test('every fault is in docs/errors.md, every fault there exists, and every code is used', (t) => {
+  const page = readFileSync('docs/errors.md', 'utf8');
+  const codes = Object.keys(faultCatalogue);
+  const documented = [...page.matchAll(/^## ([a-z-]+)$/gm)].map(([, code]) => code ?? '');
+  t.same(
+    codes.filter((code) => !documented.includes(code)),
+    [],
+  );
+  t.same(
+    documented.filter((code) => !codes.includes(code)),
+    [],
+  );
+  const sources = sourceFiles()
+    .filter(({ path }) => !path.endsWith('fault-catalogue.ts'))
+    .map(({ text }) => text)
+    .join('\n');
+  t.same(
+    codes.filter((code) => !sources.includes(`'${code}'`)),
+    [],
+    'codes that nothing uses',
+  );
+  t.end();
+});
+
+t.test('every control method is documented, and every documented one exists', async (t) => {
+  const { commands } = await import('../../runtime/control/commands.ts');
+  const documented = [...readFileSync('docs/control-protocol.md', 'utf8').matchAll(/^#+ `?([a-z]+\.[a-z]+)`?$/gm)].map(
+    ([, name]) => name ?? '',
+  );
+  t.same(
+    [...commands.keys()].filter((name) => !documented.includes(name)),
+    [],
+  );
+  t.same(
+    documented.filter((name) => !commands.has(name)),
+    [],
+  );
+});
+
+t.test('CFG-4 · the shipped schema is the validator’s', async (t) => {
+  const { configSchema } = await import('../../machines/config/schema.ts');
+  t.same(
+    JSON.parse(readFileSync('docs/config.schema.json', 'utf8')),
+    JSON.parse(JSON.stringify(configSchema())),
+    'npm run schema',
+  );
+});
+
+t.test('every dependency has its line of reason', (t) => {
+  const { dependencies, optionalDependencies, devDependencies } = JSON.parse(
+    readFileSync('package.json', 'utf8'),
+  ) as Record<string, Record<string, string>>;
+  const page = readFileSync('docs/decisions/0002-dependencies.md', 'utf8');
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies }))
+    t.ok(page.includes(`\`${name}\``), name);
+  t.end();
+});
+
+t.test('pages link to what exists, and no file names a machine', (t) => {
+  const pages = [
+    'README.md',
+    ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `docs/${name}`),
+  ];
+  for (const page of pages) {
+    const text = readFileSync(page, 'utf8');
+    const folder = page.includes('/') ? page.slice(0, page.lastIndexOf('/')) : '.';
+    for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)/g)) {
+      t.ok(fileExists(`${folder}/${target}`), `${page} links to ${target}`);
+    }
+    t.notMatch(text, /(?<![\w.])\/(work|root|home)\/[A-Za-z]/, `${page} names no machine's path`);
+  }
+  t.end();
+});
+
+function fileExists(path: string): boolean {
+  try {
+    readFileSync(path);
+    return true;
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EISDIR';
+  }
+}
