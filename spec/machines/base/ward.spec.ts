@@ -1,0 +1,93 @@
+import t from 'tap';
+import { type AnyActorRef, createActor, setup } from 'xstate';
+import { compile } from '../../../machines/base/compile.ts';
+import { createWard, isWard, type WardHandle, wardHandle } from '../../../machines/base/ward.ts';
+
+const child = compile(
+  setup({
+    types: { input: {} as { readonly n: number } },
+    actions: {
+      fail: () => {
+        throw new Error('broken');
+      },
+    },
+  }).createMachine({
+    id: 'child',
+    context: ({ input }) => ({ n: input.n }),
+    initial: 'alive',
+    output: ({ context }) => context,
+    states: {
+      alive: { on: { end: 'over', fail: { actions: 'fail' } }, after: { 60000: 'over' } },
+      over: { type: 'final' },
+    },
+  }),
+);
+
+interface Told {
+  readonly done: (readonly [string, unknown])[];
+  readonly crashed: string[];
+}
+
+function makeWard(): {
+  readonly ref: AnyActorRef;
+  readonly ward: WardHandle<{ readonly n: number }>;
+  readonly told: Told;
+} {
+  const told: Told = { done: [], crashed: [] };
+  const ref = createActor(
+    createWard({
+      name: 'children',
+      logic: child,
+      onDone: (key, output) => told.done.push([key, output]),
+      onCrashed: (key) => told.crashed.push(key),
+    }),
+  );
+  ref.start();
+  return { ref, ward: wardHandle(ref) as WardHandle<{ readonly n: number }>, told };
+}
+
+t.test('INS-1 · spawns, finds and reaps, and refuses a key that is taken', (t) => {
+  const { ref, ward, told } = makeWard();
+  const first = ward.spawn('a', { n: 1 });
+  t.ok(isWard(ref));
+  t.equal(ward.get('a'), first);
+  t.equal(ward.keyOf(first as AnyActorRef), 'a');
+  t.equal(ward.spawn('a', { n: 2 }), undefined);
+  first?.send({ type: 'end' });
+  t.same(told.done, [['a', { n: 1 }]]);
+  t.equal(ward.size, 0);
+  t.ok(ward.spawn('a', { n: 3 }), 'the key is free again');
+  t.same((ref.getSnapshot() as { context: object }).context, {
+    name: 'children',
+    size: 1,
+    spawned: 2,
+    finished: 1,
+    crashed: 0,
+  });
+  ref.stop();
+  t.end();
+});
+
+t.test('INS-1 · a crashed child harms neither the ward nor its siblings', (t) => {
+  const { ref, ward, told } = makeWard();
+  ward.spawn('good', { n: 1 });
+  ward.spawn('bad', { n: 2 })?.send({ type: 'fail' });
+  t.same([told.crashed, ward.size], [['bad'], 1]);
+  ward.get('good')?.send({ type: 'end' });
+  t.equal(told.done.length, 1);
+  ref.stop();
+  t.end();
+});
+
+t.test('INS-1 · nothing is left of ten thousand children', (t) => {
+  const { ref, ward } = makeWard();
+  for (let n = 0; n < 10_000; n += 1) ward.spawn(`k${n}`, { n });
+  for (let n = 0; n < 10_000; n += 1) ward.get(`k${n}`)?.send({ type: 'end' });
+  t.equal(ward.size, 0);
+  const { _scheduledEvents: timers } = ref.system.getSnapshot();
+  t.same(Object.keys(timers), [], 'no timer of an ended child is left');
+  ward.spawn('last', { n: 0 });
+  ref.stop();
+  t.equal(ward.size, 0, 'the rest stop with the ward');
+  t.end();
+});
