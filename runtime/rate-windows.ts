@@ -4,8 +4,12 @@
  * @see LIM-2 in docs/specification.md
  */
 
+import { LRUCache } from 'lru-cache';
 import type { Route } from '../machines/config/route.ts';
 import { type RateWindow, secondsUntilFree, takeSlot } from '../machines/webhook/rate-window.ts';
+
+/** Subscriptions come and go; a window that nobody has used for so many others is long over. */
+const mostWindows = 100_000;
 
 export interface RateWindows {
   secondsUntilFree(route: Route, nowMs: number): number | undefined;
@@ -13,7 +17,7 @@ export interface RateWindows {
 }
 
 export function createRateWindows(limit: () => number): RateWindows {
-  const windows = new Map<string, RateWindow>();
+  const windows = new LRUCache<string, RateWindow>({ max: mostWindows });
   const nameOf = (route: Route): string => `${route.profile}/${route.name}`;
   return {
     secondsUntilFree: (route, nowMs) => secondsUntilFree(windows.get(nameOf(route)), limit(), nowMs),

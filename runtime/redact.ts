@@ -38,7 +38,8 @@ const parameter =
   /\b((?:access_|refresh_|id_)?token|secret|client_secret|password|api_?key|key|sign|signature)=[^\s&"']{3,}/gi;
 
 /** What every shape above contains; a text without any of it needs no further look. */
-const suspicious = /PRIVATE|gh[pousr]_|github_pat_|glpat-|sk-|xox|whsec_|AKIA|ASIA|eyJ|\d:[A-Za-z]|B(?:earer|asic|ot) |:\/\/[^\s/]*@|(?:token|secret|password|key|sign|signature)=/i;
+const suspicious =
+  /PRIVATE|gh[pousr]_|github_pat_|glpat-|sk-|xox|whsec_|AKIA|ASIA|eyJ|\d:[A-Za-z]|B(?:earer|asic|ot) |:\/\/[^\s/]*@|(?:token|secret|password|key|sign|signature)=/i;
 
 export function createRedactor(): Redactor {
   const learnt = new Set<string>();

@@ -49,7 +49,7 @@ const rooms: readonly Room[] = [
   {
     name: 'runtime',
     holds: under('runtime/'),
-    may: [/^(machines|actors|runtime)\//, builtIn, /^xstate$/, /^uWebSockets\.js$/],
+    may: [/^(machines|actors|runtime)\//, builtIn, /^xstate$/, /^uWebSockets\.js$/, /^lru-cache$/],
     why: 'the process composes; packages stay in the rooms below',
   },
   {
