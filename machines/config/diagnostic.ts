@@ -25,7 +25,7 @@ export type DiagnosticScope =
   | { readonly kind: 'platform'; readonly platform: string };
 
 const secretValue =
-  /^(\s*-?\s*["']?[\w-]*(?:secret|token|password|api_?key|authorization|cookie)[\w-]*["']?\s*:\s*)(?!\$\{)(\S.*)$/i;
+  /(["']?[\w-]*(?:secret|token|password|api_?key|authorization|cookie)[\w-]*["']?\s*:\s*)(?!\$\{|["']\$\{)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,}\]{[][^,}\]]*)/gi;
 
 /** `file:line:col: message [code]`, then the line and a caret. */
 export function printDiagnostic(found: Diagnostic): string {
@@ -36,7 +36,7 @@ export function printDiagnostic(found: Diagnostic): string {
   return `${head}\n  ${found.sourceLine}\n  ${margin}^`;
 }
 
-/** Hides the value of a key that sounds secret, unless it is a reference. */
+/** Hides the value of a key that sounds secret, unless it is a reference. The line keeps its length, for the caret. */
 export function maskSecrets(line: string): string {
-  return line.replace(secretValue, '$1[redacted]');
+  return line.replace(secretValue, (_, key: string, value: string) => `${key}${'*'.repeat(value.trimEnd().length)}`);
 }

@@ -49,7 +49,9 @@ export function readConfig(source: ConfigSource): ConfigRead {
     scope: { kind: 'home' },
     sourceLine: maskSecrets(document.line(found.line)),
   }));
+  const paths: ConfigPath[] = [];
   const report = ({ path, message, code }: EntryFinding, scope: DiagnosticScope = scopeOf(path)): void => {
+    paths.push(path);
     const place = document.place(path);
     const sourceLine = maskSecrets(document.line(place.line));
     diagnostics.push({ ...place, file: source.file, message, code, severity: 'error', scope, sourceLine });
@@ -59,9 +61,13 @@ export function readConfig(source: ConfigSource): ConfigRead {
   const stopped = (path: ConfigPath): boolean =>
     diagnostics.some(({ scope }) => scope.kind === 'home' || sameScope(scope, scopeOf(path)));
 
+  /** Whether a finding lies at a path or below it. */
+  const flawed = (at: ConfigPath): boolean =>
+    paths.some((path) => at.every((step, index) => String(path[index]) === String(step)));
+
   const webhook = objectAt(written, 'platforms', 'webhook');
   const listener = readListener(
-    stopped(['platforms', 'webhook']) ? {} : (interpolate(webhook, source.scope) as JsonObject),
+    stopped([]) ? {} : (interpolate(webhook, source.scope) as JsonObject),
     source.scope.env,
   );
   for (const { variable, message, code } of source.profile === defaultProfile ? listener.findings : []) {
@@ -78,12 +84,13 @@ export function readConfig(source: ConfigSource): ConfigRead {
   }
   const shared = source.listener ?? listener.settings;
   const routes: RouteWithSecret[] = [];
-  if (!stopped(['platforms', 'webhook'])) {
+  if (!stopped([])) {
     const found = webhookKey(webhook, 'routes');
     const prefix: ConfigPath =
       found?.under === 'extra' ? ['platforms', 'webhook', 'extra', 'routes'] : ['platforms', 'webhook', 'routes'];
     for (const [name, route] of Object.entries(isJsonObject(found?.value) ? found.value : {})) {
-      const { secret, ...rest } = route as JsonObject;
+      if (!isJsonObject(route) || flawed([...prefix, name])) continue;
+      const { secret, ...rest } = route;
       // Only the secret is interpolated: a prompt's braces are templates, and `${…}` in them is the user's text.
       const resolved = secret === undefined ? rest : { ...rest, secret: interpolate(secret, source.scope) };
       const read = readRoute(name, resolved, {
@@ -128,6 +135,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
       code: 'agent-model-missing',
     });
   }
+  diagnostics.sort((one, other) => one.line - other.line || one.column - other.column);
   return {
     settings: {
       gateway: readGateway(homeStopped ? {} : objectAt(written, 'gateway')),
