@@ -1,0 +1,268 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import t from 'tap';
+import { createCommandRunner } from '../../actors/agent/run-command.ts';
+import { echoRunner } from '../../actors/agent/run-echo.ts';
+import { createTargets } from '../../actors/dispatch/deliver.ts';
+import { createPlaces } from '../../actors/dispatch/places.ts';
+import { createRunAgent } from '../../actors/dispatch/run-agent.ts';
+import { ensurePrivateFolder, stampOf, updateFileLocked, writeFileAtomic } from '../../actors/files.ts';
+import type { AgentRunRequest, Logger } from '../../actors/ports.ts';
+import { runCommand, scrubbedEnv } from '../../actors/process-group.ts';
+import { createListReader } from '../../actors/webhook/read-lists.ts';
+import { createSubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
+import { defaultProfile } from '../../machines/base/names.ts';
+import { readSubscriptions } from '../../machines/config/subscription.ts';
+import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { makeHome } from '../support/home.ts';
+
+const silent: Logger = { log: () => {}, warnOnce: () => {} };
+const never = new AbortController().signal;
+
+t.test('HOME-3 · files are private from creation, whatever the umask, and replaced whole', async (t) => {
+  const home = makeHome(t);
+  const before = process.umask(0);
+  try {
+    await ensurePrivateFolder(`${home.path}/a/b`);
+    await writeFileAtomic(`${home.path}/a/b/f`, 'one');
+    await writeFileAtomic(`${home.path}/a/b/f`, 'two');
+  } finally {
+    process.umask(before);
+  }
+  t.equal(statSync(`${home.path}/a/b`).mode & 0o777, 0o700);
+  t.equal(statSync(`${home.path}/a/b/f`).mode & 0o777, 0o600);
+  t.equal(readFileSync(`${home.path}/a/b/f`, 'utf8'), 'two');
+  t.same(execFileSync('ls', ['-A', `${home.path}/a/b`], { encoding: 'utf8' }), 'f\n', 'no temporary file is left');
+});
+
+t.test('HOME-3 · two processes that change one file lose nothing of each other', async (t) => {
+  const home = makeHome(t, { 'n.txt': '' });
+  const worker = `import { updateFileLocked } from ${JSON.stringify(new URL('../../actors/files.js', import.meta.url).href)};
+for (let n = 0; n < 20; n += 1) await updateFileLocked(process.argv[1], (text) => text + process.argv[2] + n + '\\n');`;
+  await Promise.all(
+    ['a', 'b', 'c'].map(
+      (name) =>
+        new Promise((resolve) =>
+          spawn(process.execPath, ['--input-type=module', '-e', worker, `${home.path}/n.txt`, name]).on(
+            'close',
+            resolve,
+          ),
+        ),
+    ),
+  );
+  t.equal(readFileSync(`${home.path}/n.txt`, 'utf8').trim().split('\n').length, 60);
+});
+
+t.test('HOME-3 · a lock whose holder died is taken over', async (t) => {
+  const home = makeHome(t, { 'f.txt.lock': '999999999' });
+  await updateFileLocked(`${home.path}/f.txt`, () => 'written');
+  t.equal(readFileSync(`${home.path}/f.txt`, 'utf8'), 'written');
+});
+
+t.test(
+  'SUB-2 · the file is re-read when it changes; a corrupt one keeps the last good set and is not overwritten',
+  async (t) => {
+    const home = makeHome(t, { 'subs.json': '{"one":{"secret":"abcdef"}}' });
+    const path = `${home.path}/subs.json`;
+    const store = createSubscriptionsStore({
+      path,
+      read: (text) => readSubscriptions(text, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] }),
+    });
+    const names = (): string[] => store.current().routes.map(({ route }) => route.name);
+    t.same(names(), ['one']);
+    t.equal(store.current().routes, store.current().routes, 'the same list while nothing changes');
+    const { atime, mtime } = statSync(path);
+    writeFileSync(path, '{"two":{"secret":"abcdef"}}');
+    utimesSync(path, atime, mtime);
+    await writeFileAtomic(path, '{"six":{"secret":"abcdef"}}');
+    utimesSync(path, atime, mtime);
+    t.same(names(), ['six'], 'seen by its inode, though time and size are the same');
+    writeFileSync(path, '{corrupt');
+    t.same(names(), ['six']);
+    t.equal(store.current().fault?.code, 'subscriptions-corrupt');
+    const refused = await store.update(() => '{}');
+    t.equal(refused.ok, false);
+    t.equal(readFileSync(path, 'utf8'), '{corrupt');
+    t.not(stampOf(path), undefined);
+  },
+);
+
+t.test('FIL-3 · lists are arrays, keys or lines, re-read when changed, and only from the home', (t) => {
+  const home = makeHome(t, {
+    'a.json': '["x", 7, {"no": 1}]',
+    'o.json': '{"k": 1}',
+    'l.txt': 'one\r\n two \n\n',
+    'odd.txt': '[not json\n',
+  });
+  symlinkSync('/etc/passwd', `${home.path}/link.txt`);
+  const reader = createListReader({ home: home.path });
+  const has = (file: string, text: string): boolean | undefined => reader.list(file)?.has(text);
+  t.same([has('a.json', 'x'), has('a.json', '7'), has('a.json', 'no')], [true, true, false]);
+  t.same([has('o.json', 'k'), has('o.json', '1')], [true, false]);
+  t.same([has('l.txt', 'one'), has('l.txt', 'two'), has('l.txt', '')], [true, true, false]);
+  t.equal(has('odd.txt', '[not json'), true);
+  home.write('l.txt', 'three');
+  t.same([has('l.txt', 'one'), has('l.txt', 'three')], [false, true]);
+  for (const file of ['../x', '/etc/passwd', 'link.txt', 'gone', '', '.', 'a\0b'])
+    t.equal(reader.list(file), undefined, file);
+  t.end();
+});
+
+t.test('SCR-2 · a command is bounded in time and output and ends with its whole group', async (t) => {
+  const run = (script: string, more = {}) =>
+    runCommand({
+      argv: ['sh', '-c', script],
+      cwd: '.',
+      env: scrubbedEnv({ GIVEN: 'yes' }),
+      stdin: 'in',
+      timeoutMs: 20_000,
+      maxOutputBytes: 10_000,
+      ...more,
+    });
+  t.match(await run('cat; exit 3'), { kind: 'exited', code: 3, stdout: 'in' });
+  t.match(
+    await run('exit 0', { stdin: 'x'.repeat(1_000_000) }),
+    { kind: 'exited', code: 0 },
+    'a reader that reads nothing',
+  );
+  t.match(await run('printf "\\377"'), { kind: 'exited', code: 0, stdout: '\uFFFD' }, 'bytes that are no text');
+  t.match(await run('sleep 600', { timeoutMs: 50 }), { kind: 'timedOut' });
+  t.match(await run('yes'), { kind: 'flooded' });
+  t.match(await run('echo $GIVEN ${SECRET_OF_THE_PARENT-unset}'), { stdout: 'yes unset\n' });
+  t.same(
+    await runCommand({
+      argv: ['no-such-command'],
+      cwd: '.',
+      env: scrubbedEnv(),
+      stdin: '',
+      timeoutMs: 1,
+      maxOutputBytes: 1,
+    }),
+    { kind: 'missing' },
+  );
+  const left = await run('sleep 600 >/dev/null 2>&1 & echo $!');
+  const pid = left.kind === 'exited' ? Number(left.stdout) : 0;
+  t.ok(pid > 0);
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    } catch {
+      break;
+    }
+  }
+  const aborting = new AbortController();
+  const aborted = run('sleep 600', { signal: aborting.signal });
+  aborting.abort();
+  t.match(await aborted, { kind: 'aborted' });
+});
+
+const request: AgentRunRequest = {
+  runId: 'r1',
+  deliveryId: 'd1',
+  route: 'r',
+  event: 'e',
+  profile: defaultProfile,
+  attempt: 2,
+  prompt: 'hello',
+  toolsets: ['a', 'b'],
+};
+
+t.test('CON-3 · DIS-3 · a command run has its prompt, its variables and its outcome', async (t) => {
+  const home = makeHome(t);
+  const run = (command: readonly string[]) =>
+    createCommandRunner({ command, cwd: home.path, scope: new Map([['KEY', 'k']]) })(request, never);
+  const env = 'echo "$AGENT_DELIVERY_ID $AGENT_ROUTE $AGENT_EVENT $AGENT_PROFILE $AGENT_ATTEMPT $KEY"; cat';
+  t.same(await run(['sh', '-c', env]), { kind: 'responded', response: 'd1 r e default 2 k\nhello' });
+  t.match(await run(['sh', '-c', 'echo why >&2; exit 9']), { kind: 'failed', reason: /exited with 9: why/ });
+  t.match(await run(['nothing-of-that-name']), { kind: 'failed', reason: /was not found/ });
+  t.same(await echoRunner(request, never), { kind: 'responded', response: 'hello' });
+});
+
+t.test('DIS-3 · DIS-4 · DIS-6 · a run gathers skill, prompt and note, and is bounded in time', async (t) => {
+  // The time limit of a run does not keep a process alive by itself.
+  const alive = setInterval(() => {}, 1_000);
+  t.teardown(() => clearInterval(alive));
+  const event = { deliveryId: 'd', event: 'e', prompt: 'do', skills: ['none', 'review'] } as unknown as EventRecord;
+  const prompts: string[] = [];
+  const runAgent = createRunAgent({
+    event: (key) => (key === 'e1' ? event : undefined),
+    runnerOf: () => ({
+      run: ({ prompt }, signal) => {
+        prompts.push(prompt);
+        if (prompts.length === 1) return Promise.resolve({ kind: 'responded', response: '' });
+        return new Promise((resolve) =>
+          signal.addEventListener('abort', () => resolve({ kind: 'failed', reason: 'stopped' })),
+        );
+      },
+      timeoutMs: 20,
+      skill: (name) => (name === 'review' ? 'Be kind.' : undefined),
+    }),
+    log: silent,
+  });
+  const record = { eventKey: 'e1', profile: 'default', route: 'r', superseded: 2, attempt: 1 } as unknown as RunRecord;
+  t.same(await runAgent('k', record, never), { kind: 'responded', response: '' }, 'an empty response is a response');
+  t.match(prompts, [/^Be kind\.\n\ndo\n\n\[Note: 2 earlier events/]);
+  t.match(await runAgent('k', record, never), { kind: 'failed', reason: /longer than 0.02 s/ });
+  t.match(await runAgent('k', { ...record, eventKey: 'gone' }, never), {
+    kind: 'failed',
+    reason: /not in the journal/,
+  });
+});
+
+t.test('DIS-3 · COA-3 · places bound runs over all, per route and one per group', async (t) => {
+  const places = createPlaces(2);
+  const granted: string[] = [];
+  const leave = new Map<string, () => void>();
+  const ask = (name: string, more = {}): void =>
+    void leave.set(
+      name,
+      places.ask({ profile: 'p', route: 'r', ...more }, () => void granted.push(name)),
+    );
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  ask('a', { group: 'g' });
+  ask('b', { group: 'g' });
+  ask('c');
+  ask('d');
+  await turn();
+  t.same(granted, ['a', 'c'], 'b waits for its group and holds no place, d for a place');
+  t.same(places.load(), { running: 2, waiting: 2 });
+  leave.get('c')?.();
+  await turn();
+  t.same(granted, ['a', 'c', 'd']);
+  leave.get('b')?.();
+  leave.get('a')?.();
+  leave.get('d')?.();
+  await turn();
+  t.same(places.load(), { running: 0, waiting: 0 }, 'one that was withdrawn is never granted');
+  t.same(granted, ['a', 'c', 'd']);
+  ask('r1', { routeConcurrency: 1 });
+  ask('r2', { routeConcurrency: 1 });
+  await turn();
+  t.same(granted.slice(3), ['r1']);
+  places.pause();
+  leave.get('r1')?.();
+  await turn();
+  t.same(granted.slice(3), ['r1'], 'a pause grants nothing more');
+});
+
+t.test('DLV-2 · a target that cannot be used says which and how to mend it', async (t) => {
+  const home = makeHome(t);
+  mkdirSync(`${home.path}/x`);
+  const targets = createTargets({
+    platforms: { team_chat_a: { enabled: false, timeoutMs: 1, options: {} } },
+    log: silent,
+    scope: new Map(),
+    cwd: home.path,
+  });
+  const send = (target: string) =>
+    targets.send(
+      { target, deliveryId: 'd', text: '', extra: {}, profile: 'default' } as unknown as DeliveryRecord,
+      never,
+    );
+  t.match(await send('fax'), { kind: 'failed', reason: /"fax" is not known/ });
+  t.match(await send('slack'), { kind: 'failed', reason: /platforms\.team_chat_a\.enabled: true/ });
+  t.match(await send('github_comment'), { kind: 'failed', reason: /deliver_extra\.repo/ });
+  t.match(await send('log'), { kind: 'delivered' });
+  t.same([targets.deduplicates('log'), targets.deduplicates('codehost_comment')], [true, false]);
+});

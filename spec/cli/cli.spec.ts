@@ -1,0 +1,198 @@
+import { readFileSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import t from 'tap';
+import { catalogue } from '../../cli/catalogue.ts';
+import { runCli, startDaemon } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import { postSigned } from '../support/sign.ts';
+
+t.test(
+  'CON-1 · CLI-2 · help, version, usage errors and a daemon that does not run have their exit codes',
+  async (t) => {
+    const home = makeHome(t);
+    const rows: readonly (readonly [readonly string[], number, RegExp])[] = [
+      [[], 0, /Usage: agent <command>/],
+      [['--help'], 0, /webhook subscribe <name>/],
+      [['webhook', '--help'], 0, /agent webhook <command>/],
+      [['webhook', 'subscribe', '--help'], 0, /--deliver-chat-id <id>/],
+      [['--version'], 0, /^\d+\.\d+\.\d+/],
+      [['webhok', 'list'], 2, /unknown command "webhok list"; did you mean "webhook list"/],
+      [['webhook', 'list', '--jsn'], 2, /unknown flag --jsn; did you mean --json/],
+      [['webhook', 'show'], 2, /missing <name>/],
+      [['webhook', 'show', 'a', 'b'], 2, /unexpected "b"/],
+      [['webhook', 'test', 'x', '--payload'], 2, /--payload needs a <json>/],
+      [['webhook', 'deliveries'], 3, /not running; start it with/],
+      [['inspect'], 3, /not running/],
+      [['gateway', 'stop'], 3, /not running/],
+      [['gateway', 'setup'], 4, /answer by flags/],
+      [['completion', 'tcsh'], 2, /known are bash, zsh, fish/],
+    ];
+    for (const [words, code, text] of rows) {
+      const result = await runCli(words, home.path);
+      t.equal(result.code, code, words.join(' '));
+      t.match(result.stdout + result.stderr, text, words.join(' '));
+    }
+  },
+);
+
+t.test('CLI-2 · completion knows every command', async (t) => {
+  const { stdout } = await runCli(['completion', 'bash'], makeHome(t).path);
+  for (const { path } of catalogue) t.ok(stdout.includes(path.at(-1) ?? ''), path.join(' '));
+  for (const shell of ['zsh', 'fish']) t.equal((await runCli(['completion', shell], makeHome(t).path)).code, 0);
+});
+
+t.test('SUB-1 · HOME-3 · subscriptions are made, refused and removed without a daemon', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': 'platforms: {webhook: {secret: abcdef, routes: {fixed: {}}}}\n',
+    'cron/jobs.json': '[{"id":"j","prompt":"p"}]',
+  });
+  const agent = (...words: string[]) => runCli(words, home.path);
+  t.match(
+    (await agent('webhook', 'subscribe', 'mine', '--events', 'a, b', '--description', 'text')).stdout,
+    /URL +http:\/\/127\.0\.0\.1:8644\/webhooks\/mine\n +Secret +[0-9a-f]{64}/,
+  );
+  t.equal(statSync(`${home.path}/webhook_subscriptions.json`).mode & 0o777, 0o600);
+  const refused: readonly (readonly [readonly string[], RegExp])[] = [
+    [['fixed'], /config\.yaml/],
+    [['mine'], /subscribed already/],
+    [['Bad'], /lower-case/],
+    [['x', '--cron-job', 'nope'], /does not exist/],
+    [['x', '--deliver', 'fax'], /no target/],
+    [['x', '--deliver-only'], /deliver_only/],
+    [['x', '--route-profile', 'other'], /not served/],
+  ];
+  for (const [words, text] of refused) {
+    const result = await agent('webhook', 'subscribe', ...words);
+    t.equal(result.code, 1, words.join(' '));
+    t.match(result.stderr, text, words.join(' '));
+  }
+  t.equal((await agent('webhook', 'subscribe', 'job', '--cron-job', 'j')).code, 0);
+  t.equal((await agent('webhook', 'subscribe', 'mine', '--force')).code, 0);
+  t.match((await agent('webhook', 'list')).stdout, /NAME[\s\S]*fixed[\s\S]*job[\s\S]*mine/);
+  t.match((await agent('webhook', 'show', 'mine', '--json')).stdout, /"definition"/);
+  t.notMatch((await agent('webhook', 'show', 'mine', '--json')).stdout, /"secret"/);
+  t.equal((await agent('webhook', 'remove', 'fixed')).code, 1);
+  t.equal((await agent('webhook', 'remove', 'mine')).code, 0);
+});
+
+t.test('CLI-1 · HOME-4 · setup by flags keeps the comments and puts the secret into .env', async (t) => {
+  const home = makeHome(t, { 'config.yaml': '# mine\nagent: {} # kept\n', '.env': 'KEEP=1\nWEBHOOK_SECRET=old\n' });
+  const result = await runCli(
+    ['gateway', 'setup', '--enable', '--host', '127.0.0.1', '--port', '0', '--secret', 'generate'],
+    home.path,
+  );
+  t.equal(result.code, 0, result.stderr);
+  t.match(
+    readFileSync(`${home.path}/config.yaml`, 'utf8'),
+    /^# mine\nagent: \{\} # kept\nplatforms:\n {2}webhook:\n {4}enabled: true\n {4}extra:\n {6}host: 127\.0\.0\.1\n {6}port: 0\n/,
+  );
+  t.match(readFileSync(`${home.path}/.env`, 'utf8'), /^KEEP=1\nWEBHOOK_SECRET="[0-9a-f]{64}"\n$/);
+  const started = await runCli(['gateway'], home.path);
+  t.equal(started.code, 0, started.stderr);
+  t.match(started.stdout, /listens on http:\/\/127\.0\.0\.1:\d+/);
+  t.match((await runCli(['gateway', 'start'], home.path)).stdout, /running already/);
+  t.equal((await runCli(['gateway', 'stop'], home.path)).code, 0);
+});
+
+t.test('INS-1 · INS-2 · CLI-5 · CON-4 · the living machines as a tree, one by one, and as a stream', async (t) => {
+  const secret = 'inspect-secret-inspect';
+  const home = makeHome(t, {
+    'config.yaml': `platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: ${secret}, routes: {co: {prompt: p, coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}, gh: {prompt: p}}}}}\n`,
+  });
+  const { url } = await startDaemon(t, home.path);
+  await postSigned(`${url}/webhooks/co`, { id: 'x', token: secret }, { secret });
+
+  const tree = JSON.parse((await runCli(['inspect', 'tree', '--json'], home.path)).stdout) as {
+    id: string;
+    machine: string;
+    state: string;
+    children: { id: string }[];
+  };
+  t.match(tree, { id: 'supervisor', machine: 'supervisor', state: 'up.running' });
+  t.same(
+    tree.children.map(({ id }) => id),
+    ['journal', 'gateway'],
+  );
+  const text = (await runCli(['inspect'], home.path)).stdout;
+  t.match(text, /groups\/default\/co\/x {2}pending/);
+  for (const line of text.trimEnd().split('\n')) t.ok(line.length <= 80, line);
+
+  const group = JSON.parse(
+    (await runCli(['inspect', 'show', 'groups/default/co/x', '--json'], home.path)).stdout,
+  ) as Record<string, unknown>;
+  t.match(group, { machine: 'coalescingGroup', state: 'pending', tags: ['resting'], context: { route: 'co' } });
+  t.ok(Date.parse(String(group.since)) > 0);
+  t.match(group.steps, [{ from: 'resuming', to: 'pending' }]);
+  t.equal((await runCli(['inspect', 'show', 'nobody'], home.path)).code, 1);
+
+  const records: Record<string, unknown>[] = [];
+  const socket = connect(`${home.path}/gateway.sock`);
+  const ended = new Promise<void>((resolve) => {
+    let rest = '';
+    socket.setEncoding('utf8').on('data', (chunk: string) => {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        const message = JSON.parse(line) as { id?: number; params?: Record<string, unknown> };
+        if (message.id === 1) void postSigned(`${url}/webhooks/gh`, {}, { secret, id: 'followed' });
+        if (message.params !== undefined) records.push(message.params);
+        if (message.params?.machine === 'agentRun' && message.params.to === 'delivered') resolve();
+      }
+    });
+  });
+  socket.write('{"jsonrpc":"2.0","id":1,"method":"inspect.follow"}\n');
+  await ended;
+  socket.destroy();
+  const passed = records
+    .filter(({ machine, from }) => machine === 'webhookRequest' && from !== undefined)
+    .map(({ to }) => to);
+  t.same(
+    passed,
+    [
+      'routing',
+      'throttling',
+      'readingBody',
+      'verifying',
+      'parsing',
+      'matching',
+      'rendering',
+      'claiming',
+      'dispatching',
+      'answered',
+    ],
+    'states passed through without a pause are shown',
+  );
+  t.notMatch(JSON.stringify([tree, group, records]), new RegExp(secret));
+});
+
+t.test('CLI-3 · the socket is private, answers rubbish with an error, and survives it', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': 'platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0}}}\n',
+  });
+  await startDaemon(t, home.path);
+  const path = `${home.path}/gateway.sock`;
+  t.equal(statSync(path).mode & 0o777, 0o600);
+  const ask = (line: string): Promise<Record<string, unknown>> =>
+    new Promise((resolve, reject) => {
+      const socket = connect(path, () => socket.write(line));
+      let text = '';
+      socket
+        .on('error', reject)
+        .setEncoding('utf8')
+        .on('data', (chunk: string) => {
+          text += chunk;
+          if (!text.includes('\n')) return;
+          socket.destroy();
+          resolve(JSON.parse(text) as Record<string, unknown>);
+        });
+    });
+  t.match(await ask('rubbish\n'), { error: { code: -32_700 } });
+  t.match(await ask('{"id":1}\n'), { error: { code: -32_600 } });
+  t.match(await ask('{"jsonrpc":"2.0","id":1,"method":"no.such"}\n'), { id: 1, error: { code: -32_601 } });
+  t.match(await ask('{"jsonrpc":"2.0","id":1,"method":"inspect.show","params":[]}\n'), { error: { code: -32_602 } });
+  t.match(await ask('{"jsonrpc":"2.0","id":1,"method":"inspect.show","params":{}}\n'), {
+    id: 1,
+    error: { data: { code: 'params-missing' } },
+  });
+  t.match(await ask('{"jsonrpc":"2.0","id":2,"method":"gateway.status"}\n'), { id: 2, result: { servers: {} } });
+});
