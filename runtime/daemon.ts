@@ -28,6 +28,7 @@ import type { ReloadVerdict } from '../machines/supervisor.machine.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import { createClock } from './clock.ts';
 import { createControlServer } from './control/server.ts';
 import { createDaemonView } from './daemon-view.ts';
 import { createDecisions } from './decisions.ts';
@@ -313,7 +314,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     log,
   });
 
-  const root = createActor(supervisor, { input: { listens: settings().webhook.enabled } });
+  const root = createActor(supervisor, { input: { listens: settings().webhook.enabled }, clock: createClock() });
   const sinces = createSinces(nowMs);
   const ended = new Promise<{ fault: string | null }>((resolve) => {
     root.subscribe({ complete: () => resolve({ fault: root.getSnapshot().context.fault }) });
