@@ -1,0 +1,223 @@
+/** What every HTTP front must do, whatever stands behind it. */
+
+import { request } from 'node:http';
+import type { Test } from 'tap';
+import type { BodyOutcome, Exchange, Front, OpenFront } from '../../runtime/http/front.ts';
+import { answersIn, openRaw } from '../support/raw-http.ts';
+
+const cap = 100;
+
+interface Held {
+  readonly front: Front;
+  /** Every exchange so far, with what came of its body. */
+  readonly seen: { readonly exchange: Exchange; readonly outcome: Promise<BodyOutcome> }[];
+  readonly next: () => Promise<{ readonly exchange: Exchange; readonly outcome: Promise<BodyOutcome> }>;
+}
+
+/** Opens a front whose handler reads the body up to the cap and answers with what it got, unless told to hold back. */
+async function open(t: Test, openFront: OpenFront, { holds = false, bodyTimeoutMs = 5_000 } = {}): Promise<Held> {
+  const seen: { readonly exchange: Exchange; readonly outcome: Promise<BodyOutcome> }[] = [];
+  const waiting: ((one: (typeof seen)[number]) => void)[] = [];
+  const front = await openFront({ host: '127.0.0.1', port: 0, bodyTimeoutMs }, (exchange) => {
+    const outcome = new Promise<BodyOutcome>((resolve) => exchange.readBody(cap, resolve));
+    const one = { exchange, outcome };
+    seen.push(one);
+    waiting.shift()?.(one);
+    if (holds) return;
+    void outcome.then((body) => {
+      const status = body.kind === 'tooLarge' ? 413 : 200;
+      const { method, path, headers } = exchange.head;
+      exchange.reply({
+        status,
+        body: JSON.stringify({
+          kind: body.kind,
+          method,
+          path,
+          size: body.kind === 'read' ? body.bytes.length : -1,
+          x: headers['x-test'] ?? null,
+        }),
+        headers: { 'x-more': 'yes' },
+      });
+    });
+  });
+  t.teardown(() => front.close(0));
+  return { front, seen, next: () => new Promise((resolve) => waiting.push(resolve)) };
+}
+
+const post = (length: number, body: string, more = ''): string =>
+  `POST /a HTTP/1.1\r\nhost: x\r\n${more}content-length: ${length}\r\n\r\n${body}`;
+
+export function frontContract(t: Test, name: string, openFront: OpenFront): void {
+  t.test(`${name}: LIM-1 · exactly the cap passes, one more is refused before it is read`, async (t) => {
+    const { front } = await open(t, openFront);
+    const fits = await openRaw(front.port);
+    fits.write(post(cap, 'x'.repeat(cap)));
+    t.match(await fits.received((text) => text.includes('}')), /200 OK[\s\S]*"size":100/);
+    const over = await openRaw(front.port);
+    over.write(post(cap + 1, ''));
+    t.match(
+      await over.received((text) => text.includes('}')),
+      /^HTTP\/1\.1 413/,
+      'answered though no byte of the body was sent',
+    );
+    await over.closed;
+  });
+
+  t.test(`${name}: LIM-1 · a chunked body is cut off at the cap`, async (t) => {
+    const { front } = await open(t, openFront);
+    const chunked = await openRaw(front.port);
+    chunked.write('POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n32\r\n');
+    chunked.write(`${'x'.repeat(50)}\r\n32\r\n${'x'.repeat(50)}\r\n0\r\n\r\n`);
+    t.match(await chunked.received((text) => text.includes('}')), /"size":100/);
+    const endless = await openRaw(front.port);
+    endless.write('POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n');
+    endless.write(`65\r\n${'x'.repeat(101)}\r\n`);
+    t.match(await endless.received((text) => text.includes('}')), /^HTTP\/1\.1 413/);
+    await endless.closed;
+  });
+
+  t.test(`${name}: RTE-3 · the head arrives as it was sent`, async (t) => {
+    const { front } = await open(t, openFront);
+    const raw = await openRaw(front.port);
+    raw.write(
+      'PUT /webhooks/a%2Fb%20c?q=1 HTTP/1.1\r\nhost: x\r\nX-Test: one\r\nx-test: two\r\ncontent-length: 0\r\n\r\n',
+    );
+    const text = await raw.received((received) => received.includes('}'));
+    t.match(text, /"method":"PUT","path":"\/webhooks\/a%2Fb%20c","size":0,"x":"one, two"/);
+    t.match(text, /content-type: application\/json/i);
+    t.match(text, /x-more: yes/i);
+  });
+
+  t.test(`${name}: RTE-3 · HEAD is answered without a body`, async (t) => {
+    const { front } = await open(t, openFront);
+    const answer = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
+      request({ port: front.port, method: 'HEAD', path: '/' }, (response) => {
+        let body = '';
+        response.on('data', (chunk: Buffer) => {
+          body += chunk.toString();
+        });
+        response.on('end', () => resolve({ status: response.statusCode, body }));
+      })
+        .on('error', reject)
+        .end();
+    });
+    t.same(answer, { status: 200, body: '' });
+  });
+
+  t.test(`${name}: CON-2 · one connection serves many requests, one after another`, async (t) => {
+    const { front, seen } = await open(t, openFront);
+    const raw = await openRaw(front.port);
+    for (let count = 1; count <= 5; count += 1) {
+      raw.write(post(2, 'hi'));
+      await raw.received((text) => (text.match(/\}/g) ?? []).length === count);
+    }
+    t.equal(seen.length, 5);
+  });
+
+  t.test(`${name}: SIG-2 · pipelined requests are answered in order, or the connection ends`, async (t) => {
+    const { front } = await open(t, openFront);
+    const raw = await openRaw(front.port);
+    raw.write(post(1, '1') + post(2, '22') + post(3, '333'));
+    const text = await raw.received((received) => answersIn(received).length === 3);
+    const sizes = [...text.matchAll(/"size":(\d)/g)].map(([, size]) => size);
+    t.same(sizes, ['1', '2', '3'].slice(0, sizes.length), 'never mixed up');
+    t.ok(sizes.length >= 1);
+  });
+
+  t.test(`${name}: SIG-2 · hostile bytes in the head harm nothing`, async (t) => {
+    const { front } = await open(t, openFront);
+    const hostile = [
+      'POST /a HTTP/1.1\r\nhost: x\r\nx-test: \xff\xfe\xf0\r\ncontent-length: 0\r\n\r\n',
+      `POST /a HTTP/1.1\r\nhost: x\r\nx-test: ${'y'.repeat(40_000)}\r\n\r\n`,
+      'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nx',
+      'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: -5\r\n\r\n',
+      'GARBAGE\r\n\r\n',
+      '\0\0\0\r\n\r\n',
+    ];
+    for (const bytes of hostile) {
+      const raw = await openRaw(front.port);
+      raw.write(Buffer.from(bytes, 'latin1'));
+      raw.socket.end();
+      await raw.closed;
+    }
+    const good = await openRaw(front.port);
+    good.write(post(2, 'hi'));
+    t.match(await good.received((text) => text.includes('}')), /"size":2/, 'it still serves');
+  });
+
+  t.test(`${name}: LIM-1 · two different lengths are refused`, async (t) => {
+    const { front, seen } = await open(t, openFront);
+    const raw = await openRaw(front.port);
+    raw.write('POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nxx');
+    t.match(await raw.received((text) => text.includes('}')), /^HTTP\/1\.1 400/);
+    t.equal(seen.length, 0);
+  });
+
+  t.test(`${name}: LIM-1 · a client that leaves is told of once, and its answer goes nowhere`, async (t) => {
+    const { front, next } = await open(t, openFront, { holds: true });
+    const arriving = next();
+    const raw = await openRaw(front.port);
+    raw.write(post(10, 'half'));
+    const { exchange, outcome } = await arriving;
+    raw.socket.destroy();
+    t.same(await outcome, { kind: 'aborted' });
+    exchange.reply({ status: 200, body: '{}' });
+
+    const second = next();
+    const late = await openRaw(front.port);
+    late.write(post(2, 'ok'));
+    const whole = await second;
+    t.equal((await whole.outcome).kind, 'read');
+    late.socket.destroy();
+    await late.closed;
+    whole.exchange.reply({ status: 200, body: '{}' });
+    whole.exchange.reply({ status: 500, body: '{}' });
+    t.pass('no answer after the client left, no second answer');
+  });
+
+  t.test(`${name}: LIM-1 · a body that stalls ends its exchange, one that drips does not`, async (t) => {
+    const { front, next } = await open(t, openFront, { holds: true, bodyTimeoutMs: 300 });
+    const arriving = next();
+    const raw = await openRaw(front.port);
+    raw.write(post(10, 'half'));
+    t.same(await (await arriving).outcome, { kind: 'aborted' });
+    await raw.closed;
+  });
+
+  t.test(`${name}: CON-2 · two hundred at a time`, async (t) => {
+    const { front, seen } = await open(t, openFront);
+    const all = await Promise.all(
+      Array.from({ length: 200 }, async (_, index) => {
+        const raw = await openRaw(front.port);
+        raw.write(post(3, String(100 + index)));
+        const text = await raw.received((received) => received.includes('}'));
+        raw.socket.destroy();
+        return answersIn(text)[0];
+      }),
+    );
+    t.same([...new Set(all)], ['200']);
+    t.equal(seen.length, 200);
+  });
+
+  t.test(`${name}: CON-2 · closing answers what is under way and takes nothing new`, async (t) => {
+    const { front, next } = await open(t, openFront, { holds: true });
+    const idle = await openRaw(front.port);
+    const arriving = next();
+    const raw = await openRaw(front.port);
+    raw.write(post(2, 'hi'));
+    const { exchange, outcome } = await arriving;
+    await outcome;
+    const closing = front.close(5_000);
+    exchange.reply({ status: 202, body: '{"late":true}' });
+    t.match(await raw.received((text) => text.includes('}')), /^HTTP\/1\.1 202/);
+    await closing;
+    await idle.closed;
+    await t.rejects(openRaw(front.port), { code: 'ECONNREFUSED' });
+  });
+
+  t.test(`${name}: CON-2 · an address that is in use is refused with its cure`, async (t) => {
+    const { front } = await open(t, openFront);
+    const again = openFront({ host: '127.0.0.1', port: front.port, bodyTimeoutMs: 1 }, () => {});
+    await t.rejects(again, { message: new RegExp(`cannot bind 127\\.0\\.0\\.1:${front.port}.*choose another`) });
+  });
+}
