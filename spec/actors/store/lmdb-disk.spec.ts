@@ -10,7 +10,8 @@ const mounting = canMount ? {} : { skip: 'needs `unshare -m`: run as root on Lin
 /** Runs a shell script in a mount namespace of its own; `$NODE` runs the child. Returns the lines it printed. */
 function run(script: string, folder: string, wrapper: readonly string[] = ['unshare', '-m']): unknown[] {
   const [command = '', ...args] = [...wrapper, 'bash', '-ec', script];
-  const env = { ...process.env, NODE: `${process.execPath} ${child}`, FOLDER: folder };
+  // The runner's own hooks catch SIGXFSZ, which Node ignores by itself; the child must be as the daemon is.
+  const env = { ...process.env, NODE_OPTIONS: '', NODE: `${process.execPath} ${child}`, FOLDER: folder };
   const { stdout, stderr, status, signal } = spawnSync(command, args, { env, encoding: 'utf8', timeout: 60_000 });
   if (status !== 0) throw new Error(`exit ${status ?? signal}: ${stderr}`);
   return stdout
