@@ -11,7 +11,7 @@ const mounting = canMount ? {} : { skip: 'needs `unshare -m`: run as root on Lin
 function run(script: string, folder: string, wrapper: readonly string[] = ['unshare', '-m']): unknown[] {
   const [command = '', ...args] = [...wrapper, 'bash', '-ec', script];
   // The runner's own hooks catch SIGXFSZ, which Node ignores by itself; the child must be as the daemon is.
-  const env = { ...process.env, NODE_OPTIONS: '', NODE: `${process.execPath} ${child}`, FOLDER: folder };
+  const env = { ...process.env, NODE: `env -u NODE_OPTIONS ${process.execPath} ${child}`, FOLDER: folder };
   const { stdout, stderr, status, signal } = spawnSync(command, args, { env, encoding: 'utf8', timeout: 60_000 });
   if (status !== 0) throw new Error(`exit ${status ?? signal}: ${stderr}`);
   return stdout
