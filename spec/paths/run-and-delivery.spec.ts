@@ -1,0 +1,138 @@
+import t from 'tap';
+import { type AnyStateMachine, type EventObject, fromPromise } from 'xstate';
+import { getShortestPaths } from 'xstate/graph';
+import { agentRunMachine } from '../../machines/webhook/agent-run.machine.ts';
+import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
+import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
+import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+
+const idle = fromPromise<never, never>(() => new Promise<never>(() => {})) as never;
+const run: RunRecord = {
+  eventKey: 'e',
+  profile: 'default',
+  route: 'r',
+  kind: 'agent',
+  status: 'queued',
+  attempt: 0,
+  queuedAtMs: 0,
+};
+const delivery: DeliveryRecord = {
+  eventKey: 'e',
+  deliveryId: 'd',
+  profile: 'default',
+  route: 'r',
+  event: 'e',
+  target: 'log',
+  status: 'queued',
+  text: '',
+  extra: {},
+  queuedAtMs: 0,
+};
+
+const shared: readonly EventObject[] = [
+  { type: 'journal.written' },
+  { type: 'journal.refused', reason: 'full' } as EventObject,
+  { type: 'work.lost' },
+];
+
+function pathsOf(machine: AnyStateMachine, input: object, events: readonly EventObject[]) {
+  return getShortestPaths(machine, {
+    input,
+    events: [...shared, ...events],
+    limit: 5_000,
+    serializeState: (state: { value: unknown; context: unknown }) => JSON.stringify([state.value, state.context]),
+  } as never);
+}
+
+t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its response before it is delivered', (t) => {
+  const machine = agentRunMachine.provide({
+    actors: { runAgent: idle },
+    actions: {
+      awaitPlace: () => {},
+      leavePlace: () => {},
+      writeRun: () => {},
+      openDelivery: () => {},
+      closeRun: () => {},
+    },
+  });
+  const paths = pathsOf(machine as unknown as AnyStateMachine, { key: 'k', record: run }, [
+    { type: 'place.granted', atMs: 1 } as EventObject,
+    { type: 'xstate.done.actor.runAgent', output: { kind: 'responded', response: '' } } as EventObject,
+    { type: 'xstate.done.actor.runAgent', output: { kind: 'failed', reason: 'x' } } as EventObject,
+    { type: 'delivery.settled', status: 'delivered' } as EventObject,
+    { type: 'delivery.settled', status: 'unknown' } as EventObject,
+    ...['postponed', 'unrecorded', 'unclosed'].map((state) => ({
+      type: `xstate.after.retryJournal.agentRun.${state}`,
+    })),
+  ]);
+  const reached = new Set(paths.map(({ state }) => String(state.value)));
+  for (const state of Object.keys(agentRunMachine.config.states ?? {}))
+    if (state !== 'resuming') t.ok(reached.has(state), `${state} is reached`);
+  for (const { state, steps } of paths) {
+    const told = steps.map(({ event }) => event.type);
+    const record = (state as unknown as { context: { record: RunRecord } }).context.record;
+    if (state.value === 'running') t.equal(told.at(-1), 'journal.written', told.join());
+    if (state.value === 'delivering')
+      t.equal(told.filter((type) => type === 'journal.written').length >= 2, true, told.join());
+    if (state.value === 'delivered') t.equal(record.status, 'delivered');
+    t.ok(record.attempt <= 1, 'one attempt in one life');
+  }
+  t.end();
+});
+
+t.test(
+  'DUR-1 · DIS-2 · a delivery is marked on disk before it is sent, and told only once its outcome is on disk',
+  (t) => {
+    const machine = deliveryMachine.provide({
+      actors: { sendText: idle },
+      actions: { writeDelivery: () => {}, reportResult: () => {} },
+    });
+    const paths = pathsOf(machine as unknown as AnyStateMachine, { key: 'k', record: delivery }, [
+      ...(['delivered', 'failed', 'unknown'] as const).map(
+        (kind) => ({ type: 'xstate.done.actor.sendText', output: { kind, reason: 'x' } }) as EventObject,
+      ),
+      ...['postponed', 'unrecorded'].map((state) => ({ type: `xstate.after.retryJournal.delivery.${state}` })),
+    ]);
+    const reached = new Set(paths.map(({ state }) => String(state.value)));
+    for (const state of Object.keys(deliveryMachine.config.states ?? {}))
+      if (state !== 'queued') t.ok(reached.has(state), `${state} is reached`);
+    for (const { state, steps } of paths) {
+      const told = steps.map(({ event }) => event.type);
+      if (['sending', 'delivered', 'failed', 'unknown'].includes(String(state.value)))
+        t.equal(told.at(-1), 'journal.written', told.join());
+    }
+    t.end();
+  },
+);
+
+t.test('DUR-1 · what a crash cut off goes on, runs once more, or is closed with its true outcome', (t) => {
+  const rows: readonly (readonly [
+    Partial<RunRecord>,
+    Partial<DeliveryRecord> | undefined,
+    'rerun' | 'report',
+    Partial<RunRecord>,
+  ])[] = [
+    [{ status: 'queued' }, undefined, 'rerun', { status: 'queued', attempt: 0 }],
+    [{ status: 'running', attempt: 1 }, undefined, 'rerun', { status: 'queued', attempt: 1 }],
+    [{ status: 'running', attempt: 2 }, undefined, 'rerun', { status: 'interrupted' }],
+    [{ status: 'running', attempt: 1 }, undefined, 'report', { status: 'interrupted' }],
+    [{ status: 'delivering' }, { status: 'queued' }, 'report', { status: 'delivering' }],
+    [{ status: 'delivering' }, { status: 'delivered' }, 'rerun', { status: 'delivered' }],
+    [{ status: 'delivering' }, { status: 'unknown', reason: 'cut' }, 'rerun', { status: 'unknown', reason: 'cut' }],
+  ];
+  for (const [held, sent, policy, expected] of rows) {
+    t.match(
+      interruptedRun({ ...run, ...held }, sent && { ...delivery, ...sent }, policy),
+      expected,
+      JSON.stringify([held, policy]),
+    );
+  }
+  t.equal(
+    interruptedDelivery({ ...delivery, status: 'sending' }, true),
+    undefined,
+    'a platform that deduplicates is sent to again',
+  );
+  t.match(interruptedDelivery({ ...delivery, status: 'sending' }, false), { status: 'unknown' });
+  t.equal(interruptedDelivery(delivery, false), undefined);
+  t.end();
+});

@@ -1,0 +1,129 @@
+import t from 'tap';
+import { assign, createActor, fromPromise } from 'xstate';
+import { compile } from '../../machines/base/compile.ts';
+import type { Route } from '../../machines/config/route.ts';
+import type { Outcome } from '../../machines/webhook/reply.ts';
+import type { ScriptResult } from '../../machines/webhook/script-outcome.ts';
+import {
+  type PlanKind,
+  type RequestContext,
+  type RequestEvent,
+  type RequestInput,
+  type ScriptInput,
+  webhookRequestMachine,
+} from '../../machines/webhook/webhook-request.machine.ts';
+
+interface Drawn {
+  /** The rule that decides; absent: none does. */
+  readonly decides?: string;
+  readonly plan?: PlanKind;
+  readonly script?: boolean;
+  readonly body?: Extract<RequestEvent['type'], `body.${string}`>;
+  readonly claim?: RequestEvent;
+  readonly origin?: 'http' | 'replay';
+}
+
+/** Runs a request whose rules do as they are told, and returns its states and its end. */
+async function walk({
+  decides,
+  plan = 'run',
+  script = false,
+  body = 'body.read',
+  claim = { type: 'claim.granted' },
+  origin = 'http',
+}: Drawn) {
+  const rule = (name: string, known: Partial<RequestContext> = {}) =>
+    assign<RequestContext, RequestEvent, unknown, RequestEvent, never>(() =>
+      decides === name ? { ...known, outcome: { kind: 'badBody' } as Outcome } : known,
+    );
+  const answers: Outcome[] = [];
+  const machine = webhookRequestMachine.provide({
+    actors: {
+      runScript: fromPromise<ScriptResult, ScriptInput>(() => Promise.resolve({ kind: 'exited', code: 0, stdout: '' })),
+    },
+    actions: {
+      checkSize: rule('checkSize'),
+      findRoute: rule('findRoute', {
+        route: { name: 'r', deliver: 'sms', ...(script ? { script: 's.sh' } : {}) } as unknown as Route,
+      }),
+      checkRate: rule('checkRate'),
+      readBody: ({ self }) => self.send({ type: body }),
+      verifySignature: rule('verifySignature'),
+      parsePayload: rule('parsePayload', { payload: {}, event: 'e', deliveryId: 'd' }),
+      matchEvent: rule('matchEvent'),
+      readScript: rule('readScript'),
+      renderTexts: rule('renderTexts', { plan }),
+      claimDelivery: ({ self }) => self.send(claim),
+      dispatchPlan: ({ context, self }) =>
+        context.plan === 'direct' && self.send({ type: 'delivery.settled', delivered: true }),
+      answer: ({ context }) => void (context.outcome && answers.push(context.outcome)),
+    },
+  });
+  const input: RequestInput = { id: 'x', origin, method: 'POST', path: '/', receivedAtMs: 0 };
+  const actor = createActor(compile(machine, { trail: 40 }), { input });
+  await new Promise<void>((resolve) => {
+    actor.subscribe({ complete: resolve });
+    actor.start();
+  });
+  const { steps } = actor.getSnapshot() as unknown as { steps: readonly { to: string }[] };
+  return { states: steps.map(({ to }) => to), answers };
+}
+
+const way = [
+  'routing',
+  'throttling',
+  'readingBody',
+  'verifying',
+  'parsing',
+  'matching',
+  'rendering',
+  'claiming',
+  'dispatching',
+  'answered',
+];
+
+t.test('RTE-3 · a rule that decides ends the request in its own state, and is answered once', async (t) => {
+  const rows: readonly (readonly [string, string])[] = [
+    ['checkSize', 'sizing'],
+    ['findRoute', 'routing'],
+    ['checkRate', 'throttling'],
+    ['verifySignature', 'verifying'],
+    ['parsePayload', 'parsing'],
+    ['matchEvent', 'matching'],
+  ];
+  for (const [decides, state] of rows) {
+    const { states, answers } = await walk({ decides });
+    t.same(states, [...way.slice(0, way.indexOf(state) + 1), 'answered'], decides);
+    t.same(answers, [{ kind: 'badBody' }], decides);
+  }
+  const scripted = await walk({ decides: 'readScript', script: true });
+  t.same(scripted.states.slice(-3), ['scripting', 'transforming', 'answered']);
+});
+
+t.test('DIS-1 · IDM-1 · LIM-1 · each way through has its one answer', async (t) => {
+  const named = { route: 'r', event: 'e', deliveryId: 'd' };
+  const rows: readonly (readonly [Drawn, readonly string[], readonly Outcome[]])[] = [
+    [{}, way, [{ kind: 'accepted', ...named }]],
+    [{ plan: 'group' }, way, [{ kind: 'coalesced', ...named }]],
+    [{ plan: 'cron' }, way, [{ kind: 'cron', ...named }]],
+    [{ plan: 'direct' }, way, [{ kind: 'delivered', route: 'r', target: 'sms', deliveryId: 'd' }]],
+    [{ origin: 'replay' }, ['routing', 'parsing', ...way.slice(5)], [{ kind: 'accepted', ...named }]],
+    [
+      { claim: { type: 'claim.duplicate' } },
+      [...way.slice(0, 8), 'answered'],
+      [{ kind: 'duplicate', deliveryId: 'd' }],
+    ],
+    [
+      { claim: { type: 'claim.unavailable', reason: 'full' } },
+      [...way.slice(0, 8), 'answered'],
+      [{ kind: 'unavailable' }],
+    ],
+    [{ body: 'body.overflowed' }, [...way.slice(0, 3), 'answered'], [{ kind: 'tooLarge' }]],
+    [{ body: 'body.aborted' }, [...way.slice(0, 3), 'abandoned'], []],
+  ];
+  for (const [drawn, states, answers] of rows) {
+    const walked = await walk(drawn);
+    t.same(walked.states, states, JSON.stringify(drawn));
+    t.same(walked.answers, answers, JSON.stringify(drawn));
+  }
+});
