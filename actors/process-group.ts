@@ -9,6 +9,7 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants, openSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { causeOf } from '../machines/base/fault.ts';
 
 export interface CommandRequest {
   readonly argv: readonly string[];
@@ -23,12 +24,13 @@ export interface CommandRequest {
 }
 
 export type CommandResult =
+  /** A command that a signal ended has the code 128 + the signal; null where the whole group was killed from outside. */
   | { readonly kind: 'exited'; readonly code: number | null; readonly stdout: string; readonly stderr: string }
   | { readonly kind: 'timedOut'; readonly stderr: string }
   | { readonly kind: 'flooded'; readonly stderr: string }
   | { readonly kind: 'aborted'; readonly stderr: string }
-  /** There is no such command, or it may not be executed. */
-  | { readonly kind: 'missing' };
+  /** There is no such command, or it may not be executed; with a cause where the system would not start it. */
+  | { readonly kind: 'missing'; readonly cause?: string };
 
 /** After a polite SIGTERM the group gets this long. */
 const killGraceMs = 2_000;
@@ -39,10 +41,17 @@ const keptStderrBytes = 16_384;
 
 /**
  * The command runs in the foreground with the pipe closed to it; beside it a reader waits for the pipe to break and then
- * kills the group they share. `$@` passes the command's words untouched.
+ * kills the group they share. The reader is deaf to SIGTERM from its first moment, so that it still watches while a group
+ * is asked to end or a command ends its own group; the shell outlives SIGTERM to pass the command's code on. `$@` passes
+ * the command's words untouched.
  */
-const watched =
-  'trap : TERM; ( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 & "$@" 3<&-; code=$?; kill $! 2>/dev/null; exit $code';
+const watched = [
+  "trap '' TERM HUP INT",
+  '( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &',
+  'trap : TERM; trap - HUP INT',
+  '"$@" 3<&-',
+  'code=$?; kill -KILL $! 2>/dev/null; exit $code',
+].join('\n');
 
 /**
  * The journal's library opens its file without close-on-exec. Laying an empty device over the descriptors in which it can
@@ -66,8 +75,27 @@ export function scrubbedEnv(given: Readonly<Record<string, string>> = {}): Recor
 export function runCommand(request: CommandRequest): Promise<CommandResult> {
   const command = findCommand(request.argv[0] ?? '', request.env.PATH ?? '', request.cwd);
   if (command === undefined) return Promise.resolve({ kind: 'missing' });
+  // Below, the covered descriptors keep libuv from telling why a command was not started, so that is asked before.
+  if (!isFolder(request.cwd)) return Promise.resolve({ kind: 'missing', cause: `${request.cwd} is not a folder` });
   if (request.signal?.aborted === true) return Promise.resolve({ kind: 'aborted', stderr: '' });
-  return new Promise((resolve) => run(command, request, resolve));
+  return new Promise((resolve) => {
+    try {
+      run(command, request, resolve);
+    } catch (thrown) {
+      // Too many words, a zero byte among them, no descriptor left: nothing was started.
+      resolve({ kind: 'missing', cause: causeOf(thrown) });
+    }
+  });
+}
+
+/**
+ * The end of a text, for a reason: what is left of a word that the cut went through goes too, for half a secret is not
+ * known for one.
+ */
+export function endOf(text: string, limit: number): string {
+  const trimmed = text.trim();
+  if (trimmed.length <= limit) return trimmed;
+  return trimmed.slice(-limit).replace(/^\S+\s*/, '…');
 }
 
 function run(command: string, request: CommandRequest, resolve: (result: CommandResult) => void): void {
@@ -126,7 +154,12 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
   child.stdin?.on('error', () => {});
   child.stdin?.end(request.stdin);
   (child.stdio[3] as Readable | null)?.on('error', () => {});
-  child.on('error', () => settle());
+  child.on('error', (error) => {
+    settled = true;
+    for (const timer of timers) clearTimeout(timer);
+    request.signal?.removeEventListener('abort', onAbort);
+    resolve({ kind: 'missing', cause: error.message });
+  });
   child.on('exit', (exitCode) => {
     code = exitCode;
     // A timed-out group may have ignored SIGTERM while its leader obeyed.
@@ -160,4 +193,8 @@ function isExecutable(file: string): boolean {
   } catch {
     return false;
   }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -4,7 +4,7 @@
  */
 
 import type { AgentRunner } from '../ports.ts';
-import { runCommand, scrubbedEnv } from '../process-group.ts';
+import { endOf, runCommand, scrubbedEnv } from '../process-group.ts';
 
 export interface CommandRunnerSettings {
   readonly command: readonly string[];
@@ -46,7 +46,7 @@ export function createCommandRunner({ command, cwd, scope }: CommandRunnerSettin
           reason: `the agent command exited with ${result.code ?? 'a signal'}${tail(result.stderr)}`,
         };
       case 'missing':
-        return { kind: 'failed', reason: `agent.command: "${command[0] ?? ''}" was not found or cannot be executed` };
+        return { kind: 'failed', reason: `agent.command: "${command[0] ?? ''}" ${notStarted(result.cause)}` };
       case 'flooded':
         return { kind: 'failed', reason: `the agent command printed more than ${maxResponseBytes} bytes` };
       case 'timedOut':
@@ -57,6 +57,10 @@ export function createCommandRunner({ command, cwd, scope }: CommandRunnerSettin
 }
 
 function tail(stderr: string): string {
-  const text = stderr.trim();
-  return text === '' ? '' : `: ${text.slice(-keptReason)}`;
+  const text = endOf(stderr, keptReason);
+  return text === '' ? '' : `: ${text}`;
+}
+
+function notStarted(cause: string | undefined): string {
+  return cause === undefined ? 'was not found or cannot be executed' : `could not be started: ${cause}`;
 }

@@ -26,10 +26,13 @@ export type RunScript = (
 
 const maxOutputBytes = 1_048_576;
 
+/** Node 22 strips types when asked, later ones by themselves; an older one refuses the script, which ignores the request. */
+const typeFlags = ['--experimental-strip-types'].filter((flag) => process.allowedNodeEnvironmentFlags.has(flag));
+
 export function createRunScript({ scripts, home }: ScriptSettings): RunScript {
   return async ({ route, payload }, signal) => {
     const file = confined(scripts, route.script ?? '');
-    const argv = file === undefined || !statSync(file).isFile() ? undefined : interpreted(file);
+    const argv = file === undefined || !isFile(file) ? undefined : interpreted(file);
     if (argv === undefined) return { kind: 'missing' };
     const result = await runCommand({
       argv,
@@ -54,13 +57,18 @@ function interpreted(file: string): readonly string[] | undefined {
       return ['bash', file];
     case '.js':
     case '.mjs':
-    case '.ts':
       return [process.execPath, file];
+    case '.ts':
+      return [process.execPath, ...typeFlags, file];
     case '.py':
       return ['python3', file];
     default:
       return isExecutable(file) ? [file] : undefined;
   }
+}
+
+function isFile(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 function isExecutable(file: string): boolean {

@@ -6,7 +6,7 @@
 
 import { cut, type Json } from '../../../machines/base/json.ts';
 import type { DeliveryOutcome, DeliveryTarget } from '../../ports.ts';
-import { runCommand, scrubbedEnv } from '../../process-group.ts';
+import { endOf, runCommand, scrubbedEnv } from '../../process-group.ts';
 
 export interface CodehostSettings {
   /** The client; `gh` unless configured. */
@@ -17,12 +17,25 @@ export interface CodehostSettings {
   readonly scope: ReadonlyMap<string, string>;
 }
 
-const repoPattern = /^[\w.][\w.-]*\/[\w.][\w.-]*$/;
+/** Neither part begins like a flag or is made of dots alone. */
+const repoPattern = /^(?!\.+\/)[\w.][\w.-]*\/(?!\.+$)[\w.][\w.-]*$/;
 const numberPattern = /^[1-9]\d{0,9}$/;
 /** The host refuses longer comments. */
 const longestComment = 65_536;
+const passed = [
+  'GH_CONFIG_DIR',
+  'XDG_CONFIG_HOME',
+  'HTTPS_PROXY',
+  'https_proxy',
+  'NO_PROXY',
+  'no_proxy',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+];
 const maxOutputBytes = 65_536;
 const keptReason = 300;
+/** A shell's code for a command that a signal ended is this and the signal's number. */
+const signalled = 128;
 
 export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget {
   return {
@@ -42,7 +55,7 @@ export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget
       const result = await runCommand({
         argv: [settings.command, kind, 'comment', number, '--repo', repo, '--body-file', '-'],
         cwd: settings.cwd,
-        env: scrubbedEnv({ ...Object.fromEntries(settings.scope), GH_PROMPT_DISABLED: '1' }),
+        env: scrubbedEnv({ ...ofTheHost(), ...Object.fromEntries(settings.scope), GH_PROMPT_DISABLED: '1' }),
         stdin: cut(text, longestComment),
         timeoutMs: settings.timeoutMs,
         maxOutputBytes,
@@ -50,8 +63,9 @@ export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget
       });
       switch (result.kind) {
         case 'exited':
-          return exitOutcome(result.code, result.stdout.trim(), result.stderr.trim().slice(-keptReason));
+          return exitOutcome(result.code, result.stdout.trim(), endOf(result.stderr, keptReason));
         case 'missing':
+          if (result.cause !== undefined) return refused(`"${settings.command}" could not be started: ${result.cause}`);
           return refused(
             `"${settings.command}" was not found; install it on the gateway's host and log in with \`${settings.command} auth login\``,
           );
@@ -72,8 +86,19 @@ export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget
 function exitOutcome(code: number | null, stdout: string, stderr: string): DeliveryOutcome {
   if (code === 0) return stdout === '' ? { kind: 'delivered' } : { kind: 'delivered', messageId: stdout };
   if (code === 4) return refused(`the client is not logged in; run \`gh auth login\` as the gateway's user: ${stderr}`);
-  if (code === null) return { kind: 'unknown', reason: 'the client was killed' };
+  // A client that a signal ended may have sent the comment before.
+  if (code === null || code > signalled) return { kind: 'unknown', reason: 'the client was killed before it answered' };
   return refused(`the client exited with ${code}: ${stderr}`);
+}
+
+/** What the client needs to find its login and its way out; tokens come from the profile alone (PRF-2). */
+function ofTheHost(): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const name of passed) {
+    const value = process.env[name];
+    if (value !== undefined) env[name] = value;
+  }
+  return env;
 }
 
 /** A template renders a number as text. */

@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { createCodehostTarget } from '../../../../actors/dispatch/targets/codehost-comment.ts';
+import type { DeliveryOutcome } from '../../../../actors/ports.ts';
+import type { Json, JsonObject } from '../../../../machines/base/json.ts';
+import { defaultProfile } from '../../../../machines/base/names.ts';
+import { makeHome } from '../../../support/home.ts';
+
+const never = new AbortController().signal;
+
+interface StandIn {
+  deliver(extra: JsonObject, text?: string, signal?: AbortSignal): Promise<DeliveryOutcome>;
+  /** The words and the standard input of the last call; undefined before the first. */
+  last(): { readonly words: readonly string[]; readonly text: string } | undefined;
+}
+
+/** A client that writes down how it was called and then does as the script says. */
+function standIn(
+  t: Test,
+  then = 'echo https://host.example/acme/app/pull/7#issuecomment-1',
+  timeoutMs = 60_000,
+): StandIn {
+  const home = makeHome(t);
+  home.write(
+    'bin/gh',
+    `#!/bin/bash\nfor word in "$@"; do printf '%s\\n' "$word"; done >words\ncat >text\n${then}\n`,
+    0o700,
+  );
+  const target = createCodehostTarget({
+    command: `${home.path}/bin/gh`,
+    cwd: home.path,
+    timeoutMs,
+    scope: new Map([['GH_TOKEN', 'of-the-profile']]),
+  });
+  const read = (name: string): string => readFileSync(`${home.path}/${name}`, 'utf8');
+  return {
+    deliver: (extra, text = 'Looks good.', signal = never) =>
+      target.deliver({ deliveryId: 'd1', profile: defaultProfile, text, extra }, signal),
+    last: () => {
+      try {
+        return { words: read('words').trimEnd().split('\n'), text: read('text') };
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+const pull = { repo: 'acme/app', pr_number: '7' };
+
+t.test('DLV-3 · the comment goes to the client on standard input, as words and through no shell', async (t) => {
+  const client = standIn(t);
+  const text = '$(touch x) `id`\n--repo evil/evil\n— ü';
+
+  t.same(await client.deliver(pull, text), {
+    kind: 'delivered',
+    messageId: 'https://host.example/acme/app/pull/7#issuecomment-1',
+  });
+
+  t.same(client.last(), { words: ['pr', 'comment', '7', '--repo', 'acme/app', '--body-file', '-'], text });
+  await client.deliver({ ...pull, pr_number: 8, kind: 'issue' });
+  t.same(client.last()?.words.slice(0, 3), ['issue', 'comment', '8']);
+});
+
+t.test('DLV-3 · an unfit repo or number is refused before any client starts', async (t) => {
+  const client = standIn(t);
+  const repos: Json[] = [
+    'app',
+    'a/b/c',
+    '-x/y',
+    'x/-y',
+    'a b/c',
+    '../..',
+    './x',
+    '',
+    7,
+    null,
+    'https://h/a/b',
+    'a/b\n',
+  ];
+  for (const repo of repos) {
+    t.match(await client.deliver({ ...pull, repo }), { kind: 'failed', reason: /deliver_extra\.repo/ }, `${repo}`);
+  }
+  const numbers: Json[] = ['0', '-1', '1.5', 'x', '', '7; id', 7.5, -7, null, true, '{pull_request.number}', '7\n'];
+  for (const pr_number of numbers) {
+    t.match(await client.deliver({ ...pull, pr_number }), { kind: 'failed', reason: /pr_number/ }, `${pr_number}`);
+  }
+  t.match(await client.deliver({}), { kind: 'failed' });
+  t.equal(client.last(), undefined);
+});
+
+t.test('DLV-3 · what the client says is what came of it', async (t) => {
+  const said = async (then: string): Promise<DeliveryOutcome> => standIn(t, then).deliver(pull);
+  t.same(await said('exit 0'), { kind: 'delivered' });
+  t.match(await said('echo "could not resolve to a PullRequest" >&2; exit 1'), {
+    kind: 'failed',
+    reason: /exited with 1: could not resolve/,
+  });
+  t.match(await said('exit 4'), { kind: 'failed', reason: /not logged in.*gh auth login/ });
+  t.match(await said('kill -KILL $$'), { kind: 'unknown' }, 'killed: the comment may stand');
+  t.match(await said('yes'), { kind: 'unknown' });
+  t.match(await standIn(t, 'sleep 600', 50).deliver(pull), { kind: 'unknown', reason: /no answer within 0\.05 s/ });
+  t.match(await said('test "$GH_TOKEN" = of-the-profile && test "$GH_PROMPT_DISABLED" = 1'), { kind: 'delivered' });
+});
+
+t.test('DLV-3 · a client that is stopped midway has an unknown outcome', async (t) => {
+  const stopping = new AbortController();
+  const client = standIn(t, 'sleep 600');
+  const outcome = client.deliver(pull, 'x', stopping.signal);
+  while (client.last()?.text !== 'x') await new Promise((resolve) => setTimeout(resolve, 5));
+
+  stopping.abort();
+
+  t.match(await outcome, { kind: 'unknown', reason: /stopped before it answered/ });
+});
+
+t.test('DLV-3 · a text above the host’s limit is cut to it', async (t) => {
+  const client = standIn(t);
+  t.match(await client.deliver(pull, 'é'.repeat(70_000)), { kind: 'delivered' });
+  t.equal(client.last()?.text, 'é'.repeat(65_536));
+});
+
+t.test('DLV-3 · a client that is not installed is named with its cure', async (t) => {
+  const target = createCodehostTarget({ command: 'no-such-client', cwd: '.', timeoutMs: 1_000, scope: new Map() });
+  t.match(await target.deliver({ deliveryId: 'd', profile: defaultProfile, text: 'x', extra: pull }, never), {
+    kind: 'failed',
+    reason: /"no-such-client" was not found; install it/,
+  });
+});

@@ -1,0 +1,154 @@
+import { spawn } from 'node:child_process';
+import t from 'tap';
+import { type CommandRequest, type CommandResult, endOf, runCommand, scrubbedEnv } from '../../actors/process-group.ts';
+import { makeHome } from '../support/home.ts';
+import { hasEnded, numbersIn, until } from '../support/processes.ts';
+
+function sh(script: string, more: Partial<CommandRequest> = {}): Promise<CommandResult> {
+  return runCommand({
+    argv: ['sh', '-c', script, 'sh'],
+    cwd: '.',
+    env: scrubbedEnv(),
+    stdin: '',
+    timeoutMs: 60_000,
+    maxOutputBytes: 1_000,
+    ...more,
+  });
+}
+
+t.test('SCR-2 · a command that ignores SIGTERM ends with its children', async (t) => {
+  const home = makeHome(t);
+  const stopping = new AbortController();
+  const stubborn = sh(
+    "trap '' TERM; (trap '' TERM; echo $$ >>pids; exec sleep 600) & echo $! >>pids; while :; do sleep 1; done",
+    { cwd: home.path, signal: stopping.signal },
+  );
+  await until(() => numbersIn(`${home.path}/pids`).length === 2);
+
+  stopping.abort();
+
+  t.match(await stubborn, { kind: 'aborted' });
+  await until(() => numbersIn(`${home.path}/pids`).every(hasEnded));
+});
+
+t.test('SCR-2 · the command itself is asked to end before it is killed', async (t) => {
+  const home = makeHome(t);
+  const stopping = new AbortController();
+  const polite = sh("trap 'echo 1 >>bye; exit' TERM; sleep 600 & echo 1 >>ready; wait", {
+    cwd: home.path,
+    signal: stopping.signal,
+  });
+  await until(() => numbersIn(`${home.path}/ready`).length === 1);
+
+  stopping.abort();
+
+  t.match(await polite, { kind: 'aborted' });
+  t.same(numbersIn(`${home.path}/bye`), [1]);
+});
+
+const noSetsid = process.platform === 'linux' ? false : 'there is no setsid command';
+t.test('SCR-2 · a child that left the group does not hold the answer up', { skip: noSetsid }, async (t) => {
+  const home = makeHome(t);
+  const script = "setsid sh -c 'echo $$ >>pids; exec sleep 600' & until [ -s pids ]; do :; done; echo out";
+  t.teardown(() => {
+    for (const pid of numbersIn(`${home.path}/pids`)) if (!hasEnded(pid)) process.kill(pid, 'SIGKILL');
+  });
+
+  t.match(await sh(script, { cwd: home.path }), { kind: 'exited', code: 0, stdout: 'out\n' });
+});
+
+t.test('SCR-2 · a flood on either stream is bounded', async (t) => {
+  t.match(await sh('yes'), { kind: 'flooded' });
+  const loud = await sh('head -c 5000000 /dev/zero >&2; echo end >&2; exit 1');
+  t.match(loud, { kind: 'exited', code: 1, stderr: /end\n$/ });
+  t.ok(loud.kind === 'exited' && loud.stderr.length <= 16_384);
+  t.match(await sh('head -c 1000 /dev/zero'), { kind: 'exited', code: 0 }, 'exactly the cap passes');
+  t.match(await sh('head -c 1001 /dev/zero; sleep 600'), { kind: 'flooded' });
+});
+
+t.test('SCR-2 · words reach the command untouched by any shell', async (t) => {
+  const words = ['$(touch x)', '`id`', ';', '*', "it's", 'a  b', '', '--', '-e', 'ä\n'];
+  const result = await runCommand({
+    argv: [process.execPath, '-e', 'process.stdout.write(JSON.stringify(process.argv.slice(1)))', '--', ...words],
+    cwd: '.',
+    env: scrubbedEnv(),
+    stdin: '',
+    timeoutMs: 60_000,
+    maxOutputBytes: 1_000,
+  });
+  t.same(result.kind === 'exited' ? JSON.parse(result.stdout) : result, words);
+});
+
+t.test('LIF-9 · a command sees no descriptor of ours and few variables', async (t) => {
+  process.env.SPEC_SECRET = 'x';
+  process.env.LC_SPEC = 'y';
+  t.teardown(() => {
+    delete process.env.SPEC_SECRET;
+    delete process.env.LC_SPEC;
+  });
+  const { SPEC_SECRET, LC_SPEC, GIVEN } = scrubbedEnv({ GIVEN: 'z' });
+  t.same([SPEC_SECRET, LC_SPEC, GIVEN], [undefined, 'y', 'z']);
+  if (process.platform !== 'linux') return;
+  const seen = await sh(
+    'for d in /proc/self/fd/*; do readlink $d; done | grep -v -e pipe: -e socket: -e /dev/null; true',
+  );
+  t.match(seen, { kind: 'exited' });
+  t.notMatch(seen.kind === 'exited' ? seen.stdout : '', /socket:|\.mdb/);
+});
+
+t.test('SCR-2 · what cannot be started is missing, with its cause, and never rejects', async (t) => {
+  t.same(await runWords(['no-such-command']), { kind: 'missing' });
+  t.same(await runWords([]), { kind: 'missing' });
+  t.same(await runWords(['./package.json']), { kind: 'missing' });
+  t.match(await runWords(['echo'], '/no/such/folder'), { kind: 'missing', cause: /not a folder/ });
+  t.match(await runWords(['echo', 'a\0b']), { kind: 'missing', cause: /null bytes/ });
+  t.same(await sh('exit 0', { signal: AbortSignal.abort() }), { kind: 'aborted', stderr: '' });
+});
+
+t.test('SCR-2 · a command that a signal ended has the signal in its code', async (t) => {
+  t.match(await sh('kill -KILL $$'), { kind: 'exited', code: 137 });
+  t.match(await sh('kill -TERM $$'), { kind: 'exited', code: 143 });
+  t.match(await sh('kill -KILL 0'), { kind: 'exited', code: null });
+});
+
+t.test('LIF-9 · no command outlives a daemon that is killed with SIGKILL', async (t) => {
+  const home = makeHome(t);
+  const pids = `${home.path}/pids`;
+  const scripts = [
+    'echo $$ >>pids; sleep 600',
+    // Ends its own group politely, which must not blind the one who watches.
+    "trap '' TERM; kill -TERM 0; echo $$ >>pids; while :; do sleep 1; done",
+    'sleep 600 & echo $! >>pids; wait',
+  ];
+  const daemon = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '-e',
+      `import { runCommand, scrubbedEnv } from ${JSON.stringify(new URL('../../actors/process-group.js', import.meta.url).href)};
+for (const script of process.argv.slice(1)) void runCommand({ argv: ['sh', '-c', script], cwd: '.', env: scrubbedEnv(), stdin: '', timeoutMs: 1e6, maxOutputBytes: 1e6 });`,
+      ...scripts,
+    ],
+    { cwd: home.path, stdio: 'inherit' },
+  );
+  t.teardown(() => {
+    for (const pid of numbersIn(pids)) if (!hasEnded(pid)) process.kill(pid, 'SIGKILL');
+  });
+  await until(() => numbersIn(pids).length === scripts.length);
+  t.same(numbersIn(pids).filter(hasEnded), [], 'all of them run');
+
+  daemon.kill('SIGKILL');
+
+  await until(() => numbersIn(pids).every(hasEnded));
+});
+
+t.test('OBS-1 · the end of a text never begins within a word', (t) => {
+  t.equal(endOf('  short \n', 10), 'short');
+  t.equal(endOf('key sk-abcdefghijklmnop broke', 15), '…broke');
+  t.equal(endOf('sk-abcdefghijklmnop', 10), '…');
+  t.end();
+});
+
+function runWords(argv: readonly string[], cwd = '.'): Promise<CommandResult> {
+  return runCommand({ argv, cwd, env: scrubbedEnv(), stdin: '', timeoutMs: 60_000, maxOutputBytes: 1_000 });
+}
