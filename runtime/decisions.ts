@@ -8,7 +8,7 @@ import type { Logger, LogLevel } from '../actors/ports.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { EventRecord } from '../machines/webhook/record.ts';
-import { replyTo } from '../machines/webhook/reply.ts';
+import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
 
 export interface Decisions {
@@ -42,7 +42,7 @@ export function createDecisions({ log, keeper }: DecisionPorts): Decisions {
         return;
       }
       const kind = outcome.kind;
-      const status = replyTo(outcome).status;
+      const status = statusOf(outcome);
       log.log(levelOf(context), `webhook ${kind}`, { ...fieldsOf(context), status });
       if (journalled.has(kind)) return;
       if (passedOver.has(kind)) {

@@ -1,84 +1,153 @@
 /**
  * The one judge of what is secret: the exact values it has learnt from configuration and `.env`, and the shapes that
- * well-known tokens have. Everything that leaves the process for a person to read passes it.
+ * well-known tokens have. Everything that leaves the process for a person to read passes it. Looks at a text in time
+ * linear in its length, whoever wrote it, and leaves JSON as well-formed as it found it.
  * @see OBS-1 and INS-1 in docs/specification.md
  */
 
 export interface Redactor {
-  /** Learns an exact secret; shorter than six characters it would hide ordinary words and is left alone. */
+  /** Learns an exact secret. One shorter than six characters, or an everyday word, would hide what is no secret. */
   learn(secret: string): void;
   text(text: string): string;
-  /** A copy of a JSON-like value with its texts redacted and the values of secret-looking keys masked. */
+  /** A JSON copy of any value, bounded in depth and size: texts redacted, values of secret-looking keys masked. */
   value(value: unknown): unknown;
 }
 
 const mask = '[redacted]';
 const shortestSecret = 6;
+/** What may stand in a `.env` without being secret. */
+const everyday: ReadonlySet<string> = new Set(
+  'localhost 127.0.0.1 0.0.0.0 production development staging default enabled disabled'.split(' '),
+);
+/** A line of a longer secret, such as a private key, betrays it too. */
+const shortestLine = 20;
+
+const secretName =
+  '(?:secret|token|password|passwd|passphrase|api[_-]?key|authorization|cookie|private[_-]?key|client[_-]?key|credential)s?';
+const secretKey = new RegExp(`(?:^|[_-])${secretName}$`, 'i');
+
+type Rule = readonly [pattern: RegExp, replacement: string];
+
+/** Bounds on what comes before a deciding character keep hostile texts from costing more than their length. */
+const rules: readonly Rule[] = [
+  [
+    /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:(?:(?!-----BEGIN)[^"]){0,20000}?-----END [A-Z0-9 ]{0,40}-----|(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20,})*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{1,19}(?=\s*$|["\\]))?)/g,
+    mask,
+  ],
+  [/\bgh[pousr]_[A-Za-z0-9]{20,}/g, mask],
+  [/\bgithub_pat_[A-Za-z0-9_]{20,}/g, mask],
+  [/\bglpat-[A-Za-z0-9_-]{16,}/g, mask],
+  [/\bsk-[A-Za-z0-9_-]{16,}/g, mask],
+  [/\bxox[abeoprs]-[A-Za-z0-9-]{8,}/g, mask],
+  [/\bxapp-[A-Za-z0-9-]{8,}/g, mask],
+  [/\bwhsec_[A-Za-z0-9+/=_-]{8,}/g, mask],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, mask],
+  [/\beyJ[A-Za-z0-9_-]{8,512}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?/g, mask],
+  // A messenger's bot token stands in the path right after the word "bot".
+  [/(?<!\d)\d{6,20}:[A-Za-z0-9_-]{30,}/g, mask],
+  [/\b(Bearer|Basic|QQBot|Bot) +[A-Za-z0-9._~+/=-]{8,}/gi, `$1 ${mask}`],
+  [/:\/\/[^\s/?#"'<>\\]{1,512}@/g, `://${mask}@`],
+  [
+    /\b(x-[a-z-]{0,40}?(?:token|key|secret|signature)|private-token|authorization|(?:set-)?cookie)( *: *)[^\r\n"'\\]+/gi,
+    `$1$2${mask}`,
+  ],
+  [new RegExp(`("[\\w.-]{0,64}?${secretName}"\\s*:\\s*")(?:[^"\\\\]|\\\\.)*`, 'gi'), `$1${mask}`],
+  [new RegExp(`(\\\\"[\\w.-]{0,64}?${secretName}\\\\"\\s*:\\s*\\\\")(?:[^"\\\\]|\\\\\\\\.)*`, 'gi'), `$1${mask}`],
+  [/("[\w.-]{0,64}?(?:secret|password|passwd|api[_-]?key)"\s*:\s*)-?\d[\d.eE+-]*/gi, `$1"${mask}"`],
+  [
+    /((?:[?&](?:key|sign|sig|signature|code))|(?:token|secret|password|passwd|passphrase|api[_-]?key|signature))=(?:\\"(?:[^"\\]|\\[^"])*\\"|"(?:[^"\\]|\\.)*"|[^\s&"'\\]+)/gi,
+    `$1=${mask}`,
+  ],
+];
+
+/** What every rule needs; a text without any of it takes no further look. */
+const suspicious =
+  /PRIVATE|gh[pousr]_|_pat_|glpat-|sk-|xox|xapp-|whsec_|AKIA|ASIA|eyJ|\d:[\w-]{30}|bearer |basic |bot |:\/\/[^\s/]{0,512}@|token|secret|passw|passphrase|api[_-]?key|authorization|cookie|(?:private|client)[_-]?key|credential|(?:key|sign?|signature|code)=|x-[a-z-]{0,40}?(?:key|signature) *:/i;
+
 const mostDepth = 12;
 const mostItems = 200;
+const mostNodes = 10_000;
 const longestText = 8_192;
-
-const secretKey =
-  /(^|[_-])(secret|token|password|passwd|api[_-]?key|authorization|cookie|private[_-]?key|client[_-]?key|credential)s?$/i;
-const shapes: readonly RegExp[] = [
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
-  /\b(?:ghp|gho|ghu|ghs|ghr)_[A-Za-z0-9]{20,}/g,
-  /\bgithub_pat_[A-Za-z0-9_]{20,}/g,
-  /\bglpat-[A-Za-z0-9_-]{16,}/g,
-  /\bsk-[A-Za-z0-9_-]{16,}/g,
-  /\bxox[abeoprs]-[A-Za-z0-9-]{8,}/g,
-  /\bwhsec_[A-Za-z0-9+/=_-]{8,}/g,
-  /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
-  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
-  /\b\d{6,}:[A-Za-z0-9_-]{30,}/g,
-];
-const bearer = /\b(Bearer|Basic|QQBot|Bot) +[A-Za-z0-9._~+/=-]{8,}/g;
-const urlCredentials = /([a-z][a-z0-9+.-]*:\/\/)[^\s/:@]+:[^\s/@]+@/gi;
-const parameter =
-  /\b((?:access_|refresh_|id_)?token|secret|client_secret|password|api_?key|key|sign|signature)=[^\s&"']{3,}/gi;
-
-/** What every shape above contains; a text without any of it needs no further look. */
-const suspicious =
-  /PRIVATE|gh[pousr]_|github_pat_|glpat-|sk-|xox|whsec_|AKIA|ASIA|eyJ|\d:[A-Za-z]|B(?:earer|asic|ot) |:\/\/[^\s/]*@|(?:token|secret|password|key|sign|signature)=/i;
 
 export function createRedactor(): Redactor {
   const learnt = new Set<string>();
   let exact: RegExp | undefined;
 
   function text(source: string): string {
+    if (exact === undefined && learnt.size > 0) exact = exactPattern(learnt);
     let clean = exact === undefined ? source : source.replace(exact, mask);
     if (!suspicious.test(clean)) return clean;
-    for (const shape of shapes) clean = clean.replace(shape, mask);
-    return clean.replace(bearer, `$1 ${mask}`).replace(urlCredentials, `$1${mask}@`).replace(parameter, `$1=${mask}`);
+    for (const [pattern, replacement] of rules) clean = clean.replace(pattern, replacement);
+    return clean;
   }
 
-  function value(held: unknown, depth: number): unknown {
-    if (typeof held === 'string') return text(held.length > longestText ? `${held.slice(0, longestText)}…` : held);
-    if (typeof held !== 'object' || held === null) return typeof held === 'function' ? undefined : held;
-    if (depth >= mostDepth) return '…';
-    if (held instanceof Error) return text(held.message);
-    if (Array.isArray(held)) return held.slice(0, mostItems).map((item) => value(item, depth + 1));
-    const copy: Record<string, unknown> = {};
-    for (const [key, inner] of Object.entries(held).slice(0, mostItems)) {
-      copy[key] = secretKey.test(key) && inner !== null && inner !== undefined ? mask : value(inner, depth + 1);
+  /** Redacts first and cuts then: a cut through a secret would hide what it is and show the half of it. */
+  function shortText(source: string): string {
+    const clean = text(source);
+    return clean.length > longestText ? `${clean.slice(0, longestText)}…` : clean;
+  }
+
+  function copy(held: unknown, depth: number, budget: { nodes: number }): unknown {
+    budget.nodes -= 1;
+    switch (typeof held) {
+      case 'string':
+        return shortText(held);
+      case 'bigint':
+        return String(held);
+      case 'function':
+      case 'symbol':
+      case 'undefined':
+        return undefined;
+      case 'object':
+        break;
+      default:
+        return held;
     }
-    return copy;
+    if (held === null) return null;
+    if (depth >= mostDepth || budget.nodes < 0) return '…';
+    if (held instanceof Error) return shortText(held.message);
+    if (held instanceof Date) return Number.isNaN(held.valueOf()) ? null : held.toISOString();
+    if (ArrayBuffer.isView(held)) return `${held.byteLength} bytes`;
+    if (Array.isArray(held) || held instanceof Set) {
+      return [...held].slice(0, mostItems).map((item) => copy(item, depth + 1, budget));
+    }
+    const entries = held instanceof Map ? [...held] : Object.entries(held);
+    // From entries, for a key such as `__proto__` must stay a key.
+    return Object.fromEntries(
+      entries.slice(0, mostItems).map(([key, inner]) => {
+        const name = String(key);
+        return [shortText(name), isMasked(name, inner) ? mask : copy(inner, depth + 1, budget)];
+      }),
+    );
   }
 
   return {
     learn(secret) {
-      if (secret.length < shortestSecret || learnt.has(secret)) return;
+      if (secret.length < shortestSecret || everyday.has(secret.toLowerCase()) || learnt.has(secret)) return;
       learnt.add(secret);
-      // The longest first, so that a secret within another leaves no tail; as JSON spells it too.
-      const spelled = [...learnt].flatMap((one) => [one, JSON.stringify(one).slice(1, -1), encodeURIComponent(one)]);
-      const sorted = [...new Set(spelled)].sort((one, other) => other.length - one.length);
-      exact = new RegExp(sorted.map(escaped).join('|'), 'g');
+      for (const line of secret.split('\n')) if (line.trim().length >= shortestLine) learnt.add(line.trim());
+      exact = undefined;
     },
     text,
-    value: (held) => value(held, 0),
+    value: (held) => copy(held, 0, { nodes: mostNodes }),
   };
 }
 
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+/** A number of tokens is a count. */
+function isMasked(key: string, value: unknown): boolean {
+  if (value === null || value === undefined) return false;
+  const name = key.replace(/([a-z0-9])([A-Z])/g, '$1_$2');
+  return secretKey.test(name) && !(typeof value === 'number' && /tokens$/i.test(name));
+}
+
+/** Every secret as it is and as JSON and URLs spell it; the longest first, so that one within another leaves no tail. */
+function exactPattern(secrets: Iterable<string>): RegExp {
+  const spelled = [...secrets].flatMap((one) => [one, JSON.stringify(one).slice(1, -1), asUrl(one)]);
+  const sorted = [...new Set(spelled)].sort((one, other) => other.length - one.length);
+  return new RegExp(sorted.map((one) => one.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
+}
+
+function asUrl(text: string): string {
+  // Half of a surrogate pair has no spelling in a URL.
+  return encodeURIComponent(text.toWellFormed?.() ?? text.replace(/\p{Surrogate}/gu, '\uFFFD'));
 }

@@ -60,7 +60,7 @@ export function draftJson(value: JsonObject): Draft {
 
 /** Copies bytes read, so that they outlast the next read. `Buffer.from` would stumble over the binding's own buffer. */
 export function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  const copy = Buffer.allocUnsafe(bytes.length);
   copy.set(bytes.subarray(0, bytes.length));
   return copy;
 }

@@ -48,26 +48,46 @@ const fixed = {
 export function replyTo(outcome: Outcome): TableReply {
   switch (outcome.kind) {
     case 'rateLimited':
-      return refusal(429, 'Rate limit exceeded', { 'retry-after': String(outcome.retryAfterSeconds) });
+      return refusal(statusOf(outcome), 'Rate limit exceeded', { 'retry-after': String(outcome.retryAfterSeconds) });
     case 'ignoredEvent':
-      return json(200, { status: 'ignored', event: outcome.event });
+      return json(statusOf(outcome), { status: 'ignored', event: outcome.event });
     case 'ignoredFilter':
-      return json(200, { status: 'ignored', reason: 'filter', route: outcome.route });
+      return json(statusOf(outcome), { status: 'ignored', reason: 'filter', route: outcome.route });
     case 'ignoredScript':
-      return json(200, { status: 'ignored', reason: 'script', route: outcome.route });
+      return json(statusOf(outcome), { status: 'ignored', reason: 'script', route: outcome.route });
     case 'duplicate':
-      return json(200, { status: 'duplicate', delivery_id: outcome.deliveryId });
+      return json(statusOf(outcome), { status: 'duplicate', delivery_id: outcome.deliveryId });
     case 'accepted':
     case 'cron':
-      return json(202, named('accepted', outcome));
+      return json(statusOf(outcome), named('accepted', outcome));
     case 'coalesced':
-      return json(202, named('coalesced', outcome));
+      return json(statusOf(outcome), named('coalesced', outcome));
     case 'delivered': {
       const { route, target, deliveryId } = outcome;
-      return json(200, { status: 'delivered', route, target, delivery_id: deliveryId });
+      return json(statusOf(outcome), { status: 'delivered', route, target, delivery_id: deliveryId });
     }
     default:
       return fixed[outcome.kind];
+  }
+}
+
+/** The HTTP status of an outcome, without spelling its body. */
+export function statusOf({ kind }: Outcome): number {
+  switch (kind) {
+    case 'rateLimited':
+      return 429;
+    case 'ignoredEvent':
+    case 'ignoredFilter':
+    case 'ignoredScript':
+    case 'duplicate':
+    case 'delivered':
+      return 200;
+    case 'accepted':
+    case 'cron':
+    case 'coalesced':
+      return 202;
+    default:
+      return fixed[kind].status;
   }
 }
 
