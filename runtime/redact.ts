@@ -31,7 +31,7 @@ type Rule = readonly [pattern: RegExp, replacement: string];
 /** Bounds on what comes before a deciding character keep hostile texts from costing more than their length. */
 const rules: readonly Rule[] = [
   [
-    /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:(?:(?!-----BEGIN)[^"]){0,20000}?-----END [A-Z0-9 ]{0,40}-----|(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20,})*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{1,19}(?=\s*$|["\\]))?)/g,
+    /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:(?:(?!-----BEGIN)[^"]){0,20000}?-----END [A-Z0-9 ]{0,40}-----|(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20,})*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{1,19}(?=[ \t]*(?:$|["\\\r\n])))?)/g,
     mask,
   ],
   [/\bgh[pousr]_[A-Za-z0-9]{20,}/g, mask],
@@ -149,5 +149,5 @@ function exactPattern(secrets: Iterable<string>): RegExp {
 
 function asUrl(text: string): string {
   // Half of a surrogate pair has no spelling in a URL.
-  return encodeURIComponent(text.toWellFormed?.() ?? text.replace(/\p{Surrogate}/gu, '\uFFFD'));
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
 }
