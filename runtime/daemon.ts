@@ -29,6 +29,7 @@ import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook
 import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
 import { createClock } from './clock.ts';
+import { watchConfig } from './config-watch.ts';
 import { createControlServer } from './control/server.ts';
 import { createDaemonView } from './daemon-view.ts';
 import { createDecisions } from './decisions.ts';
@@ -357,7 +358,13 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     log,
   });
 
+  const stopWatching = watchConfig(
+    () => [...loaded.profiles.values()].flatMap(({ paths: own }) => [own.config, own.env]),
+    () => root.send({ type: 'config.reload' }),
+  );
+
   const { fault } = await ended;
+  stopWatching();
   if (fault !== null) log.log('error', fault);
   await control.close();
   await keeper.close();

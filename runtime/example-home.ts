@@ -4,8 +4,8 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { cpSync, existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ensurePrivateFolder, writeFileAtomic } from '../actors/files.ts';
 import { parseEnvFile } from '../machines/config/env-file.ts';
@@ -21,7 +21,12 @@ export async function makeExampleHome(env: Readonly<Record<string, string | unde
   const home = resolve(env.AGENT_HOME === undefined || env.AGENT_HOME === '' ? '.agent' : env.AGENT_HOME);
   await ensurePrivateFolder(home);
   if (!existsSync(`${home}/config.yaml`)) {
-    cpSync(fileURLToPath(new URL('../../docs/example-home', import.meta.url)), home, { recursive: true, force: false });
+    const example = fileURLToPath(new URL('../../docs/example-home', import.meta.url));
+    for (const name of ['config.yaml', 'scripts/triage.mjs']) {
+      const path = `${home}/${name}`;
+      await ensurePrivateFolder(dirname(path));
+      await writeFileAtomic(path, readFileSync(`${example}/${name}`, 'utf8'));
+    }
   }
   const envPath = `${home}/.env`;
   const text = existsSync(envPath) ? readFileSync(envPath, 'utf8') : '';

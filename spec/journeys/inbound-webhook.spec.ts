@@ -407,3 +407,12 @@ t.test('CRN-2 · a paused job is logged and dropped, a ready one runs with its o
   ) as object[];
   t.match(rows, [{ delivery_id: 'c2', status: 'cron', reason: /paused/ }]);
 });
+
+t.test('CFG-2 · HOME-3 · a change of config.yaml on disk is taken over without a command', async (t) => {
+  const home = makeHome(t, { 'config.yaml': config('auto', '        one: {}\n') });
+  const daemon = await startDaemon(t, home.path);
+  home.write('config.yaml', config('auto', '        three: {}\n'));
+  await daemon.line(({ message }) => message === 'configuration reloaded');
+  t.equal((await postSigned(`${daemon.url}/webhooks/three`, {}, { secret })).status, 202);
+  t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 404);
+});
