@@ -115,6 +115,11 @@ export function createClock(source: ClockSource = systemSource): Clock {
       if (handle === undefined) return;
       handle.fire = undefined;
       unlink(handle);
+      if (pending > 0) return;
+      // Nothing is left to wake for; a sleeping timer would keep the process alive.
+      sleeping?.();
+      sleeping = undefined;
+      wakesAtTick = Number.POSITIVE_INFINITY;
     },
   };
 }

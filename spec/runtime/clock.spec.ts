@@ -91,3 +91,23 @@ t.test('COA-1 · timers fire in the order in which they are due', (t) => {
   t.same(fired, [100, 200, 300, 41_000]);
   t.end();
 });
+
+t.test('CON-2 · a clock with nothing to wait for keeps nothing alive', (t) => {
+  let asleep = 0;
+  const clock = createClock({
+    nowMs: () => 0,
+    wake: () => {
+      asleep += 1;
+      return () => {
+        asleep -= 1;
+      };
+    },
+  });
+  const [one, other] = [clock.setTimeout(() => {}, 20_000), clock.setTimeout(() => {}, 10)];
+  t.equal(asleep, 1, 'one real timer for all');
+  clock.clearTimeout(one);
+  t.equal(asleep, 1);
+  clock.clearTimeout(other);
+  t.equal(asleep, 0);
+  t.end();
+});
