@@ -38,12 +38,23 @@ export function createLog({ env, redactor, sink }: LogSettings): Log {
     scheduled = false;
     const lines = waiting;
     waiting = '';
-    if (lines !== '') writeAll(fd, redactor.text(lines));
+    if (lines === '') return;
+    const clean = redactor.text(lines);
+    writeAll(fd, isTerminal ? clean : clean.replace(unseen, escapedForJson));
+  }
+
+  /** A field that JSON cannot spell costs its own spelling, never the line. */
+  function lineOf(level: LogLevel, message: string, fields: LogFields): string {
+    try {
+      return jsonLine(level, message, fields);
+    } catch {
+      return jsonLine(level, message, redactor.value(fields) as LogFields);
+    }
   }
 
   function log(level: LogLevel, message: string, fields: LogFields = {}): void {
     if (ranks[level] < threshold) return;
-    const line = isTerminal ? readable(level, message, fields, coloured) : jsonLine(level, message, fields);
+    const line = isTerminal ? readable(level, message, fields, coloured) : lineOf(level, message, fields);
     waiting += `${line}\n`;
     if (waiting.length > mostWaiting) flush();
     else if (!scheduled) {
@@ -76,9 +87,24 @@ function timeNow(): string {
   return spelled;
 }
 
-/** JSON escapes control characters, so that no value can forge a line. */
+/** JSON escapes control characters, so that no value can forge a line; and no field can be taken for the line's own. */
 function jsonLine(level: LogLevel, message: string, fields: LogFields): string {
-  return JSON.stringify({ time: timeNow(), level, message, ...fields });
+  return JSON.stringify({ time: timeNow(), level, message, ...spelledFields(fields) });
+}
+
+const own: ReadonlySet<string> = new Set(['time', 'level', 'message']);
+
+/** The fields as they are, unless one bears a name of the line's own or is an error, which JSON shows as nothing. */
+function spelledFields(fields: LogFields): LogFields {
+  let copy: Record<string, unknown> | undefined;
+  for (const name in fields) {
+    const value = fields[name];
+    if (!own.has(name) && !(value instanceof Error)) continue;
+    copy ??= { ...fields };
+    delete copy[name];
+    copy[own.has(name) ? `field_${name}` : name] = value instanceof Error ? value.message : value;
+  }
+  return copy ?? fields;
 }
 
 function readable(level: LogLevel, message: string, fields: LogFields, coloured: boolean): string {
@@ -86,19 +112,36 @@ function readable(level: LogLevel, message: string, fields: LogFields, coloured:
   const tag = coloured ? `\u001b[${colours[level]}m${level.padEnd(5)}\u001b[0m` : level.padEnd(5);
   const tail = Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => ` ${name}=${shown(value)}`)
+    .map(([name, value]) => ` ${printable(name).replace(/\s/g, '_')}=${shown(value)}`)
     .join('');
-  return `${time} ${tag} ${printable(message)}${tail}`;
+  // Further lines of a message are set in, so that none can be taken for a line of the log.
+  return `${time} ${tag} ${printable(message).replace(/\n/g, '\n      ')}${tail}`;
 }
 
 function shown(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return /[\s"=]/.test(text) ? JSON.stringify(text) : printable(text);
+  const text = value instanceof Error ? value.message : typeof value === 'string' ? value : jsonOf(value);
+  return printable(/[\s"=]/.test(text) ? JSON.stringify(text) : text);
 }
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? typeof value;
+  } catch {
+    return String(value);
+  }
+}
+
+/** Delete, the second set of control characters, and what turns a line's direction or ends it: JSON lets them through. */
+const unseen = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
+function escapedForJson(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+const hostile = /(?![\n\t])\p{Cc}|[\u2028-\u202e\u2066-\u2069]/gu;
 
 /** Control characters could move a terminal's cursor or forge a line. */
 function printable(text: string): string {
-  return text.replace(/[^\P{Cc}\n\t]/gu, (unit) => `\\x${unit.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  return text.replace(hostile, (unit) => `\\x${unit.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }
 
 function levelOf(name: string | undefined): LogLevel {

@@ -28,6 +28,32 @@ const secretKey = new RegExp(`(?:^|[_-])${secretName}$`, 'i');
 
 type Rule = readonly [pattern: RegExp, replacement: string];
 
+/** How a quote, and what stands between two of them, is spelled in JSON that is itself a text in JSON, so many times. */
+function spelling(nesting: number): { readonly quote: string; readonly inside: string } {
+  const backslash = '\\\\'.repeat(2 ** nesting);
+  const quote = `${'\\\\'.repeat(2 ** nesting - 1)}"`;
+  return { quote, inside: `(?:[^"\\\\]|${backslash}(?:${quote}|${backslash}|[^"\\\\]))*` };
+}
+
+function quotedIn(nesting: number): string {
+  const { quote, inside } = spelling(nesting);
+  return `${quote}${inside}(?:${quote})?`;
+}
+
+/** Members of objects with a secret-looking name, by how deep their JSON lies in other JSON. */
+const members: readonly Rule[] = [0, 1, 2].flatMap((nesting): Rule[] => {
+  const { quote, inside } = spelling(nesting);
+  const member = `(${quote}[\\w.-]{0,64}?${secretName}${quote}\\s*:\\s*)`;
+  const shown = '\\'.repeat(2 ** nesting - 1);
+  return [
+    [new RegExp(`${member}${quote}${inside}(${quote})?`, 'gi'), `$1${shown}"${mask}$2`],
+    [
+      new RegExp(`${member.replace(secretName, '(?:secret|password|passwd|api[_-]?key)')}-?\\d[\\d.eE+-]*`, 'gi'),
+      `$1${shown}"${mask}${shown}"`,
+    ],
+  ];
+});
+
 /** Bounds on what comes before a deciding character keep hostile texts from costing more than their length. */
 const rules: readonly Rule[] = [
   [
@@ -51,18 +77,22 @@ const rules: readonly Rule[] = [
     /\b(x-[a-z-]{0,40}?(?:token|key|secret|signature)|private-token|authorization|(?:set-)?cookie)( *: *)[^\r\n"'\\]+/gi,
     `$1$2${mask}`,
   ],
-  [new RegExp(`("[\\w.-]{0,64}?${secretName}"\\s*:\\s*")(?:[^"\\\\]|\\\\.)*`, 'gi'), `$1${mask}`],
-  [new RegExp(`(\\\\"[\\w.-]{0,64}?${secretName}\\\\"\\s*:\\s*\\\\")(?:[^"\\\\]|\\\\\\\\.)*`, 'gi'), `$1${mask}`],
-  [/("[\w.-]{0,64}?(?:secret|password|passwd|api[_-]?key)"\s*:\s*)-?\d[\d.eE+-]*/gi, `$1"${mask}"`],
+  ...members,
   [
-    /((?:[?&](?:key|sign|sig|signature|code))|(?:token|secret|password|passwd|passphrase|api[_-]?key|signature))=(?:\\"(?:[^"\\]|\\[^"])*\\"|"(?:[^"\\]|\\.)*"|[^\s&"'\\]+)/gi,
+    new RegExp(
+      `((?:[?&](?:key|sign|sig|code))|(?:${secretName}|signature))=(?:${quotedIn(1)}|${quotedIn(2)}|"(?![,}\\]:\\s])[^"\\\\\\n]*"(?=\\s|$)|[^\\s&"'\\\\]+)`,
+      'gi',
+    ),
     `$1=${mask}`,
   ],
 ];
 
-/** What every rule needs; a text without any of it takes no further look. */
+/**
+ * What every rule needs; a text without any of it takes no further look. Words are spelled in the three cases that
+ * occur, for that costs a clean line a third less than asking for any case.
+ */
 const suspicious =
-  /PRIVATE|gh[pousr]_|_pat_|glpat-|sk-|xox|xapp-|whsec_|AKIA|ASIA|eyJ|\d:[\w-]{30}|bearer |basic |bot |:\/\/[^\s/]{0,512}@|token|secret|passw|passphrase|api[_-]?key|authorization|cookie|(?:private|client)[_-]?key|credential|(?:key|sign?|signature|code)=|x-[a-z-]{0,40}?(?:key|signature) *:/i;
+  /gh[pousr]_|_pat_|glpat-|sk-|xox|xapp-|whsec_|AKIA|ASIA|eyJ|:[\w-]{30}|:\/\/[^\s/]{0,512}@|[Tt]oken|TOKEN|[Ss]ecret|SECRET|[Pp]ass[wp]|PASS[WP]|[Kk]ey|KEY|[Aa]uthorization|AUTHORI|[Cc]ookie|COOKIE|[Cc]redential|CREDENT|[Bb]earer |BEARER |[Bb]asic |BASIC |[Bb]ot |ignature|[?&](?:sig|code)/;
 
 const mostDepth = 12;
 const mostItems = 200;
