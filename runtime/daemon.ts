@@ -5,11 +5,10 @@
  */
 
 import { type AnyActorRef, createActor } from 'xstate';
-import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
+import { loadHome } from '../actors/config/load-config.ts';
 import { createPlaces } from '../actors/dispatch/places.ts';
 import { createRunAgent } from '../actors/dispatch/run-agent.ts';
 import { ensurePrivateFolder } from '../actors/files.ts';
-import type { Logger } from '../actors/ports.ts';
 import { createKeeper } from '../actors/store/keeper.ts';
 import { openLmdbJournal } from '../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../actors/store/memory-journal.ts';
@@ -20,7 +19,6 @@ import { compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
 import { defaultProfile, type ProfileName } from '../machines/base/names.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
-import { printDiagnostic } from '../machines/config/diagnostic.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import { sameListener } from '../machines/config/reload.ts';
 import type { Settings } from '../machines/config/settings.ts';
@@ -38,12 +36,13 @@ import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
 import { createSinces } from './inspector/sinces.ts';
 import { createWatcher } from './inspector/watcher.ts';
+import { learnSecrets, reportDiagnostics } from './loaded-home.ts';
 import { createLog } from './log.ts';
 import { onSignals, takeLock } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
-import { createRedactor, type Redactor } from './redact.ts';
+import { createRedactor } from './redact.ts';
 import { type ResumePorts, refillRuns, resumeWork } from './resume.ts';
 import { createRouteDesk } from './route-desk.ts';
 import { routeSourcesOf } from './route-sources.ts';
@@ -379,23 +378,4 @@ function wardRef(root: AnyActorRef, name: string): AnyActorRef {
   const ref: AnyActorRef | undefined = root.system.get(name);
   if (ref === undefined) throw new TypeError(`the ward "${name}" does not live`);
   return ref;
-}
-
-function reportDiagnostics(home: LoadedHome, log: Logger): void {
-  for (const found of home.diagnostics) {
-    log.log(found.severity === 'error' ? 'error' : 'warn', printDiagnostic(found), { code: found.code });
-  }
-}
-
-/** Teaches the redactor every secret that the home holds. */
-function learnSecrets(home: LoadedHome, redactor: Redactor): void {
-  for (const { settings, scope } of home.profiles.values()) {
-    for (const value of scope.values()) redactor.learn(value);
-    if (settings.webhook.secret !== undefined) redactor.learn(settings.webhook.secret);
-    for (const { secret } of settings.webhook.routes) if (secret.kind === 'shared') redactor.learn(secret.secret);
-    for (const { options } of Object.values(settings.platforms)) {
-      for (const value of Object.values(options)) if (typeof value === 'string') redactor.learn(value);
-    }
-    if (settings.agent.model?.apiKey !== undefined) redactor.learn(settings.agent.model.apiKey);
-  }
 }
