@@ -6,16 +6,17 @@
 
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { chmod, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
+import { type HeldLock, tryLock } from './lock-file.ts';
 
 /** Owner only, from creation. */
 export const privateFile = 0o600;
 const privateFolder = 0o700;
-/** A lock older than this, whose holder cannot be told, is taken over. */
-const staleLockMs = 30_000;
 const lockPollMs = 10;
+/** A change takes milliseconds; whoever holds a lock for so long hangs. */
+const mostWaitMs = 15_000;
 
 export async function ensurePrivateFolder(path: string): Promise<void> {
   const made = await mkdir(path, { recursive: true, mode: privateFolder });
@@ -25,7 +26,8 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
 
 /** Replaces a file whole: a reader sees the old text or the new one, also after a crash. */
 export async function writeFileAtomic(path: string, text: string): Promise<void> {
-  const folder = dirname(path);
+  const target = await linkedFile(path);
+  const folder = dirname(target);
   const temporary = join(folder, `.${randomUUID()}.tmp`);
   try {
     const file = await open(temporary, 'wx', privateFile);
@@ -35,7 +37,7 @@ export async function writeFileAtomic(path: string, text: string): Promise<void>
     } finally {
       await file.close();
     }
-    await rename(temporary, path);
+    await rename(temporary, target);
   } catch (thrown) {
     await rm(temporary, { force: true });
     throw thrown;
@@ -61,56 +63,46 @@ export async function readText(path: string): Promise<string | undefined> {
 
 /**
  * Changes a file while no other writer that uses this function can: the change sees what the last one wrote. A change
- * that returns undefined writes nothing.
+ * that returns undefined writes nothing. Throws where another living process does not let go of the file.
  */
 export async function updateFileLocked(
   path: string,
   change: (text: string | undefined) => string | undefined,
 ): Promise<void> {
-  const lock = `${path}.lock`;
-  await takeLockFile(lock);
-  try {
-    const next = change(await readText(path));
-    if (next !== undefined) await writeFileAtomic(path, next);
-  } finally {
-    await rm(lock, { force: true });
-  }
-}
-
-async function takeLockFile(lock: string): Promise<void> {
+  const file = await linkedFile(path);
   for (;;) {
+    const lock = await waitForLock(`${file}.lock`);
     try {
-      const file = await open(lock, 'wx', privateFile);
-      await file.writeFile(String(process.pid));
-      await file.close();
+      const next = change(await readText(file));
+      // Somebody who removed the lock by hand may have let another writer in; its change must be seen first.
+      if (!lock.isMine()) continue;
+      if (next !== undefined) await writeFileAtomic(file, next);
       return;
-    } catch (thrown) {
-      if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
-      if (await isStale(lock)) await rm(lock, { force: true });
-      else await wait(lockPollMs);
+    } finally {
+      lock.release();
     }
   }
 }
 
-async function isStale(lock: string): Promise<boolean> {
-  try {
-    const [text, found] = await Promise.all([readFile(lock, 'utf8'), stat(lock)]);
-    const old = Date.now() - found.mtimeMs > staleLockMs;
-    const pid = Number(text);
-    // An empty lock file is one whose holder is just writing it, unless it has been so for long.
-    return Number.isInteger(pid) && pid > 0 ? !isAlive(pid) : old;
-  } catch {
-    return false;
+async function waitForLock(path: string): Promise<HeldLock> {
+  for (let waited = 0; ; waited += lockPollMs) {
+    const verdict = tryLock(path);
+    if (verdict.kind === 'taken') return verdict.lock;
+    if (waited >= mostWaitMs) {
+      const by = verdict.holder === undefined ? 'another process' : `process ${verdict.holder.pid}`;
+      throw new Error(`${path}: held by ${by} for more than ${mostWaitMs / 1_000} s; end that process and try again`);
+    }
+    await wait(lockPollMs);
   }
 }
 
-/** Whether a process lives; one that is another user's counts as living. */
-export function isAlive(pid: number): boolean {
+/** The file that a symbolic link stands for, so that writing keeps the link: people keep their settings elsewhere. */
+async function linkedFile(path: string): Promise<string> {
   try {
-    process.kill(pid, 0);
-    return true;
+    return await realpath(path);
   } catch (thrown) {
-    return (thrown as NodeJS.ErrnoException).code === 'EPERM';
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return path;
+    throw thrown;
   }
 }
 

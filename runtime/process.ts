@@ -3,8 +3,7 @@
  * @see HOME-2 and CON-2 in docs/specification.md
  */
 
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { isAlive, privateFile } from '../actors/files.ts';
+import { tryLock } from '../actors/lock-file.ts';
 import type { Logger } from '../actors/ports.ts';
 import { done, failed, type Result } from '../machines/base/fault.ts';
 
@@ -12,47 +11,19 @@ export interface Lock {
   release(): void;
 }
 
-interface Holder {
-  readonly pid: number;
-  /** When the process began, by the kernel's count, so that a reused pid is not taken for the daemon. */
-  readonly startedAt: string;
-}
-
-const mostTries = 20;
-
 /** Takes the home's lock; a holder that no longer lives loses it without a word. */
-export function takeLock(path: string): Result<Lock> {
-  const mine: Holder = { pid: process.pid, startedAt: startOf(process.pid) ?? '' };
-  const temporary = `${path}.${process.pid}`;
-  writeFileSync(temporary, JSON.stringify(mine), { mode: privateFile });
-  try {
-    for (let tries = 0; tries < mostTries; tries += 1) {
-      try {
-        // A link appears whole or not at all: of two starters exactly one makes it.
-        linkSync(temporary, path);
-        return done({ release: () => releaseLock(path, mine) });
-      } catch (thrown) {
-        if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown;
-      }
-      const holder = readHolder(path);
-      if (holder !== undefined && lives(holder)) {
-        return failed(
-          'gateway-running',
-          `gateway: pid ${holder.pid} already runs this home; stop it with \`agent gateway stop\``,
-        );
-      }
-      removeStale(path, `${temporary}.stale`);
-    }
-    return failed('gateway-running', `gateway: ${path} changes hands faster than it can be taken; try again`);
-  } finally {
-    rmSync(temporary, { force: true });
+export function takeLock(path: string, version?: string): Result<Lock> {
+  const verdict = tryLock(path, version);
+  if (verdict.kind === 'taken') return done(verdict.lock);
+  const { holder } = verdict;
+  if (holder === undefined) {
+    return failed('gateway-running', `gateway: another start of this home is under way (${path}); try again`);
   }
-}
-
-/** The process that holds a home's lock and lives; undefined where none does. */
-export function runningPid(path: string): number | undefined {
-  const holder = readHolder(path);
-  return holder !== undefined && lives(holder) ? holder.pid : undefined;
+  const since = holder.sinceMs === undefined ? '' : ` since ${new Date(holder.sinceMs).toISOString()}`;
+  return failed(
+    'gateway-running',
+    `gateway: pid ${holder.pid} already runs this home${since}; stop it with \`agent gateway stop\``,
+  );
 }
 
 export interface SignalHandlers {
@@ -86,46 +57,4 @@ export function onSignals({ stop, reload, log }: SignalHandlers): () => void {
     process.off('SIGTERM', onStop).off('SIGINT', onStop).off('SIGHUP', onReload);
     process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash);
   };
-}
-
-/** Moves the dead holder's lock away, and puts it back where a living starter was quicker. */
-function removeStale(path: string, aside: string): void {
-  try {
-    renameSync(path, aside);
-    const holder = readHolder(aside);
-    if (holder !== undefined && lives(holder)) linkSync(aside, path);
-  } catch {
-    // Another starter moved it first, or took it meanwhile; the next try finds out which.
-  } finally {
-    rmSync(aside, { force: true });
-  }
-}
-
-function releaseLock(path: string, mine: Holder): void {
-  if (readHolder(path)?.pid === mine.pid) rmSync(path, { force: true });
-}
-
-function readHolder(path: string): Holder | undefined {
-  try {
-    const value = JSON.parse(readFileSync(path, 'utf8')) as Partial<Holder>;
-    return typeof value.pid === 'number' ? { pid: value.pid, startedAt: value.startedAt ?? '' } : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function lives({ pid, startedAt }: Holder): boolean {
-  if (!isAlive(pid)) return false;
-  const started = startOf(pid);
-  return started === undefined || startedAt === '' || started === startedAt;
-}
-
-/** The start of a process in clock ticks since boot, where the system tells (field 22 of /proc/pid/stat). */
-function startOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-  } catch {
-    return undefined;
-  }
 }

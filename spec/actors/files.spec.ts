@@ -1,0 +1,123 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import t from 'tap';
+import { ensurePrivateFolder, readText, stampOf, updateFileLocked, writeFileAtomic } from '../../actors/files.ts';
+import { makeHome } from '../support/home.ts';
+import { until } from '../support/processes.ts';
+
+t.test('HOME-3 · a folder that was wider becomes private', async (t) => {
+  const home = makeHome(t);
+  mkdirSync(`${home.path}/wide`);
+  chmodSync(`${home.path}/wide`, 0o755);
+  await ensurePrivateFolder(`${home.path}/wide`);
+  t.equal(statSync(`${home.path}/wide`).mode & 0o777, 0o700);
+});
+
+t.test('HOME-3 · a write that fails leaves the old text and nothing else', async (t) => {
+  const home = makeHome(t, { 'f/inner': 'x' });
+  await t.rejects(writeFileAtomic(`${home.path}/f`, 'new'), 'a folder stands in the way');
+  await t.rejects(writeFileAtomic(`${home.path}/gone/f`, 'new'));
+  t.same(readdirSync(home.path), ['f']);
+});
+
+t.test('HOME-3 · a file behind a link is written where it lies, and the link stays', async (t) => {
+  const home = makeHome(t, { 'kept/config.yaml': 'old' });
+  symlinkSync('kept/config.yaml', `${home.path}/config.yaml`);
+
+  await updateFileLocked(`${home.path}/config.yaml`, (text) => `${text} and new`);
+
+  t.ok(lstatSync(`${home.path}/config.yaml`).isSymbolicLink());
+  t.equal(readFileSync(`${home.path}/kept/config.yaml`, 'utf8'), 'old and new');
+  t.same(readdirSync(`${home.path}/kept`), ['config.yaml']);
+});
+
+t.test('HOME-3 · a change that returns nothing, or throws, writes nothing and lets go of the lock', async (t) => {
+  const home = makeHome(t, { f: 'old' });
+  const path = `${home.path}/f`;
+  await updateFileLocked(path, () => undefined);
+  await t.rejects(
+    updateFileLocked(path, () => {
+      throw new Error('no');
+    }),
+    /no/,
+  );
+  await updateFileLocked(path, (text) => `${text}!`);
+  t.equal(await readText(path), 'old!');
+  t.equal(await readText(`${home.path}/gone`), undefined);
+  t.same(readdirSync(home.path), ['f']);
+});
+
+t.test('HOME-3 · a change waits for a living writer and sees what it wrote', async (t) => {
+  const home = makeHome(t, { f: 'old' });
+  const path = `${home.path}/f`;
+  // Holds the lock until it is killed; what it has written by then stands.
+  const writer = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '-e',
+      `import { writeFileSync } from 'node:fs';
+import { tryLock } from ${JSON.stringify(new URL('../../actors/lock-file.js', import.meta.url).href)};
+tryLock(process.argv[1] + '.lock');
+writeFileSync(process.argv[1], 'theirs');
+setInterval(() => {}, 1000);`,
+      path,
+    ],
+    { stdio: 'inherit' },
+  );
+  t.teardown(() => writer.kill('SIGKILL'));
+  await until(() => readFileSync(path, 'utf8') === 'theirs');
+  let changed = false;
+  const change = updateFileLocked(path, (text) => {
+    changed = true;
+    return `${text} and ours`;
+  });
+  for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  t.notOk(changed, 'it waits');
+
+  writer.kill('SIGKILL');
+
+  await change;
+  t.equal(readFileSync(path, 'utf8'), 'theirs and ours');
+});
+
+t.test('HOME-3 · a writer killed at any point leaves a whole file', async (t) => {
+  const home = makeHome(t, { f: '0\n' });
+  const path = `${home.path}/f`;
+  const files = JSON.stringify(new URL('../../actors/files.js', import.meta.url).href);
+  const writer = `import { updateFileLocked } from ${files};
+for (let n = 0; ; n += 1) await updateFileLocked(process.argv[1], () => (n + '\\n').repeat(20000));`;
+  for (let round = 0; round < 3; round += 1) {
+    const before = stampOf(path);
+    const child = spawn(process.execPath, ['--input-type=module', '-e', writer, path], { stdio: 'inherit' });
+    await until(() => stampOf(path) !== before);
+    child.kill('SIGKILL');
+    await new Promise((resolve) => child.once('exit', resolve));
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    t.same([lines.length, new Set(lines).size], [20_000, 1], 'one writing, whole');
+  }
+});
+
+t.test('SUB-2 · the stamp moves with the text, the size and the file itself', async (t) => {
+  const home = makeHome(t, { f: 'one' });
+  const path = `${home.path}/f`;
+  const stamps = [stampOf(path)];
+  await writeFileAtomic(path, 'two');
+  stamps.push(stampOf(path));
+  writeFileSync(path, 'longer');
+  stamps.push(stampOf(path));
+  spawnSync('touch', ['-d', '2001-01-01', path]);
+  stamps.push(stampOf(path));
+  t.equal(new Set(stamps).size, 4);
+  t.equal(stampOf(path), stampOf(path));
+  t.equal(stampOf(`${home.path}/gone`), undefined);
+});

@@ -1,0 +1,124 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import t from 'tap';
+import { tryLock } from '../../actors/lock-file.ts';
+import { makeHome } from '../support/home.ts';
+
+const here = new URL('../../actors/lock-file.js', import.meta.url).href;
+
+/** The id of a process that has ended. */
+function deadPid(): number {
+  return spawnSync(process.execPath, ['-e', '']).pid;
+}
+
+t.test('HOME-2 · a lock is one taker’s until it is released', (t) => {
+  const home = makeHome(t);
+  const path = `${home.path}/x.lock`;
+  const first = tryLock(path, '1.2.3');
+  t.equal(first.kind, 'taken');
+  t.match(tryLock(path), { kind: 'held', holder: { pid: process.pid, sinceMs: Number, version: '1.2.3' } });
+  t.equal(statSync(path).mode & 0o777, 0o600);
+  t.same(readdirSync(home.path), ['x.lock'], 'nothing else is left');
+
+  if (first.kind === 'taken') first.lock.release();
+
+  t.notOk(existsSync(path));
+  t.equal(tryLock(path).kind, 'taken');
+  t.end();
+});
+
+t.test('HOME-2 · the dead, the reused and the unreadable hold no lock', (t) => {
+  const path = `${makeHome(t).path}/x.lock`;
+  const dead = deadPid();
+  const texts = [
+    JSON.stringify({ pid: dead, startedAt: '1' }),
+    String(dead),
+    // This process lives, but it did not begin then.
+    ...(process.platform === 'linux' ? [JSON.stringify({ pid: process.pid, startedAt: '1' })] : []),
+  ];
+  for (const text of texts) {
+    writeFileSync(path, text);
+    const verdict = tryLock(path);
+    t.equal(verdict.kind, 'taken', text);
+    if (verdict.kind === 'taken') verdict.lock.release();
+  }
+  for (const rubbish of ['', '{', 'null', '{"pid":"x"}', '{"pid":-1}', '[]']) {
+    writeFileSync(path, rubbish);
+    t.same(tryLock(path), { kind: 'held', holder: undefined }, `${rubbish}: perhaps in the making`);
+    utimesSync(path, 1, 1);
+    const verdict = tryLock(path);
+    t.equal(verdict.kind, 'taken', `${rubbish}: old`);
+    if (verdict.kind === 'taken') verdict.lock.release();
+  }
+  t.end();
+});
+
+t.test('HOME-2 · who lost the lock knows it and takes nothing from the next', (t) => {
+  const path = `${makeHome(t).path}/x.lock`;
+  const first = tryLock(path);
+  rmSync(path);
+  const second = tryLock(path);
+  if (first.kind !== 'taken' || second.kind !== 'taken') throw new Error('both were free to take it');
+
+  t.same([first.lock.isMine(), second.lock.isMine()], [false, true]);
+  first.lock.release();
+
+  t.ok(second.lock.isMine());
+  t.end();
+});
+
+t.test('HOME-2 · of many that take over a dead one’s lock exactly one has it, again and again', async (t) => {
+  const home = makeHome(t);
+  const path = `${home.path}/x.lock`;
+  const dying = JSON.stringify({ pid: deadPid(), startedAt: '1' });
+  writeFileSync(path, dying);
+  // Each taker checks that nobody is with it, counts, and leaves as a killed one would: its file stays.
+  const taker = `
+import { appendFileSync, mkdirSync, renameSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { tryLock } from ${JSON.stringify(here)};
+const [path, dying] = process.argv.slice(1);
+const mine = path + '.' + process.pid;
+const count = () => { try { return statSync(path + '.count').size; } catch { return 0; } };
+while (count() < 200) {
+  if (tryLock(path).kind !== 'taken') continue;
+  try {
+    mkdirSync(path + '.inside');
+  } catch {
+    process.stdout.write('two at once\\n');
+    process.exit(1);
+  }
+  appendFileSync(path + '.count', '.');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+  writeFileSync(mine, dying);
+  rmdirSync(path + '.inside');
+  renameSync(mine, path);
+}`;
+  const codes = await Promise.all(
+    Array.from(
+      { length: 6 },
+      () =>
+        new Promise((resolve) =>
+          spawn(process.execPath, ['--input-type=module', '-e', taker, path, dying], { stdio: 'inherit' }).once(
+            'exit',
+            resolve,
+          ),
+        ),
+    ),
+  );
+  t.same(codes, [0, 0, 0, 0, 0, 0]);
+  t.ok(readFileSync(`${path}.count`, 'utf8').length >= 200);
+  t.same(
+    readdirSync(home.path).filter((name) => /tmp|takeover/.test(name)),
+    [],
+  );
+});
+
+t.test('HOME-2 · a taker that died while taking over stops nobody', (t) => {
+  const path = `${makeHome(t).path}/x.lock`;
+  const dead = JSON.stringify({ pid: deadPid(), startedAt: '1' });
+  writeFileSync(path, dead);
+  writeFileSync(`${path}.takeover`, dead);
+  t.equal(tryLock(path).kind, 'taken');
+  t.notOk(existsSync(`${path}.takeover`));
+  t.end();
+});
