@@ -45,10 +45,17 @@ export async function writeFileAtomic(path: string, text: string): Promise<void>
   await syncFolder(folder);
 }
 
-/** A text that changes whenever the file does: modification time, size and inode; undefined where there is none. */
+/**
+ * A text that changes whenever the file does: modification time, size and inode; undefined where there is none. Never
+ * throws: what cannot be looked at has a stamp too, and reading it tells why.
+ */
 export function stampOf(path: string): string | undefined {
-  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found === undefined ? undefined : `${found.mtimeNs}/${found.size}/${found.ino}`;
+  try {
+    const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+    return found === undefined ? undefined : `${found.mtimeNs}/${found.size}/${found.ino}`;
+  } catch (thrown) {
+    return `unreadable/${(thrown as NodeJS.ErrnoException).code}`;
+  }
 }
 
 /** The text of a file; undefined where there is none. */

@@ -14,7 +14,13 @@ export function createSkillsStore({ folder }: { readonly folder: string }): Skil
   return {
     text(name) {
       const file = confined(folder, join(name, 'SKILL.md'));
-      return file === undefined ? undefined : readSkill(name, readFileSync(file, 'utf8')).text;
+      if (file === undefined) return undefined;
+      try {
+        return readSkill(name, readFileSync(file, 'utf8')).text;
+      } catch {
+        // A folder of that name, or a file that may not be read, is no skill.
+        return undefined;
+      }
     },
   };
 }

@@ -33,32 +33,34 @@ export function createJobsStore({ folder }: { readonly folder: string }): JobsSt
       const stamp = stampOf(path);
       if (stamp !== seen) {
         seen = stamp;
-        jobs = stamp === undefined ? [] : readJobs(path);
+        jobs = stamp === undefined ? [] : (readJobs(path) ?? jobs);
       }
       return jobs.find(({ id }) => id === ref) ?? jobs.find(({ name }) => name === ref);
     },
   };
 }
 
-function readJobs(path: string): readonly CronJob[] {
+/** A list of jobs, or an object with one; undefined where the file cannot be read, and the last good jobs stand. */
+function readJobs(path: string): readonly CronJob[] | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    const listed = Array.isArray(value) ? value : isJsonObject(value) && Array.isArray(value.jobs) ? value.jobs : [];
-    return (listed as readonly Json[]).filter(isJsonObject).flatMap(jobOf);
+    const listed = isJsonObject(value) ? value.jobs : value;
+    return Array.isArray(listed) ? (listed as readonly Json[]).filter(isJsonObject).flatMap(jobOf) : undefined;
   } catch {
-    return [];
+    return undefined;
   }
 }
 
-/** A job without an id or a prompt cannot be fired and is passed over. */
+/** A job without an id is passed over. Without a prompt it may still have skills, and the event brings its own. */
 function jobOf(record: JsonObject): CronJob[] {
-  const { id, name, prompt, skills, deliver, deliver_extra: extra } = record;
-  if (typeof id !== 'string' || typeof prompt !== 'string') return [];
+  const { name, prompt, skills, deliver, deliver_extra: extra } = record;
+  const id = typeof record.id === 'number' ? String(record.id) : record.id;
+  if (typeof id !== 'string' || id === '') return [];
   return [
     {
       id,
       name: typeof name === 'string' ? name : id,
-      prompt,
+      prompt: typeof prompt === 'string' ? prompt : '',
       enabled: record.enabled !== false,
       paused: record.paused === true,
       skills: Array.isArray(skills) ? skills.filter((one): one is string => typeof one === 'string') : [],

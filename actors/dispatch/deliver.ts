@@ -5,6 +5,7 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
@@ -52,7 +53,7 @@ export function createTargets({ platforms, log, scope, cwd }: TargetSettings): T
     async send(record, signal) {
       const { target: name, deliveryId, text, extra } = record;
       const target = find(name);
-      if (target === undefined) return { kind: 'failed', reason: whyNot(name, platforms) };
+      if (target === undefined) return { kind: 'failed', reason: whyNot(name, platforms, extra) };
       try {
         return await target.deliver({ deliveryId, profile: record.profile as ProfileName, text, extra }, signal);
       } catch (thrown) {
@@ -62,11 +63,14 @@ export function createTargets({ platforms, log, scope, cwd }: TargetSettings): T
   };
 }
 
-function whyNot(name: string, platforms: Readonly<Record<string, PlatformSettings>>): string {
+function whyNot(name: string, platforms: Readonly<Record<string, PlatformSettings>>, extra: JsonObject): string {
   const canonical = canonicalTarget(name);
   if (canonical === undefined) return `target "${name}" is not known; see the list of targets in docs/configuration.md`;
   if (platforms[canonical]?.enabled !== true) {
     return `target "${name}" is not enabled; set platforms.${canonical}.enabled: true and its credentials`;
+  }
+  if ((extra.chat_id ?? '') === '' && platforms[canonical].homeChannel === undefined) {
+    return `target "${name}" has nowhere to deliver to; set deliver_extra.chat_id on the route or platforms.${canonical}.home_channel`;
   }
   return `target "${name}" is not connected: this version delivers to log and codehost_comment only`;
 }

@@ -4,7 +4,7 @@
  * @see FIL-3 in docs/specification.md
  */
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { isJsonObject } from '../../machines/base/json.ts';
 import type { ListMembership } from '../../machines/webhook/filter.ts';
 import { confined } from '../confine.ts';
@@ -41,6 +41,8 @@ export function createListReader({ home }: { readonly home: string }): ListReade
 
 function readList(file: string): ListMembership | undefined {
   try {
+    // A pipe would keep the gateway waiting for whoever writes into it.
+    if (!statSync(file).isFile()) return undefined;
     return new Set(entriesOf(readFileSync(file, 'utf8')));
   } catch {
     return undefined;

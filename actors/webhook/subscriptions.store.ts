@@ -48,10 +48,14 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
       const result = read(readFileSync(path, 'utf8'));
       current = result.ok ? { routes: result.routes, problems: result.problems } : { ...current, fault: result.fault };
     } catch (thrown) {
-      current = {
-        ...current,
-        fault: fault('subscriptions-unreadable', `${path}: cannot be read; check its permissions`, causeOf(thrown)),
-      };
+      // Permissions can be mended without moving the stamp, so the next look tries again.
+      seen = undefined;
+      const unreadable = fault(
+        'subscriptions-unreadable',
+        `${path}: cannot be read; check its permissions`,
+        causeOf(thrown),
+      );
+      current = { ...current, fault: current.fault?.message === unreadable.message ? current.fault : unreadable };
     }
   }
 
@@ -62,13 +66,18 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
     },
     async update(change) {
       let refused: Fault | undefined;
-      await updateFileLocked(path, (text) => {
-        const standing = text ?? '{}';
-        const result = read(standing);
-        if (result.ok) return change(standing);
-        refused = result.fault;
-        return undefined;
-      });
+      try {
+        await updateFileLocked(path, (text) => {
+          const standing = text ?? '{}';
+          const result = read(standing);
+          if (result.ok) return change(standing);
+          refused = result.fault;
+          return undefined;
+        });
+      } catch (thrown) {
+        const cause = causeOf(thrown);
+        return failed('subscriptions-unreadable', `${path}: cannot be changed: ${cause}`, cause);
+      }
       return refused === undefined ? done(true) : failed(refused.code, refused.message, refused.cause);
     },
   };

@@ -47,8 +47,8 @@ export const faultCatalogue = {
     remedy: 'Mend or move webhook_subscriptions.json; the last good set stays in force until then.',
   },
   'subscriptions-unreadable': {
-    what: 'The subscriptions file cannot be read.',
-    remedy: 'Check its owner and permissions.',
+    what: 'The subscriptions file cannot be read or changed.',
+    remedy: 'Check its owner and permissions, the room on its disk, and whether another process holds its lock.',
   },
   'internal-error': {
     what: 'Something in the gateway itself failed.',

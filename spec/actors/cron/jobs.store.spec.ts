@@ -1,0 +1,61 @@
+import { rmSync } from 'node:fs';
+import t from 'tap';
+import { createJobsStore } from '../../../actors/cron/jobs.store.ts';
+import { makeHome } from '../../support/home.ts';
+
+const digest = {
+  id: 'j1',
+  name: 'digest',
+  prompt: 'Sum up.',
+  skills: ['review', 7],
+  deliver: 'telegram',
+  deliver_extra: { chat_id: '1' },
+  unknown: true,
+};
+
+t.test('SUB-1 · a job is found by its id or its name, the id first, with what it lacks filled in', (t) => {
+  const home = makeHome(t);
+  const jobs = createJobsStore({ folder: `${home.path}/cron` });
+  t.equal(jobs.find('j1'), undefined);
+  home.write('cron/jobs.json', JSON.stringify([{ id: 'j0', name: 'j1', prompt: '' }, digest, { id: 42 }]));
+  t.same(jobs.find('j1'), {
+    id: 'j1',
+    name: 'digest',
+    prompt: 'Sum up.',
+    enabled: true,
+    paused: false,
+    skills: ['review'],
+    deliver: 'telegram',
+    deliverExtra: { chat_id: '1' },
+  });
+  t.equal(jobs.find('digest')?.id, 'j1');
+  t.same(jobs.find('42'), {
+    id: '42',
+    name: '42',
+    prompt: '',
+    enabled: true,
+    paused: false,
+    skills: [],
+    deliver: 'log',
+    deliverExtra: {},
+  });
+  t.equal(jobs.find('nothing'), undefined);
+  t.end();
+});
+
+t.test('DIS-1 · a change is seen at once, and a file that is no list of jobs leaves the last good ones', (t) => {
+  const home = makeHome(t, { 'cron/jobs.json': JSON.stringify({ jobs: [digest] }) });
+  const jobs = createJobsStore({ folder: `${home.path}/cron` });
+  t.match(jobs.find('j1'), { paused: false });
+  home.write('cron/jobs.json', JSON.stringify({ jobs: [{ ...digest, paused: true, enabled: false }] }));
+  t.match(jobs.find('j1'), { paused: true, enabled: false });
+  for (const rubbish of ['', '{', '7', 'null', '{"jobs":7}', '"text"']) {
+    home.write('cron/jobs.json', rubbish);
+    t.match(jobs.find('j1'), { paused: true }, rubbish);
+  }
+  home.write('cron/jobs.json', '[null, 7, [], {}, {"id": ""}, {"id": null}]');
+  t.equal(jobs.find('j1'), undefined);
+  rmSync(`${home.path}/cron`, { recursive: true });
+  t.equal(jobs.find('j1'), undefined);
+  t.end();
+});

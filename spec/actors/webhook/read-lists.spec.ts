@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import fc from 'fast-check';
+import t from 'tap';
+import { createListReader } from '../../../actors/webhook/read-lists.ts';
+import { makeHome } from '../../support/home.ts';
+
+t.test('FIL-3 · what is written as JSON or as lines is found, and nothing else', (t) => {
+  const home = makeHome(t);
+  const reader = createListReader({ home: home.path });
+  const entry = fc
+    .string({ unit: 'grapheme', minLength: 1 })
+    .filter((text) => !/[\r\n]/.test(text) && text === text.trim());
+  let n = 0;
+  const read = (text: string): { has(text: string): boolean } | undefined => {
+    n += 1;
+    home.write(`list-${n}`, text);
+    return reader.list(`list-${n}`);
+  };
+  fc.assert(
+    fc.property(fc.uniqueArray(entry, { minLength: 1 }), entry, (entries, other) => {
+      const lists = [
+        read(JSON.stringify(entries)),
+        read(JSON.stringify(Object.fromEntries(entries.map((one) => [one, true])))),
+        // A first line that opens JSON would be read as such where the whole is JSON.
+        ...(/^[[{]/.test(entries[0] ?? '') ? [] : [read(`${entries.join('\r\n')}\n\n`)]),
+      ];
+      return lists.every(
+        (list) => entries.every((one) => list?.has(one)) && list?.has(other) === entries.includes(other),
+      );
+    }),
+    { numRuns: 60 },
+  );
+  t.end();
+});
+
+t.test('FIL-3 · a change is seen at once, a file that went is no list, one that came back is', (t) => {
+  const home = makeHome(t, { l: 'one', 'next/l': 'two' });
+  const reader = createListReader({ home: home.path });
+  t.ok(reader.list('l')?.has('one'));
+  t.equal(reader.list('l'), reader.list('l'), 'kept while nothing changes');
+  renameSync(`${home.path}/next/l`, `${home.path}/l`);
+  t.same([reader.list('l')?.has('one'), reader.list('l')?.has('two')], [false, true]);
+  rmSync(`${home.path}/l`);
+  t.equal(reader.list('l'), undefined);
+  home.write('l', 'three');
+  t.ok(reader.list('l')?.has('three'));
+  t.end();
+});
+
+t.test('FIL-3 · nothing outside the home is read, and nothing that is no file is waited for', (t) => {
+  const home = makeHome(t, { 'lists/in': 'x', 'lists/deep/in': 'x' });
+  const other = makeHome(t, { secret: 'x' });
+  mkdirSync(`${home.path}/profiles`);
+  symlinkSync(`${other.path}/secret`, `${home.path}/out`);
+  symlinkSync(other.path, `${home.path}/outside`);
+  symlinkSync('lists/in', `${home.path}/within`);
+  symlinkSync('loop', `${home.path}/loop`);
+  execFileSync('mkfifo', [`${home.path}/pipe`]);
+  const reader = createListReader({ home: home.path });
+  for (const name of ['lists/in', 'within', './lists/../lists/deep/in', `${home.path}/lists/in`]) {
+    t.ok(reader.list(name)?.has('x'), name);
+  }
+  const outside = [
+    'out',
+    'outside/secret',
+    `${other.path}/secret`,
+    '../x',
+    'loop',
+    'pipe',
+    'profiles',
+    'lists',
+    '',
+    '.',
+  ];
+  for (const name of outside) t.equal(reader.list(name), undefined, name);
+  t.end();
+});

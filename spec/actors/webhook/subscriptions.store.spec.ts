@@ -1,0 +1,105 @@
+import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { createSubscriptionsStore, type SubscriptionsStore } from '../../../actors/webhook/subscriptions.store.ts';
+import { defaultProfile } from '../../../machines/base/names.ts';
+import { editSubscriptions, readSubscriptions } from '../../../machines/config/subscription.ts';
+import { makeHome, type TestHome } from '../../support/home.ts';
+
+interface Fixture {
+  readonly home: TestHome;
+  readonly path: string;
+  readonly store: SubscriptionsStore;
+  /** Names of the routes in force. */
+  names(): string[];
+  /** How often the file was read whole. */
+  reads(): number;
+}
+
+function fixture(t: Test, text?: string): Fixture {
+  const home = makeHome(t, text === undefined ? {} : { 'subs.json': text });
+  const path = `${home.path}/subs.json`;
+  let reads = 0;
+  const store = createSubscriptionsStore({
+    path,
+    read: (written) => {
+      reads += 1;
+      return readSubscriptions(written, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] });
+    },
+  });
+  return { home, path, store, names: () => store.current().routes.map(({ route }) => route.name), reads: () => reads };
+}
+
+const one = '{"one":{"secret":"abcdef"}}';
+const two = '{"one":{"secret":"abcdef"},"two":{"secret":"abcdef"}}';
+
+t.test('SUB-2 · the file is read once for each change, and its absence is an empty set', (t) => {
+  const { home, path, names, reads } = fixture(t);
+  t.same([names(), reads()], [[], 0]);
+  home.write('subs.json', one);
+  t.same([names(), names(), reads()], [['one'], ['one'], 1]);
+  home.write('subs.json', two);
+  t.same([names(), names(), reads()], [['one', 'two'], ['one', 'two'], 2]);
+  rmSync(path);
+  t.same([names(), reads()], [[], 2]);
+  t.end();
+});
+
+t.test('SUB-2 · a broken record is skipped and reported, the others stand', (t) => {
+  const { store, names } = fixture(t, '{"ok":{"secret":"abcdef"},"Bad Name":{},"typed":{"events":"push"}}');
+  t.same(names(), ['ok']);
+  t.same(new Set(store.current().problems.map(({ name }) => name)), new Set(['Bad Name', 'typed']));
+  t.equal(store.current().fault, undefined);
+  t.end();
+});
+
+t.test('SUB-2 · whatever spoils the file, the last good set stands until it is mended', (t) => {
+  const { home, path, store, names } = fixture(t, two);
+  t.same(names(), ['one', 'two']);
+  for (const text of ['{', '[]', 'null', '"x"', '{"one":', '\0\0\0\0']) {
+    home.write('subs.json', text);
+    t.same(names(), ['one', 'two'], JSON.stringify(text));
+    t.equal(store.current().fault?.code, 'subscriptions-corrupt');
+  }
+  rmSync(path);
+  symlinkSync('subs.json', path);
+  t.same(names(), ['one', 'two'], 'a link to itself');
+  t.equal(store.current().fault?.code, 'subscriptions-unreadable');
+  rmSync(path);
+  home.write('subs.json', one);
+  t.same(names(), ['one']);
+  t.equal(store.current().fault, undefined);
+  t.end();
+});
+
+const asRoot = process.getuid?.() === 0 ? 'the superuser reads everything' : false;
+t.test('SUB-2 · mended permissions are seen, though they leave the stamp as it is', { skip: asRoot }, (t) => {
+  const { path, store, names } = fixture(t, one);
+  chmodSync(path, 0);
+  t.equal(store.current().fault?.code, 'subscriptions-unreadable');
+  t.equal(store.current().fault, store.current().fault, 'one fault, told once');
+  chmodSync(path, 0o600);
+  t.same(names(), ['one']);
+  t.end();
+});
+
+t.test('SUB-2 · a change is written under the lock and seen at once; a refused or failed one is a fault', async (t) => {
+  const { home, path, store, names } = fixture(t);
+  const added = await Promise.all(
+    ['a', 'b', 'c', 'd'].map((name) => store.update((text) => editSubscriptions(text, name, { secret: 'abcdef' }))),
+  );
+  t.same(
+    added.map(({ ok }) => ok),
+    [true, true, true, true],
+  );
+  t.same(names().sort(), ['a', 'b', 'c', 'd'], 'no change is lost');
+  t.match(await store.update((text) => editSubscriptions(text, 'b', undefined)), { ok: true });
+  t.same(names().sort(), ['a', 'c', 'd']);
+
+  home.write('subs.json', '{"a":');
+  t.match(await store.update(() => '{}'), { ok: false, fault: { code: 'subscriptions-corrupt' } });
+  t.equal(readFileSync(path, 'utf8'), '{"a":', 'a corrupt file is left for a person to mend');
+  t.notOk(existsSync(`${path}.lock`));
+
+  rmSync(home.path, { recursive: true });
+  t.match(await store.update(() => '{}'), { ok: false, fault: { code: 'subscriptions-unreadable' } });
+});
