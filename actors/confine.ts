@@ -7,8 +7,8 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 export function confined(folder: string, name: string): string | undefined {
   if (name.includes('\0')) return undefined;
   try {
-    const root = realpathSync(folder);
-    const file = realpathSync(resolve(root, name));
+    const root = realpathSync.native(folder);
+    const file = realpathSync.native(resolve(root, name));
     const inside = relative(root, file);
     if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)) return undefined;
     return file;

@@ -1,0 +1,45 @@
+import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
+import fc from 'fast-check';
+import t from 'tap';
+import { confined } from '../../actors/confine.ts';
+import { makeHome } from '../support/home.ts';
+
+t.test('SCR-1 · FIL-3 · no path, however it is spelled and linked, leads out of its folder', (t) => {
+  const home = makeHome(t, { 'in/a': '', 'in/b/c': '', 'in/..d': '', 'in-between': '', out: '' });
+  mkdirSync(`${home.path}/in/e`);
+  symlinkSync('../out', `${home.path}/in/leaves`);
+  symlinkSync('..', `${home.path}/in/up`);
+  symlinkSync('b/c', `${home.path}/in/stays`);
+  const folder = `${home.path}/in`;
+  const root = `${realpathSync(folder)}/`;
+  const step = fc.constantFrom(
+    'a',
+    'b',
+    'c',
+    '..',
+    '.',
+    '',
+    'e',
+    'leaves',
+    'up',
+    'stays',
+    '..d',
+    'in',
+    'out',
+    '\0',
+    '~',
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 6 }), fc.boolean(), (steps, isAbsolute) => {
+      const found = confined(folder, `${isAbsolute ? `${folder}/` : ''}${steps.join('/')}`);
+      return found === undefined || found.startsWith(root);
+    }),
+    { numRuns: 2_000 },
+  );
+  const inside = ['a', './a', 'b/../a', 'b/c', 'stays', '..d', 'up/in/a', 'e', `${folder}/a`];
+  for (const name of inside) t.ok(confined(folder, name)?.startsWith(root), name);
+  const outside = ['leaves', 'up/out', '../in-between', '/etc/passwd', 'gone', '', '.', 'up', 'up/in', 'a\0', '~/a'];
+  for (const name of outside) t.equal(confined(folder, name), undefined, JSON.stringify(name));
+  t.equal(confined(`${home.path}/none`, 'a'), undefined);
+  t.end();
+});
