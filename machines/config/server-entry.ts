@@ -118,6 +118,21 @@ export const serverEntrySchema = {
       properties: { enabled: { type: 'boolean', default: true }, timeout: { ...seconds, default: 300 } },
       description: "The server's requests for user input.",
     },
+    max_result_chars: {
+      type: 'integer',
+      minimum: 1,
+      default: 2_000_000,
+      description: 'Characters of one tool result that are kept.',
+    },
+    circuit_breaker: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        failures: { type: 'integer', minimum: 1, default: 5 },
+        reset_seconds: { ...seconds, default: 30 },
+      },
+      description: 'Transport failures in a row after which calls are refused, and for how long.',
+    },
     trust: {
       ...text,
       default: 'full',

@@ -31,13 +31,13 @@ const rooms: readonly Room[] = [
   {
     name: 'charts',
     holds: (path) => path.endsWith('.machine.ts'),
-    may: [/^xstate$/, base, config, /^machines\/webhook\//],
+    may: [/^xstate$/, base, config, /^machines\/(webhook|mcp)\//],
     why: 'a chart names its effects and never imports them',
   },
   {
     name: 'machines (rules)',
     holds: under('machines/'),
-    may: [base, config, /^machines\/(webhook|agent)\//, /^re2js$/, /^node:crypto$/],
+    may: [base, config, /^machines\/(webhook|agent|mcp)\//, /^re2js$/, /^node:crypto$/],
     why: 'rules decide and touch nothing',
   },
   {
@@ -73,8 +73,9 @@ const doors: readonly (readonly [string, RegExp])[] = [
   ['uWebSockets.js', /^runtime\/http\/(uws|choose)\.ts$/],
   ['re2js', /^machines\/webhook\/pattern\.ts$/],
   ['lmdb', /^actors\/store\/lmdb-tables\.ts$/],
-  ['p-queue', /^actors\/dispatch\/places\.ts$/],
-  ['ajv', /^machines\/config\/validate\.ts$/],
+  ['p-queue', /^actors\/(dispatch\/places|mcp\/call-lanes)\.ts$/],
+  ['undici', /^actors\/mcp\/http-fetch\.ts$/],
+  ['ajv', /^(machines\/config\/validate|actors\/mcp\/validate-arguments)\.ts$/],
 ];
 
 function under(folder: string): (path: string) => boolean {
