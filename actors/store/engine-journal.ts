@@ -4,12 +4,13 @@
  */
 
 import { done, failed, fault, type Result } from '../../machines/base/fault.ts';
-import type { Collection, CommitVerdict, Journal, ListQuery, SessionId, StoredRecord } from './journal.ts';
-import { apply, isKey, prepare, sizeOf, unstorable } from './ledger.ts';
+import type { Collection, CommitVerdict, Journal, ListQuery, SessionId, StoredRecord, Write } from './journal.ts';
+import { claimKey } from './keys.ts';
+import { apply, isKey, unstorable } from './ledger.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.ts';
-import { claimExpiry, claimKey, claimValue, draftRecord, readHead, readJson } from './record-bytes.ts';
 import { beginSession, isLiving, prolongSession, removeSession } from './sessions.ts';
 import type { Engine, Tables } from './tables.ts';
+import { weightOf } from './weight.ts';
 import { addWork, freeWork, removeWork, workKey } from './work-index.ts';
 
 /** Records taken in one job. */
@@ -21,8 +22,7 @@ export function createJournal(engine: Engine, now: () => number): Journal {
   async function commit(...[writes]: Parameters<Journal['commit']>): Promise<CommitVerdict> {
     const obstacle = unstorable(writes);
     if (obstacle !== undefined) return { kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) };
-    const prepared = prepare(writes);
-    const landed = await engine.enqueue(() => apply(engine.tables, prepared), sizeOf(prepared));
+    const landed = await engine.enqueue(() => apply(engine.tables, writes), sizeOf(writes));
     return landed.ok ? landed.value : { kind: 'unavailable', fault: landed.fault };
   }
 
@@ -79,7 +79,7 @@ export function createJournal(engine: Engine, now: () => number): Journal {
     list: (collection, query) => list(engine.tables, collection, query),
     claimed(name, nowMs) {
       const claim = engine.tables.claims.read(claimKey(name));
-      return claim !== undefined && claimExpiry(claim) > nowMs ? claimValue(claim) : undefined;
+      return (claim?.dueAtMs ?? 0) > nowMs ? (claim?.value ?? {}) : undefined;
     },
     take,
     prune,
@@ -99,11 +99,9 @@ function list(tables: Tables, collection: Collection, { limit, order, from }: Li
 }
 
 function storedRecord(tables: Tables, collection: Collection, key: string): StoredRecord | undefined {
-  const bytes = tables[collection].read(key);
-  if (bytes === undefined) return undefined;
-  const { version, dueAtMs, heldBy, bodyAt } = readHead(bytes);
-  const value = readJson(bytes, bodyAt);
-  if (value === undefined) return undefined;
+  const row = tables[collection].read(key);
+  if (row?.value === undefined) return undefined;
+  const { version, dueAtMs, heldBy, value } = row;
   return {
     key,
     version,
@@ -132,11 +130,18 @@ function takeSome(
     const { dueAtMs } = record;
     // A take is a write: whoever held the record before finds its version stale.
     const version = record.version + 1;
-    tables[collection].write(key, draftRecord({ version, dueAtMs, heldBy: session }, JSON.stringify(record.value)));
+    tables[collection].write(key, { version, dueAtMs, heldBy: session, value: record.value });
     addWork(tables.due, workKey(collection, key, { dueAtMs, heldBy: session }));
     records.push({ ...record, version, heldBy: session });
   }
   return { records, more: works.length === limit };
+}
+
+/** About how many bytes the writes take. */
+function sizeOf(writes: readonly Write[]): number {
+  let size = 0;
+  for (const write of writes) if (write.kind === 'put' || write.kind === 'claim') size += weightOf(write.value);
+  return size;
 }
 
 function ended(session: SessionId): Result<never> {

@@ -81,7 +81,10 @@ export interface Journal {
   renewSession(session: SessionId, ttlMs: number, nowMs: number): Promise<Result<true>>;
   endSession(session: SessionId): Promise<Result<true>>;
 
-  /** Never rejects. Commits are applied in the order of the calls; many in flight share one fsync. */
+  /**
+   * Never rejects. Commits are applied in the order of the calls; many in flight share one fsync. The values belong to the
+   * journal from here on: they must not be changed any more, neither by the caller nor by whoever reads them.
+   */
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
 
   /** Reads see every commit that resolved before the call. */

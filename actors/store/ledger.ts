@@ -6,19 +6,8 @@
  */
 
 import type { CommitVerdict, Write } from './journal.ts';
-import {
-  claimExpiry,
-  claimKey,
-  claimValue,
-  copyOf,
-  draftBytes,
-  draftClaim,
-  draftRecord,
-  nothing,
-  readHead,
-  timeText,
-} from './record-bytes.ts';
-import type { TableName, Tables } from './tables.ts';
+import { claimKey, timeText } from './keys.ts';
+import { bareKey, type Row, type TableName, type Tables } from './tables.ts';
 import { addWork, removeWork, workKey } from './work-index.ts';
 
 type Claim = Extract<Write, { kind: 'claim' }>;
@@ -26,29 +15,9 @@ type Put = Extract<Write, { kind: 'put' }>;
 type Delete = Extract<Write, { kind: 'delete' }>;
 type Refusal = Exclude<CommitVerdict, { kind: 'committed' | 'unavailable' }>;
 
-/** A write as it is queued: its JSON is spelled when the caller commits, so later changes to the value do not count. */
-export interface PreparedWrite {
-  readonly write: Write;
-  readonly json: string;
-}
-
 /** Longest key of a record and name of a holder, in UTF-16 units: three bytes each, an index key stays below LMDB's 1,978. */
 const longestKey = 620;
 const longestHolder = 32;
-
-export function prepare(writes: readonly Write[]): PreparedWrite[] {
-  return writes.map((write) => ({
-    write,
-    json: write.kind === 'put' || write.kind === 'claim' ? JSON.stringify(write.value) : '',
-  }));
-}
-
-/** About how many bytes the writes take. */
-export function sizeOf(writes: readonly PreparedWrite[]): number {
-  let size = 0;
-  for (const { json } of writes) size += json.length;
-  return size;
-}
 
 /** Says why a commit cannot be stored at all; undefined where it can. */
 export function unstorable(writes: readonly Write[]): string | undefined {
@@ -67,62 +36,57 @@ export function isKey(key: string): boolean {
   return key !== '' && key.length <= longestKey;
 }
 
+/** What puts each write back, last first. */
 type Undo = (() => void)[];
 
 /** Applies the writes in order, or none of them. */
-export function apply(tables: Tables, writes: readonly PreparedWrite[]): CommitVerdict {
+export function apply(tables: Tables, writes: readonly Write[]): CommitVerdict {
   const undo: Undo = [];
   // What follows the last write that can refuse needs no way back.
-  const lastRefusable = writes.findLastIndex(({ write }) => canRefuse(write));
+  const lastRefusable = writes.findLastIndex(canRefuse);
   for (let index = 0; index < writes.length; index += 1) {
-    const prepared = writes[index];
-    if (prepared === undefined) break;
-    const refusal = applyOne(tables, prepared, index, index < lastRefusable ? undo : undefined);
+    const write = writes[index];
+    if (write === undefined) break;
+    const refusal = applyOne(tables, write, index, index < lastRefusable ? undo : undefined);
     if (refusal !== undefined) {
       for (const takeBack of undo.reverse()) takeBack();
       return refusal;
     }
   }
-  return { kind: 'committed' };
+  return committed;
 }
+
+const committed: CommitVerdict = { kind: 'committed' };
 
 function canRefuse(write: Write): boolean {
   return write.kind === 'claim' || (write.kind !== 'release' && write.expect !== undefined);
 }
 
-function applyOne(tables: Tables, prepared: PreparedWrite, index: number, undo: Undo | undefined): Refusal | undefined {
-  const { write, json } = prepared;
+function applyOne(tables: Tables, write: Write, index: number, undo: Undo | undefined): Refusal | undefined {
   switch (write.kind) {
     case 'claim':
-      return applyClaim(tables, write, json, index, undo);
+      return applyClaim(tables, write, index, undo);
     case 'release':
       return release(tables, write.name, undo);
     case 'put':
-      return applyPut(tables, write, json, index, undo);
+      return applyPut(tables, write, index, undo);
     case 'delete':
       return applyDelete(tables, write, index, undo);
   }
 }
 
-function applyClaim(
-  tables: Tables,
-  write: Claim,
-  json: string,
-  index: number,
-  undo: Undo | undefined,
-): Refusal | undefined {
+function applyClaim(tables: Tables, write: Claim, index: number, undo: Undo | undefined): Refusal | undefined {
   const { claims, expiry } = tables;
   const name = claimKey(write.name);
-  if (!claims.create(name, draftClaim(write.expiresAtMs, json))) {
+  const row: Row = { version: 0, dueAtMs: write.expiresAtMs, heldBy: undefined, value: write.value };
+  if (!claims.create(name, row)) {
     const standing = claims.read(name);
-    if (standing !== undefined && claimExpiry(standing) > write.nowMs) {
-      return { kind: 'claimed', index, holder: claimValue(standing) };
-    }
+    if ((standing?.dueAtMs ?? 0) > write.nowMs) return { kind: 'claimed', index, holder: standing?.value ?? {} };
     release(tables, write.name, undo);
-    claims.write(name, draftClaim(write.expiresAtMs, json));
+    claims.write(name, row);
   }
-  const expiryKey = `${timeText(write.expiresAtMs)}/${name}`;
-  expiry.write(expiryKey, nothing);
+  const expiryKey = expiryKeyOf(name, row);
+  expiry.write(expiryKey, bareKey);
   undo?.push(() => {
     claims.remove(name);
     expiry.remove(expiryKey);
@@ -134,33 +98,28 @@ function release(tables: Tables, name: string, undo: Undo | undefined): undefine
   const key = claimKey(name);
   const standing = tables.claims.read(key);
   if (standing === undefined) return;
-  const expiryKey = `${timeText(claimExpiry(standing))}/${key}`;
-  if (undo !== undefined) {
-    const copy = copyOf(standing);
-    undo.push(() => {
-      tables.claims.write(key, draftBytes(copy));
-      tables.expiry.write(expiryKey, nothing);
-    });
-  }
+  const expiryKey = expiryKeyOf(key, standing);
+  undo?.push(() => {
+    tables.claims.write(key, standing);
+    tables.expiry.write(expiryKey, bareKey);
+  });
   tables.claims.remove(key);
   tables.expiry.remove(expiryKey);
 }
 
-function applyPut(
-  tables: Tables,
-  write: Put,
-  json: string,
-  index: number,
-  undo: Undo | undefined,
-): Refusal | undefined {
-  const { collection, key, heldBy, expect } = write;
+function expiryKeyOf(name: string, claim: Row): string {
+  return `${timeText(claim.dueAtMs ?? 0)}/${name}`;
+}
+
+function applyPut(tables: Tables, write: Put, index: number, undo: Undo | undefined): Refusal | undefined {
+  const { collection, key, heldBy, expect, value } = write;
   const table = tables[collection];
   const dueAtMs = write.dueAtMs ?? undefined;
   const work = workKey(collection, key, { dueAtMs, heldBy });
 
   // A record that must be new costs one step: the engine itself looks whether it is there.
   if (expect === 'absent') {
-    if (!table.create(key, draftRecord({ version: 1, dueAtMs, heldBy }, json))) return { kind: 'stale', index };
+    if (!table.create(key, { version: 1, dueAtMs, heldBy, value })) return { kind: 'stale', index };
     addWork(tables.due, work);
     undo?.push(() => {
       table.remove(key);
@@ -169,12 +128,11 @@ function applyPut(
     return undefined;
   }
 
-  const standing = table.read(key);
-  const head = standing === undefined ? undefined : readHead(standing);
+  const head = table.head(key);
   if (expect !== undefined && head?.version !== expect) return { kind: 'stale', index };
   const earlierWork = head === undefined ? undefined : workKey(collection, key, head);
-  remember(tables, collection, key, { standing, earlierWork, work }, undo);
-  table.write(key, draftRecord({ version: (head?.version ?? 0) + 1, dueAtMs, heldBy }, json));
+  if (undo !== undefined) undo.push(putBack(tables, collection, key, { earlierWork, work }));
+  table.write(key, { version: (head?.version ?? 0) + 1, dueAtMs, heldBy, value });
   if (earlierWork !== work) {
     removeWork(tables.due, earlierWork);
     addWork(tables.due, work);
@@ -184,35 +142,28 @@ function applyPut(
 
 function applyDelete(tables: Tables, write: Delete, index: number, undo: Undo | undefined): Refusal | undefined {
   const { collection, key, expect } = write;
-  const standing = tables[collection].read(key);
-  const head = standing === undefined ? undefined : readHead(standing);
+  const head = tables[collection].head(key);
   if (expect !== undefined && head?.version !== expect) return { kind: 'stale', index };
   if (head === undefined) return undefined;
   const earlierWork = workKey(collection, key, head);
-  remember(tables, collection, key, { standing, earlierWork, work: undefined }, undo);
+  if (undo !== undefined) undo.push(putBack(tables, collection, key, { earlierWork, work: undefined }));
   tables[collection].remove(key);
   removeWork(tables.due, earlierWork);
   return undefined;
 }
 
-/** Keeps what a record was, to put it back if a later write of the commit is refused. */
-function remember(
+/** Keeps what a record is now, to put it back if a later write of the commit is refused. */
+function putBack(
   tables: Tables,
   collection: TableName,
   key: string,
-  was: {
-    readonly standing: Buffer | undefined;
-    readonly earlierWork: string | undefined;
-    readonly work: string | undefined;
-  },
-  undo: Undo | undefined,
-): void {
-  if (undo === undefined) return;
-  const copy = was.standing === undefined ? undefined : copyOf(was.standing);
-  undo.push(() => {
-    removeWork(tables.due, was.work);
-    if (copy === undefined) tables[collection].remove(key);
-    else tables[collection].write(key, draftBytes(copy));
-    addWork(tables.due, was.earlierWork);
-  });
+  works: { readonly earlierWork: string | undefined; readonly work: string | undefined },
+): () => void {
+  const standing = tables[collection].read(key);
+  return () => {
+    removeWork(tables.due, works.work);
+    if (standing === undefined) tables[collection].remove(key);
+    else tables[collection].write(key, standing);
+    addWork(tables.due, works.earlierWork);
+  };
 }

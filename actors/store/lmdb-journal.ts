@@ -11,8 +11,7 @@ import type { Journal } from './journal.ts';
 import { closedFault, commitFault } from './lmdb-faults.ts';
 import { enter, lookAt, openStore } from './lmdb-store.ts';
 import type { Environment } from './lmdb-tables.ts';
-import { draftBytes } from './record-bytes.ts';
-import type { Engine, Tables } from './tables.ts';
+import { type Engine, plainRow, type Tables } from './tables.ts';
 
 export interface LmdbJournalSettings {
   /** Holds `data.mdb` and `lock.mdb`; made, with mode 0700, where it is missing. */
@@ -90,11 +89,11 @@ function createEngine(directory: string, first: Environment): Engine {
 }
 
 /** What a probe writes: about what a burst of commits needs, so that a disk with a few pages left does not pass. */
-const probeBytes = Buffer.alloc(256 * 1024);
+const probeRow = plainRow({ filler: ' '.repeat(256 * 1024) });
 const probeKey = 'probe';
 
 function writeProbe({ meta }: Tables): void {
-  meta.write(probeKey, draftBytes(probeBytes));
+  meta.write(probeKey, probeRow);
 }
 
 function removeProbe({ meta }: Tables): void {

@@ -20,8 +20,7 @@ import { done, type Fault, type Result } from '../../machines/base/fault.ts';
 import { corruptFault, openFault, storePath, versionFault } from './lmdb-faults.ts';
 import { checkStoreFile } from './lmdb-file.ts';
 import { type Environment, openEnvironment } from './lmdb-tables.ts';
-import { draftJson, readJson } from './record-bytes.ts';
-import type { Table } from './tables.ts';
+import { plainRow, type Table } from './tables.ts';
 
 /** The layout of tables, keys and bytes; raised when an older gateway would misread what a newer one writes. */
 const layout = 1;
@@ -76,8 +75,7 @@ export function enter(directory: string): Result<Environment> {
 }
 
 function refusalOf(directory: string, meta: Table | undefined): Fault | undefined {
-  const bytes = meta?.read(layoutKey);
-  const found = bytes === undefined ? undefined : readJson(bytes)?.version;
+  const found = meta?.read(layoutKey)?.value?.version;
   if (found === layout) return undefined;
   return versionFault(
     storePath(directory),
@@ -93,7 +91,7 @@ async function makeStore(directory: string): Promise<void> {
     reserveLockFile(cradle);
     const environment = openEnvironment(cradle, () => {});
     try {
-      await environment.transact(() => environment.tables.meta.write(layoutKey, draftJson({ version: layout })));
+      await environment.transact(() => environment.tables.meta.write(layoutKey, plainRow({ version: layout })));
     } finally {
       await environment.close();
     }

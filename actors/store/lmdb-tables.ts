@@ -14,6 +14,7 @@
  */
 
 import { type Database, open, type RootDatabase } from 'lmdb';
+import { type Codec, codecs } from './record-bytes.ts';
 import { type KeyRange, type Table, type TableName, type Tables, tableNames } from './tables.ts';
 
 type Bytes = Database<Buffer, string>;
@@ -47,7 +48,7 @@ export function openEnvironment(directory: string, admit: (meta: Table | undefin
   const openDatabase = (name: TableName) => {
     const database = root.openDB<Buffer, string>({ name, encoding: 'binary' });
     databases.set(name, database);
-    return createTable(database, isClosed);
+    return createTable(database, codecs[name], isClosed);
   };
   let tables: Tables;
   try {
@@ -103,15 +104,23 @@ async function causeOfCommit(thrown: unknown): Promise<unknown> {
   }
 }
 
-function createTable(database: Bytes, isClosed: () => boolean): Table {
+function createTable(database: Bytes, codec: Codec, isClosed: () => boolean): Table {
+  // The binding answers with one buffer of its own, whose `length` is that of the value, until the next read.
+  const bytesOf = (key: string) => (isClosed() ? undefined : database.getBinaryFast(key));
   return {
-    // The binding answers with one buffer of its own, whose `length` is that of the value, until the next read.
-    read: (key) => (isClosed() ? undefined : database.getBinaryFast(key)),
-    write(key, { bytes }) {
-      database.putSync(key, bytes);
+    head(key) {
+      const bytes = bytesOf(key);
+      return bytes === undefined ? undefined : codec.head(bytes);
+    },
+    read(key) {
+      const bytes = bytesOf(key);
+      return bytes === undefined ? undefined : codec.row(bytes);
+    },
+    write(key, row) {
+      database.putSync(key, codec.draft(row).bytes);
     },
     // The declaration says void; the code answers whether it wrote.
-    create: (key, { bytes }) => database.putSync(key, bytes, { noOverwrite: true }) as unknown as boolean,
+    create: (key, row) => database.putSync(key, codec.draft(row).bytes, { noOverwrite: true }) as unknown as boolean,
     remove(key) {
       database.removeSync(key);
     },

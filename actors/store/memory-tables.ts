@@ -1,8 +1,9 @@
 /**
- * Tables in memory: maps with sorted keys. They forget at exit.
+ * Tables in memory: maps with sorted keys. They keep the rows as they are given and forget at exit.
  */
 
-import { type Draft, type KeyRange, type Table, type Tables, tableNames } from './tables.ts';
+import { type KeyRange, type Row, type Table, type Tables, tableNames } from './tables.ts';
+import { weightOf } from './weight.ts';
 
 export interface MemoryTables {
   readonly tables: Tables;
@@ -21,7 +22,7 @@ export function createMemoryTables(): MemoryTables {
 }
 
 function createTable(count: (bytes: number) => void): Table {
-  const values = new Map<string, Buffer>();
+  const rows = new Map<string, Row>();
   const sorted: string[] = [];
 
   /** Where a key is or belongs. New keys mostly belong at the end, since they begin with their time. */
@@ -38,26 +39,28 @@ function createTable(count: (bytes: number) => void): Table {
     return low;
   }
 
-  function write(key: string, { bytes, end }: Draft): void {
-    const earlier = values.get(key);
+  function write(key: string, row: Row): void {
+    const earlier = rows.get(key);
     if (earlier === undefined) sorted.splice(placeOf(key), 0, key);
-    count(end - (earlier === undefined ? -key.length : earlier.length));
-    values.set(key, Buffer.from(bytes.subarray(0, end)));
+    count(weightOf(row.value) - (earlier === undefined ? -key.length : weightOf(earlier.value)));
+    rows.set(key, row);
   }
 
+  const read = (key: string): Row | undefined => rows.get(key);
   return {
-    read: (key) => values.get(key),
+    head: read,
+    read,
     write,
-    create(key, draft) {
-      if (values.has(key)) return false;
-      write(key, draft);
+    create(key, row) {
+      if (rows.has(key)) return false;
+      write(key, row);
       return true;
     },
     remove(key) {
-      const earlier = values.get(key);
+      const earlier = rows.get(key);
       if (earlier === undefined) return;
-      count(-earlier.length - key.length);
-      values.delete(key);
+      count(-weightOf(earlier.value) - key.length);
+      rows.delete(key);
       sorted.splice(placeOf(key), 1);
     },
     keys(range) {
@@ -66,14 +69,14 @@ function createTable(count: (bytes: number) => void): Table {
   };
 
   function oldestKeys({ from, until, limit }: KeyRange): string[] {
-    const first = from === undefined ? 0 : placeOf(from) + (values.has(from) ? 1 : 0);
+    const first = from === undefined ? 0 : placeOf(from) + (rows.has(from) ? 1 : 0);
     const end = until === undefined ? sorted.length : placeOf(until);
     return sorted.slice(first, Math.min(end, first + limit));
   }
 
   function newestKeys({ from, until, limit }: KeyRange): string[] {
     const end = from === undefined ? sorted.length : placeOf(from);
-    const first = until === undefined ? 0 : placeOf(until) + (values.has(until) ? 1 : 0);
+    const first = until === undefined ? 0 : placeOf(until) + (rows.has(until) ? 1 : 0);
     return sorted.slice(Math.max(first, end - limit), end).reverse();
   }
 }

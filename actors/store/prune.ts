@@ -5,8 +5,8 @@
  */
 
 import type { Collection } from './journal.ts';
+import { timeText } from './keys.ts';
 import { isKey } from './ledger.ts';
-import { readHead, readJson, timeText } from './record-bytes.ts';
 import type { Engine, Tables } from './tables.ts';
 
 /** Says within a piece whether it has used up its time. */
@@ -106,19 +106,16 @@ function oldestFirst(engine: Engine, until: string | undefined): () => Place | u
 }
 
 function removeFinished(tables: Tables, collection: Collection, key: string): number {
-  const bytes = tables[collection].read(key);
-  if (bytes === undefined) return 0;
-  const head = readHead(bytes);
-  if (head.dueAtMs !== undefined) return 0;
-  // Read before the next look-up, which uses the same bytes.
-  const work = collection === 'events' ? readJson(bytes, head.bodyAt)?.work : undefined;
+  const table = tables[collection];
+  const head = table.head(key);
+  if (head === undefined || head.dueAtMs !== undefined) return 0;
+  const work = collection === 'events' ? table.read(key)?.value?.work : undefined;
   if (typeof work === 'string' && isKey(work) && (isDue(tables, 'runs', work) || isDue(tables, 'deliveries', work)))
     return 0;
-  tables[collection].remove(key);
+  table.remove(key);
   return 1;
 }
 
 function isDue(tables: Tables, collection: Collection, key: string): boolean {
-  const bytes = tables[collection].read(key);
-  return bytes !== undefined && readHead(bytes).dueAtMs !== undefined;
+  return tables[collection].head(key)?.dueAtMs !== undefined;
 }

@@ -1,18 +1,23 @@
 /**
- * Spells records, claims and index keys as bytes: a small head that the rules read without parsing the JSON behind it.
- * One draft buffer serves every write; whoever stores a draft copies it.
+ * Spells rows as bytes and reads them back: a small head that is read without parsing the JSON behind it. One draft
+ * buffer serves every write; whoever stores a draft copies it.
  */
 
-import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
-import type { Draft } from './tables.ts';
+import type { Head, Row, TableName } from './tables.ts';
 
-export interface RecordHead {
-  readonly version: number;
-  readonly dueAtMs: number | undefined;
-  readonly heldBy: string | undefined;
-  /** Where the JSON begins. */
-  readonly bodyAt: number;
+/** Bytes to write: those before `end`. */
+export interface Draft {
+  readonly bytes: Buffer;
+  readonly end: number;
+}
+
+/** How the rows of one table lie in bytes. */
+export interface Codec {
+  /** Spells a row; the draft stands until the next one. */
+  draft(row: Row): Draft;
+  head(bytes: Buffer): Head;
+  row(bytes: Buffer): Row;
 }
 
 // Record: version (u32) · due time (f64, NaN: none) · length of the holder's name (u16) · holder · JSON.
@@ -30,88 +35,95 @@ const keptCapacity = 1 << 20;
 const newScratch = (capacity: number) => Object.assign(Buffer.allocUnsafeSlow(capacity), { start: 0, end: 0 });
 let scratch = newScratch(firstCapacity);
 
-/** A draft without bytes, for tables that only have keys. */
-export const nothing: Draft = { bytes: Buffer.alloc(0), end: 0 };
+/** Holds the version, the due time, the holder and the value. */
+const recordCodec: Codec = {
+  draft({ version, dueAtMs, heldBy, value }) {
+    const json = JSON.stringify(value ?? {});
+    reserve(holderAt + 3 * ((heldBy?.length ?? 0) + json.length));
+    const holderLength = heldBy === undefined ? 0 : scratch.write(heldBy, holderAt);
+    scratch.writeUInt32LE(version, 0);
+    scratch.writeDoubleLE(dueAtMs ?? Number.NaN, dueAt);
+    scratch.writeUInt16LE(holderLength, holderLengthAt);
+    return drafted(holderAt + holderLength, json);
+  },
+  head: (bytes) => recordHead(bytes, recordBodyAt(bytes)),
+  row(bytes) {
+    const bodyAt = recordBodyAt(bytes);
+    return { ...recordHead(bytes, bodyAt), value: readJson(bytes, bodyAt) };
+  },
+};
 
-/** Spells a record; the draft stands until the next one. */
-export function draftRecord(head: Omit<RecordHead, 'bodyAt'>, json: string): Draft {
-  const { version, dueAtMs, heldBy } = head;
-  reserve(holderAt + 3 * ((heldBy?.length ?? 0) + json.length));
-  const holderLength = heldBy === undefined ? 0 : scratch.write(heldBy, holderAt);
-  scratch.writeUInt32LE(version, 0);
-  scratch.writeDoubleLE(dueAtMs ?? Number.NaN, dueAt);
-  scratch.writeUInt16LE(holderLength, holderLengthAt);
-  return drafted(holderAt + holderLength, json);
+/** Holds when the claim runs out, and its value. */
+const claimCodec: Codec = {
+  draft({ dueAtMs, value }) {
+    const json = JSON.stringify(value ?? {});
+    reserve(claimBodyAt + 3 * json.length);
+    scratch.writeDoubleLE(dueAtMs ?? 0, 0);
+    return drafted(claimBodyAt, json);
+  },
+  head: claimHead,
+  row: (bytes) => ({ ...claimHead(bytes), value: readJson(bytes, claimBodyAt) }),
+};
+
+const noHead: Head = { version: 0, dueAtMs: undefined, heldBy: undefined };
+
+/** Holds the value. */
+const plainCodec: Codec = {
+  draft({ value }) {
+    const json = JSON.stringify(value ?? {});
+    reserve(3 * json.length);
+    return drafted(0, json);
+  },
+  head: () => noHead,
+  row: (bytes) => ({ ...noHead, value: readJson(bytes, 0) }),
+};
+
+const nothing: Draft = { bytes: Buffer.alloc(0), end: 0 };
+
+/** Holds nothing: the key says it all. */
+const keyCodec: Codec = {
+  draft: () => nothing,
+  head: () => noHead,
+  row: () => ({ ...noHead, value: {} }),
+};
+
+export const codecs: Readonly<Record<TableName, Codec>> = {
+  events: recordCodec,
+  runs: recordCodec,
+  groups: recordCodec,
+  deliveries: recordCodec,
+  claims: claimCodec,
+  expiry: keyCodec,
+  due: keyCodec,
+  sessions: plainCodec,
+  meta: plainCodec,
+};
+
+function recordBodyAt(bytes: Buffer): number {
+  return holderAt + bytes.readUInt16LE(holderLengthAt);
 }
 
-/** Spells a claim; the draft stands until the next one. */
-export function draftClaim(expiresAtMs: number, json: string): Draft {
-  reserve(claimBodyAt + 3 * json.length);
-  scratch.writeDoubleLE(expiresAtMs, 0);
-  return drafted(claimBodyAt, json);
-}
-
-/** Spells plain JSON; the draft stands until the next one. */
-export function draftJson(value: JsonObject): Draft {
-  const json = JSON.stringify(value);
-  reserve(3 * json.length);
-  return drafted(0, json);
-}
-
-/** Copies bytes read, so that they outlast the next read. `Buffer.from` would stumble over the binding's own buffer. */
-export function copyOf(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafe(bytes.length);
-  copy.set(bytes.subarray(0, bytes.length));
-  return copy;
-}
-
-/** Spells bytes read earlier, to put them back. */
-export function draftBytes(bytes: Buffer): Draft {
-  return { bytes, end: bytes.length };
-}
-
-export function readHead(bytes: Buffer): RecordHead {
+function recordHead(bytes: Buffer, bodyAt: number): Head {
   const due = bytes.readDoubleLE(dueAt);
-  const bodyAt = holderAt + bytes.readUInt16LE(holderLengthAt);
   return {
     version: bytes.readUInt32LE(0),
     dueAtMs: Number.isNaN(due) ? undefined : due,
     heldBy: bodyAt === holderAt ? undefined : bytes.toString('utf8', holderAt, bodyAt),
-    bodyAt,
   };
 }
 
-export function claimExpiry(bytes: Buffer): number {
-  return bytes.readDoubleLE(0);
-}
-
-export function claimValue(bytes: Buffer): JsonObject {
-  return readJson(bytes, claimBodyAt) ?? {};
+function claimHead(bytes: Buffer): Head {
+  return { version: 0, dueAtMs: bytes.readDoubleLE(0), heldBy: undefined };
 }
 
 /** Reads an object that was stored; undefined where a damaged disk left none. */
-export function readJson(bytes: Buffer, from = 0): JsonObject | undefined {
+function readJson(bytes: Buffer, from: number): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8', from));
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
-}
-
-/** A time as text that sorts as it does: whole milliseconds, from 1970 to the year 10889. */
-export function timeText(atMs: number): string {
-  return Math.min(Math.max(0, Math.ceil(atMs)), 0xffff_ffff_ffff)
-    .toString(16)
-    .padStart(12, '0');
-}
-
-const longestName = 500;
-
-/** The key of a claim: its name, or a digest where the name is too long for a key. */
-export function claimKey(name: string): string {
-  if (name !== '' && name.length <= longestName) return name;
-  return `sha256:${createHash('sha256').update(name).digest('hex')}`;
 }
 
 function drafted(bodyAt: number, json: string): Draft {

@@ -4,8 +4,7 @@
  */
 
 import type { SessionId } from './journal.ts';
-import { draftJson, readJson } from './record-bytes.ts';
-import type { Tables } from './tables.ts';
+import { plainRow, type Tables } from './tables.ts';
 
 /** A session this long out of time is forgotten. Until then its owner, back from a suspended machine, may renew it. */
 const forgottenAfterMs = 24 * 60 * 60 * 1000;
@@ -20,11 +19,10 @@ export function beginSession(tables: Tables, owner: string, ttlMs: number, nowMs
     if (session === undefined) continue;
     if (session.owner === owner || session.expiresAtMs + forgottenAfterMs <= nowMs) sessions.remove(id);
   }
-  const counter = meta.read(counterKey);
-  const last = counter === undefined ? 0 : Number(readJson(counter)?.last ?? 0);
-  meta.write(counterKey, draftJson({ last: last + 1 }));
+  const last = Number(meta.read(counterKey)?.value?.last ?? 0);
+  meta.write(counterKey, plainRow({ last: last + 1 }));
   const id = `s${last + 1}`;
-  sessions.write(id, draftJson({ owner, expiresAtMs: nowMs + ttlMs }));
+  sessions.write(id, plainRow({ owner, expiresAtMs: nowMs + ttlMs }));
   return id;
 }
 
@@ -33,7 +31,7 @@ export function prolongSession(tables: Tables, id: SessionId, ttlMs: number, now
   const session = sessionOf(tables, id);
   if (session === undefined) return false;
   const { owner } = session;
-  tables.sessions.write(id, draftJson({ owner, expiresAtMs: nowMs + ttlMs }));
+  tables.sessions.write(id, plainRow({ owner, expiresAtMs: nowMs + ttlMs }));
   return true;
 }
 
@@ -51,8 +49,7 @@ interface Session {
 }
 
 function sessionOf(tables: Tables, id: SessionId): Session | undefined {
-  const bytes = isSessionId(id) ? tables.sessions.read(id) : undefined;
-  const session = bytes === undefined ? undefined : readJson(bytes);
+  const session = isSessionId(id) ? tables.sessions.read(id)?.value : undefined;
   if (session === undefined) return undefined;
   return { owner: String(session.owner), expiresAtMs: Number(session.expiresAtMs) };
 }

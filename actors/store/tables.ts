@@ -1,9 +1,10 @@
 /**
- * What the journal's rules ask of an engine: a few tables of bytes in key order, and a way to run jobs on them, one
- * after another, each group of them whole or not at all. Knows nothing of records, claims or sessions.
+ * What the journal's rules ask of an engine: a few tables of rows in key order, and a way to run jobs on them, one
+ * after another, each group of them whole or not at all. How a row is kept, as an object or as bytes, is the engine's.
  */
 
 import type { Fault, Result } from '../../machines/base/fault.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 
 export const tableNames = [
   'events',
@@ -18,10 +19,19 @@ export const tableNames = [
 ] as const;
 export type TableName = (typeof tableNames)[number];
 
-/** Bytes to write: those before `end`. One buffer serves all writes, so a table copies what it is given. */
-export interface Draft {
-  readonly bytes: Buffer;
-  readonly end: number;
+/** What the rules look at without the value. */
+export interface Head {
+  /** 0 in tables that count no versions. */
+  readonly version: number;
+  /** When a record is due, when a claim runs out. */
+  readonly dueAtMs: number | undefined;
+  readonly heldBy: string | undefined;
+}
+
+/** A row never changes: an engine may keep the very object that it is given. */
+export interface Row extends Head {
+  /** Undefined where a damaged disk left none. */
+  readonly value: JsonObject | undefined;
 }
 
 export interface KeyRange {
@@ -34,16 +44,24 @@ export interface KeyRange {
 }
 
 export interface Table {
-  /** The bytes under a key; they stand only until the next read. */
-  read(key: string): Buffer | undefined;
-  write(key: string, draft: Draft): void;
+  head(key: string): Head | undefined;
+  read(key: string): Row | undefined;
+  write(key: string, row: Row): void;
   /** Writes unless the key is there; tells whether it wrote. */
-  create(key: string, draft: Draft): boolean;
+  create(key: string, row: Row): boolean;
   remove(key: string): void;
   keys(range: KeyRange): string[];
 }
 
 export type Tables = { readonly [Name in TableName]: Table };
+
+/** The row of a table that only has keys. */
+export const bareKey: Row = { version: 0, dueAtMs: undefined, heldBy: undefined, value: {} };
+
+/** The row of a table that keeps plain values. */
+export function plainRow(value: JsonObject): Row {
+  return { version: 0, dueAtMs: undefined, heldBy: undefined, value };
+}
 
 export interface Engine {
   /**

@@ -4,8 +4,8 @@
  */
 
 import type { Collection } from './journal.ts';
-import { nothing, timeText } from './record-bytes.ts';
-import type { Table } from './tables.ts';
+import { timeText } from './keys.ts';
+import { bareKey, type Table } from './tables.ts';
 
 const letters: Readonly<Record<Collection, string>> = { events: 'e', runs: 'r', groups: 'g', deliveries: 'd' };
 
@@ -25,7 +25,7 @@ export function workKey(
 }
 
 export function addWork(due: Table, indexKey: string | undefined): void {
-  if (indexKey !== undefined) due.write(indexKey, nothing);
+  if (indexKey !== undefined) due.write(indexKey, bareKey);
 }
 
 export function removeWork(due: Table, indexKey: string | undefined): void {

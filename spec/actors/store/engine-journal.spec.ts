@@ -74,8 +74,8 @@ t.test('DUR-1 · leaves a record that a damaged disk made unreadable, and goes o
   const journal = createJournal(engine, () => 0);
   const session = await journal.openSession('me', 1000, 0);
   await journal.commit(runs(3));
-  const bytes = engine.tables.runs.read('r0001') ?? Buffer.alloc(0);
-  bytes.fill('?', 14);
+  const damaged = { version: 1, dueAtMs: 1, heldBy: undefined, value: undefined };
+  engine.tables.runs.write('r0001', damaged);
 
   t.equal(journal.get('runs', 'r0001'), undefined);
   t.same(

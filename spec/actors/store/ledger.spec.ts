@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import t from 'tap';
 import type { Write } from '../../../actors/store/journal.ts';
-import { apply, isKey, prepare, unstorable } from '../../../actors/store/ledger.ts';
+import { timeText } from '../../../actors/store/keys.ts';
+import { apply, isKey, unstorable } from '../../../actors/store/ledger.ts';
 import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
-import { claimExpiry, readHead, timeText } from '../../../actors/store/record-bytes.ts';
 import { type Tables, tableNames } from '../../../actors/store/tables.ts';
 import { workKey } from '../../../actors/store/work-index.ts';
 
@@ -40,7 +40,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
 /** Everything in the tables, as text. */
 function contents(tables: Tables): string[] {
   return tableNames.flatMap((name) =>
-    tables[name].keys(all).map((key) => `${name} ${key} ${tables[name].read(key)?.toString('hex')}`),
+    tables[name].keys(all).map((key) => `${name} ${key} ${JSON.stringify(tables[name].read(key))}`),
   );
 }
 
@@ -51,7 +51,7 @@ t.test('DUR-1 · leaves not a byte of a refused commit', async () => {
       const { tables } = createMemoryTables();
       return commits.every((writes) => {
         const before = contents(tables);
-        const { kind } = apply(tables, prepare(writes));
+        const { kind } = apply(tables, writes);
         return kind === 'committed' || before.join() === contents(tables).join();
       });
     }),
@@ -64,17 +64,16 @@ t.test('DUR-1 · keeps in its indexes what the records and claims say, and nothi
   fc.assert(
     fc.property(commits, (commits) => {
       const { tables } = createMemoryTables();
-      for (const writes of commits) apply(tables, prepare(writes));
+      for (const writes of commits) apply(tables, writes);
       const work = (['events', 'runs'] as const).flatMap((collection) =>
         tables[collection].keys(all).flatMap((key) => {
-          const bytes = tables[collection].read(key);
-          return (bytes && workKey(collection, key, readHead(bytes))) ?? [];
+          const head = tables[collection].head(key);
+          return (head && workKey(collection, key, head)) ?? [];
         }),
       );
-      const expiry = tables.claims.keys(all).map((name) => {
-        const bytes = tables.claims.read(name);
-        return `${timeText(bytes === undefined ? -1 : claimExpiry(bytes))}/${name}`;
-      });
+      const expiry = tables.claims
+        .keys(all)
+        .map((name) => `${timeText(tables.claims.head(name)?.dueAtMs ?? -1)}/${name}`);
       return (
         work.sort().join() === tables.due.keys(all).join() && expiry.sort().join() === tables.expiry.keys(all).join()
       );

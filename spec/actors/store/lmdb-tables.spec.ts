@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import t from 'tap';
 import { openEnvironment } from '../../../actors/store/lmdb-tables.ts';
 import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
-import type { Table } from '../../../actors/store/tables.ts';
+import type { Row, Table } from '../../../actors/store/tables.ts';
 
-const draft = (text: string) => ({ bytes: Buffer.from(text), end: Buffer.byteLength(text) });
+const row = (text: string): Row => ({ version: 1, dueAtMs: undefined, heldBy: undefined, value: { text } });
 
 t.test('DUR-1 · lands nothing of a transaction whose body throws halfway', async (t) => {
   const environment = openEnvironment(t.testdir(), () => {});
@@ -12,13 +12,13 @@ t.test('DUR-1 · lands nothing of a transaction whose body throws halfway', asyn
   const { events } = environment.tables;
 
   const refused = environment.transact(() => {
-    events.write('a', draft('1'));
+    events.write('a', row('1'));
     throw new Error('halfway');
   });
 
   await t.rejects(refused, { message: 'halfway' });
   t.equal(events.read('a'), undefined);
-  await environment.transact(() => events.write('b', draft('2')));
+  await environment.transact(() => events.write('b', row('2')));
   t.same(events.keys({ limit: 9 }), ['b']);
 });
 
@@ -44,13 +44,13 @@ t.test('DUR-1 · tables on disk and in memory answer alike', async (t) => {
   const memory = createMemoryTables();
   const run = (job: (table: Table) => unknown) => job(memory.tables.events);
   const steps: readonly ((table: Table) => unknown)[] = [
-    (table) => table.create('b', draft('1')),
-    (table) => table.create('b', draft('2')),
-    (table) => table.write('a', draft('')),
-    (table) => table.write('c', draft('3'.repeat(100_000))),
-    (table) => table.write('c/d', draft('4')),
-    (table) => table.read('c')?.length,
-    (table) => table.read('a')?.length,
+    (table) => table.create('b', row('1')),
+    (table) => table.create('b', row('2')),
+    (table) => table.write('a', row('')),
+    (table) => table.write('c', row('3'.repeat(100_000))),
+    (table) => table.write('c/d', row('4')),
+    (table) => table.read('c')?.value,
+    (table) => table.read('a'),
     (table) => table.read('none'),
     (table) => table.keys({ limit: 2 }),
     (table) => table.keys({ limit: 9, from: 'a' }),
@@ -62,8 +62,9 @@ t.test('DUR-1 · tables on disk and in memory answer alike', async (t) => {
     (table) => table.remove('none'),
     (table) => table.remove('b'),
     (table) => table.keys({ limit: 9 }),
-    (table) => table.create('b', draft('5')),
-    (table) => table.read('b')?.toString(),
+    (table) => table.create('b', row('5')),
+    (table) => table.read('b'),
+    (table) => table.head('b')?.version,
   ];
   for (const [index, step] of steps.entries()) {
     let answer: unknown;

@@ -1,0 +1,21 @@
+/**
+ * Tells about how many bytes a value takes as JSON, without spelling it.
+ */
+
+import type { Json } from '../../machines/base/json.ts';
+
+/** A number, a boolean, null, and what stands between two values. */
+const smallBytes = 8;
+
+export function weightOf(value: Json | undefined): number {
+  if (typeof value === 'string') return value.length + smallBytes;
+  if (typeof value !== 'object' || value === null) return smallBytes;
+  let bytes = smallBytes;
+  if (Array.isArray(value)) {
+    for (const item of value) bytes += weightOf(item);
+    return bytes;
+  }
+  const members = value as { readonly [name: string]: Json };
+  for (const name in members) bytes += name.length + weightOf(members[name]);
+  return bytes;
+}
