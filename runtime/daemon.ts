@@ -31,7 +31,7 @@ import { watchConfig } from './config-watch.ts';
 import { createControlServer } from './control/server.ts';
 import { createDaemonView } from './daemon-view.ts';
 import { createDecisions } from './decisions.ts';
-import type { Exchanges } from './exchanges.ts';
+import { type Exchanges, textOf } from './exchanges.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
 import { createSinces } from './inspector/sinces.ts';
@@ -81,7 +81,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   await ensurePrivateFolder(paths.state);
   const redactor = createRedactor();
   const log = createLog({ env, redactor });
-  const lock = takeLock(paths.lock);
+  const lock = takeLock(paths.lock, version);
   if (!lock.ok) {
     log.log('error', lock.fault.message, { code: lock.fault.code });
     log.flush();
@@ -160,6 +160,10 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
       compiled: routes.compiled,
       headers: (id) => exchanges.get(id)?.headers ?? {},
       body: (id) => exchanges.get(id)?.body ?? noBody,
+      text: (id) => {
+        const live = exchanges.get(id);
+        return live && textOf(live);
+      },
       secondsUntilFree: windows.secondsUntilFree,
       takeSlot: windows.take,
       list: (profile, file) => deskOf(profile)?.lists.list(file),
@@ -202,7 +206,8 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     nowMs,
     wards,
   });
-  const compiled = { now: nowMs, trail: trailLength };
+  const watcher = createWatcher({ root: () => root, redactor, nowMs });
+  const compiled = { now: nowMs, trail: trailLength, watched: watcher.isFollowed };
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
   };
@@ -329,7 +334,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         home,
         version,
         census: { root, sinces, redactor },
-        watcher: createWatcher({ root: () => root, redactor, nowMs }),
+        watcher,
         keeper,
         decisions,
         replay: { exchanges, wards, nextId, nowMs },

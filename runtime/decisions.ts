@@ -38,12 +38,12 @@ export function createDecisions({ log, keeper }: DecisionPorts): Decisions {
     decided(context, body) {
       const outcome = context.outcome;
       if (outcome === undefined) {
-        log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context));
+        log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context, undefined));
         return;
       }
       const kind = outcome.kind;
       const status = statusOf(outcome);
-      log.log(levelOf(context), `webhook ${kind}`, { ...fieldsOf(context), status });
+      log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
       if (journalled.has(kind)) return;
       if (passedOver.has(kind)) {
         const event = eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', body.toString('utf8'));
@@ -76,7 +76,7 @@ function eventOf(context: RequestContext, status: EventRecord['status'], body: s
   };
 }
 
-function fieldsOf(context: RequestContext): Record<string, unknown> {
+function fieldsOf(context: RequestContext, status: number | undefined): Record<string, unknown> {
   return {
     delivery_id: context.deliveryId,
     request: context.id,
@@ -85,7 +85,8 @@ function fieldsOf(context: RequestContext): Record<string, unknown> {
     event: context.event,
     scheme: context.scheme,
     reason: context.reason,
-    ...(context.route === undefined ? { path: context.path } : {}),
+    path: context.route === undefined ? context.path : undefined,
+    status,
   };
 }
 

@@ -30,6 +30,8 @@ export interface CompileOptions {
   readonly now?: () => number;
   /** How many of its last steps an actor remembers; 0 remembers none. */
   readonly trail?: number;
+  /** Says whether anybody inspects the system; while nobody does, no microstep is recorded. Left out: always. */
+  readonly watched?: () => boolean;
 }
 
 /** Input, output and events are those of the machine. */
@@ -71,6 +73,7 @@ export function compile<Machine extends AnyStateMachine>(
   const chart = chartOf(machine);
   const now = options.now ?? (() => 0);
   const trailLength = options.trail ?? 0;
+  const watched = options.watched ?? (() => true);
 
   const logic: ActorLogic<Snapshot<unknown>, EventObject, unknown> & Pick<CompiledLogic, 'id' | 'config'> = {
     id: chart.id,
@@ -80,12 +83,14 @@ export function compile<Machine extends AnyStateMachine>(
       const event = { type: 'xstate.init', input } as EventObject;
       const context = chart.initialContext(scope as Scope, input, event);
       const run = begin(scope as Scope, event, { context, state: chart.initial, children: noChildren });
-      return guarded(run, () => {
+      try {
         invokeAll(run, chart.rootInvokes);
         enter(run, chart.initial);
         settle(run);
-        return snapshotOf(run, undefined);
-      });
+        return shown(snapshotOf(run, undefined));
+      } catch (thrown) {
+        throw ended(run, thrown);
+      }
     },
 
     transition(from, event, scope) {
@@ -97,18 +102,20 @@ export function compile<Machine extends AnyStateMachine>(
         return shown(snapshot.stopped());
       }
       const run = begin(scope as Scope, event, snapshot);
-      return guarded(run, () => {
+      try {
         const step = chart.select(run.state, event, run.context);
         if (step === undefined) {
           if (event.type.startsWith('xstate.error.actor.') && !chart.listens(run.state, event.type)) {
             throw (event as unknown as { readonly error: unknown }).error;
           }
-          return snapshot;
+          return from;
         }
         take(run, step, event);
         settle(run);
-        return snapshotOf(run, snapshot);
-      });
+        return shown(snapshotOf(run, snapshot));
+      } catch (thrown) {
+        throw ended(run, thrown);
+      }
     },
 
     getPersistedSnapshot: (snapshot) => (snapshot as unknown as CompiledSnapshot).toJSON() as never,
@@ -120,8 +127,7 @@ export function compile<Machine extends AnyStateMachine>(
         readonly status: 'active' | 'done';
       };
       return shown(
-        new CompiledSnapshot({
-          chart,
+        new CompiledSnapshot(chart, {
           state: chart.indexOf(held.value),
           context: held.context,
           status: held.status,
@@ -158,14 +164,10 @@ export function compile<Machine extends AnyStateMachine>(
   }
 
   /** The interpreter leaves the children of a failed actor running; here they end with it. */
-  function guarded(run: Run, steps: () => CompiledSnapshot): Snapshot<unknown> {
-    try {
-      return shown(steps());
-    } catch (thrown) {
-      run.scope.system.scheduler.cancelAll(run.scope.self);
-      stopChildren(run);
-      throw thrown;
-    }
+  function ended(run: Run, thrown: unknown): unknown {
+    run.scope.system.scheduler.cancelAll(run.scope.self);
+    stopChildren(run);
+    return thrown;
   }
 
   function snapshotOf(run: Run, before: CompiledSnapshot | undefined): CompiledSnapshot {
@@ -173,16 +175,7 @@ export function compile<Machine extends AnyStateMachine>(
       before !== undefined && before.state === run.state && run.trail === before.trail ? before.since : run.at;
     const output = run.status === 'done' ? chart.output(run.context, run.scope, run.event) : undefined;
     const { state, context, status, children, trail } = run;
-    return new CompiledSnapshot({
-      chart,
-      state,
-      context,
-      status,
-      children,
-      since,
-      trail,
-      ...(output === undefined ? {} : { output }),
-    });
+    return new CompiledSnapshot(chart, { state, context, status, children, since, trail }, output);
   }
 
   /** Takes transitions until none applies any more. */
@@ -214,7 +207,7 @@ export function compile<Machine extends AnyStateMachine>(
     for (const action of step.actions) action(run as unknown as ActionRun, event);
     if (trailLength > 0) remember(run, step, trailLength);
     if (target >= 0) enter(run, target, event);
-    inspect(run, step, event);
+    if (watched()) inspect(run, step, event);
   }
 
   function enter(run: Run, state: number, event = run.event): void {

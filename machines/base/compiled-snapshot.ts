@@ -12,11 +12,9 @@ export interface TrailStep {
 }
 
 export interface SnapshotParts {
-  readonly chart: Chart;
   readonly state: number;
   readonly context: unknown;
   readonly status: 'active' | 'done' | 'stopped';
-  readonly output?: unknown;
   readonly children: Readonly<Record<string, AnyActorRef>>;
   readonly since: number;
   readonly trail: number[] | undefined;
@@ -37,14 +35,14 @@ export class CompiledSnapshot {
   /** Times and numbers of steps, alternating. */
   readonly #steps: number[] | undefined;
 
-  constructor(parts: SnapshotParts) {
+  constructor(chart: Chart, parts: SnapshotParts, output?: unknown) {
     this.status = parts.status;
-    this.output = parts.output;
+    this.output = output;
     this.context = parts.context;
     this.children = parts.children;
     this.since = parts.since;
     this.state = parts.state;
-    this.#chart = parts.chart;
+    this.#chart = chart;
     this.#steps = parts.trail;
   }
 
@@ -87,8 +85,7 @@ export class CompiledSnapshot {
 
   stopped(): CompiledSnapshot {
     const { context, state, since } = this;
-    return new CompiledSnapshot({
-      chart: this.#chart,
+    return new CompiledSnapshot(this.#chart, {
       state,
       context,
       since,

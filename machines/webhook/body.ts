@@ -1,5 +1,5 @@
 /**
- * Reads a request's payload from its bytes: JSON, or a form as code hosts send it. Always an object, or a refusal that
+ * Reads a request's payload from its text: JSON, or a form as code hosts send it. Always an object, or a refusal that
  * says why. Knows no route.
  * @see LIM-3 in docs/specification.md
  */
@@ -13,8 +13,8 @@ export type ParsedBody =
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
-export function parseBody(bytes: Uint8Array, contentType: string | undefined): ParsedBody {
-  const text = decode(bytes);
+/** @param text the decoded body; undefined where it is not UTF-8 */
+export function parseBody(text: string | undefined, contentType: string | undefined): ParsedBody {
   if (text === undefined) return { ok: false, why: 'the body is not UTF-8' };
   if (contentType !== undefined && formType.test(contentType)) return parseForm(text);
   return parseObject(text);
@@ -43,7 +43,8 @@ function parseObject(text: string): ParsedBody {
   }
 }
 
-function decode(bytes: Uint8Array): string | undefined {
+/** Decodes a body; undefined where it is not UTF-8. */
+export function decodeBody(bytes: Uint8Array): string | undefined {
   try {
     return decoder.decode(bytes);
   } catch {

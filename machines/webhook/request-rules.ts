@@ -24,6 +24,8 @@ export interface RequestDesk {
   readonly compiled: (route: Route) => CompiledRoute;
   readonly headers: (id: string) => Readonly<Record<string, string>>;
   readonly body: (id: string) => Uint8Array;
+  /** The body decoded; undefined where it is not UTF-8. */
+  readonly text: (id: string) => string | undefined;
   /** Seconds until the route's window ends, where it is full. */
   readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
   readonly takeSlot: (route: Route, nowMs: number) => void;
@@ -80,7 +82,7 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
 export function parsePayload(context: RequestContext, desk: RequestDesk): Known {
   const headers = desk.headers(context.id);
   const deliveryId = (context.origin === 'http' ? deliveryIdOf(headers) : undefined) ?? desk.newDeliveryId();
-  const parsed = parseBody(desk.body(context.id), headers['content-type']);
+  const parsed = parseBody(desk.text(context.id), headers['content-type']);
   if (!parsed.ok) return { deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
   return { deliveryId, payload: parsed.value, event: eventTypeOf(headers, parsed.value) };
 }

@@ -12,6 +12,8 @@ import { addressOf, machineOf } from './address.ts';
 export interface Watcher {
   /** Calls back for every record until the returned function is called. */
   follow(listener: (record: JsonObject) => void): () => void;
+  /** Tells whether anybody follows. */
+  isFollowed(): boolean;
 }
 
 export interface WatcherPorts {
@@ -48,6 +50,7 @@ export function createWatcher({ root, redactor, nowMs }: WatcherPorts): Watcher 
   }
 
   return {
+    isFollowed: () => listeners.size > 0,
     follow(listener) {
       listeners.add(listener);
       if (detach === undefined) {

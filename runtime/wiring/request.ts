@@ -25,7 +25,7 @@ import {
   type ScriptInput,
   webhookRequestMachine,
 } from '../../machines/webhook/webhook-request.machine.ts';
-import type { Exchanges } from '../exchanges.ts';
+import { type Exchanges, textOf } from '../exchanges.ts';
 import type { Wards } from './wards.ts';
 
 export interface RequestPorts {
@@ -95,6 +95,9 @@ export function wireRequest(ports: RequestPorts) {
   });
 }
 
+/** A record that is being put together. */
+type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
+
 const bodyFacts = { read: 'body.read', tooLarge: 'body.overflowed', aborted: 'body.aborted' } as const;
 
 function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPorts): ClaimRequest {
@@ -103,7 +106,7 @@ function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPor
   if (route === undefined) throw new TypeError('claiming without a route');
   const nowMs = desk.nowMs();
   const live = exchanges.get(context.id);
-  const event: EventRecord = {
+  const event: Mutable<EventRecord> = {
     deliveryId: context.deliveryId ?? context.id,
     route: route.name,
     profile: route.profile,
@@ -111,15 +114,15 @@ function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPor
     status: statusOf(plan),
     receivedAtMs: context.receivedAtMs,
     headers: keptHeaders(live?.headers ?? {}, desk.compiled(route).filters.headers),
-    body: live?.body.toString('utf8') ?? '',
+    body: (live && textOf(live)) ?? '',
     prompt: context.prompt ?? '',
     deliver: route.deliver,
     deliverExtra: context.deliverExtra ?? {},
     skills: route.skills,
-    ...optional('toolsets', route.toolsets),
-    ...optional('scheme', context.scheme),
-    ...optional('replayOf', context.replayOf),
   };
+  if (route.toolsets !== undefined) event.toolsets = route.toolsets;
+  if (context.scheme !== undefined) event.scheme = context.scheme;
+  if (context.replayOf !== undefined) event.replayOf = context.replayOf;
   return { key: context.id, nowMs, event, plan: planOf(context) };
 }
 
