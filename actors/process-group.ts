@@ -2,11 +2,17 @@
  * Runs one command in a process group of its own: text in, text out, bounded in time and output, ended whole. A watcher
  * in the group holds a pipe from this process and kills the group when the pipe breaks, so that no child outlives the
  * daemon, SIGKILL included. No shell reads the command's words.
+ *
+ * What leaves the group (`setsid`, a daemon of its own) is known by a mark in its environment, which children inherit, and
+ * is killed when the command has ended. Only Linux shows environments (`/proc`), and a child that was started with an
+ * emptied environment is not found.
  * @see SCR-2, DIS-3 and LIF-9 in docs/specification.md
  */
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { accessSync, constants, openSync, statSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { causeOf } from '../machines/base/fault.ts';
@@ -43,15 +49,25 @@ const keptStderrBytes = 16_384;
  * The command runs in the foreground with the pipe closed to it; beside it a reader waits for the pipe to break and then
  * kills the group they share. The reader is deaf to SIGTERM from its first moment, so that it still watches while a group
  * is asked to end or a command ends its own group; the shell outlives SIGTERM to pass the command's code on. `$@` passes
- * the command's words untouched.
+ * the command's words untouched. The mark is the command's alone: the reader, which looks for it, does not bear it.
  */
+const markName = 'AGENT_PROCESS_MARK';
 const watched = [
   "trap '' TERM HUP INT",
-  '( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &',
+  'mark=$1; shift',
+  '( read -r _ <&3',
+  `for file in $(grep -lsF "${markName}=$mark" /proc/[0-9]*/environ); do`,
+  'pid=${file#/proc/}; kill -KILL "${pid%/environ}"; done',
+  'kill -KILL 0 ) >/dev/null 2>&1 &',
   'trap : TERM; trap - HUP INT',
-  '"$@" 3<&-',
-  'code=$?; kill -KILL $! 2>/dev/null; exit $code',
-].join('\n');
+  `${markName}=$mark "$@" 3<&-`,
+];
+const dismissReader = 'code=$?; kill -KILL $! 2>/dev/null; exit $code';
+/**
+ * A daemon that is killed breaks the command's input and the reader's pipe at once. A command that ends with its input
+ * must not take the reader along before that has killed the rest, so the reader ends with the group.
+ */
+const keepReader = 'exit $?';
 
 /**
  * The journal's library opens its file without close-on-exec. Laying an empty device over the descriptors in which it can
@@ -98,16 +114,81 @@ export function endOf(text: string, limit: number): string {
   return trimmed.slice(-limit).replace(/^\S+\s*/, '…');
 }
 
-function run(command: string, request: CommandRequest, resolve: (result: CommandResult) => void): void {
-  const child = spawn('/bin/sh', ['-c', watched, 'sh', command, ...request.argv.slice(1)], {
-    cwd: request.cwd,
-    env: request.env,
+/**
+ * Starts a command under the watcher, as the leader of a group that whoever starts it ends when the leader exits;
+ * `command` is a file that `findCommand` found.
+ */
+export function spawnWatched(
+  command: string,
+  words: readonly string[],
+  place: Pick<CommandRequest, 'cwd' | 'env'>,
+): ChildProcess {
+  const { child, mark } = spawnMarked(command, words, place, keepReader);
+  child.once('exit', () => void endStrays(mark));
+  return child;
+}
+
+interface Marked {
+  readonly child: ChildProcess;
+  /** What the environments of the command and its descendants hold. */
+  readonly mark: string;
+}
+
+function spawnMarked(
+  command: string,
+  words: readonly string[],
+  { cwd, env }: Pick<CommandRequest, 'cwd' | 'env'>,
+  atEnd: string,
+): Marked {
+  const mark = randomUUID();
+  const child = spawn('/bin/sh', ['-c', [...watched, atEnd].join('\n'), 'sh', mark, command, ...words], {
+    cwd,
+    env,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...covers()],
   });
+  return { child, mark };
+}
+
+/** One pass finds what is there; further ones, what was being started meanwhile. */
+const mostPasses = 5;
+
+/** Kills every process that bears a mark; resolves when none is left, never rejects. */
+async function endStrays(mark: string): Promise<void> {
+  if (process.platform !== 'linux') return;
+  for (let pass = 0; pass < mostPasses; pass += 1) {
+    const strays = await bearersOf(`${markName}=${mark}`);
+    if (strays.length === 0) return;
+    for (const pid of strays) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {
+        // It has ended by itself meanwhile.
+      }
+    }
+  }
+}
+
+async function bearersOf(mark: string): Promise<number[]> {
+  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const bears = await Promise.all(
+    // Another user's environment cannot be read, and is none of ours.
+    pids.map((pid) =>
+      readFile(`/proc/${pid}/environ`, 'latin1').then(
+        (environ) => environ.split('\0').includes(mark),
+        () => false,
+      ),
+    ),
+  );
+  return pids.filter((_, index) => bears[index]).map(Number);
+}
+
+function run(command: string, request: CommandRequest, resolve: (result: CommandResult) => void): void {
+  const { child, mark } = spawnMarked(command, request.argv.slice(1), request, dismissReader);
   let ended: 'timedOut' | 'flooded' | 'aborted' | undefined;
   let code: number | null = null;
   let settled = false;
+  let swept: Promise<void> = Promise.resolve();
   const stdout: Buffer[] = [];
   let stdoutBytes = 0;
   let stderr = Buffer.alloc(0);
@@ -136,8 +217,11 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     killGroup('SIGKILL');
     for (const stream of child.stdio) stream?.destroy();
     const tail = stderr.toString('utf8');
-    if (ended !== undefined) resolve({ kind: ended, stderr: tail });
-    else resolve({ kind: 'exited', code, stdout: Buffer.concat(stdout).toString('utf8'), stderr: tail });
+    const result: CommandResult =
+      ended === undefined
+        ? { kind: 'exited', code, stdout: Buffer.concat(stdout).toString('utf8'), stderr: tail }
+        : { kind: ended, stderr: tail };
+    void swept.then(() => resolve(result));
   };
 
   timers.push(setTimeout(() => end('timedOut'), request.timeoutMs));
@@ -164,6 +248,7 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     code = exitCode;
     // A timed-out group may have ignored SIGTERM while its leader obeyed.
     killGroup('SIGKILL');
+    swept = endStrays(mark);
     timers.push(setTimeout(settle, pipeGraceMs));
   });
   child.on('close', settle);
@@ -174,7 +259,8 @@ function covers(): number[] {
   return Array.from({ length: coveredDescriptors - 4 }, () => nothing ?? 0);
 }
 
-function findCommand(name: string, path: string, cwd: string): string | undefined {
+/** The file that a command's name stands for; undefined where there is none that may be executed. */
+export function findCommand(name: string, path: string, cwd: string): string | undefined {
   if (name === '') return undefined;
   if (name.includes('/')) {
     const file = isAbsolute(name) ? name : join(cwd, name);
@@ -195,6 +281,6 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function isFolder(path: string): boolean {
+export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

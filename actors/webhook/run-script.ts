@@ -4,9 +4,9 @@
  * @see SCR-1 and SCR-2 in docs/specification.md
  */
 
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
-import type { JsonObject } from '../../machines/base/json.ts';
+import { type JsonObject, spell } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { ScriptResult } from '../../machines/webhook/script-outcome.ts';
 import { confined } from '../confine.ts';
@@ -32,24 +32,26 @@ const typeFlags = ['--experimental-strip-types'].filter((flag) => process.allowe
 export function createRunScript({ scripts, home }: ScriptSettings): RunScript {
   return async ({ route, payload }, signal) => {
     const file = confined(scripts, route.script ?? '');
-    const argv = file === undefined || !isFile(file) ? undefined : interpreted(file);
-    if (argv === undefined) return { kind: 'missing' };
+    if (file === undefined || !isFile(file)) return { kind: 'missing' };
+    const argv = interpreted(file);
+    if (argv === undefined)
+      return { kind: 'missing', why: 'neither executable nor with an interpreter in its first line' };
     const result = await runCommand({
       argv,
       cwd: home,
       env: scrubbedEnv({ AGENT_ROUTE: route.name, AGENT_PROFILE: route.profile }),
-      stdin: JSON.stringify(payload),
+      stdin: spell(payload),
       timeoutMs: route.scriptTimeoutMs,
       maxOutputBytes,
       signal,
     });
-    return result.kind === 'exited'
-      ? { kind: 'exited', code: result.code, stdout: result.stdout }
-      : { kind: result.kind };
+    if (result.kind === 'exited') return { kind: 'exited', code: result.code, stdout: result.stdout };
+    if (result.kind !== 'missing') return { kind: result.kind };
+    return { kind: 'missing', why: result.cause ?? `its interpreter "${argv[0]}" is not there or may not be executed` };
   };
 }
 
-/** The interpreter by the file's extension; other files must be executable and name theirs in their first line. */
+/** The interpreter by the file's extension, else by its first line; a file without one must be executable. */
 function interpreted(file: string): readonly string[] | undefined {
   switch (extname(file)) {
     case '.sh':
@@ -63,7 +65,32 @@ function interpreted(file: string): readonly string[] | undefined {
     case '.py':
       return ['python3', file];
     default:
-      return isExecutable(file) ? [file] : undefined;
+      return isExecutable(file) ? [file] : byFirstLine(file);
+  }
+}
+
+/** Characters of a first line that count, as the kernel reads it. */
+const longestFirstLine = 256;
+
+/** `#!interpreter argument`: at most one argument, which may hold spaces, as the kernel reads it. */
+function byFirstLine(file: string): readonly string[] | undefined {
+  const [line = ''] = beginningOf(file).split('\n');
+  const [, interpreter, argument = ''] = /^#!\s*(\S+)(.*)$/s.exec(line) ?? [];
+  if (interpreter === undefined) return undefined;
+  return argument.trim() === '' ? [interpreter, file] : [interpreter, argument.trim(), file];
+}
+
+function beginningOf(file: string): string {
+  try {
+    const opened = openSync(file, 'r');
+    try {
+      const bytes = Buffer.alloc(longestFirstLine);
+      return bytes.toString('utf8', 0, readSync(opened, bytes));
+    } finally {
+      closeSync(opened);
+    }
+  } catch {
+    return '';
   }
 }
 

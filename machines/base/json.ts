@@ -33,6 +33,71 @@ export function lookUp(root: Json, path: string): Json | undefined {
   return at;
 }
 
+export interface Spelling {
+  /** Characters (Unicode code points) after which the spelling stops, without a marker. */
+  readonly limit?: number;
+  /** Spaces per level; none spells on one line. */
+  readonly indent?: number;
+}
+
+/**
+ * Spells a value as `JSON.stringify` does, but walks no further than the limit and survives any depth that a parser gives:
+ * what indenting adds grows with the square of the depth, and a recursive walk would exhaust the stack.
+ */
+export function spell(value: Json, { limit = Number.POSITIVE_INFINITY, indent = 0 }: Spelling = {}): string {
+  // A character takes at most two UTF-16 units, so twice the limit holds all that is kept.
+  const enough = limit * 2;
+  const open: OpenValue[] = [];
+  let spelled = '';
+  let next: Json | undefined = value;
+  while (spelled.length < enough) {
+    if (next !== undefined) {
+      const opened = openedOf(next);
+      if (opened === undefined) spelled += JSON.stringify(next);
+      else if (opened.size === 0) spelled += opened.keys === undefined ? '[]' : '{}';
+      else {
+        spelled += opened.keys === undefined ? '[' : '{';
+        open.push(opened);
+      }
+      next = undefined;
+      continue;
+    }
+    const at = open.at(-1);
+    if (at === undefined) break;
+    if (at.next === at.size) {
+      open.pop();
+      spelled += lineBreak(open.length, indent) + (at.keys === undefined ? ']' : '}');
+      continue;
+    }
+    spelled += (at.next === 0 ? '' : ',') + lineBreak(open.length, indent);
+    const key = at.keys?.[at.next];
+    if (key !== undefined) spelled += JSON.stringify(key) + (indent === 0 ? ':' : ': ');
+    next = key === undefined ? (at.held as readonly Json[])[at.next] : (at.held as JsonObject)[key];
+    at.next += 1;
+  }
+  return cut(spelled, limit);
+}
+
+/** A list or object whose members are being spelled. */
+interface OpenValue {
+  readonly held: readonly Json[] | JsonObject;
+  /** Absent for a list. */
+  readonly keys?: readonly string[];
+  readonly size: number;
+  next: number;
+}
+
+function openedOf(value: Json): OpenValue | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) return { held: value, size: value.length, next: 0 };
+  const keys = Object.keys(value);
+  return { held: value, keys, size: keys.length, next: 0 };
+}
+
+function lineBreak(depth: number, indent: number): string {
+  return indent === 0 ? '' : `\n${' '.repeat(depth * indent)}`;
+}
+
 /** Cuts a text to at most `limit` characters (Unicode code points), without a marker (TPL-1). */
 export function cut(text: string, limit: number): string {
   // A text has at most as many code points as UTF-16 units, so a short one needs no counting.

@@ -4,19 +4,28 @@
  * @see EVT-1, EVT-2 and IDM-2 in docs/specification.md
  */
 
+import { createHash } from 'node:crypto';
 import type { JsonObject } from '../base/json.ts';
 
+/** Lower-case names; values are bytes as Latin-1 text. */
 type Headers = Readonly<Record<string, string>>;
 
 /** A header's real name wins over its neutral one (docs/specification.md, names). */
 const eventHeaders = ['x-github-event', 'x-hosta-event', 'x-gitlab-event', 'x-hostb-event'] as const;
 const deliveryHeaders = ['x-github-delivery', 'x-hosta-delivery', 'webhook-id', 'x-request-id'] as const;
 const typeFields = ['event_type', 'type'] as const;
+const visibleAscii = /^[\x20-\x7e]*$/;
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** A header's value as people mean it: UTF-8, with U+FFFD where it is not. */
+export function headerText(value: string): string {
+  return visibleAscii.test(value) ? value : utf8.decode(Buffer.from(value, 'latin1'));
+}
 
 export function eventTypeOf(headers: Headers, payload: JsonObject): string {
   for (const name of eventHeaders) {
     const value = headers[name];
-    if (value !== undefined && value !== '') return value;
+    if (value !== undefined && value !== '') return headerText(value);
   }
   for (const field of typeFields) {
     const value = Object.hasOwn(payload, field) ? payload[field] : undefined;
@@ -25,11 +34,16 @@ export function eventTypeOf(headers: Headers, payload: JsonObject): string {
   return 'unknown';
 }
 
-/** The sender's id of the delivery; undefined where it names none. An empty one counts as none. */
-export function deliveryIdOf(headers: Headers): string | undefined {
+/**
+ * The sender's id of the delivery; undefined where it names none. An empty one counts as none. One beyond visible ASCII
+ * may reach us with bytes lost, so that two ids look alike: with a digest of the body beside it, a repeated delivery still
+ * has its id and different events never share one.
+ */
+export function deliveryIdOf(headers: Headers, body: Uint8Array): string | undefined {
   for (const name of deliveryHeaders) {
     const value = headers[name];
-    if (value !== undefined && value !== '') return value;
+    if (value === undefined || value === '') continue;
+    return visibleAscii.test(value) ? value : `${headerText(value)}~${digestOf(body)}`;
   }
   return undefined;
 }
@@ -50,4 +64,9 @@ export function isPing(type: string): boolean {
 function canonical(type: string): string {
   if (!type.endsWith(' Hook')) return type;
   return type.slice(0, -' Hook'.length).toLowerCase().replaceAll(' ', '_');
+}
+
+/** 64 bits: enough to tell the events of one hour and one id apart, short enough to be read. */
+function digestOf(body: Uint8Array): string {
+  return createHash('sha256').update(body).digest('hex').slice(0, 16);
 }

@@ -6,6 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject, lookUp } from '../base/json.ts';
 import type { ConditionSource } from '../config/route.ts';
+import { headerText } from './envelope.ts';
 import { compilePattern } from './pattern.ts';
 
 export interface ListMembership {
@@ -15,7 +16,7 @@ export interface ListMembership {
 export interface FilterView {
   readonly payload: JsonObject;
   readonly event: string;
-  /** Lower-case names. */
+  /** Lower-case names; values as Latin-1 text. */
   readonly headers: Readonly<Record<string, string>>;
   /** A list file by its name; undefined where it cannot be read. */
   readonly list: (file: string) => ListMembership | undefined;
@@ -32,6 +33,8 @@ export type FilterVerdict =
       readonly operand: Json;
       /** What the field held; undefined where it was missing. */
       readonly saw: Json | undefined;
+      /** Why the condition could not be tried at all; neither it nor its opposite holds then. */
+      readonly undecided?: string;
     };
 
 export interface FilterMatcher {
@@ -54,7 +57,8 @@ export type CompiledFilters =
 
 type Path = readonly (string | number)[];
 type Test = (view: FilterView) => FilterVerdict;
-type ValueTest = (saw: Json | undefined, view: FilterView) => boolean;
+/** Whether a value passes; a text says why that cannot be told. */
+type ValueTest = (saw: Json | undefined, view: FilterView) => boolean | string;
 
 interface Gathered {
   readonly problems: FilterProblem[];
@@ -131,7 +135,10 @@ function compileTest(condition: JsonObject, path: Path, gathered: Gathered): Tes
   if (test === undefined) return () => matched;
   return (view) => {
     const saw = read(view);
-    return test(saw, view) ? matched : { kind: 'unmatched', path, field, operator, operand, saw };
+    const passes = test(saw, view);
+    if (passes === true) return matched;
+    const unmatched = { kind: 'unmatched', path, field, operator, operand, saw } as const;
+    return passes === false ? unmatched : { ...unmatched, undecided: passes };
   };
 }
 
@@ -140,7 +147,7 @@ function compileField(field: string, gathered: Gathered): (view: FilterView) => 
   if (field.startsWith('headers.')) {
     const name = field.slice('headers.'.length).toLowerCase();
     gathered.headers.add(name);
-    return (view) => (Object.hasOwn(view.headers, name) ? view.headers[name] : undefined);
+    return (view) => (Object.hasOwn(view.headers, name) ? headerText(view.headers[name] ?? '') : undefined);
   }
   if (!field.startsWith('payload.')) return (view) => lookUp(view.payload, field);
   const inner = field.slice('payload.'.length);
@@ -185,7 +192,13 @@ function compileOperator(operator: Operator, operand: Json, path: Path, gathered
       if (typeof operand !== 'string') return refuse('"regex" takes a pattern');
       const pattern = compilePattern(operand);
       if (!pattern.ok) return refuse(`"regex" cannot be compiled: ${pattern.why}`, 'filter-regex');
-      return (saw) => typeof saw === 'string' && pattern.value(saw);
+      const { search, longestText } = pattern;
+      return (saw) => {
+        if (typeof saw !== 'string') return false;
+        const verdict = search(saw);
+        if (verdict !== 'tooLong') return verdict === 'found';
+        return `the text has ${saw.length} characters; this pattern searches at most ${longestText}`;
+      };
     }
   }
 }
@@ -196,32 +209,40 @@ function contains(saw: Json | undefined, operand: Json): boolean {
   return isJsonObject(saw) && typeof operand === 'string' && Object.hasOwn(saw, operand);
 }
 
+/** The three groups are those of a logic with a third value: what cannot be told stays so unless the rest decides. */
 function all(tests: readonly Test[]): Test {
   return (view) => {
+    let untold: FilterVerdict | undefined;
     for (const test of tests) {
       const verdict = test(view);
-      if (verdict.kind === 'unmatched') return verdict;
+      if (verdict.kind === 'matched') continue;
+      if (verdict.undecided === undefined) return verdict;
+      untold ??= verdict;
     }
-    return matched;
+    return untold ?? matched;
   };
 }
 
 function any(tests: readonly Test[], path: Path): Test {
   return (view) => {
     let last: FilterVerdict = { kind: 'unmatched', path, field: '', operator: 'any', operand: [], saw: undefined };
+    let untold: FilterVerdict | undefined;
     for (const test of tests) {
       last = test(view);
       if (last.kind === 'matched') return matched;
+      if (last.undecided !== undefined) untold ??= last;
     }
-    return last;
+    return untold ?? last;
   };
 }
 
 function not(test: Test, path: Path): Test {
-  return (view) =>
-    test(view).kind === 'unmatched'
-      ? matched
-      : { kind: 'unmatched', path, field: '', operator: 'not', operand: null, saw: undefined };
+  return (view) => {
+    const verdict = test(view);
+    if (verdict.kind === 'matched')
+      return { kind: 'unmatched', path, field: '', operator: 'not', operand: null, saw: undefined };
+    return verdict.undecided === undefined ? matched : verdict;
+  };
 }
 
 function flawed(gathered: Gathered, path: Path, code: FilterProblem['code'], message: string): Test {

@@ -1,7 +1,7 @@
 /**
- * The webhook gateway: opens the front when told to, and on drain closes it, flushes every group and waits for the runs.
- * The requests, groups, runs and deliveries themselves live in four wards of their own, so that a burst of one kind
- * never slows another down.
+ * The webhook gateway: opens the front when told to, moves it when its address changes, and on drain closes it, flushes
+ * every group and waits for the runs. The requests, groups, runs and deliveries themselves live in four wards of their
+ * own, so that a burst of one kind never slows another down.
  * @see ADP-1, CON-2 and COA-1 in docs/specification.md
  */
 
@@ -12,16 +12,22 @@ import { causeOf } from '../base/fault.ts';
 export interface GatewayContext {
   /** The base URL while it listens; null otherwise. */
   readonly url: string | null;
-  /** Why the front could not open; null while it could. */
+  /** Why the front does not stand where the configuration wants it; null while it does. */
   readonly fault: string | null;
 }
 
 export type GatewayEvent =
-  /** Opens the front, or leaves it closed where the adapter is switched off. */
-  | { readonly type: 'gateway.open'; readonly enabled: boolean }
-  /** The listener's settings changed: the old front closes, then the new one opens. */
-  | { readonly type: 'gateway.reopen'; readonly enabled: boolean }
+  /** Opens the front, or leaves it closed where the adapter is switched off or its routes are broken. */
+  | { readonly type: 'gateway.open'; readonly enabled: boolean; readonly fault: string | null }
+  /** The listener's settings changed. */
+  | { readonly type: 'gateway.reopen'; readonly enabled: boolean; readonly fault: string | null }
   | { readonly type: 'gateway.drain' };
+
+/** What came of a move: the front stands anew, stands as it stood, or is gone. */
+export type FrontMove =
+  | { readonly kind: 'moved'; readonly url: string }
+  | { readonly kind: 'stayed'; readonly url: string; readonly fault: string }
+  | { readonly kind: 'lost'; readonly fault: string };
 
 /** What the gateway tells its supervisor. */
 export type GatewayFact =
@@ -36,18 +42,26 @@ export const gatewayMachine = setup({
     runs: logicHole('runs'),
     deliveries: logicHole('deliveries'),
     openFront: promiseHole<{ readonly url: string }, undefined>('openFront'),
+    moveFront: promiseHole<FrontMove, undefined>('moveFront'),
     closeFront: promiseHole<undefined, undefined>('closeFront'),
     finishWork: promiseHole<undefined, undefined>('finishWork'),
   },
   actions: {
     flushGroups: effect('flushGroups'),
+    retireFront: effect('retireFront'),
     rememberUrl: assign((_, params: { url: string }) => ({ url: params.url, fault: null })),
+    rememberStay: assign((_, params: { url: string; fault: string }) => ({ url: params.url, fault: params.fault })),
     rememberFault: assign((_, params: { fault: string }) => ({ url: null, fault: params.fault })),
-    forgetUrl: assign({ url: null }),
+    forgetUrl: assign({ url: null, fault: null }),
     tellOpened: sendParent(({ context }): GatewayFact => ({ type: 'gateway.opened', url: context.url })),
     tellRefused: sendParent(({ context }): GatewayFact => ({ type: 'gateway.refused', fault: context.fault ?? '' })),
   },
-  guards: { asksToListen: (_, params: { enabled: boolean }) => params.enabled },
+  guards: {
+    asksToListen: (_, params: { enabled: boolean }) => params.enabled,
+    isBlocked: (_, params: { fault: string | null }) => params.fault !== null,
+    hasMoved: (_, move: FrontMove) => move.kind === 'moved',
+    hasStayed: (_, move: FrontMove) => move.kind === 'stayed',
+  },
 }).createMachine({
   id: 'gateway',
   context: { url: null, fault: null },
@@ -65,13 +79,21 @@ export const gatewayMachine = setup({
       tags: ['resting'],
       on: {
         'gateway.open': [
+          {
+            guard: { type: 'isBlocked', params: ({ event }) => event },
+            actions: [{ type: 'rememberFault', params: ({ event }) => ({ fault: event.fault ?? '' }) }, 'tellOpened'],
+          },
           { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'opening' },
           { actions: 'tellOpened' },
         ],
-        'gateway.reopen': {
-          guard: { type: 'asksToListen', params: ({ event }) => event },
-          target: 'opening',
-        },
+        'gateway.reopen': [
+          {
+            guard: { type: 'isBlocked', params: ({ event }) => event },
+            actions: [{ type: 'rememberFault', params: ({ event }) => ({ fault: event.fault ?? '' }) }, 'tellRefused'],
+          },
+          { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'opening' },
+          { actions: ['forgetUrl', 'tellOpened'] },
+        ],
         'gateway.drain': 'draining',
       },
     },
@@ -83,7 +105,10 @@ export const gatewayMachine = setup({
         id: 'openFront',
         src: 'openFront',
         input: undefined,
-        onDone: { target: 'listening', actions: { type: 'rememberUrl', params: ({ event }) => event.output } },
+        onDone: {
+          target: 'listening',
+          actions: [{ type: 'rememberUrl', params: ({ event }) => event.output }, 'tellOpened'],
+        },
         onError: {
           target: 'closed',
           actions: [{ type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) }, 'tellRefused'],
@@ -95,44 +120,55 @@ export const gatewayMachine = setup({
       description: 'Requests come in.',
       meta: { rule: 'CON-2' },
       tags: ['resting'],
-      entry: 'tellOpened',
-      exit: 'forgetUrl',
       on: {
         'gateway.reopen': [
           { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'reopening' },
-          { target: 'shutting' },
+          { target: 'closed', actions: ['retireFront', 'forgetUrl', 'tellOpened'] },
         ],
         'gateway.drain': 'draining',
       },
     },
     reopening: {
-      description: 'The old front finishes its exchanges before the new address is bound.',
-      meta: { rule: 'ADP-1' },
-      tags: ['working'],
-      invoke: { id: 'closeFront', src: 'closeFront', input: undefined, onDone: 'opening', onError: 'opening' },
-      on: { 'gateway.drain': 'draining' },
-    },
-    shutting: {
-      description: 'The adapter was switched off: the front finishes its exchanges and closes.',
+      description: 'The new address is bound before the old front closes; where that fails, the old one stays.',
       meta: { rule: 'ADP-1' },
       tags: ['working'],
       invoke: {
-        id: 'closeFront',
-        src: 'closeFront',
+        id: 'moveFront',
+        src: 'moveFront',
         input: undefined,
-        onDone: { target: 'closed', actions: 'tellOpened' },
-        onError: { target: 'closed', actions: 'tellOpened' },
+        onDone: [
+          {
+            guard: { type: 'hasMoved', params: ({ event }) => event.output },
+            target: 'listening',
+            actions: [{ type: 'rememberUrl', params: ({ event }) => urlOf(event.output) }, 'tellOpened'],
+          },
+          {
+            guard: { type: 'hasStayed', params: ({ event }) => event.output },
+            target: 'listening',
+            actions: [{ type: 'rememberStay', params: ({ event }) => stayOf(event.output) }, 'tellRefused'],
+          },
+          {
+            target: 'closed',
+            actions: [{ type: 'rememberFault', params: ({ event }) => stayOf(event.output) }, 'tellRefused'],
+          },
+        ],
+        onError: {
+          target: 'closed',
+          actions: [{ type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) }, 'tellRefused'],
+        },
       },
       on: { 'gateway.drain': 'draining' },
     },
     draining: {
-      description: 'The front closes: what is being answered is answered, nothing new is taken.',
+      description:
+        'Bursts are flushed at once; the front closes: what is being answered is answered, nothing new is taken.',
       meta: { rule: 'CON-2' },
       tags: ['working'],
+      entry: ['forgetUrl', 'flushGroups'],
       invoke: { id: 'closeFront', src: 'closeFront', input: undefined, onDone: 'finishing', onError: 'finishing' },
     },
     finishing: {
-      description: 'Every pending burst is flushed into a run; runs finish in their time or stay in the journal.',
+      description: 'What joined a burst meanwhile is flushed too; runs finish in their time or stay in the journal.',
       meta: { rule: 'COA-1' },
       tags: ['working'],
       entry: 'flushGroups',
@@ -146,3 +182,11 @@ export const gatewayMachine = setup({
     },
   },
 });
+
+function urlOf(move: FrontMove): { url: string } {
+  return { url: move.kind === 'lost' ? '' : move.url };
+}
+
+function stayOf(move: FrontMove): { url: string; fault: string } {
+  return { ...urlOf(move), fault: move.kind === 'moved' ? '' : move.fault };
+}

@@ -1,20 +1,49 @@
 /**
- * Compiles a user's regular expression for an engine that takes time linear in the text, whatever the pattern: no filter
- * can hang the gateway. Back-references and look-around do not exist there and are refused at start.
+ * Compiles a user's regular expression for an engine that takes time linear in the text, whatever the pattern, and bounds
+ * what is left: an engine takes about as many steps as the pattern's program is long, for each character. A pattern that
+ * is too big for even a short text is refused at start; a text that is too long for its pattern is not searched, and is
+ * told so. Back-references and look-around do not exist there and are refused too.
  * @see FIL-4 in docs/specification.md
+ * @see docs/decisions/0008-linear-time-patterns.md
  */
 
 import { RE2JS } from 're2js';
 
+export type PatternVerdict = 'found' | 'absent' | 'tooLong';
+
 export type CompiledPattern =
-  | { readonly ok: true; readonly value: (text: string) => boolean }
+  | {
+      readonly ok: true;
+      /** Instructions of the compiled pattern: steps per character. */
+      readonly size: number;
+      /** The most characters (UTF-16 units) that are searched. */
+      readonly longestText: number;
+      /** Searches a text for the pattern, anywhere in it. */
+      readonly search: (text: string) => PatternVerdict;
+      /** Whether the pattern was found; a text that is too long counts as one without it. */
+      readonly value: (text: string) => boolean;
+    }
   | { readonly ok: false; readonly why: string };
 
-/** Returns a search for the pattern anywhere in a text. */
+/** Steps of one search: about a tenth of a second of the engine's worst (`[a-z]{1,500}[0-9]`, measured). */
+export const stepBudget = 4_000_000;
+/** A pattern that cannot search a text of this length within the budget is not worth having. */
+export const shortestUsefulText = 1_000;
+
 export function compilePattern(pattern: string): CompiledPattern {
   try {
     const compiled = RE2JS.compile(pattern);
-    return { ok: true, value: (text) => compiled.matcher(text).find() };
+    const size = Math.max(1, compiled.programSize());
+    const longestText = Math.floor(stepBudget / size);
+    if (longestText < shortestUsefulText) {
+      const why = `it compiles to ${size} steps per character; ${stepBudget / shortestUsefulText} are allowed, so repeat less`;
+      return { ok: false, why };
+    }
+    const search = (text: string): PatternVerdict => {
+      if (text.length > longestText) return 'tooLong';
+      return compiled.test(text) ? 'found' : 'absent';
+    };
+    return { ok: true, size, longestText, search, value: (text) => search(text) === 'found' };
   } catch (thrown) {
     return { ok: false, why: thrown instanceof Error ? thrown.message : String(thrown) };
   }

@@ -6,6 +6,7 @@
 
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../base/json.ts';
+import type { deliveryStatuses, eventStatuses, runStatuses } from '../base/status.ts';
 import type { Burst } from './coalesce.ts';
 
 export interface EventRecord {
@@ -13,7 +14,7 @@ export interface EventRecord {
   readonly route: string;
   readonly profile: string;
   readonly event: string;
-  readonly status: 'accepted' | 'coalesced' | 'cron' | 'delivering' | 'ignored' | 'duplicate' | 'refused';
+  readonly status: (typeof eventStatuses)[number];
   readonly reason?: string;
   readonly receivedAtMs: number;
   readonly scheme?: string;
@@ -37,7 +38,7 @@ export interface RunRecord {
   readonly profile: string;
   readonly route: string;
   readonly kind: 'agent' | 'cron';
-  readonly status: 'queued' | 'running' | 'delivering' | 'delivered' | 'failed' | 'interrupted' | 'unknown';
+  readonly status: (typeof runStatuses)[number];
   /** How often the agent has been started; 0 while it waits for the first time. */
   readonly attempt: number;
   readonly queuedAtMs: number;
@@ -68,7 +69,7 @@ export interface DeliveryRecord {
   readonly event: string;
   /** The target as configured. */
   readonly target: string;
-  readonly status: 'queued' | 'sending' | 'delivered' | 'failed' | 'unknown';
+  readonly status: (typeof deliveryStatuses)[number];
   readonly text: string;
   readonly extra: JsonObject;
   readonly queuedAtMs: number;

@@ -5,12 +5,14 @@
  * @see RTE-3 in docs/specification.md
  */
 
+import { cut, type Json, spell } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import type { Route } from '../config/route.ts';
 import { parseBody } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { deliveryIdOf, eventTypeOf, isPing } from './envelope.ts';
 import type { FilterVerdict, ListMembership } from './filter.ts';
+import { isCredentialHeader } from './kept-headers.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
 import type { PlanKind, RequestContext } from './webhook-request.machine.ts';
 
@@ -81,7 +83,8 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
 
 export function parsePayload(context: RequestContext, desk: RequestDesk): Known {
   const headers = desk.headers(context.id);
-  const deliveryId = (context.origin === 'http' ? deliveryIdOf(headers) : undefined) ?? desk.newDeliveryId();
+  const given = context.origin === 'http' ? deliveryIdOf(headers, desk.body(context.id)) : undefined;
+  const deliveryId = given ?? desk.newDeliveryId();
   const parsed = parseBody(desk.text(context.id), headers['content-type']);
   if (!parsed.ok) return { deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
   return { deliveryId, payload: parsed.value, event: eventTypeOf(headers, parsed.value) };
@@ -137,9 +140,22 @@ function rateVerdict(route: Route, desk: RequestDesk): Known {
   return seconds === undefined ? nothing : { outcome: { kind: 'rateLimited', retryAfterSeconds: seconds } };
 }
 
+/** Characters of a value or an operand that a reason shows. */
+const shownLimit = 120;
+/** What stands for a credential, in a condition as in a request. */
+const hidden = '[redacted]';
+
 /** Says which condition failed and what it saw, short enough for a table. */
-function unmatchedReason(verdict: Extract<FilterVerdict, { kind: 'unmatched' }>): string {
-  const saw = verdict.saw === undefined ? 'nothing' : JSON.stringify(verdict.saw);
-  const operand = JSON.stringify(verdict.operand);
-  return `filter: ${verdict.field} ${verdict.operator} ${operand} saw ${saw.length > 120 ? `${saw.slice(0, 120)}…` : saw}`;
+function unmatchedReason({ field, operator, operand, saw, undecided }: Extract<FilterVerdict, { kind: 'unmatched' }>) {
+  const secret = field.startsWith('headers.') && isCredentialHeader(field.slice('headers.'.length));
+  const isHidden = secret && typeof operand !== 'boolean' && operator !== 'in_file';
+  const condition = `filter: ${field} ${operator} ${isHidden ? hidden : shown(operand)}`;
+  if (undecided !== undefined) return `${condition} was not tried: ${undecided}`;
+  return `${condition} saw ${saw === undefined ? 'nothing' : secret ? hidden : shown(saw)}`;
+}
+
+/** A value may be as big and as deep as a body; only what is shown is spelled. */
+function shown(value: Json): string {
+  const text = spell(value, { limit: shownLimit + 1 });
+  return text.length > shownLimit ? `${cut(text, shownLimit)}…` : text;
 }

@@ -8,7 +8,8 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 export type ScriptResult =
   | { readonly kind: 'exited'; readonly code: number | null; readonly stdout: string }
   | { readonly kind: 'timedOut' }
-  | { readonly kind: 'missing' }
+  /** Nothing ran; without a reason there is no such file. */
+  | { readonly kind: 'missing'; readonly why?: string }
   | { readonly kind: 'flooded' }
   | { readonly kind: 'aborted' };
 
@@ -22,7 +23,7 @@ export function readScriptOutcome(result: ScriptResult, payload: JsonObject): Sc
     case 'timedOut':
       return { kind: 'ignored', why: 'timed out' };
     case 'missing':
-      return { kind: 'ignored', why: 'not found in the scripts folder' };
+      return { kind: 'ignored', why: result.why ?? 'not found in the scripts folder' };
     case 'flooded':
       return { kind: 'ignored', why: 'printed more than the output cap' };
     case 'aborted':

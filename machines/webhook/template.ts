@@ -4,7 +4,8 @@
  * @see TPL-1 and TPL-2 in docs/specification.md
  */
 
-import { cut, isJsonObject, type Json, type JsonObject, lookUp } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, lookUp, spell } from '../base/json.ts';
+import { templateToken } from '../config/route.ts';
 
 export interface TemplateView {
   readonly payload: JsonObject;
@@ -26,13 +27,12 @@ export interface CompiledExtra {
 const rawLimit = 4_000;
 /** Characters of a nested list or object that a prompt shows. */
 const nestedLimit = 2_000;
-const tokenPattern = /\{([A-Za-z0-9_.]+)\}/g;
 
 export function compileTemplate(text: string): CompiledTemplate {
   const literals: string[] = [];
   const tokens: string[] = [];
   let at = 0;
-  for (const match of text.matchAll(tokenPattern)) {
+  for (const match of text.matchAll(templateToken)) {
     literals.push(text.slice(at, match.index));
     tokens.push(match[1] ?? '');
     at = match.index + match[0].length;
@@ -70,12 +70,12 @@ export function resolveToken(token: string, view: TemplateView): Json | undefine
 /** The text of a value: strings as they are, lists and objects as JSON up to the limit, the rest in JSON's spelling. */
 export function spellValue(value: Json): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'object' && value !== null) return cut(JSON.stringify(value), nestedLimit);
+  if (typeof value === 'object' && value !== null) return spell(value, { limit: nestedLimit });
   return JSON.stringify(value);
 }
 
 function substitute(token: string, view: TemplateView): string {
-  if (token === '__raw__') return cut(JSON.stringify(view.payload, null, 2), rawLimit);
+  if (token === '__raw__') return spell(view.payload, { limit: rawLimit, indent: 2 });
   const found = resolveToken(token, view);
   return found === undefined ? `{${token}}` : spellValue(found);
 }

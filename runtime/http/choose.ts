@@ -7,7 +7,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { ExchangeHandler, Front, FrontSettings } from './front.ts';
 import { openNodeFront } from './node.ts';
-import { openUwsFront } from './uws.ts';
+import { loadUws, openUwsFront } from './uws.ts';
 
 export async function openFront(
   choice: 'auto' | 'uws' | 'node',
@@ -34,7 +34,7 @@ export async function openFront(
 
 async function whyNotLoadable(): Promise<string | undefined> {
   try {
-    await import('uWebSockets.js');
+    await loadUws();
     return undefined;
   } catch (thrown) {
     return causeOf(thrown).split('\n')[0];

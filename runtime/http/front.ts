@@ -13,7 +13,10 @@ export interface RequestHead {
   readonly method: string;
   /** The path as sent, before the question mark, percent-encoding untouched. */
   readonly path: string;
-  /** Lower-case names. A repeated header is joined with ", "; bytes above 127 read as Latin-1. */
+  /**
+   * Lower-case names; values are the bytes that were sent, as Latin-1 text. A repeated header is joined with ", ". On
+   * uWebSockets.js, bytes above 127 at either end of a value are lost and ones that are not UTF-8 come as U+FFFD.
+   */
   readonly headers: Readonly<Record<string, string>>;
   /** The declared length in bytes; absent for a chunked or bodiless request. */
   readonly contentLength?: number;

@@ -7,13 +7,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { type BodyReader, createBodyReader } from './body-reader.ts';
 import type { BodyOutcome, Exchange, ExchangeHandler, OpenFront, Reply, RequestHead } from './front.ts';
-import { cannotBind, conflictingLength } from './refusals.ts';
+import { cannotBind, conflictingLength, maxHeaderBytes } from './refusals.ts';
 
 /** The head of a request must be whole within this. */
 const headersTimeoutMs = 10_000;
 const keepAliveTimeoutMs = 65_000;
-/** uWebSockets.js refuses larger header blocks too. */
-const maxHeaderBytes = 16_384;
 
 /** Opens the front; rejects where the address cannot be bound. */
 export const openNodeFront: OpenFront = async (settings, handle) => {

@@ -1,6 +1,9 @@
-/** What both fronts say alike: the errors of binding and the answers that need no gateway. */
+/** What both fronts say alike: their bound on heads, the errors of binding and the answers that need no gateway. */
 
 import type { FrontSettings, Reply } from './front.ts';
+
+/** A head of more bytes is answered 431; what code hosts and proxies send stays far below. */
+export const maxHeaderBytes = 16_384;
 
 /** RFC 9112 §6.3: a message with two different lengths must not be believed. */
 export const conflictingLength: Reply = { status: 400, body: JSON.stringify({ error: 'Bad request' }) };

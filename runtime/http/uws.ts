@@ -2,9 +2,16 @@
  * The front on uWebSockets.js, the only file that imports it. The native request is dead when the handler returns, so
  * the head is copied first; chunks are valid in their callback only, so each is copied too; answers are corked.
  *
- * Left to the library: header blocks over its own limit are answered 431, a header value with bytes above 127 reads as
- * empty, HTTP/1.0 is answered 505, a second request pipelined while an answer is pending closes the connection, and a
- * connection that sends nothing is closed after about ten seconds.
+ * Left to the library, which parses before us and offers no hook there (the conformance suite pins each down):
+ * - A head with a control byte in a value, a space before a colon, or a hundred headers gets no answer; the connection is
+ *   closed when its idle time, about ten seconds, is over. So is one that sends nothing.
+ * - A head that comes in pieces may have 16 KiB, else it is answered 431; one that comes whole is read at any length that
+ *   fits into one read.
+ * - Bytes above 127 at either end of a header's value are cut off as if they were spaces, and bytes that are not UTF-8
+ *   become U+FFFD. What is UTF-8 within a value arrives.
+ * - HTTP/1.0 is answered 505, a head without a Host, with a wrong length or with two ways of telling it 400, all in HTML.
+ * - A request that is pipelined behind one whose answer is pending closes the connection: neither is answered, though the
+ *   first is carried through.
  */
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
@@ -20,7 +27,7 @@ import type {
   Reply,
   RequestHead,
 } from './front.ts';
-import { cannotBind, conflictingLength } from './refusals.ts';
+import { cannotBind, conflictingLength, maxHeaderBytes } from './refusals.ts';
 
 const statusLines: readonly string[] = Array.from(
   { length: 600 },
@@ -32,6 +39,7 @@ const exclusivePort = 1;
 interface ListensExclusively {
   listen(host: string, port: number, options: number, listening: (socket: us_listen_socket | false) => void): unknown;
 }
+const noBytes = Buffer.alloc(0);
 /** How often stalled bodies are looked for. */
 const sweepMs = 250;
 
@@ -44,7 +52,7 @@ interface Table {
 
 /** Opens the front; rejects where the binary cannot load or the address cannot be bound. */
 export const openUwsFront: OpenFront = async (settings, handle) => {
-  const { default: uws } = await import('uWebSockets.js');
+  const uws = await loadUws();
   const table: Table = { open: new Set(), reading: new Set() };
   const app = uws.App();
   app.any('/*', (res, req) => accept(res, req, table, handle));
@@ -66,6 +74,13 @@ export const openUwsFront: OpenFront = async (settings, handle) => {
   });
 };
 
+/** Loads the library; rejects where its binary cannot load. */
+export async function loadUws(): Promise<typeof import('uWebSockets.js')> {
+  // The library reads its bound for heads that come in pieces from here, once, when it is loaded.
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHeaderBytes);
+  return (await import('uWebSockets.js')).default;
+}
+
 function frontOf(settings: FrontSettings, port: number, close: Front['close']): Front {
   let closing: Promise<void> | undefined;
   return {
@@ -82,7 +97,8 @@ function frontOf(settings: FrontSettings, port: number, close: Front['close']): 
 function accept(res: HttpResponse, req: HttpRequest, table: Table, handle: ExchangeHandler): void {
   const headers: Record<string, string> = {};
   let conflict = false;
-  req.forEach((name, value) => {
+  req.forEach((name, given) => {
+    const value = asSent(given);
     const standing = headers[name];
     if (standing === undefined) headers[name] = value;
     else if (name === 'content-length') conflict ||= standing !== value;
@@ -101,6 +117,14 @@ function accept(res: HttpResponse, req: HttpRequest, table: Table, handle: Excha
   res.onAborted(() => exchange.abort());
   if (conflict) exchange.reply(conflictingLength);
   else handle(exchange);
+}
+
+/** The library decodes values as UTF-8; the port promises their bytes as Latin-1 text. */
+function asSent(value: string): string {
+  for (let at = 0; at < value.length; at += 1) {
+    if (value.charCodeAt(at) > 127) return Buffer.from(value, 'utf8').toString('latin1');
+  }
+  return value;
 }
 
 /** A class, because one is made per request and the engine lays its fields out once. */
@@ -124,6 +148,11 @@ class UwsExchange implements Exchange {
     }
     if ((this.head.contentLength ?? 0) > maxBytes) {
       settled({ kind: 'tooLarge' });
+      return;
+    }
+    // Where such a head came in pieces, the library never says that nothing follows.
+    if (this.head.contentLength === 0 || !mayHaveBody(this.head)) {
+      settled({ kind: 'read', bytes: noBytes });
       return;
     }
     const body = createBodyReader(maxBytes, (outcome) => {
@@ -175,6 +204,11 @@ class UwsExchange implements Exchange {
 
 function expectsBody(head: RequestHead): boolean {
   return (head.contentLength ?? 0) > 0 || head.headers['transfer-encoding'] !== undefined;
+}
+
+/** A length that cannot be read counts: the library refuses it once the handler has returned. */
+function mayHaveBody({ headers }: RequestHead): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
 function sweep({ reading }: Table, timeoutMs: number): void {

@@ -47,14 +47,35 @@ t.test('SCR-2 · the command itself is asked to end before it is killed', async 
 });
 
 const noSetsid = process.platform === 'linux' ? false : 'there is no setsid command';
-t.test('SCR-2 · a child that left the group does not hold the answer up', { skip: noSetsid }, async (t) => {
-  const home = makeHome(t);
-  const script = "setsid sh -c 'echo $$ >>pids; exec sleep 600' & until [ -s pids ]; do :; done; echo out";
-  t.teardown(() => {
-    for (const pid of numbersIn(`${home.path}/pids`)) if (!hasEnded(pid)) process.kill(pid, 'SIGKILL');
-  });
+t.test(
+  'SCR-2 · LIF-9 · a child that left the group neither holds the answer up nor outlives it',
+  { skip: noSetsid },
+  async (t) => {
+    const home = makeHome(t);
+    const leave = (more: string): string => `setsid sh -c 'echo $$ >>pids; exec sleep 600' ${more} &`;
+    const script = `${leave('')} ${leave('>/dev/null 2>&1 </dev/null')} until [ $(wc -l <pids) = 2 ]; do :; done; echo out`;
+    t.teardown(() => {
+      for (const pid of numbersIn(`${home.path}/pids`)) if (!hasEnded(pid)) process.kill(pid, 'SIGKILL');
+    });
 
-  t.match(await sh(script, { cwd: home.path }), { kind: 'exited', code: 0, stdout: 'out\n' });
+    t.match(await sh(`touch pids; ${script}`, { cwd: home.path }), { kind: 'exited', code: 0, stdout: 'out\n' });
+
+    t.equal(numbersIn(`${home.path}/pids`).length, 2);
+    await until(() => numbersIn(`${home.path}/pids`).every(hasEnded));
+  },
+);
+
+t.test('SCR-2 · LIF-9 · the end of one command touches nothing of another', { skip: noSetsid }, async (t) => {
+  const home = makeHome(t);
+  const stopping = new AbortController();
+  const other = sh('echo $$ >>pids; sleep 600', { cwd: home.path, signal: stopping.signal });
+  await until(() => numbersIn(`${home.path}/pids`).length === 1);
+
+  t.match(await sh('setsid sleep 600 & exit 3'), { kind: 'exited', code: 3 });
+
+  t.same(numbersIn(`${home.path}/pids`).filter(hasEnded), []);
+  stopping.abort();
+  t.match(await other, { kind: 'aborted' });
 });
 
 t.test('SCR-2 · a flood on either stream is bounded', async (t) => {
@@ -119,6 +140,7 @@ t.test('LIF-9 · no command outlives a daemon that is killed with SIGKILL', asyn
     // Ends its own group politely, which must not blind the one who watches.
     "trap '' TERM; kill -TERM 0; echo $$ >>pids; while :; do sleep 1; done",
     'sleep 600 & echo $! >>pids; wait',
+    ...(noSetsid === false ? ["setsid sh -c 'echo $$ >>pids; exec sleep 600' & sleep 600"] : []),
   ];
   const daemon = spawn(
     process.execPath,

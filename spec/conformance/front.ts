@@ -124,6 +124,103 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     t.ok(sizes.length >= 1);
   });
 
+  t.test(
+    `${name}: SIG-2 · a request pipelined behind one that waits is answered after it, or neither is`,
+    async (t) => {
+      const { front, seen, next } = await open(t, openFront, { holds: true });
+      const arriving = next();
+      const second = next();
+      const raw = await openRaw(front.port);
+      raw.write(post(1, '1') + post(2, '22'));
+      const { exchange, outcome } = await arriving;
+
+      if (front.kind === 'uws') {
+        // The library ends the connection; the first request was whole, so the gateway carries it through.
+        await raw.closed;
+        exchange.reply({ status: 202, body: '{}' });
+        t.same([await outcome, seen.length], [{ kind: 'read', bytes: Buffer.from('1') }, 1]);
+        t.equal(await raw.received(() => true), '');
+        return;
+      }
+      await outcome;
+      exchange.reply({ status: 202, body: '{"first":true}' });
+      const behind = await second;
+      await behind.outcome;
+      behind.exchange.reply({ status: 200, body: '{"second":true}' });
+      t.match(
+        await raw.received((text) => text.includes('second')),
+        /^HTTP\/1\.1 202[\s\S]*first[\s\S]*HTTP\/1\.1 200/,
+      );
+    },
+  );
+
+  t.test(`${name}: SIG-2 · a value arrives as the bytes that were sent, as far as the front sees them`, async (t) => {
+    const { front, next } = await open(t, openFront);
+    // What was sent, what node:http gives, and what uWebSockets.js gives where that is less.
+    const rows: readonly (readonly [sent: string, exact: string, uws?: string])[] = [
+      ['a b\tc', 'a b\tc'],
+      ['gehei\xc3\x9fm', 'gehei\xc3\x9fm'],
+      ['\xc3\x9fm', '\xc3\x9fm', 'm'],
+      ['geheimnis\xc3\x9f', 'geheimnis\xc3\x9f', 'geheimnis'],
+      ['a\xffb', 'a\xffb', 'a\xef\xbf\xbdb'],
+      ['\xff', '\xff', ''],
+    ];
+    for (const [sent, exact, uws = exact] of rows) {
+      const arriving = next();
+      const raw = await openRaw(front.port);
+      raw.write(Buffer.from(post(0, '', `x-test: ${sent}\r\n`), 'latin1'));
+      const { exchange } = await arriving;
+      t.equal(exchange.head.headers['x-test'], front.kind === 'uws' ? uws : exact, JSON.stringify(sent));
+      raw.socket.destroy();
+    }
+  });
+
+  t.test(`${name}: SIG-2 · a head that is no HTTP reaches nobody and gets no 5xx of ours`, async (t) => {
+    const { front, seen } = await open(t, openFront);
+    const many = Array.from({ length: 120 }, (_, index) => `x-h${index}: 1\r\n`).join('');
+    const unanswered = { node: /^HTTP\/1\.1 400[\s\S]*"error":"Bad request"/, uws: /^$/ } as const;
+    const rows: readonly (readonly [title: string, bytes: string, answers: Record<Front['kind'], RegExp>])[] = [
+      ['NUL', post(0, '', 'x-hub-signature-256: a\0b\r\n'), unanswered],
+      ['0x01', post(0, '', 'x-hub-signature-256: a\x01b\r\n'), unanswered],
+      ['a space before the colon', post(0, '', 'x-test : b\r\n'), unanswered],
+      ['no Host', 'POST /a HTTP/1.1\r\ncontent-length: 0\r\n\r\n', { node: /^HTTP\/1\.1 400/, uws: /^HTTP\/1\.1 400/ }],
+      ['120 headers', post(0, '', many), { node: /^HTTP\/1\.1 200/, uws: /^$/ }],
+      ['HTTP/1.0', post(0, '').replace('1.1', '1.0'), { node: /^HTTP\/1\.1 200/, uws: /^HTTP\/1\.1 505/ }],
+    ];
+    for (const [title, bytes, answers] of rows) {
+      const before = seen.length;
+      const raw = await openRaw(front.port);
+      raw.write(bytes);
+      // Half-closing ends at once what would else be closed when the idle time is over.
+      raw.socket.end();
+      await raw.closed;
+      const text = await raw.received(() => true);
+      t.match(text, answers[front.kind], title);
+      t.equal(seen.length - before, text.includes(' 200 ') ? 1 : 0, `${title}: the handler hears of what is answered`);
+    }
+  });
+
+  t.test(`${name}: LIM-1 · a head of up to 16 KiB may come in pieces, a longer one is refused`, async (t) => {
+    const { front, seen } = await open(t, openFront);
+    for (const [length, answer] of [
+      [12_000, /^HTTP\/1\.1 200/],
+      [20_000, /^HTTP\/1\.1 431/],
+    ] as const) {
+      const raw = await openRaw(front.port);
+      const bytes = post(0, '', `x-test: ${'y'.repeat(length)}\r\n`);
+      raw.write(bytes.slice(0, length - 1_000));
+      // The first piece has been read once another connection, opened after it, is answered.
+      const other = await openRaw(front.port);
+      other.write(post(0, ''));
+      await other.received((text) => text.includes('}'));
+      raw.write(bytes.slice(length - 1_000));
+      t.match(await raw.received((text) => /\r\n\r\n/.test(text)), answer, String(length));
+      raw.socket.destroy();
+      other.socket.destroy();
+    }
+    t.equal(seen.length, 3);
+  });
+
   t.test(`${name}: SIG-2 · hostile bytes in the head harm nothing`, async (t) => {
     const { front } = await open(t, openFront);
     const hostile = [

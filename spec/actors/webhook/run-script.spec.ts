@@ -27,14 +27,22 @@ t.test('SCR-1 · the extension chooses the interpreter, and the payload is on st
   home.write('scripts/a.mjs', node);
   home.write('scripts/deep/a.py', echoTitle);
   home.write('scripts/bare', `#!/usr/bin/env python3\n${echoTitle}`, 0o700);
-  home.write('scripts/closed', '#!/bin/sh\necho no');
+  home.write('scripts/closed.rb', '#!/bin/sh\necho from sh');
+  home.write('scripts/argued', '#! /usr/bin/env  -S sh -e \r\nfalse; echo not reached');
+  home.write('scripts/plain', 'echo no');
+  home.write('scripts/empty', '');
+  home.write('scripts/nobody', '#!/no/such/interpreter\n');
 
   t.same(await run(home, 'a.sh'), { kind: 'exited', code: 0, stdout: 'deploys default\n' });
   t.match(await run(home, 'a.bash'), { kind: 'exited', code: 0, stdout: /bash/ });
   for (const script of ['a.js', 'a.mjs', 'deep/a.py', 'bare', './deep/../a.js', `${home.path}/scripts/a.js`]) {
     t.same(await run(home, script), { kind: 'exited', code: 0, stdout: `${payload.title}\n` }, script);
   }
-  t.same(await run(home, 'closed'), { kind: 'missing' }, 'a file that names its interpreter must be executable');
+  t.match(await run(home, 'closed.rb'), { kind: 'exited', code: 0, stdout: 'from sh\n' }, 'by its first line alone');
+  t.match(await run(home, 'argued'), { kind: 'exited', code: 1, stdout: '' }, 'an interpreter takes one argument');
+  for (const script of ['plain', 'empty'])
+    t.match(await run(home, script), { kind: 'missing', why: /neither executable nor/ }, script);
+  t.match(await run(home, 'nobody'), { kind: 'missing', why: /"\/no\/such\/interpreter" is not there/ });
 });
 
 t.test('SCR-1 · a TypeScript script runs where this Node can strip types', async (t) => {

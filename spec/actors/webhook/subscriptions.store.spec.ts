@@ -103,3 +103,33 @@ t.test('SUB-2 · a change is written under the lock and seen at once; a refused 
   rmSync(home.path, { recursive: true });
   t.match(await store.update(() => '{}'), { ok: false, fault: { code: 'subscriptions-unreadable' } });
 });
+
+t.test('SUB-2 · SIG-5 · new rules are held against the last good text, also while the file is corrupt', (t) => {
+  const home = makeHome(t, { 'subs.json': '{"open":{"secret":"INSECURE_NO_AUTH"},"shut":{"secret":"abcdef"}}' });
+  let host = '127.0.0.1';
+  const store = createSubscriptionsStore({
+    path: `${home.path}/subs.json`,
+    read: (text) => readSubscriptions(text, { profile: defaultProfile, host, checkFilters: () => [] }),
+  });
+  const names = (): string[] => store.current().routes.map(({ route }) => route.name);
+  t.same(names(), ['open', 'shut']);
+  home.write('subs.json', '{ broken');
+  t.same(names(), ['open', 'shut']);
+
+  host = '0.0.0.0';
+  store.reconsider();
+
+  t.same(names(), ['shut']);
+  t.match(store.current(), { problems: [{ name: 'open', code: 'insecure-not-loopback' }], fault: { code: /corrupt/ } });
+  t.end();
+});
+
+t.test(
+  'SUB-2 · what an update wrote is the last good set, also where nobody asked before the file was spoilt',
+  async (t) => {
+    const { home, store, names } = fixture(t);
+    t.match(await store.update((text) => editSubscriptions(text, 'mine', { secret: 'abcdef' })), { ok: true });
+    home.write('subs.json', '{ broken');
+    t.same(names(), ['mine']);
+  },
+);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { compileFilters, type FilterVerdict } from '../../../machines/webhook/filter.ts';
+import { compilePattern, stepBudget } from '../../../machines/webhook/pattern.ts';
 
 const payload: JsonObject = {
   action: 'opened',
@@ -125,16 +126,64 @@ t.test('FIL-2 · a malformed condition is a finding at start', (t) => {
   t.end();
 });
 
-t.test('FIL-4 · a catastrophic pattern is matched in time linear in the text', (t) => {
-  const steps = (length: number): number => {
-    const began = process.cpuUsage();
-    match({ field: 'text', regex: '(a+)+$' }, { text: `${'a'.repeat(length)}!` });
-    const { user } = process.cpuUsage(began);
-    return user;
+t.test('FIL-4 · a text that is too long for its pattern is not searched, and the verdict says so', (t) => {
+  const verdictOf = (condition: JsonObject, text: string): FilterVerdict => {
+    const compiled = compileFilters([condition]);
+    if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join());
+    return compiled.value.match({ payload: { text }, event: '', headers: {}, list: () => undefined });
   };
-  steps(10);
-  // A backtracking engine needs 2^2000 steps for this one and would never come back.
-  t.ok(steps(2_000) >= 0);
+  const regex = '[a-z]{1,500}[0-9]';
+  const condition = { field: 'text', regex };
+  const pattern = compilePattern(regex);
+  const longest = pattern.ok ? pattern.longestText : 0;
+  const fits = `${'a'.repeat(longest - 1)}0`;
+  const undecided = `the text has ${longest + 1} characters; this pattern searches at most ${longest}`;
+
+  t.equal(verdictOf(condition, fits).kind, 'matched', 'exactly the budget is searched');
+  t.match(verdictOf(condition, `${fits}0`), { kind: 'unmatched', field: 'text', undecided });
+  t.match(
+    verdictOf({ not: condition }, `${fits}0`),
+    { kind: 'unmatched', undecided },
+    'its opposite does not hold either',
+  );
+  t.end();
+});
+
+t.test('FIL-4 · what cannot be told stays so in a group unless the rest decides', (t) => {
+  const long = { text: 'a'.repeat(stepBudget + 1), yes: 1 };
+  const untold = { field: 'text', regex: 'a' };
+  const holds = { field: 'yes', equals: 1 };
+  const fails = { field: 'yes', equals: 2 };
+  const rows: readonly (readonly [JsonObject, boolean])[] = [
+    [{ any: [untold, holds] }, true],
+    [{ any: [untold, fails] }, false],
+    [{ all: [untold, holds] }, false],
+    [{ not: { all: [untold, fails] } }, true],
+    [{ not: { all: [untold, holds] } }, false],
+    [{ not: { any: [untold, fails] } }, false],
+    [{ not: { any: [untold, holds] } }, false],
+    [{ not: { not: untold } }, false],
+  ];
+  for (const [condition, expected] of rows)
+    t.equal(match(condition, long), expected ? 'matched' : 'unmatched', JSON.stringify(condition));
+  t.end();
+});
+
+t.test('FIL-4 · a pattern too big for even a short text is a finding', (t) => {
+  const compiled = compileFilters([{ field: 'a', regex: 'a{1,1000}b{1,1000}c{1,1000}' }]);
+  t.match(compiled, {
+    ok: false,
+    problems: [{ code: 'filter-regex', message: /steps per character; 4000 are allowed/ }],
+  });
+  t.end();
+});
+
+t.test('FIL-1 · FIL-2 · a payload nested beyond the stack is compared like any other', (t) => {
+  const deep = JSON.parse(`{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`) as JsonObject;
+  t.equal(match({ field: 'a', equals: [] }, deep), 'unmatched');
+  t.equal(match({ field: 'a', contains: [[]] }, deep), 'unmatched');
+  t.equal(match({ field: 'a', in: [[[[]]]] }, deep), 'unmatched');
+  t.equal(match({ field: `a${'.0'.repeat(100_000)}`, exists: true }, deep), 'matched');
   t.end();
 });
 

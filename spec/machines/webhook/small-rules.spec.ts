@@ -58,12 +58,39 @@ t.test('EVT-2 · both spellings of host B match each other', (t) => {
   t.end();
 });
 
+const body = Buffer.from('{}');
 t.test('IDM-2 · the delivery id by its headers, an empty one as none', (t) => {
-  t.equal(deliveryIdOf({ 'x-github-delivery': 'a', 'x-hosta-delivery': 'b', 'webhook-id': 'c' }), 'a');
-  t.equal(deliveryIdOf({ 'x-hosta-delivery': 'b', 'webhook-id': 'c' }), 'b');
-  t.equal(deliveryIdOf({ 'webhook-id': 'c', 'x-request-id': 'd' }), 'c');
-  t.equal(deliveryIdOf({ 'x-github-delivery': '', 'x-request-id': 'd' }), 'd');
-  t.equal(deliveryIdOf({}), undefined);
+  t.equal(deliveryIdOf({ 'x-github-delivery': 'a', 'x-hosta-delivery': 'b', 'webhook-id': 'c' }, body), 'a');
+  t.equal(deliveryIdOf({ 'x-hosta-delivery': 'b', 'webhook-id': 'c' }, body), 'b');
+  t.equal(deliveryIdOf({ 'webhook-id': 'c', 'x-request-id': 'd' }, body), 'c');
+  t.equal(deliveryIdOf({ 'x-github-delivery': '', 'x-request-id': 'd' }, body), 'd');
+  t.equal(deliveryIdOf({}, body), undefined);
+  t.end();
+});
+
+t.test('IDM-2 · an id beyond visible ASCII never stands for two different events', (t) => {
+  const idOf = (id: string, bytes: string): string | undefined =>
+    deliveryIdOf({ 'webhook-id': Buffer.from(id, 'utf8').toString('latin1') }, Buffer.from(bytes));
+  t.match(idOf('a-é-1', '{}'), /^a-é-1~[0-9a-f]{16}$/);
+  t.equal(
+    deliveryIdOf({ 'webhook-id': 'a\xe9' }, body),
+    deliveryIdOf({ 'webhook-id': 'a\xe8' }, body),
+    'same bytes kept',
+  );
+  fc.assert(
+    fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), fc.string(), fc.string(), (id, one, other) => {
+      const ascii = /^[\x20-\x7e]+$/.test(id);
+      if (ascii) return idOf(id, one) === id;
+      return (idOf(id, one) === idOf(id, other)) === (one === other);
+    }),
+  );
+  t.end();
+});
+
+t.test('EVT-1 · an event header is read as UTF-8', (t) => {
+  const sent = Buffer.from('événement_créé', 'utf8').toString('latin1');
+  t.equal(eventTypeOf({ 'x-github-event': sent }, {}), 'événement_créé');
+  t.equal(eventTypeOf({ 'x-github-event': 'a\xffb' }, {}), 'a\uFFFDb');
   t.end();
 });
 
@@ -160,6 +187,16 @@ t.test('SCR-2 · every row of the outcome table', (t) => {
     t.equal(verdict.kind, kind, JSON.stringify(result));
     if (verdict.kind !== 'ignored') t.same(verdict.payload, payload, JSON.stringify(result));
   }
+  t.end();
+});
+
+t.test('SCR-1 · a script that did not run says why', (t) => {
+  const why = (result: ScriptResult): string | undefined => {
+    const verdict = readScriptOutcome(result, {});
+    return verdict.kind === 'ignored' ? verdict.why : undefined;
+  };
+  t.equal(why({ kind: 'missing' }), 'not found in the scripts folder');
+  t.equal(why({ kind: 'missing', why: 'its interpreter "x" is not there' }), 'its interpreter "x" is not there');
   t.end();
 });
 

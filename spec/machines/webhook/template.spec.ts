@@ -45,6 +45,19 @@ t.test('TPL-1 · cuts the raw payload at 4000 characters and nested values at 20
   t.end();
 });
 
+t.test('TPL-1 · a value is spelled no further than it is shown, whatever its size and depth', (t) => {
+  const nested = (depth: number, inner: string): JsonObject =>
+    JSON.parse(`{"a":${'['.repeat(depth)}${inner}${']'.repeat(depth)}}`) as JsonObject;
+  // Indented whole, this one is more than two thousand million characters: it cannot be spelled and then cut.
+  const wide = nested(2_200, `${'0,'.repeat(500_000)}0`);
+  t.equal(render('{__raw__}', wide), JSON.stringify(nested(100, '0'), null, 2).slice(0, 4_000));
+  t.equal(render('{a}', wide), '['.repeat(2_000));
+  const deep = nested(500_000, '');
+  t.equal(render('{__raw__}', deep).length, 4_000);
+  t.equal(render('{a} {a.0}', deep), `${'['.repeat(2_000)} ${'['.repeat(2_000)}`);
+  t.end();
+});
+
 t.test('TPL-1 · without a prompt the indented payload is the prompt', (t) => {
   const payload = { a: [1] };
   t.equal(compilePrompt(undefined).render({ payload, eventType: '' }), JSON.stringify(payload, null, 2));
