@@ -4,6 +4,7 @@
  * @see CLI-1 and CLI-5 in docs/specification.md
  */
 
+import { historyStatuses, runStatuses } from '../machines/base/status.ts';
 import type { CommandContext } from './context.ts';
 
 export type ExitCode = 0 | 1 | 2 | 3 | 4;
@@ -13,6 +14,10 @@ export interface Flag {
   /** What its value is called in help; absent: a switch. */
   readonly value?: string;
   readonly help: string;
+  /** The form of its value: a whole number from 1, a port, or a text that is not empty; absent: any text. */
+  readonly form?: 'count' | 'port' | 'text';
+  /** The only values it may have. */
+  readonly oneOf?: readonly string[];
 }
 
 export interface CliCommand {
@@ -28,9 +33,14 @@ export interface CliCommand {
 
 const json: Flag = { name: 'json', help: 'Print JSON.' };
 const profile: Flag = { name: 'profile', value: 'name', help: 'The profile; the default one unless given.' };
-const limit: Flag = { name: 'limit', value: 'n', help: 'Rows at most (50).' };
+const limit: Flag = { name: 'limit', value: 'n', help: 'Rows at most (50).', form: 'count' };
 const route: Flag = { name: 'route', value: 'name', help: 'Only of this route.' };
-const status: Flag = { name: 'status', value: 'status', help: 'Only with this status.' };
+const status = (oneOf: readonly string[]): Flag => ({
+  name: 'status',
+  value: 'status',
+  help: 'Only with this status.',
+  oneOf,
+});
 
 export const globalFlags: readonly Flag[] = [
   { name: 'home', value: 'folder', help: 'The home; AGENT_HOME or ~/.agent unless given.' },
@@ -94,9 +104,9 @@ export const catalogue: readonly CliCommand[] = [
     flags: [
       { name: 'enable', help: 'Enable webhooks.' },
       { name: 'disable', help: 'Disable webhooks.' },
-      { name: 'host', value: 'address', help: 'Bind address.' },
-      { name: 'port', value: 'port', help: 'Listen port.' },
-      { name: 'secret', value: 'secret', help: 'Global HMAC secret; `generate` makes one.' },
+      { name: 'host', value: 'address', help: 'Bind address.', form: 'text' },
+      { name: 'port', value: 'port', help: 'Listen port.', form: 'port' },
+      { name: 'secret', value: 'secret', help: 'Global HMAC secret; `generate` makes one.', form: 'text' },
     ],
     help: 'Enable webhooks, set the port and the global secret.',
     load: async () => (await setup()).setupGateway,
@@ -112,6 +122,7 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'deliver-only', help: 'Deliver the prompt itself; no agent runs.' },
       { name: 'cron-job', value: 'job', help: 'Cron job to fire per event.' },
       { name: 'route-profile', value: 'name', help: 'Profile that may run the route.' },
+      { name: 'profile', value: 'name', help: 'The same.' },
       { name: 'description', value: 'text', help: 'What it is for.' },
       { name: 'force', help: 'Replace a subscription of the same name.' },
       json,
@@ -129,7 +140,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'show'],
     args: ['name'],
-    flags: [json],
+    flags: [profile, json],
     help: 'Show one route.',
     load: async () => (await webhook()).showWebhook,
   },
@@ -146,6 +157,7 @@ export const catalogue: readonly CliCommand[] = [
     flags: [
       { name: 'payload', value: 'json', help: 'The payload to send.' },
       { name: 'event', value: 'type', help: 'The event type to send.' },
+      profile,
       json,
     ],
     help: 'Sign a test payload and send it to a dynamic subscription.',
@@ -154,7 +166,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'deliveries'],
     args: ['[id]'],
-    flags: [limit, route, status, json],
+    flags: [limit, route, status(historyStatuses), json],
     help: 'List received deliveries with what became of them, or show one.',
     load: async () => (await webhook()).listDeliveries,
   },
@@ -168,7 +180,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['runs', 'list'],
     args: [],
-    flags: [limit, route, status, json],
+    flags: [limit, route, status(runStatuses), json],
     help: 'List agent runs.',
     load: async () => (await runs()).listRuns,
   },

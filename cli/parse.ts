@@ -108,7 +108,24 @@ function flagProblem(
     return `unknown flag --${name}${near === undefined ? '' : `; did you mean --${near}?`}`;
   }
   if (flag.value === undefined) return value === undefined ? undefined : `--${name} takes no value`;
-  return value === undefined ? `--${name} needs a <${flag.value}>` : undefined;
+  if (value === undefined) return `--${name} needs a <${flag.value}>`;
+  if (flag.oneOf?.includes(value) === false) return `--${name} "${value}" is none of ${flag.oneOf.join(', ')}`;
+  return formProblem(name, flag, value);
+}
+
+function formProblem(name: string, { form }: Flag, value: string): string | undefined {
+  switch (form) {
+    case undefined:
+      return undefined;
+    case 'text':
+      return value === '' ? `--${name} must not be empty` : undefined;
+    case 'count':
+      return /^[1-9]\d{0,8}$/.test(value) ? undefined : `--${name} "${value}" must be a whole number from 1`;
+    case 'port':
+      return /^\d{1,5}$/.test(value) && Number(value) <= 65_535
+        ? undefined
+        : `--${name} "${value}" must be a whole number from 0 to 65535`;
+  }
 }
 
 function unknownCommand(bare: readonly string[]): string {

@@ -14,10 +14,13 @@ import type { JournalFact } from './webhook/journal.machine.ts';
 export interface SupervisorInput {
   /** False while the webhook adapter is switched off. */
   readonly listens: boolean;
+  /** Why the adapter must not start; null where it may. */
+  readonly blocked: string | null;
 }
 
 export interface SupervisorContext {
   readonly listens: boolean;
+  readonly blocked: string | null;
   readonly budget: RestartBudget;
   /** How long the next restart waits. */
   readonly restartDelayMs: number;
@@ -35,8 +38,10 @@ export type SupervisorEvent =
 
 export interface ReloadVerdict {
   readonly listens: boolean;
-  /** True where the address, the port or the kind of front changed. */
+  /** True where the front must open, move or close. */
   readonly listenerChanged: boolean;
+  /** Why the adapter must not start; null where it may. */
+  readonly blocked: string | null;
 }
 
 /** A gateway that crashes more than five times in a minute has a cause that a restart does not mend. */
@@ -53,13 +58,21 @@ export const supervisorMachine = setup({
   actions: {
     reportCrash: effect('reportCrash'),
     reportRefusal: effect('reportRefusal'),
-    openGateway: sendTo('gateway', ({ context }): GatewayEvent => ({ type: 'gateway.open', enabled: context.listens })),
+    reportReloaded: effect('reportReloaded'),
+    openGateway: sendTo(
+      'gateway',
+      ({ context }): GatewayEvent => ({ type: 'gateway.open', enabled: context.listens, fault: context.blocked }),
+    ),
     reopenGateway: sendTo(
       'gateway',
-      ({ context }): GatewayEvent => ({ type: 'gateway.reopen', enabled: context.listens }),
+      (_, verdict: ReloadVerdict): GatewayEvent => ({
+        type: 'gateway.reopen',
+        enabled: verdict.listens,
+        fault: verdict.blocked,
+      }),
     ),
     drainGateway: sendTo('gateway', (): GatewayEvent => ({ type: 'gateway.drain' })),
-    rememberVerdict: assign((_, params: { listens: boolean }) => ({ listens: params.listens })),
+    rememberListening: assign((_, params: { url: string | null }) => ({ listens: params.url !== null, blocked: null })),
     rememberFault: assign((_, params: { fault: string }) => ({ fault: params.fault })),
     spendRestart: assign(({ context }, params: { atMs: number; jitter: number }) => {
       const spent = spendRestart(context.budget, params.atMs, params.jitter);
@@ -76,6 +89,7 @@ export const supervisorMachine = setup({
   id: 'supervisor',
   context: ({ input }) => ({
     listens: input.listens,
+    blocked: input.blocked,
     budget: freshBudget(gatewayRestarts),
     restartDelayMs: 0,
     fault: null,
@@ -129,7 +143,6 @@ export const supervisorMachine = setup({
           on: {
             'config.reload': 'reloading',
             'journal.ready': 'recovering',
-            'gateway.refused': { actions: 'reportRefusal' },
             'daemon.stop': 'draining',
           },
         },
@@ -151,14 +164,28 @@ export const supervisorMachine = setup({
             onDone: [
               {
                 guard: { type: 'listenerMoved', params: ({ event }) => event.output },
-                target: 'running',
-                actions: [{ type: 'rememberVerdict', params: ({ event }) => event.output }, 'reopenGateway'],
+                target: 'relistening',
+                actions: { type: 'reopenGateway', params: ({ event }) => event.output },
               },
-              { target: 'running' },
+              { target: 'running', actions: 'reportReloaded' },
             ],
             onError: 'running',
           },
           on: { 'daemon.stop': 'draining' },
+        },
+        relistening: {
+          description:
+            'The front opens, moves or closes; the new configuration comes into force with it or not at all.',
+          meta: { rule: 'CFG-2' },
+          tags: ['working'],
+          on: {
+            'gateway.opened': {
+              target: 'running',
+              actions: [{ type: 'rememberListening', params: ({ event }) => event }, 'reportReloaded'],
+            },
+            'gateway.refused': { target: 'running', actions: 'reportRefusal' },
+            'daemon.stop': 'draining',
+          },
         },
         draining: {
           description: 'The gateway drains: answers what it took, flushes bursts, finishes or parks runs.',

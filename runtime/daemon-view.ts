@@ -31,6 +31,10 @@ export interface ViewPorts {
   readonly replay: ReplayPorts;
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
+  /** Why the front does not stand where the configuration wants it; undefined while it does. */
+  readonly webhookFault: () => string | undefined;
+  /** The judge of what is secret, for the records that people read. */
+  readonly redact: (record: JsonObject) => JsonObject;
   /** Resolves when the reload that it asked for has ended. */
   readonly reload: () => Promise<void>;
   readonly startedAtMs: number;
@@ -90,7 +94,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       version: ports.version,
       uptime_seconds: Math.floor((ports.nowMs() - ports.startedAtMs) / 1_000),
       home: ports.home,
-      webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null },
+      webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },
       journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',
       servers: {},
       actors: countActors(root),
@@ -112,7 +116,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       return [...rows, ...refused]
         .sort((one, other) => (one.key < other.key ? 1 : -1))
         .slice(0, query.limit)
-        .map(({ row }) => row as unknown as JsonObject);
+        .map(({ row }) => ports.redact(row as unknown as JsonObject));
     },
     delivery(id) {
       const found = find(id);
@@ -120,13 +124,13 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const { key, event } = found;
       const run = event.work === undefined ? undefined : get('runs', event.work);
       const delivery = event.work === undefined ? undefined : get('deliveries', event.work);
-      return {
+      return ports.redact({
         ...(deliveryRow(event, workOf(event)) as unknown as JsonObject),
         key,
         record: event as unknown as JsonObject,
         ...(run === undefined ? {} : { run }),
         ...(delivery === undefined ? {} : { delivery }),
-      };
+      });
     },
     async replay(id) {
       const found = find(id);
@@ -138,7 +142,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       collect('runs', query.limit, ({ key, value }) => {
         const run = value as unknown as RunRecord;
         const row = runRow(key, run, eventOf(run.eventKey));
-        return matches(row, query) ? (row as unknown as JsonObject) : undefined;
+        return matches(row, query) ? ports.redact(row as unknown as JsonObject) : undefined;
       }),
     run(id) {
       const value = get('runs', id);
@@ -146,17 +150,21 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const run = value as unknown as RunRecord;
       const event = eventOf(run.eventKey);
       const delivery = get('deliveries', id);
-      return {
+      return ports.redact({
         ...(runRow(id, run, event) as unknown as JsonObject),
         prompt: event?.prompt ?? '',
         response: run.response ?? null,
         ...(delivery === undefined ? {} : { delivery }),
-      };
+      });
     },
     tree: () => describeTree(ports.census),
     actor: (path) => describeActor(path, ports.census),
     follow: (listener) => ports.watcher.follow(listener),
   };
+}
+
+function faultOf(fault: string | undefined): JsonObject {
+  return fault === undefined ? {} : { fault };
 }
 
 function matches(row: { readonly route: string; readonly status: string }, query: HistoryQuery): boolean {

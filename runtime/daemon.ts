@@ -5,20 +5,20 @@
  */
 
 import { createActor } from 'xstate';
-import { loadHome } from '../actors/config/load-config.ts';
+import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
 import { ensurePrivateFolder } from '../actors/files.ts';
-import { defaultProfile, type ProfileName } from '../machines/base/names.ts';
+import type { ProfileName } from '../machines/base/names.ts';
 import { homePaths } from '../machines/config/profile.ts';
-import { sameListener } from '../machines/config/reload.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { ReloadVerdict } from '../machines/supervisor.machine.ts';
 import { createClock } from './clock.ts';
 import { watchConfig } from './config-watch.ts';
+import { Refusal } from './control/refusal.ts';
 import { createControlServer } from './control/server.ts';
 import { createDaemonView } from './daemon-view.ts';
 import { createSinces } from './inspector/sinces.ts';
 import { createWatcher } from './inspector/watcher.ts';
-import { learnSecrets, reportDiagnostics } from './loaded-home.ts';
+import { adapterBlock, createProblemDesk, learnSecrets, reportDiagnostics, servesTools } from './loaded-home.ts';
 import { createLog } from './log.ts';
 import { onSignals, takeLock } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
@@ -52,15 +52,22 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   let loaded = loadHome({ home, env });
   reportDiagnostics(loaded, log);
   learnSecrets(loaded, redactor);
-  if (loaded.webhookBlocked.length > 0) {
+  const block = adapterBlock(loaded);
+  if (block.kind !== 'free') {
     log.log('error', 'the webhook adapter does not start until its configuration is mended', {
       findings: loaded.webhookBlocked.length,
     });
+  }
+  if (block.kind === 'home' || (block.kind === 'adapter' && !servesTools(loaded))) {
     lock.value.release();
     log.flush();
     return 1;
   }
 
+  /** A home that comes into force once its listener stands. */
+  let waiting: LoadedHome | undefined;
+  let blockedBy = block.kind === 'free' ? null : block.fault;
+  const problems = createProblemDesk({ home, env }, loaded);
   const nowMs = (): number => Date.now();
   const settings = (): Settings => loaded.main.settings;
   let desks: ProfileDesks = createProfileDesks(loaded, log);
@@ -70,26 +77,46 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     paths,
     root: () => root,
     home: () => loaded,
-    deskOf: (profile) => desks.get(profile as ProfileName) ?? desks.get(defaultProfile),
+    deskOf: (profile) => desks.get(profile as ProfileName),
+    wanted: () => (waiting ?? loaded).main.settings,
+    adopt: () => {
+      if (waiting !== undefined) take(waiting);
+    },
+    redactor,
     compiling,
     nowMs,
     log,
   });
 
-  /** Takes a new configuration over whole, or leaves the old one in force. */
-  const applyConfig = (): ReloadVerdict => {
-    const next = loadHome({ home, env });
-    reportDiagnostics(next, log);
-    if (next.webhookBlocked.length > 0) {
-      throw new Error('the configuration has findings; the last good one stays in force (see `agent config check`)');
-    }
-    const listenerChanged = !sameListener(settings(), next.main.settings);
+  /** A configuration comes into force whole. */
+  const take = (next: LoadedHome): void => {
+    waiting = undefined;
     loaded = next;
-    learnSecrets(loaded, redactor);
     desks = createProfileDesks(loaded, log);
     webhooks.reconfigure();
     log.log('info', 'configuration reloaded');
-    return { listens: settings().webhook.enabled, listenerChanged };
+  };
+  const gatewayFault = (): string | undefined => root.system.get('gateway')?.getSnapshot().context.fault ?? undefined;
+  /** Reads the configuration anew. One that moves the listener waits until the new address is bound. */
+  const applyConfig = (): ReloadVerdict => {
+    const next = loadHome({ home, env });
+    problems.seen(next);
+    reportDiagnostics(next, log);
+    learnSecrets(next, redactor);
+    const found = adapterBlock(next);
+    // Where the adapter has never started there is no last good configuration to keep.
+    if (found.kind === 'home' || (found.kind === 'adapter' && blockedBy === null)) {
+      throw new Refusal(
+        'reload-refused',
+        'the configuration has findings; the last good one stays in force (see `agent config check`)',
+      );
+    }
+    const { enabled } = next.main.settings.webhook;
+    // A fault that stands is told away by the gateway itself, also where the front need not move.
+    const listenerChanged = gatewayFault() !== undefined || !webhooks.listensAs(next.main.settings);
+    if (listenerChanged && enabled && found.kind === 'free') waiting = next;
+    else take(next);
+    return { listens: enabled, listenerChanged, blocked: found.kind === 'free' ? null : found.fault };
   };
   let reloading: ((fault: Error | undefined) => void)[] = [];
 
@@ -97,17 +124,13 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     journal: webhooks.journal,
     gateway: webhooks.gateway,
     resumeWork: webhooks.resume,
-    applyConfig: async () => {
+    applyConfig: () => Promise.resolve().then(applyConfig),
+    reloadEnded: (error) => {
       const told = reloading;
       reloading = [];
-      try {
-        const verdict = applyConfig();
-        for (const tell of told) tell(undefined);
-        return verdict;
-      } catch (thrown) {
-        for (const tell of told) tell(thrown as Error);
-        throw thrown;
-      }
+      waiting = undefined;
+      if (error === undefined) blockedBy = null;
+      for (const tell of told) tell(error);
     },
     abandonWork: webhooks.abandon,
     nowMs,
@@ -115,7 +138,32 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     log,
   });
 
-  const root = createActor(supervisor, { input: { listens: settings().webhook.enabled }, clock: createClock() });
+  const root = createActor(supervisor, {
+    input: { listens: settings().webhook.enabled, blocked: blockedBy },
+    clock: createClock(),
+  });
+  /** Resolves when the configuration is in force. One that comes while another is under way waits for its turn. */
+  const reload = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const begin = (): void => {
+        reloading.push((error) => (error === undefined ? resolve() : reject(error)));
+        root.send({ type: 'config.reload' });
+      };
+      const state = root.getSnapshot();
+      if (state.matches({ up: 'running' })) {
+        begin();
+        return;
+      }
+      if (!state.matches('up') || state.matches({ up: 'draining' })) {
+        reject(new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment'));
+        return;
+      }
+      const turn = root.subscribe((next) => {
+        if (!next.matches({ up: 'running' })) return;
+        turn.unsubscribe();
+        begin();
+      });
+    });
   const sinces = createSinces(nowMs);
   const ended = new Promise<{ fault: string | null }>((resolve) => {
     root.subscribe({ complete: () => resolve({ fault: root.getSnapshot().context.fault }) });
@@ -123,8 +171,10 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const control = await createControlServer({
     path: paths.socket,
     log,
+    redact: redactor.text,
     host: {
       source: { home, env },
+      desk: () => ({ home: loaded, sources: webhooks.sources(), problems: problems.now() }),
       daemon: createDaemonView({
         root,
         home,
@@ -136,15 +186,9 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         replay: webhooks.replay,
         url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
         webhookEnabled: () => settings().webhook.enabled,
-        reload: () =>
-          new Promise((resolve, reject) => {
-            if (!root.getSnapshot().matches({ up: 'running' })) {
-              reject(new Error('the gateway is busy starting, reloading or stopping; try again in a moment'));
-              return;
-            }
-            reloading.push((fault) => (fault === undefined ? resolve() : reject(fault)));
-            root.send({ type: 'config.reload' });
-          }),
+        webhookFault: gatewayFault,
+        redact: redactor.record,
+        reload,
         startedAtMs: nowMs(),
         nowMs,
       }),
@@ -160,7 +204,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
 
   const stopWatching = watchConfig(
     () => [...loaded.profiles.values()].flatMap(({ paths: own }) => [own.config, own.env]),
-    () => root.send({ type: 'config.reload' }),
+    () => void reload().catch(() => {}),
   );
 
   const { fault } = await ended;

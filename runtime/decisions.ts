@@ -7,13 +7,16 @@
 import type { Logger, LogLevel } from '../actors/ports.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { JsonObject } from '../machines/base/json.ts';
+import type { Route } from '../machines/config/route.ts';
+import { keptHeaders } from '../machines/webhook/kept-headers.ts';
 import type { EventRecord } from '../machines/webhook/record.ts';
 import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
+import { type LiveRequest, textOf } from './exchanges.ts';
 
 export interface Decisions {
-  /** A request ended; `bytes` is its body's length. */
-  decided(context: RequestContext, body: Buffer): void;
+  /** A request ended; `live` is what it came with. */
+  decided(context: RequestContext, live: LiveRequest | undefined): void;
   /** Refused requests, newest first. */
   refusals(): readonly { readonly key: string; readonly event: EventRecord }[];
 }
@@ -21,6 +24,10 @@ export interface Decisions {
 export interface DecisionPorts {
   readonly log: Logger;
   readonly keeper: JournalKeeper;
+  /** The headers that the filters of a route read. */
+  readonly askedHeaders: (route: Route) => readonly string[];
+  /** The judge of what is secret: a reason becomes a record that people read. */
+  readonly redact: (text: string) => string;
 }
 
 /** Refusals kept: enough to explain a sender's last tries, small enough to be nothing. */
@@ -30,12 +37,12 @@ const mostRefusals = 1_000;
 const journalled: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'delivered', 'deliveryFailed']);
 const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
 
-export function createDecisions({ log, keeper }: DecisionPorts): Decisions {
+export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionPorts): Decisions {
   const ring: { key: string; event: EventRecord }[] = [];
   let next = 0;
 
   return {
-    decided(context, body) {
+    decided(context, live) {
       const outcome = context.outcome;
       if (outcome === undefined) {
         log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context, undefined));
@@ -46,21 +53,26 @@ export function createDecisions({ log, keeper }: DecisionPorts): Decisions {
       log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
       if (journalled.has(kind)) return;
       if (passedOver.has(kind)) {
-        const event = eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', body.toString('utf8'));
+        const event: EventRecord = {
+          ...eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', redact),
+          headers: keptHeaders(live?.headers ?? {}, context.route === undefined ? [] : askedHeaders(context.route)),
+          body: (live && textOf(live)) ?? '',
+        };
         // Not waited for and not retried: an event that was passed over owes nobody anything.
         void keeper.commit([
           { kind: 'put', collection: 'events', key: context.id, value: event as unknown as JsonObject },
         ]);
         return;
       }
-      ring[next] = { key: context.id, event: eventOf(context, 'refused', '') };
+      ring[next] = { key: context.id, event: eventOf(context, 'refused', redact) };
       next = (next + 1) % mostRefusals;
     },
     refusals: () => [...ring].sort((one, other) => (one.key < other.key ? 1 : -1)),
   };
 }
 
-function eventOf(context: RequestContext, status: EventRecord['status'], body: string): EventRecord {
+/** Without head and body, which a refused one does not leave. */
+function eventOf(context: RequestContext, status: EventRecord['status'], redact: DecisionPorts['redact']): EventRecord {
   const reason = context.reason ?? context.outcome?.kind;
   return {
     deliveryId: context.deliveryId ?? context.id,
@@ -68,10 +80,10 @@ function eventOf(context: RequestContext, status: EventRecord['status'], body: s
     profile: context.route?.profile ?? 'default',
     event: context.event ?? 'unknown',
     status,
-    ...(reason === undefined ? {} : { reason }),
+    ...(reason === undefined ? {} : { reason: redact(reason) }),
     receivedAtMs: context.receivedAtMs,
     headers: {},
-    body,
+    body: '',
     ...(context.scheme === undefined ? {} : { scheme: context.scheme }),
   };
 }

@@ -1,8 +1,13 @@
-/** What the daemon does with a home that has just been read: reports its findings, teaches the redactor its secrets. */
+/**
+ * What the daemon does with a home that has just been read: reports its findings, teaches the redactor its secrets, says
+ * whether the webhook adapter may start with it.
+ * @see CFG-3 in docs/specification.md
+ */
 
-import type { LoadedHome } from '../actors/config/load-config.ts';
+import { type HomeSource, type LoadedHome, loadHome } from '../actors/config/load-config.ts';
+import { stampOf } from '../actors/files.ts';
 import type { Logger } from '../actors/ports.ts';
-import { printDiagnostic } from '../machines/config/diagnostic.ts';
+import { type Diagnostic, printDiagnostic } from '../machines/config/diagnostic.ts';
 import type { Redactor } from './redact.ts';
 
 /** One log line per finding, printed as `config check` prints it. */
@@ -23,4 +28,51 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
     }
     if (settings.agent.model?.apiKey !== undefined) redactor.learn(settings.agent.model.apiKey);
   }
+}
+
+export type AdapterBlock =
+  | { readonly kind: 'free' }
+  /** The webhook part has findings: the adapter stays closed, the rest may run. */
+  | { readonly kind: 'adapter'; readonly fault: string }
+  /** What all parts share cannot be read. */
+  | { readonly kind: 'home'; readonly fault: string };
+
+/** Says what the findings stop. An adapter that is switched off cannot be stopped by its routes. */
+export function adapterBlock({ webhookBlocked, main }: LoadedHome): AdapterBlock {
+  const isHome = webhookBlocked.some(({ scope }) => scope.kind === 'home');
+  if (webhookBlocked.length === 0 || (!isHome && !main.settings.webhook.enabled)) return { kind: 'free' };
+  const [first] = webhookBlocked.map((found) => printDiagnostic({ ...found, sourceLine: '' }));
+  const others = webhookBlocked.length - 1;
+  const fault = `the webhook configuration has findings: ${first ?? ''}${others > 0 ? `; and ${others} more` : ''} (see \`agent config check\`)`;
+  return { kind: isHome ? 'home' : 'adapter', fault };
+}
+
+/** Whether the daemon has anything to do beside webhooks. */
+export function servesTools({ profiles }: LoadedHome): boolean {
+  return [...profiles.values()].some(({ settings }) => settings.servers.length > 0);
+}
+
+/** Knows the findings of the files as they stand, and reads the files only where they have changed since they were read. */
+export interface ProblemDesk {
+  /** The home was read just now. */
+  seen(home: LoadedHome): void;
+  now(): readonly Diagnostic[];
+}
+
+export function createProblemDesk(source: HomeSource, first: LoadedHome): ProblemDesk {
+  const stampsOf = ({ profiles }: LoadedHome): string =>
+    [...profiles.values()].flatMap(({ paths }) => [stampOf(paths.config), stampOf(paths.env)]).join('\n');
+  let last = first;
+  let stamps = stampsOf(first);
+  const seen = (home: LoadedHome): void => {
+    last = home;
+    stamps = stampsOf(home);
+  };
+  return {
+    seen,
+    now() {
+      if (stampsOf(last) !== stamps) seen(loadHome(source));
+      return last.webhookBlocked;
+    },
+  };
 }

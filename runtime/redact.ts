@@ -5,12 +5,16 @@
  * @see OBS-1 and INS-1 in docs/specification.md
  */
 
+import { isJsonObject, type Json, type JsonObject } from '../machines/base/json.ts';
+
 export interface Redactor {
   /** Learns an exact secret. One shorter than six characters, or an everyday word, would hide what is no secret. */
   learn(secret: string): void;
   text(text: string): string;
   /** A JSON copy of any value, bounded in depth and size: texts redacted, values of secret-looking keys masked. */
   value(value: unknown): unknown;
+  /** A copy of a record that people read, redacted likewise and not cut. */
+  record(record: JsonObject): JsonObject;
 }
 
 const mask = '[redacted]';
@@ -117,6 +121,18 @@ export function createRedactor(): Redactor {
     return clean.length > longestText ? `${clean.slice(0, longestText)}…` : clean;
   }
 
+  function whole(held: Json): Json {
+    if (typeof held === 'string') return text(held);
+    if (Array.isArray(held)) return held.map(whole);
+    return isJsonObject(held) ? wholeRecord(held) : held;
+  }
+
+  function wholeRecord(record: JsonObject): JsonObject {
+    return Object.fromEntries(
+      Object.entries(record).map(([key, inner]) => [key, isMasked(key, inner) ? mask : whole(inner)]),
+    );
+  }
+
   function copy(held: unknown, depth: number, budget: { nodes: number }): unknown {
     budget.nodes -= 1;
     switch (typeof held) {
@@ -160,6 +176,7 @@ export function createRedactor(): Redactor {
     },
     text,
     value: (held) => copy(held, 0, { nodes: mostNodes }),
+    record: wholeRecord,
   };
 }
 

@@ -1,4 +1,8 @@
-/** Gathers the routes of every profile: those of its configuration and its subscriptions file. */
+/**
+ * Gathers the routes of every profile: those of its configuration and its subscriptions file. The stores of the files
+ * live across reloads, so that the last good subscriptions stay in force however often the configuration changes.
+ * @see SUB-2 in docs/specification.md
+ */
 
 import type { LoadedHome } from '../actors/config/load-config.ts';
 import { checkFilters } from '../actors/config/load-config.ts';
@@ -8,31 +12,71 @@ import type { ProfileName } from '../machines/base/names.ts';
 import { readSubscriptions, type SubscriptionContext } from '../machines/config/subscription.ts';
 import type { RouteSources } from './route-desk.ts';
 
-export function routeSourcesOf(home: LoadedHome, log: Logger): RouteSources {
+export interface SourceReader {
+  /** The sources of a home as it stands; the stores of profiles that stay are the same, read by the home's new rules. */
+  read(home: LoadedHome): RouteSources;
+}
+
+export interface SourceReaderPorts {
+  readonly log: Logger;
+  /** Hears every secret that a subscription holds. */
+  readonly learn: (secret: string) => void;
+}
+
+export function createSourceReader(ports: SourceReaderPorts): SourceReader {
+  let stores: ReadonlyMap<ProfileName, SubscriptionsStore> = new Map();
+  let current: LoadedHome;
   return {
-    multiplexProfiles: home.main.settings.gateway.multiplexProfiles,
-    configured: [...home.profiles.values()].flatMap(({ settings }) => settings.webhook.routes),
-    subscriptions: new Map([...home.profiles.keys()].map((name) => [name, subscriptionsOf(home, name, log)])),
+    read(home) {
+      current = home;
+      const standing = stores;
+      stores = new Map(
+        [...home.profiles.keys()].map((name) => [
+          name,
+          standing.get(name) ?? subscriptionsOf(home, name, () => subscriptionContext(current, name), ports),
+        ]),
+      );
+      for (const store of standing.values()) store.reconsider();
+      return {
+        multiplexProfiles: home.main.settings.gateway.multiplexProfiles,
+        configured: [...home.profiles.values()].flatMap(({ settings }) => settings.webhook.routes),
+        subscriptions: stores,
+      };
+    },
   };
 }
 
 /** What a profile's dynamic routes are held against. */
 export function subscriptionContext(home: LoadedHome, profile: ProfileName): SubscriptionContext {
-  const { host, secret } = home.main.settings.webhook;
-  return { profile, host, checkFilters, ...(secret === undefined ? {} : { secret }) };
+  const { main, existing } = home;
+  const { host, secret } = main.settings.webhook;
+  return {
+    profile,
+    host,
+    checkFilters,
+    ...(secret === undefined ? {} : { secret }),
+    ...(main.settings.gateway.multiplexProfiles ? { profiles: existing } : {}),
+  };
 }
 
-function subscriptionsOf(home: LoadedHome, profile: ProfileName, log: Logger): SubscriptionsStore {
-  const path = home.profiles.get(profile)?.paths.subscriptions ?? home.main.paths.subscriptions;
-  const context = subscriptionContext(home, profile);
+function subscriptionsOf(
+  home: LoadedHome,
+  profile: ProfileName,
+  context: () => SubscriptionContext,
+  { log, learn }: SourceReaderPorts,
+): SubscriptionsStore {
   return createSubscriptionsStore({
-    path,
+    path: home.profiles.get(profile)?.paths.subscriptions ?? home.main.paths.subscriptions,
     read: (text) => {
-      const read = readSubscriptions(text, context);
-      if (!read.ok) log.log('error', read.fault.message, { code: read.fault.code, profile });
-      else
-        for (const { name, message, code } of read.problems)
-          log.log('warn', `subscription "${name}" skipped: ${message}`, { code, profile });
+      const read = readSubscriptions(text, context());
+      if (!read.ok) {
+        log.log('error', read.fault.message, { code: read.fault.code, profile });
+        return read;
+      }
+      for (const { secret } of read.routes) if (secret.kind === 'shared') learn(secret.secret);
+      for (const { name, message, code } of read.problems) {
+        log.log('warn', `subscription "${name}" skipped: ${message}`, { code, profile });
+      }
       return read;
     },
   });

@@ -19,20 +19,25 @@ import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
+import type { Settings } from '../machines/config/settings.ts';
+import type { CompiledRoute } from '../machines/webhook/compile-route.ts';
+import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
-import type { RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
 import { createDecisions, type Decisions } from './decisions.ts';
-import { type Exchanges, textOf } from './exchanges.ts';
+import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
+import { createFrontKeeper, urlOf } from './front-keeper.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
+import type { Redactor } from './redact.ts';
 import type { ReplayPorts } from './replay.ts';
 import { type ResumePorts, refillRuns, resumeWork } from './resume.ts';
-import { createRouteDesk } from './route-desk.ts';
-import { routeSourcesOf } from './route-sources.ts';
+import { createRouteDesk, type RouteSources } from './route-desk.ts';
+import { createSourceReader } from './route-sources.ts';
 import { wireDelivery } from './wiring/delivery.ts';
 import { wireGateway } from './wiring/gateway.ts';
 import { wireGroup } from './wiring/group.ts';
@@ -49,6 +54,11 @@ export interface WebhookPorts {
   readonly home: () => LoadedHome;
   /** What a profile lends; undefined for one that is not configured. */
   readonly deskOf: (profile: string) => ProfileDesk | undefined;
+  /** The settings to listen by: those of a home that waits to come into force, else those in force. */
+  readonly wanted: () => Settings;
+  /** Lets the home that waits come into force. */
+  readonly adopt: () => void;
+  readonly redactor: Redactor;
   readonly compiling: CompileOptions;
   readonly nowMs: () => number;
   readonly log: Logger;
@@ -60,6 +70,10 @@ export interface Webhooks {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
+  /** The routes in force, with the stores of their subscriptions. */
+  sources(): RouteSources;
+  /** Whether the front stands where these settings want it, or is closed where they want none. */
+  listensAs(settings: Settings): boolean;
   /** Takes up the work that the journal remembers. */
   resume(): Promise<void>;
   /** Takes the home over that was read anew. */
@@ -70,15 +84,19 @@ export interface Webhooks {
 
 const noBody = Buffer.alloc(0);
 const internalError = replyTo({ kind: 'internal' });
+const draining = replyTo({ kind: 'draining' });
 
 /** How long an owner's session lives without a heartbeat: three heartbeats. */
 const sessionTtlMs = 60_000;
+/** However short the drain is, exchanges under way get this long to be answered. */
+const answerGraceMs = 5_000;
 /** A body that stalls for this long ends its exchange. */
 const bodyTimeoutMs = 10_000;
 /** Runs that may wait in memory; further ones wait on disk. */
 const mostWaitingRuns = 10_000;
 
-export function assembleWebhooks({ paths, root, home, deskOf, compiling, nowMs, log }: WebhookPorts): Webhooks {
+export function assembleWebhooks(ports: WebhookPorts): Webhooks {
+  const { paths, root, home, deskOf, redactor, compiling, nowMs, log } = ports;
   const settings = () => home().main.settings;
   const nextId = createIds();
   const exchanges: Exchanges = new Map();
@@ -97,8 +115,15 @@ export function assembleWebhooks({ paths, root, home, deskOf, compiling, nowMs, 
   const writer = createRecordWriter(keeper);
   const places = createPlaces(settings().agent.concurrency);
   const windows = createRateWindows(() => settings().webhook.rateLimit);
-  const routes = createRouteDesk(routeSourcesOf(home(), log));
-  const decisions = createDecisions({ log, keeper });
+  const reader = createSourceReader({ log, learn: redactor.learn });
+  let sources = reader.read(home());
+  const routes = createRouteDesk(sources);
+  const decisions = createDecisions({
+    log,
+    keeper,
+    askedHeaders: (route) => routes.compiled(route).filters.headers,
+    redact: redactor.text,
+  });
   const eventOf = (key: string): EventRecord | undefined =>
     keeper.journal()?.get('events', key)?.value as unknown as EventRecord | undefined;
 
@@ -171,6 +196,7 @@ export function assembleWebhooks({ paths, root, home, deskOf, compiling, nowMs, 
     runAgent: createRunAgent({ event: eventOf, runnerOf: (profile) => deskOf(profile)?.runner, log }),
     routeConcurrency: (profile, route) =>
       routes.all().find((one) => one.route.name === route && one.route.profile === profile)?.route.concurrency,
+    redact: redactor.text,
     nowMs,
     wards,
   });
@@ -179,12 +205,32 @@ export function assembleWebhooks({ paths, root, home, deskOf, compiling, nowMs, 
     sendText: (record, signal) =>
       deskOf(record.profile)?.targets.send(record, signal) ??
       Promise.resolve({ kind: 'failed', reason: `profile "${record.profile}" is not configured any more` }),
+    redact: redactor.text,
     nowMs,
     wards,
   });
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
   };
+
+  const receive = createReceiver({ exchanges, wards, nextId, nowMs });
+  const fronts = createFrontKeeper({
+    openFront: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
+      const opened = await openFront(
+        front,
+        { host, port, bodyTimeoutMs },
+        // A front that closes takes nothing new, also not over a connection that is kept alive.
+        (exchange) => (isOpen() ? receive(exchange) : exchange.reply(draining)),
+        log,
+      );
+      const url = urlOf(opened);
+      log.log('info', `listening on ${url}`, { url, front: opened.kind });
+      return opened;
+    },
+    wanted: ports.wanted,
+    adopt: ports.adopt,
+    graceMs: () => Math.max(answerGraceMs, settings().gateway.drainTimeoutMs),
+  });
 
   const gateway = wireGateway({
     requests: createWard({
@@ -193,12 +239,15 @@ export function assembleWebhooks({ paths, root, home, deskOf, compiling, nowMs, 
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
-        decisions.decided(output, live?.body ?? noBody);
+        decisions.decided(output, live);
       },
       onCrashed: (key, error) => {
         crashed('requests')(key, error);
-        exchanges.get(key)?.exchange.reply(internalError);
+        const live = exchanges.get(key);
         exchanges.delete(key);
+        if (live === undefined) return;
+        live.exchange.reply(internalError);
+        decisions.decided(crashedRequest(key, live, routes.find, nowMs()), live);
       },
     }),
     groups: createWard({
@@ -225,12 +274,7 @@ export function assembleWebhooks({ paths, root, home, deskOf, compiling, nowMs, 
       },
       onCrashed: crashed('deliveries'),
     }),
-    openFront: () => {
-      const { webhook, gateway: front } = settings();
-      const { host, port } = webhook;
-      const receive = createReceiver({ exchanges, wards, nextId, nowMs });
-      return openFront(front.front, { host, port, bodyTimeoutMs }, receive, log);
-    },
+    fronts,
     places,
     wards,
     nowMs,
@@ -255,16 +299,43 @@ export function assembleWebhooks({ paths, root, home, deskOf, compiling, nowMs, 
     decisions,
     replay: { exchanges, wards, nextId, nowMs },
     resume: () => resumeWork(resumePorts),
+    sources: () => sources,
+    listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
     reconfigure() {
-      routes.replace(routeSourcesOf(home(), log));
+      sources = reader.read(home());
+      routes.replace(sources);
       places.resize(settings().agent.concurrency);
     },
     abandon() {
+      fronts.retire();
       for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
       standing = undefined;
       places.clear();
       exchanges.clear();
     },
+  };
+}
+
+/** What is still known of a request whose chart failed: enough for a row that tells people where to look. */
+function crashedRequest(
+  id: string,
+  { exchange, body }: LiveRequest,
+  find: (path: string) => CompiledRoute | undefined,
+  receivedAtMs: number,
+): RequestContext {
+  const { method, path, headers } = exchange.head;
+  const route = find(path)?.route;
+  const deliveryId = deliveryIdOf(headers, body);
+  return {
+    id,
+    origin: 'http',
+    method,
+    path,
+    receivedAtMs,
+    ...(route === undefined ? {} : { route, profile: route.profile }),
+    ...(deliveryId === undefined ? {} : { deliveryId }),
+    outcome: { kind: 'internal' },
+    reason: `internal error; the log tells more of request ${id}`,
   };
 }
 

@@ -11,7 +11,7 @@ import { defaultProfile, type ProfileName, profileName } from '../../machines/ba
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
-import { readConfig } from '../../machines/config/read-config.ts';
+import { type ConfigSource, readConfig } from '../../machines/config/read-config.ts';
 import type { FilterChecker } from '../../machines/config/read-route.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
@@ -33,6 +33,8 @@ export interface LoadedHome {
   /** The default profile first. */
   readonly profiles: ReadonlyMap<ProfileName, LoadedProfile>;
   readonly main: LoadedProfile;
+  /** Every profile that has a folder, served or not. */
+  readonly existing: ReadonlySet<string>;
   readonly diagnostics: readonly Diagnostic[];
   /** Those that stop the webhook adapter. */
   readonly webhookBlocked: readonly Diagnostic[];
@@ -44,14 +46,16 @@ export const checkFilters: FilterChecker = (conditions) => {
 };
 
 export function loadHome(source: HomeSource): LoadedHome {
-  const main = loadProfile(defaultProfile, source);
+  const named = profilesOf(source.home);
+  const existing = new Set<string>([defaultProfile, ...named]);
+  const main = loadProfile(defaultProfile, source, { profiles: existing });
   const profiles = new Map([[defaultProfile, main.profile]]);
   const diagnostics = [...main.diagnostics];
   if (main.profile.settings.gateway.multiplexProfiles) {
     const { host, secret } = main.profile.settings.webhook;
-    for (const name of profilesOf(source.home)) {
+    for (const name of named) {
       const listener = { host, ...(secret === undefined ? {} : { secret }) };
-      const loaded = loadProfile(name, source, listener);
+      const loaded = loadProfile(name, source, { listener });
       profiles.set(name, loaded.profile);
       diagnostics.push(...loaded.diagnostics);
     }
@@ -59,13 +63,13 @@ export function loadHome(source: HomeSource): LoadedHome {
   const webhookBlocked = diagnostics.filter(
     ({ scope, severity }) => severity === 'error' && (scope.kind === 'webhook' || scope.kind === 'home'),
   );
-  return { profiles, main: main.profile, diagnostics, webhookBlocked };
+  return { profiles, main: main.profile, existing, diagnostics, webhookBlocked };
 }
 
 function loadProfile(
   name: ProfileName,
   { home, env }: HomeSource,
-  listener?: { readonly host: string; readonly secret?: string },
+  known: Pick<ConfigSource, 'listener' | 'profiles'>,
 ): { readonly profile: LoadedProfile; readonly diagnostics: readonly Diagnostic[] } {
   const paths = profilePaths(home, name);
   const unread: Diagnostic[] = [];
@@ -83,7 +87,7 @@ function loadProfile(
       pathSeparator: sep,
     },
     checkFilters,
-    ...(listener === undefined ? {} : { listener }),
+    ...known,
   });
   return { profile: { name, paths, settings: read.settings, scope }, diagnostics: [...unread, ...read.diagnostics] };
 }

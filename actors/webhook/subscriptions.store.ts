@@ -21,6 +21,8 @@ export interface Subscriptions {
 
 export interface SubscriptionsStore {
   current(): Subscriptions;
+  /** The rules have changed: the last good text is read by them, also where the file has become corrupt meanwhile. */
+  reconsider(): void;
   /** Changes the file under its lock; refuses while it is corrupt. */
   update(change: (text: string) => string): Promise<Result<true>>;
 }
@@ -35,6 +37,8 @@ const none: Subscriptions = { routes: [], problems: [] };
 export function createSubscriptionsStore({ path, read }: SubscriptionsSettings): SubscriptionsStore {
   let seen: string | undefined;
   let current: Subscriptions = none;
+  /** The text that the routes in force were read from. */
+  let good: string | undefined;
 
   function reread(): void {
     const stamp = stampOf(path);
@@ -42,10 +46,13 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
     seen = stamp;
     if (stamp === undefined) {
       current = none;
+      good = undefined;
       return;
     }
     try {
-      const result = read(readFileSync(path, 'utf8'));
+      const text = readFileSync(path, 'utf8');
+      const result = read(text);
+      if (result.ok) good = text;
       current = result.ok ? { routes: result.routes, problems: result.problems } : { ...current, fault: result.fault };
     } catch (thrown) {
       // Permissions can be mended without moving the stamp, so the next look tries again.
@@ -64,6 +71,10 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
       reread();
       return current;
     },
+    reconsider() {
+      const result = good === undefined ? undefined : read(good);
+      if (result?.ok === true) current = { ...current, routes: result.routes, problems: result.problems };
+    },
     async update(change) {
       let refused: Fault | undefined;
       try {
@@ -78,6 +89,8 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
         const cause = causeOf(thrown);
         return failed('subscriptions-unreadable', `${path}: cannot be changed: ${cause}`, cause);
       }
+      // What was just written is the last good set, also where nobody asks before the file is spoilt.
+      reread();
       return refused === undefined ? done(true) : failed(refused.code, refused.message, refused.cause);
     },
   };

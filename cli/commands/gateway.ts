@@ -9,7 +9,7 @@ import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
-import { printJson } from '../terminal.ts';
+import { plain, printJson } from '../terminal.ts';
 import { version } from '../version.ts';
 
 const startTimeoutMs = 30_000;
@@ -55,9 +55,13 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
     if (client !== undefined) {
       const status = (await client.call('gateway.status')) as JsonObject;
       client.close();
-      const url = (status.webhook as JsonObject).url;
-      const settled = url !== null || (status.webhook as JsonObject).enabled === false;
-      if (settled) {
+      const { url, enabled, fault } = status.webhook as JsonObject;
+      if (url === null && typeof fault === 'string') {
+        context.out.print(`The gateway runs (pid ${String(status.pid)}); webhooks do not.\n`);
+        context.out.complain(`agent: ${plain(fault)}\n`);
+        return 0;
+      }
+      if (url !== null || enabled === false) {
         context.out.print(
           url === null
             ? `The gateway runs (pid ${String(status.pid)}); webhooks are not enabled: agent gateway setup\n`
@@ -103,6 +107,7 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
     `pid      ${String(status.pid)}, version ${String(status.version)}, up ${String(status.uptime_seconds)} s\n` +
       `home     ${String(status.home)}\n` +
       `webhook  ${webhook.url === null ? (webhook.enabled === true ? 'enabled, does not listen' : 'not enabled') : String(webhook.url)}\n` +
+      (typeof webhook.fault === 'string' ? `         ${plain(webhook.fault)}\n` : '') +
       `journal  ${String(status.journal)}\n` +
       `servers  ${counts(status.servers)}\n` +
       `actors   ${counts(status.actors)}\n`,

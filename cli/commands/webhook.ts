@@ -43,7 +43,13 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
     ...optional('cron_job', textFlag(context, 'cron-job')),
     ...optional('description', textFlag(context, 'description')),
   };
-  const profile = textFlag(context, 'route-profile');
+  const bound = textFlag(context, 'route-profile');
+  const named = textFlag(context, 'profile');
+  if (bound !== undefined && named !== undefined && bound !== named) {
+    context.out.complain('agent: --route-profile and --profile name two profiles; give one of them\n');
+    return 2;
+  }
+  const profile = bound ?? named;
   const created = (await context.call('webhook.subscribe', {
     name: context.args[0] ?? '',
     record,
@@ -53,7 +59,7 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
   if (hasFlag(context, 'json')) printJson(context, created);
   else
     context.out.print(
-      `${bold(context.out, created.name)}\n  URL     ${created.url}\n  Secret  ${created.secret}\n\nThe secret is shown once. Sign by X-Webhook-Signature-V2, or try it: agent webhook test ${created.name}\n`,
+      `${bold(context.out, created.name)}\n  URL     ${created.url}\n  Secret  ${created.secret}\n\nThe secret is shown once. Sign by X-Webhook-Signature-V2, or try it: agent webhook test ${created.name}${profile === undefined || profile === 'default' ? '' : ` --profile ${profile}`}\n`,
     );
   return 0;
 }
@@ -77,7 +83,10 @@ export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function showWebhook(context: CommandContext): Promise<ExitCode> {
-  const row = await context.call('webhook.show', { name: context.args[0] ?? '' });
+  const row = await context.call('webhook.show', {
+    name: context.args[0] ?? '',
+    ...optional('profile', textFlag(context, 'profile')),
+  });
   printWhole(context, row);
   return 0;
 }
@@ -105,6 +114,7 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
     name: context.args[0] ?? '',
     ...(parsed === undefined ? {} : { payload: parsed }),
     ...optional('event', textFlag(context, 'event')),
+    ...optional('profile', textFlag(context, 'profile')),
   })) as unknown as { readonly status: number; readonly body: string };
   if (hasFlag(context, 'json')) printJson(context, answer);
   else context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
@@ -155,7 +165,7 @@ export async function replayDelivery(context: CommandContext): Promise<ExitCode>
 export function queryOf(context: CommandContext): JsonObject {
   const limit = textFlag(context, 'limit');
   return {
-    ...(limit === undefined ? {} : { limit: Number(limit) || 50 }),
+    ...(limit === undefined ? {} : { limit: Number(limit) }),
     ...optional('route', textFlag(context, 'route')),
     ...optional('status', textFlag(context, 'status')),
   };

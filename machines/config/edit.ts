@@ -1,10 +1,21 @@
 /**
- * Changes keys of `config.yaml` and leaves the rest as the user wrote it: comments, order, blank lines.
+ * Changes keys of `config.yaml` and variables of `.env` and leaves the rest as the user wrote it, to the letter: only the
+ * characters of a changed value move. Where the text is of a form that cannot be spliced, the YAML library writes it anew
+ * and keeps comments and order.
  * @see HOME-4 in docs/specification.md
  */
 
-import { parseDocument as parseYaml } from 'yaml';
-import type { Json } from '../base/json.ts';
+import {
+  type Document,
+  isMap,
+  isScalar,
+  type Node,
+  type Pair,
+  parseDocument as parseYaml,
+  stringify,
+  type YAMLMap,
+} from 'yaml';
+import { isJsonObject, type Json } from '../base/json.ts';
 import type { ConfigPath } from './document.ts';
 
 export interface ConfigEdit {
@@ -15,11 +26,159 @@ export interface ConfigEdit {
 
 /** The text after the edits; undefined where the text is no YAML that could be kept. */
 export function editConfig(text: string, edits: readonly ConfigEdit[]): string | undefined {
+  let edited = text;
+  for (const edit of edits) {
+    const next = editOne(edited, edit);
+    if (next === undefined) return undefined;
+    edited = next;
+  }
+  return edited;
+}
+
+/** The value at a path as it is written; undefined where there is none, or no YAML. */
+export function valueAt(text: string, path: ConfigPath): Json | undefined {
   const document = parseYaml(text);
   if (document.errors.length > 0) return undefined;
-  for (const { path, value } of edits) {
-    if (value === undefined) document.deleteIn(path);
-    else document.setIn(path, value);
+  let at = document.toJS() as Json | undefined;
+  for (const step of path) at = isJsonObject(at) ? at[String(step)] : undefined;
+  return at;
+}
+
+/** A `.env` with a variable set: in its place where it stands, at the end otherwise. */
+export function editVariable(text: string, name: string, value: string): string {
+  const assignment = `${name}=${quoted(value)}`;
+  const standing = new RegExp(
+    `^([ \\t]*(?:export[ \\t]+)?)${name}[ \\t]*=[ \\t]*(?:'[^']*'|"(?:[^"\\\\]|\\\\[\\s\\S])*"|[^\\r\\n]*)`,
+    'gm',
+  );
+  if (standing.test(text)) return text.replace(standing, (_, before: string) => `${before}${assignment}`);
+  return `${text === '' || text.endsWith('\n') ? text : `${text}\n`}${assignment}\n`;
+}
+
+function quoted(value: string): string {
+  return `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r')}"`;
+}
+
+function editOne(text: string, edit: ConfigEdit): string | undefined {
+  const document = parseYaml(text);
+  if (document.errors.length > 0) return undefined;
+  const spliced = splice(text, document, edit);
+  try {
+    if (edit.value === undefined) document.deleteIn(edit.path);
+    else {
+      makeRoom(document, edit.path);
+      document.setIn(edit.path, edit.value);
+    }
+    if (spliced !== undefined && holdsTheSame(spliced, document)) return spliced;
+    return document.toString({ lineWidth: 0 });
+  } catch {
+    // A key below what is no mapping.
+    return undefined;
   }
-  return document.toString({ lineWidth: 0 });
+}
+
+/** A key with nothing on the way is a mapping from now on. */
+function makeRoom(document: Document, path: ConfigPath): void {
+  for (let depth = 1; depth < path.length; depth += 1) {
+    const above = path.slice(0, depth);
+    if (document.getIn(above) === null) document.setIn(above, document.createNode({}));
+  }
+}
+
+/** A splice counts only where the result reads as the library's own edit does. */
+function holdsTheSame(text: string, document: Document): boolean {
+  const read = parseYaml(text);
+  return read.errors.length === 0 && JSON.stringify(read.toJS()) === JSON.stringify(document.toJS());
+}
+
+function splice(text: string, document: ReturnType<typeof parseYaml>, { path, value }: ConfigEdit): string | undefined {
+  if (value === undefined) return undefined;
+  let holder: unknown = document.contents;
+  for (const [depth, step] of path.entries()) {
+    if (!isMap(holder)) return depth === 0 && holder === null ? append(text, nested(path, value)) : undefined;
+    const pair = pairOf(holder, step);
+    const rest = path.slice(depth + 1);
+    if (pair === undefined) return intoMap(text, holder, nested([step, ...rest], value));
+    if (rest.length === 0) return replaceValue(text, pair, value);
+    if (isNothing(pair.value)) return underKey(text, pair, nested(rest, value));
+    holder = pair.value;
+  }
+  return undefined;
+}
+
+function pairOf(map: YAMLMap, step: string | number): Pair | undefined {
+  return (map.items as Pair[]).find(({ key }) => isScalar(key) && String(key.value) === String(step));
+}
+
+function nested(path: ConfigPath, value: Json): Json {
+  return path.reduceRight<Json>((inner, step) => ({ [String(step)]: inner }), value);
+}
+
+function replaceValue(text: string, pair: Pair, value: Json): string | undefined {
+  const [from, to] = (pair.value as Node | null)?.range ?? [];
+  if (!isScalar(pair.value) || from === undefined || to === undefined || isJsonObject(value)) return undefined;
+  const spelled = spell(value);
+  // A key without a value has an empty range right after its colon.
+  return `${text.slice(0, from)}${from === to && text[from - 1] === ':' ? ' ' : ''}${spelled}${text.slice(to)}`;
+}
+
+/** `key:` with nothing, perhaps a comment, gets its mapping on the next lines. */
+function underKey(text: string, { key }: Pair, value: Json): string | undefined {
+  const [from, to] = (key as Node).range ?? [];
+  if (from === undefined || to === undefined || !/^\s*$/.test(lineStart(text, from))) return undefined;
+  return insertLines(text, to, value, lineStart(text, from).length + 2);
+}
+
+function intoMap(text: string, map: YAMLMap, value: Json): string | undefined {
+  const pairs = map.items as Pair[];
+  const last = pairs.at(-1);
+  const [start, end] = map.range ?? [];
+  if (start === undefined || end === undefined) return undefined;
+  if (map.flow === true) {
+    const inner = spell(value).replace(/^\{\s*|\s*\}$/g, '');
+    if (last === undefined) return `${text.slice(0, start)}{ ${inner} }${text.slice(end)}`;
+    const at = endOf(last);
+    return at === undefined ? undefined : `${text.slice(0, at)}, ${inner}${text.slice(at)}`;
+  }
+  const first = (pairs[0]?.key as Node | undefined)?.range?.[0];
+  const at = last && endOf(last);
+  if (first === undefined || at === undefined) return undefined;
+  const indent = lineStart(text, first);
+  return /^ *$/.test(indent) ? insertLines(text, at, value, indent.length) : undefined;
+}
+
+/** Where what a pair says ends, before a comment on its line. */
+function endOf({ key, value }: Pair): number | undefined {
+  if (isMap(value) && value.flow !== true) {
+    const last = (value.items as Pair[]).at(-1);
+    return last === undefined ? undefined : endOf(last);
+  }
+  return isNothing(value) ? (key as Node).range?.[1] : (value as Node).range?.[1];
+}
+
+function isNothing(value: unknown): boolean {
+  return value === null || (isScalar(value) && value.value === null && value.source === '');
+}
+
+/** Puts a mapping on lines of its own after the line of an offset. */
+function insertLines(text: string, after: number, value: Json, indent: number): string {
+  const found = text[after - 1] === '\n' ? after : text.indexOf('\n', after) + 1;
+  const at = found === 0 ? text.length : found;
+  const head = text.slice(0, at);
+  const margin = ' '.repeat(indent);
+  const lines = stringify(value, { lineWidth: 0 }).replace(/^(?=.)/gm, margin);
+  return `${head}${head === '' || head.endsWith('\n') ? '' : '\n'}${lines}${text.slice(at)}`;
+}
+
+function append(text: string, value: Json): string {
+  return insertLines(text, text.length, value, 0);
+}
+
+/** On one line. */
+function spell(value: Json): string {
+  return stringify(value, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();
+}
+
+function lineStart(text: string, at: number): string {
+  return text.slice(text.lastIndexOf('\n', at - 1) + 1, at);
 }

@@ -30,6 +30,12 @@ export function interpolateText(text: string, scope: InterpolationScope): string
   return text.replace(reference, (whole, name: string) => resolve(name, scope) ?? whole);
 }
 
+/** The name of the first reference that a text still holds; undefined where it holds none. */
+export function unresolvedReference(text: string): string | undefined {
+  const name = /\$\{([^{}]+)\}/.exec(text)?.[1];
+  return name?.startsWith('env:') === true ? name.slice('env:'.length) : name;
+}
+
 function resolve(name: string, scope: InterpolationScope): string | undefined {
   switch (name) {
     case 'userHome':

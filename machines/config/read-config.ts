@@ -8,8 +8,8 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { defaultProfile, type ProfileName } from '../base/names.ts';
 import { type Diagnostic, type DiagnosticScope, maskSecrets } from './diagnostic.ts';
 import { type ConfigPath, parseDocument } from './document.ts';
-import { type InterpolationScope, interpolate } from './interpolate.ts';
-import { type FilterChecker, readRoute } from './read-route.ts';
+import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
+import { type FilterChecker, isHeaderSafe, readRoute, unsafeSecret } from './read-route.ts';
 import type { RouteWithSecret } from './route.ts';
 import { homeSchema } from './schema.ts';
 import { checkServerEntry, type EntryFinding, normaliseServerEntry } from './server-entry.ts';
@@ -33,6 +33,8 @@ export interface ConfigSource {
   readonly checkFilters: FilterChecker;
   /** The listener of the home, which the routes of a named profile share. */
   readonly listener?: { readonly host: string; readonly secret?: string };
+  /** The profiles that exist; absent where that is not known. */
+  readonly profiles?: ReadonlySet<string>;
 }
 
 export interface ConfigRead {
@@ -50,27 +52,42 @@ export function readConfig(source: ConfigSource): ConfigRead {
     sourceLine: maskSecrets(document.line(found.line)),
   }));
   const paths: ConfigPath[] = [];
-  const report = ({ path, message, code }: EntryFinding, scope: DiagnosticScope = scopeOf(path)): void => {
+  const report = (
+    { path, message, code }: EntryFinding,
+    scope: DiagnosticScope = scopeOf(path),
+    severity: Diagnostic['severity'] = 'error',
+  ): void => {
     paths.push(path);
     const place = document.place(path);
     const sourceLine = maskSecrets(document.line(place.line));
-    diagnostics.push({ ...place, file: source.file, message, code, severity: 'error', scope, sourceLine });
+    diagnostics.push({ ...place, file: source.file, message, code, severity, scope, sourceLine });
   };
   const written = document.value as JsonObject;
   for (const found of validate(homeSchema, written)) report(found);
+  const refused: readonly ConfigPath[] = [...paths];
   const stopped = (path: ConfigPath): boolean =>
     diagnostics.some(({ scope }) => scope.kind === 'home' || sameScope(scope, scopeOf(path)));
 
-  /** Whether a finding lies at a path or below it. */
-  const flawed = (at: ConfigPath): boolean =>
-    paths.some((path) => at.every((step, index) => String(path[index]) === String(step)));
+  /** The keys of a mapping at or below which the schema found something. */
+  const unreadAt = (at: ConfigPath): ReadonlySet<string> =>
+    new Set(
+      refused
+        .filter((path) => path.length > at.length && at.every((step, index) => String(path[index]) === String(step)))
+        .map((path) => String(path[at.length])),
+    );
+  /** A mapping without the keys that the schema refused themselves. */
+  const readable = (mapping: JsonObject, ...at: ConfigPath): JsonObject =>
+    Object.fromEntries(
+      Object.entries(mapping).filter(([key]) => !refused.some((path) => samePath(path, [...at, key]))),
+    );
 
   const webhook = objectAt(written, 'platforms', 'webhook');
-  const listener = readListener(
-    stopped([]) ? {} : (interpolate(webhook, source.scope) as JsonObject),
-    source.scope.env,
-  );
-  for (const { variable, message, code } of source.profile === defaultProfile ? listener.findings : []) {
+  const sound = {
+    ...readable(webhook, 'platforms', 'webhook'),
+    extra: readable(objectAt(webhook, 'extra'), 'platforms', 'webhook', 'extra'),
+  };
+  const listener = readListener(interpolate(sound, source.scope) as JsonObject, source.scope.env);
+  const outside = (variable: string, message: string, code: string): void => {
     diagnostics.push({
       file: variable,
       line: 0,
@@ -81,27 +98,79 @@ export function readConfig(source: ConfigSource): ConfigRead {
       scope: { kind: 'webhook' },
       sourceLine: '',
     });
+  };
+  if (source.profile === defaultProfile) {
+    for (const { variable, message, code } of listener.findings) outside(variable, message, code);
+  }
+  const unset = unresolvedReference(listener.settings.secret ?? '');
+  const secretAt = webhookKey(webhook, 'secret')?.under;
+  if (unset !== undefined && source.profile === defaultProfile) {
+    if (secretAt === undefined)
+      outside(
+        'WEBHOOK_SECRET',
+        `WEBHOOK_SECRET refers to "${unset}", and references are not read in variables; write the secret itself`,
+        'secret-unresolved',
+      );
+    else {
+      report({
+        path: ['platforms', 'webhook', ...(secretAt === 'extra' ? ['extra'] : []), 'secret'],
+        message: `the global webhook secret refers to "${unset}", which is not set; set ${unset} in .env or in the environment`,
+        code: 'secret-unresolved',
+      });
+    }
+  }
+  const ownSecret = listener.settings.secret;
+  if (ownSecret !== undefined && secretAt !== undefined && !isHeaderSafe({ kind: 'shared', secret: ownSecret })) {
+    const path = ['platforms', 'webhook', ...(secretAt === 'extra' ? ['extra'] : []), 'secret'];
+    const message = `the webhook adapter ${unsafeSecret}`;
+    report({ path, message, code: 'secret-not-header-safe' }, { kind: 'webhook' }, 'warning');
   }
   const shared = source.listener ?? listener.settings;
+  const multiplexes = objectAt(written, 'gateway').multiplex_profiles === true;
   const routes: RouteWithSecret[] = [];
-  if (!stopped([])) {
-    const found = webhookKey(webhook, 'routes');
-    const prefix: ConfigPath =
-      found?.under === 'extra' ? ['platforms', 'webhook', 'extra', 'routes'] : ['platforms', 'webhook', 'routes'];
-    for (const [name, route] of Object.entries(isJsonObject(found?.value) ? found.value : {})) {
-      if (!isJsonObject(route) || flawed([...prefix, name])) continue;
-      const { secret, ...rest } = route;
-      // Only the secret is interpolated: a prompt's braces are templates, and `${…}` in them is the user's text.
-      const resolved = secret === undefined ? rest : { ...rest, secret: interpolate(secret, source.scope) };
-      const read = readRoute(name, resolved, {
-        source: 'static',
-        profile: source.profile,
-        host: shared.host,
-        checkFilters: source.checkFilters,
-        ...(shared.secret === undefined ? {} : { secret: shared.secret }),
-      });
-      if (read.ok) routes.push(read.value);
-      else for (const finding of read.findings) report({ ...finding, path: [...prefix, name, ...finding.path] });
+  // A host that cannot be read refuses the start by itself; no route is blamed for what it might be.
+  const hostUnread = [...unreadAt(['platforms', 'webhook']), ...unreadAt(['platforms', 'webhook', 'extra'])].includes(
+    'host',
+  );
+  const found = webhookKey(webhook, 'routes');
+  const prefix: ConfigPath =
+    found?.under === 'extra' ? ['platforms', 'webhook', 'extra', 'routes'] : ['platforms', 'webhook', 'routes'];
+  for (const [name, route] of Object.entries(isJsonObject(found?.value) ? found.value : {})) {
+    if (!isJsonObject(route)) continue;
+    const unread = unreadAt([...prefix, name]);
+    const { secret, ...rest } = route;
+    // Only the secret is interpolated: a prompt's braces are templates, and `${…}` in them is the user's text.
+    const resolved = secret === undefined ? rest : { ...rest, secret: interpolate(secret, source.scope) };
+    const read = readRoute(name, resolved, {
+      source: 'static',
+      profile: source.profile,
+      host: hostUnread ? 'localhost' : shared.host,
+      unread,
+      checkFilters: source.checkFilters,
+      ...(shared.secret === undefined ? {} : { secret: shared.secret }),
+      ...(source.profiles === undefined || !multiplexes ? {} : { profiles: source.profiles }),
+    });
+    if (read.ok && unread.size === 0) routes.push(read.value);
+    for (const { path, ...warning } of read.ok ? read.warnings : []) {
+      report({ ...warning, path: [...prefix, name, ...path] }, { kind: 'webhook' }, 'warning');
+    }
+    if (read.ok && read.value.route.profile !== defaultProfile && !multiplexes && source.listener === undefined) {
+      report(
+        {
+          path: [...prefix, name, 'profile'],
+          message: `route "${name}" answers nothing: its profile "${read.value.route.profile}" is served only with gateway.multiplex_profiles: true`,
+          code: 'profile-not-served',
+        },
+        { kind: 'webhook' },
+        'warning',
+      );
+    }
+    for (const finding of read.ok ? [] : read.findings) {
+      // A global secret that cannot be used is one finding, not one for every route.
+      if (finding.code === 'secret-unresolved' && finding.path.length === 0) continue;
+      const path = [...prefix, name, ...finding.path];
+      // What the schema has said of this very place is not said twice.
+      if (!refused.some((one) => samePath(one, path))) report({ ...finding, path });
     }
   }
 
@@ -120,7 +189,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
   }
 
   const homeStopped = diagnostics.some(({ scope }) => scope.kind === 'home');
-  const agent = homeStopped ? {} : (interpolate(objectAt(written, 'agent'), source.scope) as JsonObject);
+  const agent = interpolate(objectAt(written, 'agent'), source.scope) as JsonObject;
   if (agent.runner === 'command' && agent.command === undefined) {
     report({
       path: ['agent', 'runner'],
@@ -140,7 +209,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
     settings: {
       gateway: readGateway(homeStopped ? {} : objectAt(written, 'gateway')),
       webhook: { ...listener.settings, routes },
-      agent: readAgent(agent),
+      agent: readAgent(homeStopped ? {} : agent),
       inspector: readInspector(homeStopped ? {} : objectAt(written, 'inspector')),
       platforms: readPlatforms(written, source.scope, stopped),
       servers,
@@ -155,6 +224,10 @@ function scopeOf(path: ConfigPath): DiagnosticScope {
   if (section === 'mcp_servers' && name !== undefined) return { kind: 'server', server: String(name) };
   if (section !== 'platforms' || name === undefined) return { kind: 'home' };
   return name === 'webhook' ? { kind: 'webhook' } : { kind: 'platform', platform: String(name) };
+}
+
+function samePath(one: ConfigPath, other: ConfigPath): boolean {
+  return one.length === other.length && one.every((step, index) => String(step) === String(other[index]));
 }
 
 function sameScope(one: DiagnosticScope, other: DiagnosticScope): boolean {

@@ -7,8 +7,9 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { defaultProfile, type ProfileName, profileName, routeName } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
+import { unresolvedReference } from './interpolate.ts';
 import { nearest } from './nearest.ts';
-import type { RouteSecret, RouteWithSecret } from './route.ts';
+import { type RouteSecret, type RouteWithSecret, templateToken } from './route.ts';
 import type { EntryFinding } from './server-entry.ts';
 import { canonicalTarget, knownTargets } from './targets.ts';
 
@@ -21,6 +22,10 @@ export interface RouteContext {
   /** The listener's bind address. */
   readonly host: string;
   readonly checkFilters: FilterChecker;
+  /** Keys that the schema has refused already; what hangs on them is not judged. */
+  readonly unread?: ReadonlySet<string>;
+  /** The profiles that exist; absent where that is not known. */
+  readonly profiles?: ReadonlySet<string>;
 }
 
 /** Says what is wrong with conditions; lent, because conditions are the webhook room's business. */
@@ -29,20 +34,24 @@ export type FilterChecker = (
 ) => readonly { readonly path: ConfigPath; readonly message: string; readonly code: string }[];
 
 export type RouteRead =
-  | { readonly ok: true; readonly value: RouteWithSecret }
+  /** Warnings stop nothing. */
+  | { readonly ok: true; readonly value: RouteWithSecret; readonly warnings: readonly EntryFinding[] }
   | { readonly ok: false; readonly findings: readonly EntryFinding[] };
 
 /** A secret that means: do not check. */
 export const insecureSecret = 'INSECURE_NO_AUTH';
 const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
+/** What a header carries unchanged through every front and proxy. */
+const headerSafe = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
 
-/** Reads a route whose shape the schema has already accepted. */
+/** Reads a route whose shape the schema has accepted, but for the keys in `context.unread`. */
 export function readRoute(name: string, written: JsonObject, context: RouteContext): RouteRead {
   const findings: EntryFinding[] = [];
   const refuse = (path: ConfigPath, message: string, code: string): void => {
     findings.push({ path, message: `route "${name}" ${message}`, code });
   };
-  const deliver = (written.deliver as string | undefined) ?? 'log';
+  const unread = (key: string): boolean => context.unread?.has(key) === true;
+  const deliver = (unread('deliver') ? undefined : (written.deliver as string | undefined)) ?? 'log';
   const target = canonicalTarget(deliver);
   if (target === undefined) {
     const near = nearest(deliver, knownTargets);
@@ -54,7 +63,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   }
   const deliverOnly = written.deliver_only === true;
   const hasCron = written.cron_job !== undefined;
-  if (deliverOnly && target === 'log') {
+  if (deliverOnly && target === 'log' && !unread('deliver')) {
     refuse(
       ['deliver_only'],
       'sets deliver_only but delivers to "log"; name a real target such as messenger_a, or drop deliver_only',
@@ -68,7 +77,16 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
     const other = deliverOnly ? 'deliver_only' : 'cron_job';
     refuse(['coalesce'], `sets coalesce together with ${other}; keep one of them`, 'coalesce-not-allowed');
   }
-  const profile = profileOf(written, context);
+  const groupKey = isJsonObject(written.coalesce) ? written.coalesce.key : undefined;
+  const literal = typeof groupKey === 'string' ? literalGroup(groupKey) : undefined;
+  if (literal !== undefined) {
+    refuse(
+      ['coalesce', 'key'],
+      `has a coalescing key in which "${literal}" is no token and would stand for every event alike; a token is letters, digits, "_" and "." in braces, and other fields are named alone, without braces`,
+      'coalesce-key',
+    );
+  }
+  const profile = unread('profile') ? context.profile : profileOf(written, context);
   if (profile === undefined) {
     refuse(
       ['profile'],
@@ -76,12 +94,40 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
       'route-profile',
     );
   }
-  const secret = secretOf(written, context, refuse);
-  for (const found of context.checkFilters((written.filters ?? []) as readonly JsonObject[])) {
+  if (profile !== undefined && context.profiles?.has(profile) === false) {
+    refuse(
+      ['profile'],
+      `names the profile "${profile}", which does not exist; make the folder profiles/${profile} with its config.yaml, or name another`,
+      'profile-missing',
+    );
+  }
+  const secret = unread('secret') ? undefined : secretOf(written, context, refuse);
+  const conditions = Array.isArray(written.filters) ? (written.filters as readonly JsonObject[]) : [];
+  for (const found of context.checkFilters(conditions)) {
     refuse(['filters', ...found.path], `has a filter that cannot be used: ${found.message}`, found.code);
   }
   if (findings.length > 0 || secret === undefined || profile === undefined) return { ok: false, findings };
-  return { ok: true, value: { route: routeOf(name, written, context, profile, deliver), secret } };
+  const warnings: EntryFinding[] =
+    written.secret === undefined || isHeaderSafe(secret)
+      ? []
+      : [{ path: ['secret'], message: `route "${name}" ${unsafeSecret}`, code: 'secret-not-header-safe' }];
+  return { ok: true, value: { route: routeOf(name, written, context, profile, deliver), secret }, warnings };
+}
+
+/** Why a secret is warned of; HMAC schemes do not mind. */
+export const unsafeSecret =
+  'has a secret that signs well but cannot be relied on as a token (X-Gitlab-Token): headers lose spaces and bytes beyond ASCII at their ends; choose visible ASCII';
+
+/** Tells whether a secret arrives whole where a sender puts the secret itself into a header (host B's scheme). */
+export function isHeaderSafe(secret: RouteSecret): boolean {
+  return secret.kind === 'insecure' || headerSafe.test(secret.secret);
+}
+
+/** The first group in braces that is no token, or the whole key where it holds a brace but no token at all. */
+function literalGroup(key: string): string | undefined {
+  if (!key.includes('{')) return undefined;
+  const groups = key.match(/\{[^{}]*\}/g) ?? [];
+  return groups.find((group) => group.replace(templateToken, '') !== '') ?? (groups.length === 0 ? key : undefined);
 }
 
 function routeOf(
@@ -153,6 +199,15 @@ function secretOf(
     );
     return undefined;
   }
+  const unset = unresolvedReference(secret);
+  if (unset !== undefined) {
+    refuse(
+      written.secret === undefined ? [] : ['secret'],
+      whyUnresolved(unset, written.secret, context.source),
+      'secret-unresolved',
+    );
+    return undefined;
+  }
   if (secret !== insecureSecret) return { kind: 'shared', secret };
   if (loopbackHosts.has(context.host)) return { kind: 'insecure' };
   refuse(
@@ -161,6 +216,14 @@ function secretOf(
     'insecure-not-loopback',
   );
   return undefined;
+}
+
+/** A reference that stayed would be a key that everyone can read in the documentation. */
+function whyUnresolved(name: string, own: unknown, source: RouteContext['source']): string {
+  if (own === undefined) return `has no secret of its own and the global one refers to "${name}", which is not set`;
+  return source === 'dynamic'
+    ? `has a secret that refers to "${name}", and references are not read in the subscriptions file; write the secret itself`
+    : `has a secret that refers to "${name}", which is not set; set ${name} in the profile's .env or in the environment`;
 }
 
 function milliseconds(seconds: unknown, otherwise: number): number {

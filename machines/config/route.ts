@@ -46,6 +46,9 @@ export const routeSchema = {
   },
 } as const;
 
+/** What a template substitutes; everything else in it is text (TPL-1). */
+export const templateToken = /\{([A-Za-z0-9_.]+)\}/g;
+
 /** A condition of `filters` as it is written (FIL-1); `filter.ts` compiles it. */
 export type ConditionSource = JsonObject;
 

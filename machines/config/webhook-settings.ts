@@ -70,7 +70,9 @@ function readEnabled(webhook: JsonObject, env: Env, findings: VariableFinding[])
       code: 'variable-malformed',
     });
   }
-  return typeof webhook.enabled === 'boolean' ? webhook.enabled : (read ?? false);
+  if (typeof webhook.enabled === 'boolean') return webhook.enabled;
+  // What cannot be read asks for something; taken for "off", it would hide the finding that stops the adapter.
+  return webhook.enabled !== undefined || (read ?? true);
 }
 
 function readPort(webhook: JsonObject, env: Env, findings: VariableFinding[]): number {

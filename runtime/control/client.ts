@@ -86,5 +86,5 @@ function clientOf(socket: Socket): ControlClient {
 }
 
 function refusalOf({ message, data }: RpcError): Refusal {
-  return new Refusal(data?.code ?? 'refused', message);
+  return Refusal.carrying(data?.code ?? 'refused', message);
 }

@@ -5,14 +5,18 @@
  */
 
 import { loadHome } from '../../actors/config/load-config.ts';
+import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import {
+  type AskedRoute,
   dynamicRoute,
+  type HomeDesk,
   type HomeSource,
   listRoutes,
   profileOf,
+  readDesk,
   showRoute,
   subscribe,
   unsubscribe,
@@ -24,6 +28,8 @@ export interface CommandHost {
   readonly source: HomeSource;
   /** Absent where the command line runs a command of the home by itself. */
   readonly daemon?: DaemonView;
+  /** The home that the daemon has in force; absent likewise. */
+  readonly desk?: () => HomeDesk;
 }
 
 /** The one who asked, for subscriptions. */
@@ -56,34 +62,28 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
       return { reloaded: true };
     }),
   ],
-  ['webhook.list', ofHome(({ source, daemon }) => listRoutes(source, daemon?.url()))],
-  [
-    'webhook.show',
-    ofHome(({ source, daemon }, params) => {
-      const name = textOf(params, 'name');
-      return showRoute(source, name, daemon?.url()) ?? refuse('route-unknown', `no route is named "${name}"`);
-    }),
-  ],
+  ['webhook.list', ofHome((host) => listRoutes(deskOf(host), host.daemon?.url()))],
+  ['webhook.show', ofHome((host, params) => showRoute(deskOf(host), askedRoute(params), host.daemon?.url()))],
   [
     'webhook.subscribe',
-    ofHome(({ source, daemon }, params) =>
+    ofHome((host, params) =>
       subscribe(
-        source,
+        deskOf(host),
         {
           name: textOf(params, 'name'),
           profile: profileOf(params.profile),
           record: (params.record ?? {}) as JsonObject,
           force: params.force === true,
         },
-        daemon?.url(),
+        host.daemon?.url(),
       ),
     ),
   ],
   [
     'webhook.remove',
-    ofHome(async ({ source }, params) => {
+    ofHome(async (host, params) => {
       const name = textOf(params, 'name');
-      await unsubscribe(source, name, profileOf(params.profile));
+      await unsubscribe(deskOf(host), name, profileOf(params.profile));
       return { removed: name };
     }),
   ],
@@ -153,13 +153,11 @@ function daemonOf({ daemon }: CommandHost): DaemonView {
 
 /** Signs a payload by the recommended scheme and posts it to the gateway itself. */
 async function testRoute(params: JsonObject, host: CommandHost): Promise<JsonObject> {
-  const name = textOf(params, 'name');
+  const asked = askedRoute(params);
   const base =
     daemonOf(host).url() ??
-    refuse('gateway-not-listening', 'the webhook adapter does not listen; enable platforms.webhook');
-  const found =
-    dynamicRoute(host.source, name) ??
-    refuse('subscription-unknown', `"${name}" is no dynamic subscription; only those can be tested`);
+    refuse('gateway-not-listening', 'the webhook adapter does not listen; `agent gateway status` tells why');
+  const found = dynamicRoute(deskOf(host), asked);
   const payload = (params.payload ?? { test: true, message: 'Hello from agent webhook test' }) as Json;
   const event = typeof params.event === 'string' ? { event_type: params.event } : {};
   const body = JSON.stringify(
@@ -174,6 +172,15 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<JsonObj
     headers: { 'content-type': 'application/json', ...signed },
   });
   return { status: response.status, body: await response.text() };
+}
+
+function deskOf({ desk, source }: CommandHost): HomeDesk {
+  return desk?.() ?? readDesk(source);
+}
+
+function askedRoute(params: JsonObject): AskedRoute {
+  const name = textOf(params, 'name');
+  return params.profile === undefined ? { name } : { name, profile: profileOf(params.profile) };
 }
 
 function queryOf(params: JsonObject): HistoryQuery {
@@ -192,6 +199,6 @@ function textOf(params: JsonObject, name: string): string {
     : refuse('params-missing', `the parameter "${name}" is missing`);
 }
 
-function refuse(code: string, message: string): never {
+function refuse(code: FaultCode, message: string): never {
   throw new Refusal(code, message);
 }

@@ -1,23 +1,35 @@
 /**
- * What the commands may do to a home without a daemon: read its configuration, change its subscriptions.
- * @see SUB-1 in docs/specification.md
+ * What the commands may do to a home: tell its routes, change its subscriptions. While a daemon runs, the home is the one
+ * in force and its stores are the daemon's own; without one, the files are read here.
+ * @see SUB-1, SUB-2 and CLI-5 in docs/specification.md
  */
 
 import { randomBytes } from 'node:crypto';
 import { type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
 import { createJobsStore } from '../../actors/cron/jobs.store.ts';
 import type { Logger } from '../../actors/ports.ts';
+import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
+import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
-import { routeSourcesOf, subscriptionContext } from '../route-sources.ts';
+import type { RouteSources } from '../route-desk.ts';
+import { createSourceReader, subscriptionContext } from '../route-sources.ts';
 import { Refusal } from './refusal.ts';
 
 export interface HomeSource {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** A home with its routes: the one in force, or the files where no daemon runs. */
+export interface HomeDesk {
+  readonly home: LoadedHome;
+  readonly sources: RouteSources;
+  /** Findings of the files as they stand, which keep the adapter from starting with them. */
+  readonly problems: readonly Diagnostic[];
 }
 
 export interface SubscriptionRequest {
@@ -33,15 +45,20 @@ export interface SubscriptionRequest {
 const secretBytes = 32;
 const quiet: Logger = { log: () => {}, warnOnce: () => {} };
 
-/** The rows of `webhook list`: static and dynamic routes, and records that cannot be used. */
-export function listRoutes(source: HomeSource, baseUrl: string | undefined): JsonObject[] {
+/** Reads the files. */
+export function readDesk(source: HomeSource): HomeDesk {
   const home = loadHome(source);
+  const sources = createSourceReader({ log: quiet, learn: () => {} }).read(home);
+  return { home, sources, problems: home.webhookBlocked };
+}
+
+/** The rows of `webhook list`: static and dynamic routes, and what cannot be used. */
+export function listRoutes({ home, sources, problems }: HomeDesk, baseUrl: string | undefined): JsonObject[] {
   const base = baseUrl ?? configuredUrl(home);
-  const sources = routeSourcesOf(home, quiet);
   const rows: JsonObject[] = sources.configured.map((entry) => routeRow(entry, base));
   const taken = new Set(sources.configured.map(({ route }) => `${route.profile}/${route.name}`));
   for (const store of sources.subscriptions.values()) {
-    const { routes, problems, fault } = store.current();
+    const { routes, problems: broken, fault } = store.current();
     for (const entry of routes) {
       const hidden = taken.has(`${entry.route.profile}/${entry.route.name}`);
       rows.push({
@@ -49,79 +66,79 @@ export function listRoutes(source: HomeSource, baseUrl: string | undefined): Jso
         ...(hidden ? { problem: 'a route of config.yaml has the same name and is used instead' } : {}),
       });
     }
-    for (const { name, message } of problems) rows.push(brokenRow(name, message));
+    for (const { name, message } of broken) rows.push(brokenRow(name, message));
     if (fault !== undefined) rows.push(brokenRow('webhook_subscriptions.json', fault.message));
   }
-  for (const found of home.webhookBlocked) rows.push(brokenRow(`${found.file}:${found.line}`, found.message));
+  for (const found of problems) rows.push(brokenRow(`${found.file}:${found.line}`, found.message));
   return rows;
 }
 
-/** One route with everything but its secret; undefined where there is none of that name. */
-export function showRoute(source: HomeSource, name: string, baseUrl: string | undefined): JsonObject | undefined {
-  const found = findRoute(source, name);
-  if (found === undefined) return undefined;
+/** One route with everything but its secret. */
+export function showRoute(desk: HomeDesk, asked: AskedRoute, baseUrl: string | undefined): JsonObject {
+  const entry =
+    findRoute(desk, asked) ?? refuse('route-unknown', `no route is named "${asked.name}"${ofProfile(asked)}`);
   return {
-    ...routeRow(found.entry, baseUrl ?? configuredUrl(found.home)),
-    definition: found.entry.route as unknown as JsonObject,
+    ...routeRow(entry, baseUrl ?? configuredUrl(desk.home)),
+    definition: entry.route as unknown as JsonObject,
   };
 }
 
-/** A dynamic route with its secret, for signing a test; undefined for static ones and unknown names. */
-export function dynamicRoute(source: HomeSource, name: string): RouteWithSecret | undefined {
-  const found = findRoute(source, name)?.entry;
-  return found?.route.source === 'dynamic' ? found : undefined;
+/** A dynamic route with its secret, for signing a test. */
+export function dynamicRoute(desk: HomeDesk, asked: AskedRoute): RouteWithSecret {
+  const found = findRoute(desk, asked);
+  if (found?.route.source === 'dynamic') return found;
+  return refuse(
+    'subscription-unknown',
+    `"${asked.name}" is no dynamic subscription${ofProfile(asked)}; only those can be tested`,
+  );
 }
 
 /** Creates a subscription with a fresh secret; every rule of a route holds for it before it is written. */
 export async function subscribe(
-  source: HomeSource,
+  { home, sources }: HomeDesk,
   request: SubscriptionRequest,
   baseUrl: string | undefined,
 ): Promise<JsonObject> {
   const { name, profile, record, force } = request;
-  const home = loadHome(source);
-  const isStatic = [...home.profiles.values()].some(({ settings }) =>
-    settings.webhook.routes.some(({ route }) => route.name === name && route.profile === profile),
-  );
-  if (isStatic)
-    throw new Refusal(
-      'subscription-static',
-      `"${name}" is a route of config.yaml, which takes precedence; choose another name`,
-    );
-  checkCronJob(source, profile, record.cron_job);
+  const isStatic = sources.configured.some(({ route }) => route.name === name && route.profile === profile);
+  if (isStatic) {
+    refuse('subscription-static', `"${name}" is a route of config.yaml, which takes precedence; choose another name`);
+  }
+  checkCronJob(home, profile, record.cron_job);
   const secret = randomBytes(secretBytes).toString('hex');
   const whole: JsonObject = { ...record, secret, created_at: new Date().toISOString() };
   const read = readSubscription(name, whole, subscriptionContext(home, profile));
   if (!read.ok) {
     const [first] = read.problems;
-    throw new Refusal(first?.code ?? 'subscription-unfit', read.problems.map(({ message }) => message).join('; '));
+    const told = read.problems.map(({ message }) => message).join('; ');
+    throw Refusal.carrying(first?.code ?? 'subscription-unfit', told);
   }
-  const store = routeSourcesOf(home, quiet).subscriptions.get(profile);
-  if (store === undefined) {
-    throw new Refusal(
+  const store =
+    sources.subscriptions.get(profile) ??
+    refuse(
       'profile-unknown',
       `profile "${profile}" is not served; set gateway.multiplex_profiles: true and make profiles/${profile}`,
     );
-  }
   const { routes, problems } = store.current();
   const exists = routes.some(({ route }) => route.name === name) || problems.some((problem) => problem.name === name);
-  if (exists && !force)
-    throw new Refusal('subscription-exists', `"${name}" is subscribed already; remove it first or pass --force`);
+  if (exists && !force) {
+    refuse('subscription-exists', `"${name}" is subscribed already; remove it first or pass --force`);
+  }
   const updated = await store.update((text) => editSubscriptions(text, name, whole));
   if (!updated.ok) throw new Refusal(updated.fault.code, updated.fault.message);
   return { ...routeRow(read.value, baseUrl ?? configuredUrl(home)), secret };
 }
 
-export async function unsubscribe(source: HomeSource, name: string, profile: ProfileName): Promise<void> {
-  const store = routeSourcesOf(loadHome(source), quiet).subscriptions.get(profile);
+export async function unsubscribe({ sources }: HomeDesk, name: string, profile: ProfileName): Promise<void> {
+  const store = sources.subscriptions.get(profile);
   const standing = store?.current();
   const known =
     standing?.routes.some(({ route }) => route.name === name) === true ||
     standing?.problems.some((problem) => problem.name === name) === true;
   if (store === undefined || !known) {
-    throw new Refusal(
+    refuse(
       'subscription-unknown',
-      `"${name}" is no dynamic subscription; routes of config.yaml are removed there`,
+      `"${name}" is no dynamic subscription of profile "${profile}"; routes of config.yaml are removed there`,
     );
   }
   const updated = await store.update((text) => editSubscriptions(text, name, undefined));
@@ -131,27 +148,43 @@ export async function unsubscribe(source: HomeSource, name: string, profile: Pro
 /** A profile's name from a flag. */
 export function profileOf(text: unknown): ProfileName {
   if (text === undefined || text === null || text === '') return defaultProfile;
-  const profile = profileName(String(text));
-  if (profile === undefined) throw new Refusal('profile-name', `"${String(text)}" is no profile name`);
-  return profile;
+  return profileName(String(text)) ?? refuse('profile-name', `"${String(text)}" is no profile name`);
 }
 
-function checkCronJob({ home }: HomeSource, profile: ProfileName, job: unknown): void {
+/** A route by its name, and by its profile where one is named. */
+export interface AskedRoute {
+  readonly name: string;
+  readonly profile?: ProfileName;
+}
+
+function checkCronJob({ main }: LoadedHome, profile: ProfileName, job: unknown): void {
   if (job === undefined) return;
-  const found = createJobsStore({ folder: profilePaths(home, profile).cron }).find(String(job));
-  if (found === undefined)
-    throw new Refusal('cron-job-unknown', `cron job "${String(job)}" does not exist in profile "${profile}"`);
+  const found = createJobsStore({ folder: profilePaths(main.paths.home, profile).cron }).find(String(job));
+  if (found === undefined) {
+    refuse('cron-job-unknown', `cron job "${String(job)}" does not exist in profile "${profile}"`);
+  }
 }
 
-function findRoute(
-  source: HomeSource,
-  name: string,
-): { readonly entry: RouteWithSecret; readonly home: LoadedHome } | undefined {
-  const home = loadHome(source);
-  const sources = routeSourcesOf(home, quiet);
+/** Without a profile the default one's route is meant, else the only one of that name. */
+function findRoute({ sources }: HomeDesk, { name, profile }: AskedRoute): RouteWithSecret | undefined {
   const dynamic = [...sources.subscriptions.values()].flatMap((store) => store.current().routes);
-  const entry = [...sources.configured, ...dynamic].find(({ route }) => route.name === name);
-  return entry && { entry, home };
+  const named = [...sources.configured, ...dynamic].filter(({ route }) => route.name === name);
+  const wanted = profile ?? defaultProfile;
+  const found = named.find(({ route }) => route.profile === wanted);
+  if (found !== undefined || profile !== undefined) return found;
+  const profiles = [...new Set(named.map(({ route }) => route.profile))];
+  if (profiles.length > 1) {
+    refuse('route-ambiguous', `"${name}" is a route of the profiles ${profiles.join(', ')}; name one with --profile`);
+  }
+  return named[0];
+}
+
+function ofProfile({ profile }: AskedRoute): string {
+  return profile === undefined ? '' : ` of profile "${profile}"`;
+}
+
+function refuse(code: FaultCode, message: string): never {
+  throw new Refusal(code, message);
 }
 
 function routeRow({ route }: RouteWithSecret, base: string): JsonObject {

@@ -24,7 +24,8 @@ export type RpcMessage =
   | { readonly kind: 'result'; readonly id: string | number | null; readonly result: Json }
   | { readonly kind: 'error'; readonly id: string | number | null; readonly error: RpcError }
   | { readonly kind: 'notification'; readonly method: string; readonly params: JsonObject }
-  | { readonly kind: 'malformed'; readonly error: RpcError };
+  /** With the id of the request where that can be told. */
+  | { readonly kind: 'malformed'; readonly id: string | number | null; readonly error: RpcError };
 
 /** Codes that the JSON-RPC specification reserves, and ours for a refused command. */
 export const rpcCodes = {
@@ -56,19 +57,27 @@ export function spellNotification(method: string, params: JsonObject): string {
 /** Reads one line; whatever it holds, the answer is a message. */
 export function readMessage(line: string): RpcMessage {
   const value = parse(line);
-  if (value === undefined)
-    return { kind: 'malformed', error: { code: rpcCodes.parse, message: 'the line is not JSON' } };
-  if (!isJsonObject(value) || value.jsonrpc !== '2.0') {
-    return { kind: 'malformed', error: { code: rpcCodes.request, message: 'the message is no JSON-RPC 2.0 object' } };
+  if (value === undefined) return malformed(null, rpcCodes.parse, 'the line is not JSON');
+  if (Array.isArray(value)) {
+    return malformed(null, rpcCodes.request, 'batches are not served; send each message on a line of its own');
   }
-  const id = idOf(value.id);
+  if (!isJsonObject(value) || value.jsonrpc !== '2.0') {
+    return malformed(null, rpcCodes.request, 'the message is no JSON-RPC 2.0 object');
+  }
+  const given = value.id ?? null;
+  if (given !== null && typeof given !== 'string' && typeof given !== 'number') {
+    return malformed(null, rpcCodes.request, 'the id must be a text or a number');
+  }
+  const id = given;
   if (typeof value.method === 'string') {
     const params = value.params ?? {};
-    if (!isJsonObject(params)) {
-      return { kind: 'malformed', error: { code: rpcCodes.params, message: 'params must be an object' } };
-    }
+    if (!isJsonObject(params)) return malformed(id, rpcCodes.params, 'params must be an object');
     if (value.id === undefined) return { kind: 'notification', method: value.method, params };
     return { kind: 'request', request: { id, method: value.method, params } };
+  }
+  if (value.method !== undefined) return malformed(id, rpcCodes.request, 'the method must be a text');
+  if (value.result === undefined && value.error === undefined) {
+    return malformed(id, rpcCodes.request, 'the message names no method');
   }
   if (isJsonObject(value.error)) return { kind: 'error', id, error: value.error as unknown as RpcError };
   return { kind: 'result', id, result: value.result ?? null };
@@ -82,6 +91,6 @@ function parse(line: string): Json | undefined {
   }
 }
 
-function idOf(id: Json | undefined): string | number | null {
-  return typeof id === 'string' || typeof id === 'number' ? id : null;
+function malformed(id: string | number | null, code: number, message: string): RpcMessage {
+  return { kind: 'malformed', id, error: { code, message } };
 }

@@ -28,6 +28,8 @@ export interface ControlSettings {
   readonly path: string;
   readonly host: CommandHost;
   readonly log: Logger;
+  /** The judge of what is secret, for the words of an error. */
+  readonly redact: (text: string) => string;
 }
 
 export interface ControlServer {
@@ -38,14 +40,14 @@ export interface ControlServer {
 const mostBuffered = 4 * 1_048_576;
 
 /** Listens; a socket file that a dead daemon left is taken over, for the lock proves that it is dead. */
-export async function createControlServer({ path, host, log }: ControlSettings): Promise<ControlServer> {
+export async function createControlServer({ path, host, log, redact }: ControlSettings): Promise<ControlServer> {
   await ensurePrivateFolder(dirname(path));
   rmSync(path, { force: true });
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    serve(socket, host, log);
+    serve(socket, host, { log, redact });
   });
   const before = process.umask(0o177);
   try {
@@ -67,7 +69,7 @@ export async function createControlServer({ path, host, log }: ControlSettings):
   };
 }
 
-function serve(socket: Socket, host: CommandHost, log: Logger): void {
+function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlSettings, 'log' | 'redact'>): void {
   const ends: (() => void)[] = [];
   const send = (text: string): void => {
     if (socket.destroyed) return;
@@ -81,8 +83,8 @@ function serve(socket: Socket, host: CommandHost, log: Logger): void {
     longestLine,
     (line) => {
       const message = readMessage(line);
-      if (message.kind === 'malformed') send(spellError(null, message.error));
-      else if (message.kind === 'request') void answer(message.request, host, { send, ends });
+      if (message.kind === 'malformed') send(spellError(message.id, message.error));
+      else if (message.kind === 'request') void answer(message.request, host, { send, redact, ends });
     },
     () => {
       send(spellError(null, { code: rpcCodes.request, message: 'the line is too long' }));
@@ -98,6 +100,7 @@ function serve(socket: Socket, host: CommandHost, log: Logger): void {
 
 interface Peer {
   readonly send: (text: string) => void;
+  readonly redact: (text: string) => string;
   readonly ends: (() => void)[];
 }
 
@@ -114,7 +117,9 @@ async function answer({ id, method, params }: RpcRequest, host: CommandHost, pee
     });
     peer.send(spellResult(id, result as Json));
   } catch (thrown) {
-    const data = thrown instanceof Refusal ? { data: { code: thrown.code } } : {};
-    peer.send(spellError(id, { code: rpcCodes.refused, message: causeOf(thrown), ...data }));
+    const refused = thrown instanceof Refusal ? thrown : undefined;
+    const code = refused?.code === 'params-missing' ? rpcCodes.params : rpcCodes.refused;
+    const data = refused === undefined ? {} : { data: { code: refused.code } };
+    peer.send(spellError(id, { code, message: peer.redact(causeOf(thrown)), ...data }));
   }
 }

@@ -13,6 +13,8 @@ import { tellWritten } from './written.ts';
 export interface DeliveryPorts {
   readonly writer: RecordWriter;
   readonly sendText: SendText;
+  /** The judge of what is secret: a target's own words become a record that people read. */
+  readonly redact: (text: string) => string;
   readonly nowMs: () => number;
   readonly wards: () => Wards;
 }
@@ -20,7 +22,10 @@ export interface DeliveryPorts {
 export function wireDelivery(ports: DeliveryPorts) {
   return deliveryMachine.provide({
     actors: {
-      sendText: fromPromise<SendingResult, DeliveryRecord>(({ input, signal }) => ports.sendText(input, signal)),
+      sendText: fromPromise<SendingResult, DeliveryRecord>(async ({ input, signal }) => {
+        const result = await ports.sendText(input, signal);
+        return result.kind === 'delivered' ? result : { ...result, reason: ports.redact(result.reason) };
+      }),
     },
     actions: {
       writeDelivery: ({ context, self }) => {

@@ -3,8 +3,8 @@
 import { type AnyActorLogic, fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { Logger } from '../../actors/ports.ts';
-import { gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
-import type { Front } from '../http/front.ts';
+import { type FrontMove, gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
+import type { FrontKeeper } from '../front-keeper.ts';
 import type { Wards } from './wards.ts';
 
 export interface GatewayPorts {
@@ -12,7 +12,7 @@ export interface GatewayPorts {
   readonly groups: AnyActorLogic;
   readonly runs: AnyActorLogic;
   readonly deliveries: AnyActorLogic;
-  readonly openFront: () => Promise<Front>;
+  readonly fronts: FrontKeeper;
   readonly places: Places;
   readonly wards: () => Wards;
   readonly nowMs: () => number;
@@ -20,12 +20,12 @@ export interface GatewayPorts {
   readonly drainTimeoutMs: () => number;
 }
 
-/** Exchanges under way get this long to be answered once the front closes. */
-const answerGraceMs = 5_000;
 const pollMs = 25;
 
 export function wireGateway(ports: GatewayPorts) {
-  let front: Front | undefined;
+  const { fronts } = ports;
+  /** Answers under way and runs under way share one time to end in. */
+  let drainEndsAtMs = 0;
 
   return gatewayMachine.provide({
     actors: {
@@ -33,40 +33,40 @@ export function wireGateway(ports: GatewayPorts) {
       groups: ports.groups,
       runs: ports.runs,
       deliveries: ports.deliveries,
-      openFront: fromPromise<{ readonly url: string }, undefined>(async () => {
-        front = await ports.openFront();
-        const url = urlOf(front);
-        ports.log.log('info', `listening on ${url}`, { url, front: front.kind });
-        return { url };
-      }),
+      openFront: fromPromise<{ readonly url: string }, undefined>(({ signal }) => fronts.open(signal)),
+      moveFront: fromPromise<FrontMove, undefined>(({ signal }) => fronts.move(signal)),
       closeFront: fromPromise<undefined, undefined>(async () => {
-        const closing = front;
-        front = undefined;
-        await closing?.close(answerGraceMs);
+        drainEndsAtMs = ports.nowMs() + ports.drainTimeoutMs();
+        fronts.retire();
+        await fronts.retired();
         return undefined;
       }),
       finishWork: fromPromise<undefined, undefined>(async ({ signal }) => {
-        await finishWork(ports, signal);
+        await finishWork(ports, drainEndsAtMs, signal);
         return undefined;
       }),
     },
     actions: {
+      retireFront: () => fronts.retire(),
       flushGroups: () => {
         // No further run begins; those under way may end in their time.
         ports.places.pause();
-        const atMs = ports.nowMs();
-        ports.wards().groups.each((_, group) => {
-          group.send({ type: 'group.drain', atMs });
-          return true;
-        });
+        flush(ports);
       },
     },
   });
 }
 
+function flush({ wards, nowMs }: GatewayPorts): void {
+  const atMs = nowMs();
+  wards().groups.each((_, group) => {
+    group.send({ type: 'group.drain', atMs });
+    return true;
+  });
+}
+
 /** Waits until bursts are on disk and runs and deliveries under way have ended, or the time for it is over. */
-async function finishWork(ports: GatewayPorts, signal: AbortSignal): Promise<void> {
-  const deadlineMs = ports.nowMs() + ports.drainTimeoutMs();
+async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: AbortSignal): Promise<void> {
   const { groups, deliveries } = ports.wards();
   for (;;) {
     let flushing = 0;
@@ -77,6 +77,8 @@ async function finishWork(ports: GatewayPorts, signal: AbortSignal): Promise<voi
     const running = ports.places.load().running;
     if (flushing === 0 && running === 0 && deliveries.size === 0) return;
     if (signal.aborted) return;
+    // An event that joined while a burst was being opened has begun the next one.
+    flush(ports);
     if (ports.nowMs() >= deadlineMs) {
       ports.log.log('warn', 'drain: time is over; what is left stays in the journal', {
         running,
@@ -91,9 +93,4 @@ async function finishWork(ports: GatewayPorts, signal: AbortSignal): Promise<voi
 /** A burst that the journal refuses stays on disk as it is; waiting for it would help nobody. */
 function isFlushing(state: unknown): boolean {
   return state === 'pending' || state === 'settled' || state === 'opening';
-}
-
-function urlOf({ host, port }: Front): string {
-  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
-  return `http://${shown}:${port}`;
 }

@@ -5,6 +5,7 @@
 import { assign, fromPromise } from 'xstate';
 import type { ClaimDelivery, ClaimRequest } from '../../actors/webhook/claim-delivery.ts';
 import type { RunScript } from '../../actors/webhook/run-script.ts';
+import { keptHeaders } from '../../machines/webhook/kept-headers.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { replyTo } from '../../machines/webhook/reply.ts';
 import {
@@ -146,29 +147,6 @@ function planOf({ plan, route, groupKey }: RequestContext): ClaimRequest['plan']
   }
   if (plan === 'cron' && route?.cronJob !== undefined) return { kind: 'cron', job: route.cronJob };
   return { kind: plan === 'direct' ? 'direct' : 'run' };
-}
-
-/** What a replay needs of the head; signatures, tokens and cookies stay out of the journal. */
-const keptAlways = [
-  'content-type',
-  'x-github-event',
-  'x-hosta-event',
-  'x-gitlab-event',
-  'x-hostb-event',
-  'user-agent',
-] as const;
-
-function keptHeaders(headers: Readonly<Record<string, string>>, asked: readonly string[]): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const name of keptAlways) {
-    const value = headers[name];
-    if (value !== undefined) kept[name] = value;
-  }
-  for (const name of asked) {
-    const value = headers[name];
-    if (value !== undefined) kept[name] = value;
-  }
-  return kept;
 }
 
 function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {

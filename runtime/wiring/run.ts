@@ -17,6 +17,8 @@ export interface RunPorts {
   readonly places: Places;
   readonly runAgent: RunAgent;
   readonly routeConcurrency: (profile: string, route: string) => number | undefined;
+  /** The judge of what is secret: an agent's last words become a record that people read. */
+  readonly redact: (text: string) => string;
   readonly nowMs: () => number;
   readonly wards: () => Wards;
 }
@@ -27,9 +29,10 @@ export function wireRun(ports: RunPorts) {
 
   return agentRunMachine.provide({
     actors: {
-      runAgent: fromPromise<RunResult, RunInput>(({ input, signal }) =>
-        ports.runAgent(input.key, input.record, signal),
-      ),
+      runAgent: fromPromise<RunResult, RunInput>(async ({ input, signal }) => {
+        const result = await ports.runAgent(input.key, input.record, signal);
+        return result.kind === 'failed' ? { ...result, reason: ports.redact(result.reason) } : result;
+      }),
     },
     actions: {
       awaitPlace: ({ context, self }) => {

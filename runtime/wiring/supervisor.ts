@@ -6,6 +6,7 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { causeOf, type Fault } from '../../machines/base/fault.ts';
 import { type ReloadVerdict, supervisorMachine } from '../../machines/supervisor.machine.ts';
 import { journalMachine } from '../../machines/webhook/journal.machine.ts';
+import { Refusal } from '../control/refusal.ts';
 
 export interface JournalPorts {
   readonly keeper: JournalKeeper;
@@ -35,6 +36,8 @@ export interface SupervisorPorts {
   readonly gateway: AnyActorLogic;
   readonly resumeWork: () => Promise<void>;
   readonly applyConfig: () => Promise<ReloadVerdict>;
+  /** A reload has ended; the error says why it did not do what was asked. */
+  readonly reloadEnded: (error: Error | undefined) => void;
   /** Ends what a crashed gateway left behind. */
   readonly abandonWork: () => void;
   readonly nowMs: () => number;
@@ -56,6 +59,7 @@ export function wireSupervisor(ports: SupervisorPorts) {
           return await ports.applyConfig();
         } catch (thrown) {
           ports.log.log('error', `reload: ${causeOf(thrown)}`);
+          ports.reloadEnded(thrown as Error);
           throw thrown;
         }
       }),
@@ -65,10 +69,14 @@ export function wireSupervisor(ports: SupervisorPorts) {
         const fault = causeOf((event as { error?: unknown }).error);
         ports.log.log('error', `gateway crashed: ${fault}`);
         ports.abandonWork();
+        ports.reloadEnded(new Refusal('internal-error', `gateway crashed: ${fault}`));
         self.send({ type: 'crash.reported', fault, atMs: ports.nowMs(), jitter: ports.random() });
       },
+      reportReloaded: () => ports.reloadEnded(undefined),
       reportRefusal: ({ event }) => {
-        ports.log.log('error', `gateway does not listen: ${(event as { fault?: string }).fault ?? ''}`);
+        const fault = (event as { fault?: string }).fault ?? '';
+        ports.log.log('error', `reload: ${fault}`);
+        ports.reloadEnded(new Refusal('reload-refused', fault));
       },
     },
   });

@@ -192,7 +192,7 @@ t.test('CLI-3 · the socket is private, answers rubbish with an error, and survi
   t.match(await ask('{"jsonrpc":"2.0","id":1,"method":"inspect.show","params":[]}\n'), { error: { code: -32_602 } });
   t.match(await ask('{"jsonrpc":"2.0","id":1,"method":"inspect.show","params":{}}\n'), {
     id: 1,
-    error: { data: { code: 'params-missing' } },
+    error: { code: -32_602, data: { code: 'params-missing' } },
   });
   t.match(await ask('{"jsonrpc":"2.0","id":2,"method":"gateway.status"}\n'), { id: 2, result: { servers: {} } });
 });

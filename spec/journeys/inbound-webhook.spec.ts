@@ -115,6 +115,114 @@ for (const front of ['uws', 'node']) {
       t.equal((await fetch(gh, { method: 'POST', body: '{}' })).status, 401, 'no signature at all');
     });
 
+    t.test('FIL-4 · TPL-1 · COA-1 · SCR-1 · no size or depth of a body hangs or breaks the gateway', async (t) => {
+      const routes = [
+        'bare: {}',
+        'extra: {prompt: "{a} {a.0.0}", deliver_extra: {chat_id: "{a}"}}',
+        'co: {coalesce: {key: a, window_seconds: 600, max_wait_seconds: 600}}',
+        'filtered: {filters: [{field: a, contains: x}]}',
+        'scripted: {script: size.sh, prompt: "{script_output}"}',
+        'searched: {filters: [{field: text, regex: "[a-z]{1,500}[0-9]"}]}',
+        'unsearched: {filters: [{not: {field: text, regex: "[a-z]{1,500}[0-9]"}}]}',
+      ];
+      const home = makeHome(t, {
+        'config.yaml': config(front, routes.map((route) => `        ${route}\n`).join('')).replace(
+          'max_body_bytes: 2000',
+          'rate_limit: 1000',
+        ),
+        'scripts/agent.mjs': agent,
+        'scripts/size.sh': 'wc -c',
+      });
+      const daemon = await startDaemon(t, home.path);
+      const send = (route: string, body: unknown, id: string) =>
+        postSigned(`${daemon.url}/webhooks/${route}`, body, { secret, id });
+      const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+      const wide = `{"a":${'['.repeat(2_200)}${'0,'.repeat(500_000)}0${']'.repeat(2_200)}}`;
+      const long = { text: 'a'.repeat(1_000_000) };
+
+      for (const [title, body] of [
+        ['deep', deep],
+        ['wide', wide],
+      ] as const) {
+        for (const route of ['bare', 'extra', 'scripted']) {
+          const answer = await send(route, body, `${route}-${title}`);
+          t.same([answer.status, answer.body.status], [202, 'accepted'], `${route} ${title}`);
+        }
+        const grouped = await send('co', body, `co-${title}`);
+        t.same([grouped.status, grouped.body.status], [202, 'coalesced'], title);
+        t.same((await send('filtered', body, `filtered-${title}`)).body.reason, 'filter', title);
+      }
+      const scripted = await daemon.line(({ message }) => message.startsWith('response: scripted|push|scripted-deep|'));
+      t.match(scripted.message, new RegExp(`\\|${deep.length}$`), 'the script was given all of it');
+      for (const route of ['searched', 'unsearched'])
+        t.same((await send(route, long, route)).body.reason, 'filter', route);
+
+      const rows = JSON.parse((await runCli(['webhook', 'deliveries', '--json'], home.path)).stdout) as {
+        delivery_id: string;
+        reason?: string;
+      }[];
+      const reasonOf = (id: string): string | undefined => rows.find((row) => row.delivery_id === id)?.reason;
+      for (const route of ['searched', 'unsearched']) {
+        t.match(reasonOf(route), /text regex .* was not tried: the text has 1000000 characters; this pattern/, route);
+      }
+      t.match(reasonOf('filtered-deep'), /^filter: a contains "x" saw \[{120}…$/);
+    });
+
+    t.test('RTE-3 · DUR-2 · a request that fails within is answered 500 and leaves a row', async (t) => {
+      const home = makeHome(t, { 'config.yaml': config(front, '        gh: {}\n') });
+      const fails = `const own = Object.hasOwn; Object.hasOwn = (held, key) => { if (own(held, 'fail_here')) throw new Error('injected'); return own(held, key); };`;
+      const daemon = await startDaemon(t, home.path, {
+        NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(fails)}`,
+      });
+
+      const answer = await postSigned(
+        `${daemon.url}/webhooks/gh`,
+        { fail_here: 1 },
+        { secret, event: '', id: 'broken' },
+      );
+
+      t.same([answer.status, answer.body], [500, { error: 'Internal error' }]);
+      const rows = JSON.parse((await runCli(['webhook', 'deliveries', '--json'], home.path)).stdout) as object[];
+      t.match(rows, [{ delivery_id: 'broken', route: 'gh', status: 'refused', reason: /^internal error/ }]);
+      t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202, 'it still serves');
+    });
+
+    t.test('IDM-2 · EVT-1 · FIL-1 · SIG-2 · headers beyond ASCII are read as UTF-8 on every front', async (t) => {
+      const token = 'geheißmnis-secret';
+      const home = makeHome(t, {
+        'config.yaml': config(
+          front,
+          [
+            'gh: {events: [vénement], filters: [{field: headers.X-Team, equals: aßb}]}',
+            `gl: {secret: ${token}, prompt: x}`,
+          ]
+            .map((line) => `        ${line}\n`)
+            .join(''),
+        ),
+      });
+      const { url } = await startDaemon(t, home.path);
+      const bytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+      const send = (id: string, n: number) =>
+        postSigned(
+          `${url}/webhooks/gh`,
+          { n },
+          { secret, event: bytes('vénement'), id, headers: { 'x-team': bytes('aßb') } },
+        );
+
+      const first = await send('a\xe9b', 1);
+      t.same([first.status, first.body.event], [202, 'vénement']);
+      t.equal((await send('a\xe8b', 2)).status, 202, 'another id and another body are another event');
+      t.same((await send('a\xe9b', 1)).body, { status: 'duplicate', delivery_id: first.body.delivery_id });
+      t.equal((await send(bytes('1-é-1'), 3)).body.delivery_id?.toString().startsWith('1-é-1~'), true);
+
+      const gitlab = await fetch(`${url}/webhooks/gl`, {
+        method: 'POST',
+        body: '{}',
+        headers: { 'x-gitlab-token': bytes(token), 'content-type': 'application/json' },
+      });
+      t.equal(gitlab.status, 202, 'a token is compared by its bytes');
+    });
+
     t.test('ADP-2 · health answers exactly what is promised', async (t) => {
       const home = makeHome(t, { 'config.yaml': config(front, '        gh: {}\n') });
       const { url } = await startDaemon(t, home.path);

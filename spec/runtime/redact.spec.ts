@@ -172,3 +172,26 @@ t.test('OBS-1 · a text made to be slow is looked at in linear time', (t) => {
   }
   t.end();
 });
+
+t.test('OBS-1 · DUR-2 · a record is redacted at any depth and not cut', (t) => {
+  const redactor = createRedactor();
+  redactor.learn('learnt-secret');
+  const long = 'x'.repeat(20_000);
+  t.same(
+    redactor.record({
+      reason: 'said learnt-secret',
+      prompt: long,
+      headers: { 'x-gitlab-token': 'abc', 'content-type': 'a/b' },
+      list: [{ authorization: 'x' }, 1, null, true],
+      tokens: 12,
+    }),
+    {
+      reason: 'said [redacted]',
+      prompt: long,
+      headers: { 'x-gitlab-token': '[redacted]', 'content-type': 'a/b' },
+      list: [{ authorization: '[redacted]' }, 1, null, true],
+      tokens: 12,
+    },
+  );
+  t.end();
+});

@@ -1,0 +1,28 @@
+/** The words for what became of an event, of a run and of a delivery: in records, in rows and on the command line. */
+
+export const eventStatuses = [
+  'accepted',
+  'coalesced',
+  'cron',
+  'delivering',
+  'ignored',
+  'duplicate',
+  'refused',
+] as const;
+
+export const runStatuses = [
+  'queued',
+  'running',
+  'delivering',
+  'delivered',
+  'failed',
+  'interrupted',
+  'unknown',
+] as const;
+
+export const deliveryStatuses = ['queued', 'sending', 'delivered', 'failed', 'unknown'] as const;
+
+/** What a row of the history of deliveries may say: while its work waits, what it was answered as. */
+export const historyStatuses: readonly string[] = [
+  ...new Set<string>([...eventStatuses, ...runStatuses, ...deliveryStatuses]),
+].filter((status) => status !== 'queued');

@@ -1,0 +1,183 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import t from 'tap';
+import { runCli, startDaemon } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import { postSigned } from '../support/sign.ts';
+import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
+
+t.test('SIG-1 · RTE-1 · a secret whose variable is not set is a refusal and never a key', async (t) => {
+  const literal = '${WEBHOOK_SECRET}';
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        gh: {}\n').replace(secret, `"${literal}"`) });
+  await t.rejects(startDaemon(t, home.path), { message: /refers to "WEBHOOK_SECRET", which is not set[\s\S]*\.env/ });
+
+  home.write('.env', `WEBHOOK_SECRET=${secret}\n`);
+  home.write('webhook_subscriptions.json', JSON.stringify({ sub: { secret: literal } }));
+  const { url } = await startDaemon(t, home.path);
+  t.equal((await postSigned(`${url}/webhooks/gh`, {}, { secret: literal })).status, 401);
+  t.equal((await postSigned(`${url}/webhooks/gh`, {}, { secret })).status, 202);
+  t.equal((await postSigned(`${url}/webhooks/sub`, {}, { secret: literal })).status, 404);
+  t.match(await cliJson(home.path, 'webhook', 'list'), [
+    { name: 'gh' },
+    { name: 'sub', problem: /references are not read in the subscriptions file/ },
+  ]);
+});
+
+t.test('PRF-1 · PRF-2 · work of a profile that is gone fails by that name and sees no other secrets', async (t) => {
+  const agent = 'agent: {runner: command, command: [sh, -c, "touch started; exec sleep 600"]}\n';
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig('        bound: {profile: work}\n', { more: 'gateway: {multiplex_profiles: true}' }),
+    '.env': 'KEY=of-the-default-profile\n',
+    'profiles/work/config.yaml': agent,
+  });
+  const first = await startDaemon(t, home.path);
+  t.equal((await postSigned(`${first.url}/p/work/webhooks/bound`, {}, { secret })).status, 202);
+  while (!existsSync(`${home.path}/profiles/work/started`)) await wait(10);
+  first.kill('SIGKILL');
+  await first.exited;
+
+  rmSync(`${home.path}/profiles/work`, { recursive: true });
+  await t.rejects(startDaemon(t, home.path), { message: /the profile "work", which does not exist/ });
+
+  home.write(
+    'config.yaml',
+    webhookConfig('        plain: {}\n', {
+      more: 'gateway: {multiplex_profiles: true}\nagent: {runner: command, command: [sh, -c, "echo $KEY"]}',
+    }),
+  );
+  const next = await startDaemon(t, home.path);
+  t.match(await next.line(({ message }) => message === 'run failed'), {
+    reason: 'profile "work" is not configured any more',
+  });
+  t.notOk(next.log.some(({ message }) => message.includes('of-the-default-profile')));
+});
+
+t.test('OBS-1 · FIL-1 · DUR-2 · DLV-3 · what carries a credential is neither stored nor shown', async (t) => {
+  const token = 'glpat-abcdefghijklmnopqrst';
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig(
+      [
+        `tok: {filters: [{field: headers.X-Gitlab-Token, equals: expected-operand}]}`,
+        'auth: {filters: [{field: headers.Authorization, exists: false}]}',
+        'direct: {deliver: codehost_comment, deliver_only: true, prompt: x, deliver_extra: {repo: a/b, pr_number: "1"}}',
+      ]
+        .map((line) => `        ${line}\n`)
+        .join(''),
+      { more: 'agent: {runner: command, command: [sh, -c, "cat webhook_subscriptions.json"]}' },
+    ),
+    '.env': 'GH_TOKEN=value-of-the-token\n',
+    'scripts/gh.sh': '#!/bin/sh\necho "bad credentials $GH_TOKEN" >&2\nexit 1\n',
+  });
+  const daemon = await startDaemon(t, home.path);
+  const headers = { 'x-gitlab-token': token, authorization: 'Plain hunter2hunter2' };
+  for (const route of ['tok', 'auth']) {
+    const answer = await postSigned(`${daemon.url}/webhooks/${route}`, {}, { secret, id: route, headers });
+    t.match(answer.body, { status: 'ignored', reason: 'filter' });
+  }
+  t.equal((await postSigned(`${daemon.url}/webhooks/direct`, {}, { secret, id: 'direct' })).status, 502);
+  const created = (await cliJson(home.path, 'webhook', 'subscribe', 'sub')) as { secret: string };
+  t.equal((await postSigned(`${daemon.url}/webhooks/sub`, {}, { secret: created.secret })).status, 202);
+  await daemon.line(({ message }) => message.startsWith('response: ') && message.includes('created_at'));
+
+  const rows = (await cliJson(home.path, 'webhook', 'deliveries')) as { delivery_id: string; reason?: string }[];
+  const reasons = Object.fromEntries(rows.map(({ delivery_id, reason }) => [delivery_id, reason]));
+  t.equal(reasons.tok, 'filter: headers.X-Gitlab-Token equals [redacted] saw [redacted]');
+  t.equal(reasons.auth, 'filter: headers.Authorization exists false saw [redacted]');
+  t.match(reasons.direct, /bad credentials \[redacted\]/);
+  const shown = await Promise.all(['tok', 'direct'].map((id) => cliJson(home.path, 'webhook', 'deliveries', id)));
+  const stored = readdirSync(`${home.path}/state`, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(`${entry.parentPath}/${entry.name}`, 'latin1'));
+  t.match(stored.join(''), 'x-github-event', 'what a replay needs of the head is there to be read');
+  const all = [JSON.stringify([rows, shown, daemon.log]), ...stored].join('\n');
+  for (const value of [token, 'hunter2', 'expected-operand', 'value-of-the-token']) t.notMatch(all, value, value);
+  t.notMatch(JSON.stringify(daemon.log), created.secret, 'a secret of a subscription is learnt too');
+});
+
+t.test('DUR-2 · LIM-3 · EVT-1 · an ignored event is replayed with its type and its encoding', async (t) => {
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        gh: {events: [issues], prompt: "P {n}"}\n') });
+  const daemon = await startDaemon(t, home.path);
+  const answer = await postSigned(`${daemon.url}/webhooks/gh`, `payload=${encodeURIComponent('{"n":5}')}`, {
+    secret,
+    id: 'form',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  });
+  t.match(answer.body, { status: 'ignored', event: 'push' });
+  home.write('config.yaml', webhookConfig('        gh: {events: [push], prompt: "P {n}"}\n'));
+  t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0);
+  const replayed = await runCli(['webhook', 'replay', 'form'], home.path);
+  t.match(replayed.stdout, /HTTP 202\n.*"event":"push"/);
+  t.match(await daemon.line(({ message }) => message.startsWith('response: ')), { message: /P 5$/ });
+});
+
+t.test(
+  'CLI-5 · SUB-1 · CON-4 · list, show and test tell what is in force, and the findings of the files',
+  async (t) => {
+    const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n') });
+    const { url } = await startDaemon(t, home.path);
+    await cliJson(home.path, 'webhook', 'subscribe', 'sub');
+    home.write('config.yaml', webhookConfig('        two: {deliver: fax}\n        three: {}\n'));
+
+    const rows = (await cliJson(home.path, 'webhook', 'list')) as { name: string; url: string; problem?: string }[];
+    t.match(rows, [
+      { name: 'one', url: `${url}/webhooks/one` },
+      { name: 'sub', url: `${url}/webhooks/sub` },
+      { name: /^config\.yaml:\d+$/, problem: /delivers to "fax"/ },
+    ]);
+    t.equal(rows.length, 3);
+    t.equal((await runCli(['webhook', 'show', 'one'], home.path)).code, 0);
+    t.match(
+      (await runCli(['webhook', 'show', 'three'], home.path)).stderr,
+      /no route is named "three" \[route-unknown\]/,
+    );
+    t.match((await runCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
+  },
+);
+
+t.test('SUB-4 · PRF-1 · a subscription of the same name in another profile can be named', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig('        fixed: {}\n', { more: 'gateway: {multiplex_profiles: true}' }),
+    'profiles/work/config.yaml': '',
+    'profiles/home/config.yaml': '',
+  });
+  const { url } = await startDaemon(t, home.path);
+  const agent = (...words: string[]) => runCli(words, home.path);
+  for (const flags of [[], ['--profile', 'work'], ['--route-profile', 'home']]) {
+    t.equal((await agent('webhook', 'subscribe', 'hook', ...flags)).code, 0);
+  }
+  t.match(await cliJson(home.path, 'webhook', 'show', 'hook'), { profile: 'default' });
+  t.match(await cliJson(home.path, 'webhook', 'show', 'hook', '--profile', 'work'), {
+    url: `${url}/p/work/webhooks/hook`,
+  });
+  t.match((await agent('webhook', 'test', 'hook', '--profile', 'work')).stdout, /HTTP 202/);
+  t.match(await cliJson(home.path, 'webhook', 'deliveries'), [{ profile: 'work', route: 'hook' }]);
+  t.equal((await agent('webhook', 'remove', 'hook')).code, 0);
+  t.match((await agent('webhook', 'test', 'hook')).stderr, /profiles home, work; .*\[route-ambiguous\]/);
+  t.equal((await agent('webhook', 'remove', 'hook', '--profile', 'home')).code, 0);
+  t.match((await agent('webhook', 'test', 'hook')).stdout, /HTTP 202/, 'the only one of its name');
+  t.match((await agent('webhook', 'test', 'hook', '--profile', 'home')).stderr, /\[subscription-unknown\]/);
+});
+
+t.test('CON-2 · DIS-2 · SIGTERM lets a direct delivery that is under way be answered', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig(
+      '        direct: {deliver: codehost_comment, deliver_only: true, prompt: x, deliver_extra: {repo: a/b, pr_number: "1"}}\n',
+    ),
+    'scripts/gh.sh': '#!/bin/sh\ntouch sending\nwhile [ ! -e go ]; do sleep 0.02; done\necho sent\n',
+  });
+  const daemon = await startDaemon(t, home.path);
+  const answer = postSigned(`${daemon.url}/webhooks/direct`, {}, { secret, id: 'd' });
+  while (!existsSync(`${home.path}/sending`)) await wait(10);
+  daemon.kill('SIGTERM');
+  // Nobody listens any more once the drain has begun.
+  while (
+    await fetch(`${daemon.url}/health`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  )
+    await wait(10);
+  mkdirSync(`${home.path}/go`);
+  t.match((await answer).body, { status: 'delivered', delivery_id: 'd' });
+  t.equal(await daemon.exited, 0);
+});

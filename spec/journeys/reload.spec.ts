@@ -1,0 +1,128 @@
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import t, { type Test } from 'tap';
+import { runCli, startDaemon } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import { postSigned } from '../support/sign.ts';
+import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
+
+/** A port that somebody else holds until the spec ends, or lets go of it. */
+function takePort(t: Test): Promise<{ readonly port: number; release(): Promise<void> }> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    const release = () => new Promise<void>((done) => server.close(() => done()));
+    t.teardown(release);
+    server.listen(0, '127.0.0.1', () => {
+      const at = server.address();
+      resolve({ port: typeof at === 'object' && at !== null ? at.port : 0, release });
+    });
+  });
+}
+
+t.test('SUB-2 · SUB-4 · the last good subscriptions outlive a reload while their file is corrupt', async (t) => {
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        fixed: {}\n') });
+  const { url } = await startDaemon(t, home.path);
+  const created = (await cliJson(home.path, 'webhook', 'subscribe', 'sub')) as { secret: string };
+  home.write('webhook_subscriptions.json', '{ broken');
+  home.write('config.yaml', webhookConfig('        other: {}\n'));
+  t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0);
+
+  t.equal((await postSigned(`${url}/webhooks/sub`, {}, { secret: created.secret })).status, 202);
+  t.match((await runCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
+  t.match(await cliJson(home.path, 'webhook', 'list'), [
+    { name: 'other' },
+    { name: 'sub' },
+    { name: 'webhook_subscriptions.json', problem: /not a JSON object/ },
+  ]);
+  t.match((await runCli(['webhook', 'subscribe', 'next'], home.path)).stderr, /\[subscriptions-corrupt\]/);
+  t.equal(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'), '{ broken', 'not overwritten');
+});
+
+for (const front of ['uws', 'node']) {
+  t.test(`ADP-1 · CFG-2 · a reload to an address that is taken changes nothing and says so (${front})`, async (t) => {
+    const taken = await takePort(t);
+    const more = `gateway: {front: ${front}}`;
+    const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n', { more }) });
+    const { url } = await startDaemon(t, home.path);
+    home.write('config.yaml', webhookConfig('        two: {}\n', { more, port: taken.port }));
+
+    const refused = await runCli(['gateway', 'reload'], home.path);
+    t.equal(refused.code, 1);
+    t.match(
+      refused.stderr,
+      new RegExp(`cannot bind 127\\.0\\.0\\.1:${taken.port}.*stays in force.*\\[reload-refused\\]`),
+    );
+    t.equal((await postSigned(`${url}/webhooks/one`, {}, { secret })).status, 202, 'still there');
+    t.equal((await postSigned(`${url}/webhooks/two`, {}, { secret })).status, 404, 'the old routes with it');
+    t.match(await cliJson(home.path, 'gateway', 'status'), { webhook: { url, fault: /cannot bind/ } });
+
+    home.write('config.yaml', webhookConfig('        one: {}\n', { more }));
+    t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0, 'back to where it stands');
+    t.notMatch(await cliJson(home.path, 'gateway', 'status'), { webhook: { fault: /./ } });
+
+    home.write('config.yaml', webhookConfig('        two: {}\n', { more, port: taken.port }));
+    await taken.release();
+    const moved = await runCli(['gateway', 'reload'], home.path);
+    t.equal(moved.code, 0, moved.stderr);
+    const next = `http://127.0.0.1:${taken.port}`;
+    t.equal((await postSigned(`${next}/webhooks/two`, {}, { secret })).status, 202);
+    await t.rejects(fetch(`${url}/health`), 'nobody listens at the old address');
+    t.match(await cliJson(home.path, 'gateway', 'status'), { webhook: { url: next } });
+
+    const other = front === 'uws' ? 'node' : 'uws';
+    home.write(
+      'config.yaml',
+      webhookConfig('        two: {}\n', { more: `gateway: {front: ${other}}`, port: taken.port }),
+    );
+    t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0, 'another front on the same port');
+    t.equal((await postSigned(`${next}/webhooks/two`, {}, { secret })).status, 202);
+
+    home.write('config.yaml', webhookConfig('        two: {}\n').replace('enabled: true\n    \n', 'enabled: false\n'));
+    t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0, 'switched off');
+    t.match(await cliJson(home.path, 'gateway', 'status'), { webhook: { enabled: false, url: null } });
+    await t.rejects(fetch(`${next}/health`));
+  });
+}
+
+t.test('CFG-2 · CLI-3 · reloads that meet take turns', async (t) => {
+  const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n') });
+  const { url } = await startDaemon(t, home.path);
+  home.write('config.yaml', webhookConfig('        two: {}\n'));
+  const ended = await Promise.all([1, 2, 3, 4].map(() => runCli(['gateway', 'reload'], home.path)));
+  t.same(
+    ended.map(({ code, stderr }) => [code, stderr]),
+    ended.map(() => [0, '']),
+  );
+  t.equal((await postSigned(`${url}/webhooks/two`, {}, { secret })).status, 202);
+});
+
+t.test('CFG-3 · CLI-5 · broken routes keep the adapter closed, not the daemon that has other work', async (t) => {
+  const broken = '        bad: {deliver_only: true}\n';
+  const off = makeHome(t, {
+    'config.yaml': webhookConfig(broken).replace('enabled: true\n    \n', 'enabled: false\n'),
+  });
+  t.teardown(() => runCli(['gateway', 'stop'], off.path));
+  const started = await runCli(['gateway'], off.path);
+  t.equal(started.code, 0, started.stderr);
+  t.match(started.stdout, /webhooks are not enabled/);
+
+  const servers = 'mcp_servers: {s: {command: "true", enabled: false}}';
+  const home = makeHome(t, { 'config.yaml': webhookConfig(broken, { more: servers }) });
+  t.teardown(() => runCli(['gateway', 'stop'], home.path));
+  const closed = await runCli(['gateway'], home.path);
+  t.equal(closed.code, 0, closed.stderr);
+  t.match(closed.stderr, /deliver-only-needs-target/);
+  t.match(await cliJson(home.path, 'gateway', 'status'), {
+    webhook: { enabled: true, url: null, fault: /route "bad" sets deliver_only.*\[deliver-only-needs-target\]/ },
+  });
+  t.match((await runCli(['gateway', 'status'], home.path)).stdout, /enabled, does not listen\n.*deliver-only/);
+  t.match(readFileSync(`${home.path}/logs/gateway.log`, 'utf8'), /"level":"error".*the webhook adapter does not start/);
+  t.equal((await runCli(['gateway', 'reload'], home.path)).code, 1, 'still broken');
+
+  home.write('config.yaml', webhookConfig('        good: {}\n', { more: servers }));
+  const mended = await runCli(['gateway', 'reload'], home.path);
+  t.equal(mended.code, 0, mended.stderr);
+  const status = (await cliJson(home.path, 'gateway', 'status')) as { webhook: { url: string } };
+  t.equal((await postSigned(`${status.webhook.url}/webhooks/good`, {}, { secret })).status, 202);
+  t.notMatch(status, { webhook: { fault: /./ } });
+});

@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { checkFilters } from '../../../actors/config/load-config.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { defaultProfile } from '../../../machines/base/names.ts';
+import { readConfig } from '../../../machines/config/read-config.ts';
+import { type RouteRead, readRoute } from '../../../machines/config/read-route.ts';
+
+const read = (written: JsonObject, unread: readonly string[] = []): RouteRead =>
+  readRoute('r', written, {
+    source: 'static',
+    profile: defaultProfile,
+    host: '0.0.0.0',
+    checkFilters,
+    unread: new Set(unread),
+  });
+const codes = (found: RouteRead): string[] => (found.ok ? [] : found.findings.map(({ code }) => code));
+const secret = 'long-enough-secret';
+
+t.test('COA-1 · a key in whose braces there is no token would group everything, and is a finding', (t) => {
+  const rows: readonly (readonly [key: string, fits: boolean])[] = [
+    ['pull_request.id', true],
+    ['pull-request.id', true],
+    ['{pull_request.id}', true],
+    ['{repo.name}/{number}', true],
+    ['{event_type}', true],
+    ['{{number}}', true],
+    ['{pull-request.id}', false],
+    ['{number}-{pull-request.id}', false],
+    ['{}', false],
+    ['{ number }', false],
+    ['{', false],
+    ['a{b', false],
+  ];
+  for (const [key, fits] of rows) t.same(codes(read({ secret, coalesce: { key } })), fits ? [] : ['coalesce-key'], key);
+  t.end();
+});
+
+t.test('SIG-2 · a secret that a header may not carry whole is warned of, and used', (t) => {
+  const rows: readonly (readonly [secret: string, safe: boolean])[] = [
+    [secret, true],
+    ['with space inside', true],
+    ['geheimnisß', false],
+    ['geheißmnis', false],
+    [' led', false],
+    ['trailed ', false],
+    ['tab\tbed', false],
+  ];
+  for (const [given, safe] of rows) {
+    const found = read({ secret: given });
+    t.same(found.ok && found.warnings.map(({ code }) => code), safe ? [] : ['secret-not-header-safe'], given);
+  }
+  t.end();
+});
+
+t.test('CFG-2 · what the schema has refused is not judged twice, and hides nothing else', (t) => {
+  t.same(codes(read({ deliver: 5, deliver_only: true, secret }, ['deliver'])), []);
+  t.same(codes(read({ secret: 5 }, ['secret'])), []);
+  t.same(codes(read({ profile: 5, deliver: 'fax', secret }, ['profile'])), ['deliver-unknown']);
+  t.same(codes(read({ filters: 'x', secret: '' }, ['filters'])), ['route-secret-empty']);
+  t.end();
+});
+
+t.test('CFG-2 · another mistake in a route, or beside it, takes no finding away', (t) => {
+  const scope = { secrets: new Map(), env: {}, userHome: '/', workspaceFolder: '/', pathSeparator: '/' };
+  const findings = (file: JsonObject): string[] => {
+    // JSON is YAML, and this is all on one line.
+    const text = JSON.stringify(file);
+    const { diagnostics } = readConfig({ file: 'c', text, profile: defaultProfile, scope, checkFilters });
+    return diagnostics.map(({ code, message }) => `${code}: ${message}`);
+  };
+  const mistakes: JsonObject = {
+    secret: '',
+    deliver: 'fax',
+    profile: 'No Name',
+    filters: [{ field: 'a' }, { field: 'a', regex: '(' }],
+    coalesce: { key: '{a-b}' },
+    toolsets: 'x',
+    concurrency: 0,
+    promt: 'x',
+  };
+  const drawn = fc.subarray(Object.keys(mistakes));
+  const fileOf = (keys: readonly string[], top: JsonObject): JsonObject => ({
+    ...top,
+    platforms: {
+      webhook: {
+        secret,
+        extra: { routes: { r: Object.fromEntries(keys.map((key) => [key, mistakes[key] ?? null])) } },
+      },
+    },
+  });
+  fc.assert(
+    fc.property(drawn, drawn, fc.boolean(), (some, more, beside) => {
+      const fewer = findings(fileOf(some, {}));
+      const all = findings(fileOf([...new Set([...some, ...more])], beside ? { gatway: {} } : {}));
+      return fewer.every((one) => all.includes(one)) && all.length >= new Set([...some, ...more]).size;
+    }),
+  );
+  t.end();
+});

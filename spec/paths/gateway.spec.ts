@@ -1,0 +1,118 @@
+import t from 'tap';
+import { createActor, fromPromise, fromTransition, setup } from 'xstate';
+import type { logicHole } from '../../machines/base/declare.ts';
+import {
+  type FrontMove,
+  type GatewayEvent,
+  type GatewayFact,
+  gatewayMachine,
+} from '../../machines/webhook/gateway.machine.ts';
+
+const ward = fromTransition((state: undefined) => state, undefined) as unknown as ReturnType<typeof logicHole>;
+
+/** The gateway under a parent that writes down what it is told; promises are settled by hand. */
+function makeGateway(move: FrontMove = { kind: 'moved', url: 'http://a:2' }) {
+  const steps: string[] = [];
+  let closed = (): void => {};
+  const gateway = gatewayMachine.provide({
+    actors: {
+      requests: ward,
+      groups: ward,
+      runs: ward,
+      deliveries: ward,
+      openFront: fromPromise<{ readonly url: string }, undefined>(() => Promise.resolve({ url: 'http://a:1' })),
+      moveFront: fromPromise<FrontMove, undefined>(() => Promise.resolve(move)),
+      closeFront: fromPromise<undefined, undefined>(() => {
+        steps.push('close');
+        return new Promise((resolve) => {
+          closed = () => resolve(undefined);
+        });
+      }),
+      finishWork: fromPromise<undefined, undefined>(() => {
+        steps.push('finish');
+        return Promise.resolve(undefined);
+      }),
+    },
+    actions: { flushGroups: () => steps.push('flush'), retireFront: () => steps.push('retire') },
+  });
+  const facts: GatewayFact[] = [];
+  const parent = createActor(
+    setup({ types: { events: {} as GatewayFact }, actors: { gateway } }).createMachine({
+      invoke: { id: 'gateway', src: 'gateway', systemId: 'gateway' },
+      on: { '*': { actions: ({ event }) => void facts.push(event) } },
+    }),
+  );
+  parent.start();
+  const child = parent.system.get('gateway');
+  return {
+    steps,
+    facts,
+    tell: (event: GatewayEvent): void => child.send(event),
+    settled: async (): Promise<unknown> => {
+      for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      return child.getSnapshot().value;
+    },
+    context: () => child.getSnapshot().context,
+    close: () => closed(),
+  };
+}
+
+t.test('COA-1 · CON-2 · a drain flushes bursts at once, and again once the front has closed', async (t) => {
+  const { steps, tell, settled, close } = makeGateway();
+  tell({ type: 'gateway.open', enabled: true, fault: null });
+  t.equal(await settled(), 'listening');
+  tell({ type: 'gateway.drain' });
+  t.equal(await settled(), 'draining');
+  t.same(steps, ['flush', 'close'], 'before the last answer has left');
+  close();
+  t.equal(await settled(), 'drained');
+  t.same(steps, ['flush', 'close', 'flush', 'finish']);
+});
+
+t.test('CFG-2 · a reload is answered by what came of the move', async (t) => {
+  const rows: readonly (readonly [FrontMove, string, GatewayFact, object])[] = [
+    [
+      { kind: 'moved', url: 'http://a:2' },
+      'listening',
+      { type: 'gateway.opened', url: 'http://a:2' },
+      { url: 'http://a:2', fault: null },
+    ],
+    [
+      { kind: 'stayed', url: 'http://a:1', fault: 'taken' },
+      'listening',
+      { type: 'gateway.refused', fault: 'taken' },
+      { url: 'http://a:1', fault: 'taken' },
+    ],
+    [
+      { kind: 'lost', fault: 'gone' },
+      'closed',
+      { type: 'gateway.refused', fault: 'gone' },
+      { url: null, fault: 'gone' },
+    ],
+  ];
+  for (const [move, state, fact, context] of rows) {
+    const gateway = makeGateway(move);
+    gateway.tell({ type: 'gateway.open', enabled: true, fault: null });
+    await gateway.settled();
+    gateway.tell({ type: 'gateway.reopen', enabled: true, fault: null });
+    t.equal(await gateway.settled(), state, move.kind);
+    t.same(gateway.facts.at(-1), fact, move.kind);
+    t.same(gateway.context(), context, move.kind);
+  }
+});
+
+t.test('CFG-3 · a gateway whose routes are broken stays closed and says why', async (t) => {
+  const { facts, tell, settled, context, steps } = makeGateway();
+  tell({ type: 'gateway.open', enabled: true, fault: 'a finding' });
+  t.equal(await settled(), 'closed');
+  t.same(facts, [{ type: 'gateway.opened', url: null }]);
+  t.same(context(), { url: null, fault: 'a finding' });
+  tell({ type: 'gateway.reopen', enabled: true, fault: 'still' });
+  await settled();
+  t.same(facts.at(-1), { type: 'gateway.refused', fault: 'still' });
+  tell({ type: 'gateway.reopen', enabled: true, fault: null });
+  t.equal(await settled(), 'listening');
+  tell({ type: 'gateway.reopen', enabled: false, fault: null });
+  t.equal(await settled(), 'closed');
+  t.same([steps, context()], [['retire'], { url: null, fault: null }]);
+});

@@ -1,0 +1,56 @@
+import t, { type Test } from 'tap';
+import { loadHome } from '../../actors/config/load-config.ts';
+import { adapterBlock, createProblemDesk, learnSecrets, servesTools } from '../../runtime/loaded-home.ts';
+import { createRedactor } from '../../runtime/redact.ts';
+import { makeHome } from '../support/home.ts';
+
+const load = (t: Test, config: string, env: Record<string, string> = {}) =>
+  loadHome({ home: makeHome(t, { 'config.yaml': config }).path, env });
+
+t.test(
+  'CFG-3 · findings of the webhook part stop the adapter that is switched on, those of the home everything',
+  (t) => {
+    const broken = (enabled: boolean): string =>
+      `platforms: {webhook: {enabled: ${enabled}, routes: {r: {}, s: {}}}}\n`;
+    t.same(adapterBlock(load(t, 'agent: {runner: echo}\n')), { kind: 'free' });
+    t.same(adapterBlock(load(t, broken(false))), { kind: 'free' });
+    t.match(adapterBlock(load(t, broken(true))), {
+      kind: 'adapter',
+      fault: /config\.yaml:1:\d+: route "r" has no secret.*\[route-secret-missing\]; and 1 more/,
+    });
+    t.match(adapterBlock(load(t, 'agent: 5\n')), { kind: 'home' });
+    t.match(adapterBlock(load(t, '', { WEBHOOK_ENABLED: 'perhaps' })), { kind: 'adapter', fault: /WEBHOOK_ENABLED/ });
+    t.match(adapterBlock(load(t, '', { WEBHOOK_SECRET: '${OTHER}' })), { kind: 'free' }, 'switched off');
+    t.match(adapterBlock(load(t, '', { WEBHOOK_SECRET: '${OTHER}', WEBHOOK_ENABLED: '1' })), {
+      fault: /references are not read in variables/,
+    });
+    t.notOk(servesTools(load(t, '')));
+    t.ok(servesTools(load(t, 'mcp_servers: {s: {command: x}}\n')));
+    t.end();
+  },
+);
+
+t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, read again only after a change', (t) => {
+  const home = makeHome(t, { 'config.yaml': 'platforms: {webhook: {routes: {r: {}}}}\n' });
+  const source = { home: home.path, env: {} };
+  const problems = createProblemDesk(source, loadHome(source));
+  const first = problems.now();
+  t.match(first, [{ code: 'route-secret-missing' }]);
+  t.equal(problems.now(), first, 'the same list');
+  home.write('.env', 'WEBHOOK_SECRET=abcdefgh\n');
+  t.same(problems.now(), []);
+  t.end();
+});
+
+t.test('OBS-1 · every secret of a home is learnt', (t) => {
+  const redactor = createRedactor();
+  learnSecrets(
+    load(
+      t,
+      'platforms: {webhook: {secret: global-one, routes: {r: {secret: route-one}}}, sms: {auth_token: target-one}}\n',
+    ),
+    redactor,
+  );
+  t.equal(redactor.text('global-one route-one target-one'), '[redacted] [redacted] [redacted]');
+  t.end();
+});
