@@ -5,7 +5,7 @@
  * @see SCR-2, DIS-3 and LIF-9 in docs/specification.md
  */
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants, openSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -50,8 +50,13 @@ const watched = [
   '( read -r _ <&3; kill -KILL 0 ) >/dev/null 2>&1 &',
   'trap : TERM; trap - HUP INT',
   '"$@" 3<&-',
-  'code=$?; kill -KILL $! 2>/dev/null; exit $code',
-].join('\n');
+];
+const dismissReader = 'code=$?; kill -KILL $! 2>/dev/null; exit $code';
+/**
+ * A daemon that is killed breaks the command's input and the reader's pipe at once. A command that ends with its input
+ * must not take the reader along before that has killed the rest, so the reader ends with the group.
+ */
+const keepReader = 'exit $?';
 
 /**
  * The journal's library opens its file without close-on-exec. Laying an empty device over the descriptors in which it can
@@ -98,13 +103,26 @@ export function endOf(text: string, limit: number): string {
   return trimmed.slice(-limit).replace(/^\S+\s*/, '…');
 }
 
-function run(command: string, request: CommandRequest, resolve: (result: CommandResult) => void): void {
-  const child = spawn('/bin/sh', ['-c', watched, 'sh', command, ...request.argv.slice(1)], {
-    cwd: request.cwd,
-    env: request.env,
+/**
+ * Starts a command under the watcher, as the leader of a group that whoever starts it ends when the leader exits;
+ * `command` is a file that `findCommand` found.
+ */
+export function spawnWatched(
+  command: string,
+  words: readonly string[],
+  place: Pick<CommandRequest, 'cwd' | 'env'>,
+  atEnd = keepReader,
+): ChildProcess {
+  return spawn('/bin/sh', ['-c', [...watched, atEnd].join('\n'), 'sh', command, ...words], {
+    cwd: place.cwd,
+    env: place.env,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...covers()],
   });
+}
+
+function run(command: string, request: CommandRequest, resolve: (result: CommandResult) => void): void {
+  const child = spawnWatched(command, request.argv.slice(1), request, dismissReader);
   let ended: 'timedOut' | 'flooded' | 'aborted' | undefined;
   let code: number | null = null;
   let settled = false;
@@ -174,7 +192,8 @@ function covers(): number[] {
   return Array.from({ length: coveredDescriptors - 4 }, () => nothing ?? 0);
 }
 
-function findCommand(name: string, path: string, cwd: string): string | undefined {
+/** The file that a command's name stands for; undefined where there is none that may be executed. */
+export function findCommand(name: string, path: string, cwd: string): string | undefined {
   if (name === '') return undefined;
   if (name.includes('/')) {
     const file = isAbsolute(name) ? name : join(cwd, name);
@@ -195,6 +214,6 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function isFolder(path: string): boolean {
+export function isFolder(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -20,9 +20,11 @@ import { createSinces } from './inspector/sinces.ts';
 import { createWatcher } from './inspector/watcher.ts';
 import { learnSecrets, reportDiagnostics } from './loaded-home.ts';
 import { createLog } from './log.ts';
+import { createMcpView } from './mcp/view.ts';
 import { onSignals, takeLock } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
+import { assembleServers } from './servers.ts';
 import { assembleWebhooks } from './webhooks.ts';
 import { wireSupervisor } from './wiring/supervisor.ts';
 
@@ -76,6 +78,18 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     log,
   });
 
+  const servers = assembleServers({
+    paths,
+    root: () => root,
+    home: () => loaded,
+    env,
+    version,
+    compiling,
+    redactor,
+    nowMs,
+    log,
+  });
+
   /** Takes a new configuration over whole, or leaves the old one in force. */
   const applyConfig = (): ReloadVerdict => {
     const next = loadHome({ home, env });
@@ -95,6 +109,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
 
   const supervisor = wireSupervisor({
     journal: webhooks.journal,
+    servers: servers.logic,
     gateway: webhooks.gateway,
     resumeWork: webhooks.resume,
     applyConfig: async () => {
@@ -125,6 +140,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     log,
     host: {
       source: { home, env },
+      version,
       daemon: createDaemonView({
         root,
         home,
@@ -134,6 +150,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         keeper: webhooks.keeper,
         decisions: webhooks.decisions,
         replay: webhooks.replay,
+        mcp: createMcpView(servers, redactor),
         url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
         webhookEnabled: () => settings().webhook.enabled,
         reload: () =>
