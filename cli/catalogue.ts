@@ -47,6 +47,7 @@ const config = () => import('./commands/config.ts');
 const inspect = () => import('./commands/inspect.ts');
 const mcp = () => import('./commands/mcp.ts');
 const mcpEntry = () => import('./commands/mcp-entry.ts');
+const mcpLogin = () => import('./commands/mcp-login.ts');
 const mcpServe = () => import('./commands/mcp-serve.ts');
 const approvals = () => import('./commands/approvals.ts');
 const completion = () => import('./commands/completion.ts');
@@ -238,6 +239,28 @@ export const catalogue: readonly CliCommand[] = [
     flags: [profile],
     help: 'Read the configuration again; with a name, connect that server anew.',
     load: async () => (await mcp()).reloadServers,
+  },
+  {
+    path: ['mcp', 'login'],
+    args: ['server'],
+    flags: [
+      { name: 'flow', value: 'flow', help: '`browser` or `device`; what the entry says unless given.' },
+      { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' },
+      profile,
+    ],
+    help: 'Log in to a server by OAuth; Ctrl-C cancels it.',
+    load: async () => (await mcpLogin()).login,
+  },
+  {
+    path: ['mcp', 'reauth'],
+    args: ['[server]'],
+    flags: [
+      { name: 'all', help: 'Every server that logs in by OAuth, one after another.' },
+      { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' },
+      profile,
+    ],
+    help: 'Log in again; the old credentials stand until the new ones are stored.',
+    load: async () => (await mcpLogin()).reauthorize,
   },
   {
     path: ['mcp', 'serve'],

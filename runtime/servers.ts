@@ -10,6 +10,7 @@ import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../actors/config/load-config.ts';
 import { createCallLanes } from '../actors/mcp/call-lanes.ts';
 import { createSchemaCache, type SchemaCache } from '../actors/mcp/schema-cache.store.ts';
+import { type Credentials, createCredentials } from '../actors/oauth/credentials.store.ts';
 import type { Logger } from '../actors/ports.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import type { ProfileName } from '../machines/base/names.ts';
@@ -19,16 +20,20 @@ import type { ApprovalInput } from '../machines/mcp/approval.machine.ts';
 import type { ConnectionInput } from '../machines/mcp/server-connection.machine.ts';
 import type { ServerRequestInput } from '../machines/mcp/server-request.machine.ts';
 import type { CallInput, CallOutput } from '../machines/mcp/tool-call.machine.ts';
+import type { LoginInput } from '../machines/oauth/browser-login.machine.ts';
 import { type Approvals, createApprovals } from './mcp/approvals.ts';
 import { type Calls, createCalls } from './mcp/calls.ts';
 import { createReach } from './mcp/reach.ts';
 import { createReconcile, type Reconcile } from './mcp/reconcile.ts';
 import { createRegistry, type Registry } from './mcp/registry.ts';
 import { createServerRequests } from './mcp/server-requests.ts';
-import { createSessions } from './mcp/sessions.ts';
+import { connectionKey, createSessions } from './mcp/sessions.ts';
+import { createLoginDesk, type LoginDesk } from './oauth/login-desk.ts';
+import { createLogins } from './oauth/logins.ts';
 import type { Redactor } from './redact.ts';
 import { wireApproval } from './wiring/approval.ts';
 import { wireConnection } from './wiring/connection.ts';
+import { wireBrowserLogin, wireDeviceLogin } from './wiring/login.ts';
 import { wireServerRequest } from './wiring/server-request.ts';
 import { wireServers } from './wiring/servers.ts';
 import { wireToolCall } from './wiring/tool-call.ts';
@@ -51,6 +56,7 @@ export interface Servers {
   readonly approvals: Approvals;
   readonly reconcile: Reconcile;
   readonly connections: () => WardHandle<ConnectionInput>;
+  readonly logins: LoginDesk;
   registry(profile: string): Registry | undefined;
   /** The folder of a profile's server logs. */
   logFolder(profile: string): string;
@@ -85,6 +91,32 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs);
   const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), nowMs);
   const calls = createCalls(callWard);
+  const crashed = (room: string) => (key: string, error: unknown) => {
+    log.log('error', `${room}/${key} crashed`, { error: String(error) });
+  };
+  const stores = new Map<string, Credentials>();
+  const credentials = (profile: string): Credentials =>
+    made(stores, profile, () => createCredentials(profileOf(profile)?.paths.tokens ?? paths.tokens));
+  const logins = createLogins({
+    browser: ward<LoginInput>('browserLogins'),
+    device: ward<LoginInput>('deviceLogins'),
+  });
+  const loginPorts = { logins, credentials, nowMs, log };
+  const ended = (
+    key: string,
+    login: { readonly profile: string; readonly server: string; readonly why: string | null },
+  ) => {
+    if (login.why !== null) {
+      logins.ended(key, { kind: 'stopped', why: login.why });
+      return;
+    }
+    logins.ended(key, { kind: 'loggedIn' });
+    connections().get(connectionKey(login.profile, login.server))?.send({ type: 'credentials.changed' });
+  };
+  const lostLogin = (key: string, error: unknown): void => {
+    crashed('logins')(key, error);
+    logins.ended(key, { kind: 'stopped', why: 'the login crashed in the gateway; see the log' });
+  };
   const reach = createReach({ connections, calls: callWard, nowMs });
   const sessions = createSessions({
     settings,
@@ -92,6 +124,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     cache,
     logFolder,
     requests: requests.deskOf,
+    credentials,
     tell: (key, event) => connections().get(key)?.send(event),
     env: ports.env,
     userHome: homedir(),
@@ -101,10 +134,6 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     random: Math.random,
     log,
   });
-  const crashed = (room: string) => (key: string, error: unknown) => {
-    log.log('error', `${room}/${key} crashed`, { error: String(error) });
-  };
-
   const logic = wireServers({
     connections: createWard({
       name: 'connections',
@@ -161,6 +190,18 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       ),
       onCrashed: crashed('serverRequests'),
     }),
+    browserLogins: createWard({
+      name: 'browserLogins',
+      logic: compile(wireBrowserLogin(loginPorts), compiling),
+      onDone: ended,
+      onCrashed: lostLogin,
+    }),
+    deviceLogins: createWard({
+      name: 'deviceLogins',
+      logic: compile(wireDeviceLogin(loginPorts), compiling),
+      onDone: ended,
+      onCrashed: lostLogin,
+    }),
     ward: connections,
     reconcile,
     closeLogs: sessions.closeLogs,
@@ -173,6 +214,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     approvals,
     reconcile,
     connections,
+    logins: createLoginDesk({ logins, credentials, settings, env: ports.env, version: ports.version }),
     registry: (profile) => registries.get(profile),
     logFolder,
   };

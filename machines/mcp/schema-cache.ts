@@ -64,7 +64,7 @@ export function fingerprintInput(settings: ServerSettings): string {
 
 function transportInput(plan: TransportPlan): JsonObject {
   if (plan.kind === 'stdio') return { args: plan.args, command: plan.command, env: sorted(plan.env), kind: plan.kind };
-  return { headers: sorted(plan.headers), kind: plan.kind, oauth: plan.oauth, url: plan.url };
+  return { headers: sorted(plan.headers), kind: plan.kind, oauth: plan.oauth !== null, url: plan.url };
 }
 
 /** Pairs, not an object: keys that look like numbers would not keep their place in one. */

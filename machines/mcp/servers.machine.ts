@@ -1,6 +1,6 @@
 /**
- * The servers' half under the supervisor: its wards hold the connections, the calls, the questions to people and the
- * servers' own requests. On stop it closes every session, children first told and then killed, and ends when none is
+ * The servers' half under the supervisor: its wards hold the connections, the calls, the questions to people, the
+ * servers' own requests and the logins. On stop it closes every session, children first told and then killed, and ends when none is
  * left or the grace is over.
  * @see LIF-9 and LIF-12 in docs/specification.md
  */
@@ -19,6 +19,8 @@ export const serversMachine = setup({
     calls: logicHole('calls'),
     approvals: logicHole('approvals'),
     serverRequests: logicHole('serverRequests'),
+    browserLogins: logicHole('browserLogins'),
+    deviceLogins: logicHole('deviceLogins'),
     closeAll: promiseHole<undefined, undefined>('closeAll'),
   },
   actions: { reconcile: effect('reconcile') },
@@ -28,6 +30,8 @@ export const serversMachine = setup({
   invoke: [
     { id: 'approvals', src: 'approvals', systemId: 'approvals' },
     { id: 'serverRequests', src: 'serverRequests', systemId: 'serverRequests' },
+    { id: 'browserLogins', src: 'browserLogins', systemId: 'browserLogins' },
+    { id: 'deviceLogins', src: 'deviceLogins', systemId: 'deviceLogins' },
     { id: 'connections', src: 'connections', systemId: 'connections' },
     { id: 'calls', src: 'calls', systemId: 'calls' },
   ],

@@ -65,6 +65,46 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
       },
     },
   ],
+  [
+    'mcp.login',
+    {
+      access: 'daemon',
+      run: async (params, host, peer) => {
+        const cancelled = new AbortController();
+        peer.onEnd(() => cancelled.abort());
+        const flow = optionalText(params, 'flow');
+        if (flow !== undefined && flow !== 'browser' && flow !== 'device') {
+          throw new Refusal('login-flow', `flow is "browser" or "device", not "${flow}"`);
+        }
+        const verdict = await mcpOf(host).logins.login({
+          profile: profileOf(params),
+          server: textOf(params, 'server'),
+          ...(flow === undefined ? {} : { flow }),
+          startedFrom: params.from === 'page' ? 'page' : 'terminal',
+          signal: cancelled.signal,
+          tell: (progress) => peer.notify('mcp.loginProgress', { ...progress }),
+        });
+        switch (verdict.kind) {
+          case 'loggedIn':
+            return { logged_in: textOf(params, 'server') };
+          case 'stopped':
+            throw new Refusal('login-stopped', verdict.why);
+          case 'refused':
+            throw new Refusal(verdict.code, verdict.message);
+        }
+      },
+    },
+  ],
+  [
+    'mcp.loginPaste',
+    ofServers((mcp, params) => {
+      const server = textOf(params, 'server');
+      const taken = mcp.logins.paste(profileOf(params), server, textOf(params, 'url'));
+      if (!taken) throw new Refusal('login-paste', `no login to "${server}" waits for this, or it is no redirect URL`);
+      return { taken: server };
+    }),
+  ],
+  ['mcp.oauthServers', ofServers((mcp) => mcp.oauthServers())],
   ['mcp.test', { access: 'home', run: testServer }],
   ['approvals.list', ofServers((mcp) => mcp.approvals())],
   [

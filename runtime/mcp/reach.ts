@@ -11,9 +11,16 @@ import type { CallInput } from '../../machines/mcp/tool-call.machine.ts';
 
 export interface Reach {
   /** The call hears `server.reached` or `server.unreachable`, at once or later. */
-  wait(key: string, call: string): void;
+  wait(key: string, call: WaitingCall): void;
   reached(key: string): void;
   unreachable(key: string, why: string): void;
+}
+
+export interface WaitingCall {
+  readonly id: string;
+  readonly send: (
+    event: { readonly type: 'server.reached' } | { readonly type: 'server.unreachable'; readonly why: string },
+  ) => void;
 }
 
 export interface ReachPorts {
@@ -32,27 +39,25 @@ export function createReach({ connections, calls, nowMs }: ReachPorts): Reach {
   }
 
   return {
-    wait(key, call) {
+    wait(key, { id, send }) {
       const connection = connections().get(key);
       if (connection === undefined) {
-        calls()
-          .get(call)
-          ?.send({ type: 'server.unreachable', why: `mcp server "${key}": is not configured any more` });
+        send({ type: 'server.unreachable', why: `mcp server "${key}": is not configured any more` });
         return;
       }
       const snapshot = connection.getSnapshot() as { readonly value: string; readonly context: ConnectionContext };
       const waitMs = refusedForMs(snapshot.context.breaker, nowMs());
       if (waitMs !== undefined) {
         const why = `mcp server "${key}": its last calls all failed in transport; calls are tried again in ${Math.ceil(waitMs / 1_000)} s`;
-        calls().get(call)?.send({ type: 'server.unreachable', why });
+        send({ type: 'server.unreachable', why });
         return;
       }
       if (snapshot.value === 'connected') {
-        calls().get(call)?.send({ type: 'server.reached' });
+        send({ type: 'server.reached' });
         return;
       }
       const ids = waiting.get(key) ?? new Set();
-      waiting.set(key, ids.add(call));
+      waiting.set(key, ids.add(id));
       connection.send({ type: 'server.wake' });
     },
     reached: (key) => tellAll(key, { type: 'server.reached' }),

@@ -9,6 +9,8 @@ import { openSession, type RequestDesk } from '../../actors/mcp/open-session.ts'
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { createServerLog, type ServerLog } from '../../actors/mcp/server-log.ts';
 import type { Session } from '../../actors/mcp/session.ts';
+import { createAuthorizedFetch } from '../../actors/oauth/authorized-fetch.ts';
+import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { afterFailures, describeFailure } from '../../machines/mcp/connect-failure.ts';
@@ -24,6 +26,7 @@ export interface SessionsPorts {
   /** The folder of the servers' logs. */
   readonly logFolder: (profile: string) => string;
   readonly requests: (profile: string, server: string) => RequestDesk;
+  readonly credentials: (profile: string) => Credentials;
   readonly tell: (key: string, event: ConnectionEvent) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
@@ -74,6 +77,15 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return standing;
   }
 
+  /** The access token of a server that asks for OAuth goes on its requests, and is renewed there. */
+  function authorised(profile: string, { name: server, transport }: ServerSettings) {
+    if (transport.kind === 'stdio' || transport.oauth === null) return {};
+    const { version, nowMs, log } = ports;
+    const { url, oauth: settings } = transport;
+    const credentials = ports.credentials(profile);
+    return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, version, nowMs, log }) };
+  }
+
   async function connect(input: ConnectInput, signal: AbortSignal): Promise<ConnectVerdict> {
     const { profile, server, session: number } = input;
     const key = connectionKey(profile, server);
@@ -113,6 +125,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
           userHome: ports.userHome,
           env: ports.env,
           version: ports.version,
+          ...authorised(profile, settings),
         },
         facts: {
           closed(why) {
@@ -131,7 +144,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
     );
     if (verdict.kind === 'failed') {
       const { transport } = settings;
-      const after = afterFailures(verdict.failures, transport.kind !== 'stdio' && transport.oauth);
+      const after = afterFailures(verdict.failures, transport.kind !== 'stdio' && transport.oauth !== null);
       return { kind: 'refused', after, why: describeFailure(server, verdict.failures), chance };
     }
     if (signal.aborted) {

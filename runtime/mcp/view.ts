@@ -9,6 +9,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { cut } from '../../machines/base/json.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
+import type { LoginDesk } from '../oauth/login-desk.ts';
 import type { Redactor } from '../redact.ts';
 import type { Servers } from '../servers.ts';
 import type { AnswerVerdict } from './approvals.ts';
@@ -30,6 +31,9 @@ export interface McpView {
   approval(id: string): JsonObject | undefined;
   answer(id: string, grant: boolean, by: string, values?: JsonObject): AnswerVerdict;
   onAsked(listener: (row: JsonObject) => void): () => void;
+  readonly logins: LoginDesk;
+  /** The servers of a profile, or of all, that log in by OAuth. */
+  oauthServers(): readonly { readonly profile: string; readonly server: string }[];
 }
 
 /** States in which a call would be taken, or would first wake the server. */
@@ -101,7 +105,9 @@ export function createMcpView(servers: Servers, redactor: Redactor): McpView {
       return connection !== undefined;
     },
     async logs(profile, server, lines) {
-      if (reconcile.settings(profile, server) === undefined) return [];
+      if (reconcile.settings(profile, server) === undefined) {
+        throw new Error(`no mcp server is named "${server}"; \`agent mcp list\` lists them`);
+      }
       return (await readLog(servers.logFolder(profile), server, lines)).map((line) => redactor.text(line));
     },
     onToolsChanged: (profile, listener) => servers.registry(profile)?.onChange(listener) ?? (() => {}),
@@ -109,5 +115,15 @@ export function createMcpView(servers: Servers, redactor: Redactor): McpView {
     approval: (id) => approvals.show(id),
     answer: (id, grant, by, values) => approvals.answer(id, grant, by, values),
     onAsked: (listener) => approvals.onAsked(listener),
+    logins: servers.logins,
+    oauthServers() {
+      const found: { profile: string; server: string }[] = [];
+      each(({ context: { profile, server } }) => {
+        const transport = reconcile.settings(profile, server)?.transport;
+        if (transport !== undefined && transport.kind !== 'stdio' && transport.oauth !== null)
+          found.push({ profile, server });
+      });
+      return found;
+    },
   };
 }

@@ -13,6 +13,8 @@ export interface ServersPorts {
   readonly calls: AnyActorLogic;
   readonly approvals: AnyActorLogic;
   readonly serverRequests: AnyActorLogic;
+  readonly browserLogins: AnyActorLogic;
+  readonly deviceLogins: AnyActorLogic;
   readonly ward: () => WardHandle<ConnectionInput>;
   readonly reconcile: Reconcile;
   readonly closeLogs: () => Promise<void>;
@@ -26,6 +28,8 @@ export function wireServers(ports: ServersPorts) {
       calls: ports.calls,
       approvals: ports.approvals,
       serverRequests: ports.serverRequests,
+      browserLogins: ports.browserLogins,
+      deviceLogins: ports.deviceLogins,
       closeAll: fromPromise<undefined, undefined>(async () => {
         await ports.reconcile.retireAll();
         await ports.closeLogs();

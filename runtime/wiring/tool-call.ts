@@ -77,7 +77,7 @@ export function wireToolCall(ports: ToolCallPorts) {
         const approval = ports.calls.get(context.id)?.approval;
         if (approval !== undefined) ports.approvals.withdraw(approval);
       },
-      reachServer: ({ context }) => ports.reach.wait(keyOf(context), context.id),
+      reachServer: ({ context, self }) => ports.reach.wait(keyOf(context), { id: context.id, send: self.send }),
     },
   });
 }

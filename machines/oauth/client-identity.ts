@@ -1,0 +1,82 @@
+/**
+ * Decides by which client a login is made: the configured one, a metadata document where the authorization server takes
+ * documents, a registration of an earlier login, or a new registration. Sends nothing.
+ * @see OAU-4 and DEV-3 in docs/specification.md
+ */
+
+import type { JsonObject } from '../base/json.ts';
+import type { OauthSettings } from './oauth-settings.ts';
+
+export interface OauthClient {
+  readonly clientId: string;
+  readonly clientSecret?: string;
+  readonly authMethod?: string;
+}
+
+/** A registration on disk, bound to the issuer that made it. */
+export interface StoredClient extends OauthClient {
+  readonly issuer: string;
+  readonly redirectUri?: string;
+}
+
+export type Identity =
+  | { readonly kind: 'configured'; readonly client: OauthClient }
+  | { readonly kind: 'document'; readonly client: OauthClient }
+  | { readonly kind: 'stored'; readonly client: StoredClient }
+  | { readonly kind: 'register' }
+  | { readonly kind: 'none'; readonly why: string };
+
+export interface IdentityQuestion {
+  readonly settings: OauthSettings;
+  /** The authorization server's metadata. */
+  readonly metadata: JsonObject;
+  readonly issuer: string;
+  /** Never another issuer's client: its ids mean something else there. */
+  readonly stored: StoredClient | undefined;
+  /** The server refused the document before. */
+  readonly documentRefused: boolean;
+  readonly redirectUri: string;
+}
+
+export function chooseIdentity(question: IdentityQuestion): Identity {
+  const { settings, metadata, issuer, stored, documentRefused, redirectUri } = question;
+  const configured = configuredClient(settings);
+  if (configured !== undefined) return { kind: 'configured', client: configured };
+  const takesDocuments = metadata.client_id_metadata_document_supported === true;
+  if (takesDocuments && settings.cimd && !documentRefused && settings.clientMetadataUrl !== undefined) {
+    return { kind: 'document', client: { clientId: settings.clientMetadataUrl } };
+  }
+  if (stored?.issuer === issuer && fits(stored.redirectUri, redirectUri)) return { kind: 'stored', client: stored };
+  return registerable(metadata);
+}
+
+/** A device login never shows a document, and needs no redirect. */
+export function chooseDeviceIdentity(settings: OauthSettings, metadata: JsonObject): Identity {
+  const configured = configuredClient(settings);
+  return configured === undefined ? registerable(metadata) : { kind: 'configured', client: configured };
+}
+
+function configuredClient(settings: OauthSettings): OauthClient | undefined {
+  if (settings.clientId === undefined) return undefined;
+  return {
+    clientId: settings.clientId,
+    ...(settings.clientSecret === undefined ? {} : { clientSecret: settings.clientSecret }),
+    ...(settings.tokenEndpointAuthMethod === undefined ? {} : { authMethod: settings.tokenEndpointAuthMethod }),
+  };
+}
+
+function registerable(metadata: JsonObject): Identity {
+  // Servers before RFC 8414 say nothing of themselves; their registration is tried at its usual place.
+  if (Object.keys(metadata).length === 0 || typeof metadata.registration_endpoint === 'string') {
+    return { kind: 'register' };
+  }
+  return {
+    kind: 'none',
+    why: 'the authorization server neither registers clients nor takes metadata documents; set oauth.client_id',
+  };
+}
+
+/** Loopback redirects match whatever their port (RFC 8252 §7.3); many servers compare them whole all the same. */
+function fits(registered: string | undefined, wanted: string): boolean {
+  return registered === undefined || registered === wanted;
+}
