@@ -156,6 +156,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           registry: (profile) => registries.get(profile),
           settings,
           connections,
+          demandScope: (profile, server, scope) => credentials(profile).demandScope(server, scope),
           redactor,
           nowMs,
           log,

@@ -15,21 +15,23 @@ export interface CallLanes {
 
 export function createCallLanes(): CallLanes {
   const lanes = new Map<string, PQueue>();
+
+  async function queued<Value>(server: string, work: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+    let lane = lanes.get(server);
+    if (lane === undefined) {
+      lane = new PQueue({ concurrency: 1 });
+      lanes.set(server, lane);
+    }
+    const queue = lane;
+    try {
+      return await queue.add(work, { signal });
+    } finally {
+      if (queue.size === 0 && queue.pending === 0 && lanes.get(server) === queue) lanes.delete(server);
+    }
+  }
+
   return {
-    async run(server, parallel, work, signal) {
-      if (parallel) return work();
-      let lane = lanes.get(server);
-      if (lane === undefined) {
-        lane = new PQueue({ concurrency: 1 });
-        lanes.set(server, lane);
-      }
-      const queue = lane;
-      try {
-        return await queue.add(work, { signal });
-      } finally {
-        if (queue.size === 0 && queue.pending === 0 && lanes.get(server) === queue) lanes.delete(server);
-      }
-    },
+    run: (server, parallel, work, signal) => (parallel ? work() : queued(server, work, signal)),
     waiting: (server) => lanes.get(server)?.size ?? 0,
   };
 }

@@ -4,7 +4,7 @@
  * @see TRU-2, LIF-3 and LIF-8 in docs/specification.md
  */
 
-import { SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import { InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
 import { isSessionExpiry } from '../../machines/mcp/connect-failure.ts';
@@ -18,6 +18,8 @@ export type CallOutcome =
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'timedOut'; readonly afterMs: number }
   | { readonly kind: 'cancelled' }
+  /** The token does not reach this far: only a login for more can help. */
+  | { readonly kind: 'needsScope'; readonly scope: string | undefined }
   /** The server has forgotten the session. */
   | { readonly kind: 'expired' }
   /** The connection broke; `dispatched` where any part of the call may have reached the server. */
@@ -37,6 +39,7 @@ const unsentCodes: ReadonlySet<string> = new Set([SdkErrorCode.NotConnected, Sdk
 /** Never throws, whatever was thrown. */
 export function readCallError(thrown: unknown, circumstances: CallCircumstances): CallOutcome {
   const { timeoutMs, hadSession, exitStatus, whyClosed } = circumstances;
+  if (thrown instanceof InsufficientScopeError) return { kind: 'needsScope', scope: thrown.requiredScope };
   const failure = readConnectError(thrown, { timeoutMs, exitStatus });
   switch (failure.kind) {
     case 'timeout':

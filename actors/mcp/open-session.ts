@@ -4,7 +4,7 @@
  * @see ERA-1, ERA-2 and LIF-3 in docs/specification.md
  */
 
-import { Client, ProtocolError } from '@modelcontextprotocol/client';
+import { Client, type FetchLike, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
 import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
@@ -75,10 +75,20 @@ async function attemptOnce(
   { handshake, limit }: { readonly handshake: Handshake; readonly limit: AbortSignal },
 ): Promise<Attempt> {
   let opened: OpenTransport | undefined;
+  let lastStatus: number | undefined;
+  const wrapFetch = (fetch: FetchLike): FetchLike => {
+    const inner = ports.transport.wrapFetch?.(fetch) ?? fetch;
+    return async (url, init) => {
+      const answer = await inner(url, init);
+      lastStatus = answer.status;
+      return answer;
+    };
+  };
   try {
     limit.throwIfAborted();
-    opened = await openTransport(settings, { ...ports.transport, signal: limit });
+    opened = await openTransport(settings, { ...ports.transport, wrapFetch, signal: limit });
     const client = createClient(settings, ports, handshake);
+    if (handshake === 'discover') completeResults(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
     const session = createSession({ client, opened, settings, era, log: ports.log }, ports.facts);
@@ -90,7 +100,7 @@ async function attemptOnce(
       ? { kind: 'timeout', afterMs: settings.connectTimeoutMs }
       : readConnectError(thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
     await opened?.close();
-    return { kind: 'failed', failure: withLastWords(failure, opened) };
+    return { kind: 'failed', failure: withLastWords(withStatus(failure, thrown, lastStatus), opened) };
   }
 }
 
@@ -125,6 +135,16 @@ function createClient(settings: ServerSettings, ports: SessionPorts, handshake: 
   return client;
 }
 
+/**
+ * The stateless era has every result say its type, and a result that does not is taken for complete: the client MUST do
+ * so (SEP-2322). The SDK refuses it instead, so it is named before the SDK sees it.
+ */
+function completeResults(transport: OpenTransport['transport']): void {
+  transport.onmessage = (message) => {
+    if ('result' in message) message.result.resultType ??= 'complete';
+  };
+}
+
 /** The protocol has no better word for a refusal than "invalid request"; the reason is in the message. */
 function resultOf(answer: RequestAnswer): JsonObject {
   if (answer.kind === 'refused') throw new ProtocolError(invalidRequest, answer.reason);
@@ -132,6 +152,16 @@ function resultOf(answer: RequestAnswer): JsonObject {
 }
 
 /** A child that ended says why on its standard error. */
+/**
+ * A discovery that is answered with an error of HTTP is to the SDK a server of the other era. Its status says more: haste
+ * passes. 400 is what servers of the other era do say.
+ */
+function withStatus(failure: ConnectFailure, thrown: unknown, status: number | undefined): ConnectFailure {
+  const isNegotiation = thrown instanceof SdkError && thrown.code === SdkErrorCode.EraNegotiationFailed;
+  if (!isNegotiation || failure.kind !== 'rpc' || status === undefined || status <= 400) return failure;
+  return { kind: 'http', status, message: '' };
+}
+
 function withLastWords(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
   const words = failure.kind === 'exited' ? opened?.whyClosed() : undefined;
   return words === undefined ? failure : { kind: 'network', message: words };

@@ -12,7 +12,7 @@ import { type CacheReading, cacheText, fingerprintInput, readCache } from '../..
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { ensurePrivateFolder, writeFileAtomic } from '../files.ts';
 import type { Logger } from '../ports.ts';
-import { logFileName } from './server-log.ts';
+import { safeName } from '../safe-name.ts';
 import type { Listing } from './session.ts';
 
 export interface SchemaCache {
@@ -21,7 +21,7 @@ export interface SchemaCache {
 }
 
 export function createSchemaCache(folder: string, log: Logger): SchemaCache {
-  const pathOf = ({ name }: ServerSettings): string => join(folder, logFileName(name).replace(/\.log$/, '.json'));
+  const pathOf = ({ name }: ServerSettings): string => join(folder, `${safeName(name)}.json`);
   return {
     read(settings, nowMs) {
       try {

@@ -5,10 +5,10 @@
  * @see LIF-10 and HOME-3 in docs/specification.md
  */
 
-import { createHash } from 'node:crypto';
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensurePrivateFolder, privateFile } from '../files.ts';
+import { safeName } from '../safe-name.ts';
 
 export interface ServerLogSettings {
   readonly folder: string;
@@ -32,8 +32,6 @@ const defaultMaxBytes = 1_048_576;
 const defaultFiles = 3;
 /** What may wait for the disk; a flood above it is dropped. */
 const mostPendingBytes = 262_144;
-/** The file systems in use allow 255 bytes, and a number and `.log` follow. */
-const longestName = 180;
 
 export function createServerLog(settings: ServerLogSettings): ServerLog {
   const { folder, server, maxBytes = defaultMaxBytes, files = defaultFiles } = settings;
@@ -122,21 +120,8 @@ export async function readLog(folder: string, server: string, lastLines: number)
   return lastLines === 0 ? [] : lines.slice(-lastLines);
 }
 
-/**
- * A name that is safe whatever the server is called: letters, digits, `_`, `-` and inner dots stand for themselves, all
- * other bytes are written as `%` and two digits.
- */
 export function logFileName(server: string): string {
-  const name = [...Buffer.from(server)]
-    .map((byte) => String.fromCharCode(byte))
-    .map((each, index) => (/[\w-]/.test(each) || (each === '.' && index > 0) ? each : encoded(each)))
-    .join('');
-  if (name.length <= longestName && name !== '') return `${name}.log`;
-  return `${name.slice(0, longestName - 65)}-${createHash('sha256').update(server).digest('hex')}.log`;
-}
-
-function encoded(character: string): string {
-  return `%${character.charCodeAt(0).toString(16).padStart(2, '0').toUpperCase()}`;
+  return `${safeName(server)}.log`;
 }
 
 function numbered(path: string, number: number): string {

@@ -4,9 +4,9 @@
  * @see ERA-2, FLT-4, LIF-3, LIF-4 and SRV-3 in docs/specification.md
  */
 
-import { type CallToolResult, type Client, SseError, type Tool } from '@modelcontextprotocol/client';
+import { type Client, SseError, type Tool } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { Era } from '../../machines/mcp/era.ts';
 import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -57,6 +57,8 @@ export interface Session {
   ping(): Promise<string | undefined>;
   /** Resolves when nothing of the session is left, its child's group included. */
   close(): Promise<void>;
+  /** Closes once no call is in flight any more: what broke one call over HTTP need not have broken the others. */
+  retire(): Promise<void>;
 }
 
 export interface SessionParts {
@@ -71,12 +73,33 @@ const pingTimeoutMs = 10_000;
 /** A listening stream that the server ends is opened again after so long, twice as long each time. */
 const relistenMs = 1_000;
 const longestRelistenMs = 60_000;
+/**
+ * The shape of a result, for a call past the SDK's `callTool`. That one looks for an output schema and a mirrored header
+ * each time, and makes an error of its own schema only to learn that there is one: twice the cost of the call itself.
+ * What of the blocks can be read is decided where the result is shaped.
+ */
+const callResult = {
+  '~standard': {
+    version: 1,
+    vendor: 'agent-gateway',
+    validate: (value: unknown) => {
+      const given = value as Json;
+      return isJsonObject(given) && (given.content === undefined || Array.isArray(given.content))
+        ? { value: given }
+        : { issues: [{ message: 'content is no list of blocks' }] };
+    },
+  },
+} as const;
 /** The words of the SDK's event stream when the connection under it broke. */
 const brokenStream = /terminated|fetch failed|ECONNRE|socket|other side closed/i;
 
 export function createSession({ client, opened, settings, era, log }: SessionParts, facts: SessionFacts): Session {
   const ended = new AbortController();
   let probe: Probe = 'ping';
+  let inFlight = 0;
+  let quiet: (() => void) | undefined;
+  /** Tools whose results the SDK has nothing to hold against; unknown until the first listing. */
+  let unchecked: ReadonlySet<string> = new Set();
 
   const end = (why: string): void => {
     if (ended.signal.aborted) return;
@@ -90,6 +113,7 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
     if (isLost) end(error.message);
     else log.log('debug', `mcp server "${settings.name}": ${error.message}`, { server: settings.name });
   };
+  inTurn(opened.transport);
   for (const list of ['tools', 'resources', 'prompts'] as const) {
     client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged());
   }
@@ -125,6 +149,7 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
 
   async function outcomeOf(send: () => Promise<Json>, { signal }: CallOptions): Promise<CallOutcome> {
     if (ended.signal.aborted) return { kind: 'lost', dispatched: false, why: opened.whyClosed() ?? 'not connected' };
+    inFlight += 1;
     try {
       return { kind: 'result', result: await send() };
     } catch (thrown) {
@@ -136,7 +161,17 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
         exitStatus: opened.exitStatus(),
         whyClosed: opened.whyClosed(),
       });
+    } finally {
+      inFlight -= 1;
+      if (inFlight === 0) quiet?.();
     }
+  }
+
+  async function close(): Promise<void> {
+    ended.abort();
+    await opened.close().catch((thrown: unknown) => {
+      log.log('debug', `mcp server "${settings.name}": closing: ${causeOf(thrown)}`);
+    });
   }
 
   const requestOptions = ({ signal, onProgress }: CallOptions) => ({
@@ -153,6 +188,8 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
       const options = { signal, timeout: settings.connectTimeoutMs, cacheMode: 'refresh' as const };
       const listed = capabilities.tools === undefined ? { tools: [] } : await client.listTools(undefined, options);
       const { ttlMs } = listed as { readonly ttlMs?: unknown };
+      const plain = (listed.tools as readonly Tool[]).filter(({ outputSchema }) => outputSchema === undefined);
+      unchecked = new Set(era === 'legacy' ? plain.map(({ name }) => name) : []);
       return {
         // On the wire the name must stay as the server spells it; it is sanitised where it is registered.
         tools: (listed.tools as readonly Tool[]).map((tool) => ({
@@ -167,8 +204,12 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
 
     call: (tool, args, options) =>
       outcomeOf(async () => {
-        const result: CallToolResult = await client.callTool({ name: tool, arguments: args }, requestOptions(options));
-        return result as unknown as Json;
+        const params = { name: tool, arguments: args };
+        const request = requestOptions(options);
+        const result: unknown = unchecked.has(tool)
+          ? await client.request({ method: 'tools/call', params }, callResult, request)
+          : await client.callTool(params, request);
+        return result as Json;
       }, options),
 
     callUtility: (utility, args, options) =>
@@ -191,12 +232,28 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
       }
     },
 
-    async close() {
-      ended.abort();
-      await opened.close().catch((thrown: unknown) => {
-        log.log('debug', `mcp server "${settings.name}": closing: ${causeOf(thrown)}`);
-      });
+    close,
+    async retire() {
+      if (inFlight > 0 && settings.transport.kind === 'http') {
+        await new Promise<void>((resolve) => {
+          quiet = resolve;
+          ended.signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+      }
+      await close();
     },
+  };
+}
+
+/**
+ * Gives the client one message a turn. It takes a response at once and a notification a turn later, so that the progress
+ * which comes in one piece with the result would be of a call that it has forgotten.
+ */
+function inTurn(transport: OpenTransport['transport']): void {
+  const take = transport.onmessage;
+  let turn = Promise.resolve();
+  transport.onmessage = (message, extra) => {
+    turn = turn.then(() => take?.(message, extra)).catch((thrown: unknown) => transport.onerror?.(thrown as Error));
   };
 }
 

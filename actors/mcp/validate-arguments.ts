@@ -38,11 +38,23 @@ function makeCheck(schema: JsonObject): ArgumentCheck {
   if (validate === undefined) return () => undefined;
   return (args) => {
     if (validate(args)) return undefined;
+    const given = withoutNulls(args, schema);
+    if (given !== undefined && validate(given)) return undefined;
     const found = (validate.errors ?? []).slice(0, mostFindings);
     return found
       .map(({ instancePath, message }) => `${instancePath || 'arguments'} ${message ?? 'does not fit'}`)
       .join('; ');
   };
+}
+
+/**
+ * The arguments without the nulls of properties that need not be there: models send null for what they leave out.
+ * Undefined where there is none. The call itself goes out as it was given.
+ */
+function withoutNulls(args: JsonObject, { required }: JsonObject): JsonObject | undefined {
+  const needed: readonly unknown[] = Array.isArray(required) ? required : [];
+  const kept = Object.entries(args).filter(([name, value]) => value !== null || needed.includes(name));
+  return kept.length === Object.keys(args).length ? undefined : Object.fromEntries(kept);
 }
 
 function compiled(schema: JsonObject): ValidateFunction | undefined {
@@ -60,5 +72,6 @@ function compiled(schema: JsonObject): ValidateFunction | undefined {
 function linearPattern(source: string): RegExp {
   const pattern = compilePattern(source);
   const test = pattern.ok ? (text: string) => pattern.value(text) : () => true;
-  return { test } as unknown as RegExp;
+  // Ajv tells patterns apart by their text, those of its own meta-schema too.
+  return { test, toString: () => `/${source}/` } as unknown as RegExp;
 }

@@ -31,6 +31,10 @@ export async function beginAuthorization(request: {
       ...(discovery.scope === undefined ? {} : { scope: discovery.scope }),
       ...(discovery.resource === undefined ? {} : { resource: discovery.resource }),
     });
+    // What the browser opens is the server's word; only a web address may come of it.
+    if (!/^https?:$/.test(authorizationUrl.protocol)) {
+      return { kind: 'failed', why: `the authorization endpoint is no web address: ${authorizationUrl.protocol}` };
+    }
     return { kind: 'begun', url: authorizationUrl.href, codeVerifier };
   } catch (thrown) {
     return { kind: 'failed', why: `no login can be begun: ${causeOf(thrown)}` };

@@ -40,6 +40,9 @@ export interface Credentials {
   saveTokens(server: string, tokens: TokenRecord): Promise<void>;
   refuseDocument(server: string, why: string): Promise<void>;
   clearRefusal(server: string): Promise<void>;
+  /** What a call was refused for: the next login asks for it too. Forgotten with the process. */
+  demandScope(server: string, scope: string): void;
+  demandedScope(server: string): string | undefined;
   /** Does work while no other process refreshes or logs in to the same server. */
   locked<Value>(server: string, work: () => Promise<Value>): Promise<Value>;
 }
@@ -47,6 +50,8 @@ export interface Credentials {
 export function createCredentials(folder: string): Credentials {
   const path = (server: string, ending: string): string => join(folder, `${safeName(server)}${ending}`);
   const tokensPath = (server: string): string => path(server, '.json');
+
+  const demanded = new Map<string, string>();
 
   async function write(file: string, text: string): Promise<void> {
     await ensurePrivateFolder(folder);
@@ -101,10 +106,13 @@ export function createCredentials(folder: string): Credentials {
         );
       }
       await write(tokensPath(server), spellTokenRecord(tokens));
+      demanded.delete(server);
     },
     saveTokens: (server, tokens) => write(tokensPath(server), spellTokenRecord(tokens)),
     refuseDocument: (server, why) => write(path(server, '.cimd-off'), `${why}\n`),
     clearRefusal: (server) => rm(path(server, '.cimd-off'), { force: true }),
+    demandScope: (server, scope) => void demanded.set(server, scope),
+    demandedScope: (server) => demanded.get(server),
     async locked(server, work) {
       await ensurePrivateFolder(folder);
       return holdingLock(tokensPath(server), work);

@@ -20,6 +20,14 @@ export interface TokenEndpoint {
   readonly oauth: OauthFetch;
 }
 
+export interface Grant {
+  readonly code: string;
+  /** The issuer that the redirect named (RFC 9207). */
+  readonly iss: string | undefined;
+  readonly codeVerifier: string;
+  readonly redirectUri: string;
+}
+
 export type TokenAnswer =
   | { readonly kind: 'tokens'; readonly record: TokenRecord }
   | { readonly kind: 'clientRefused'; readonly why: string }
@@ -27,15 +35,12 @@ export type TokenAnswer =
   | { readonly kind: 'unreachable'; readonly why: string };
 
 /** Never rejects. */
-export function exchangeForTokens(
-  endpoint: TokenEndpoint,
-  grant: { readonly code: string; readonly codeVerifier: string; readonly redirectUri: string },
-  nowMs: number,
-): Promise<TokenAnswer> {
+export function exchangeForTokens(endpoint: TokenEndpoint, grant: Grant, nowMs: number): Promise<TokenAnswer> {
   return ask(endpoint, nowMs, undefined, () =>
     exchangeAuthorization(endpoint.authorizationServerUrl, {
       ...common(endpoint),
       authorizationCode: grant.code,
+      ...(grant.iss === undefined ? {} : { iss: grant.iss }),
       codeVerifier: grant.codeVerifier,
       redirectUri: grant.redirectUri,
     }),

@@ -8,7 +8,7 @@ import { profilePaths } from '../../machines/config/profile.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { plain, printJson } from '../terminal.ts';
-import { type ProbeReport, parseObject, printReport } from './mcp.ts';
+import { type ProbeReport, parseObject, printReport, profileOf } from './mcp.ts';
 
 /** Connects first and shows what it found; writes only what could be reached, unless told otherwise. */
 export async function addServer(context: CommandContext): Promise<ExitCode> {
@@ -18,8 +18,10 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
     context.out.complain(`agent: ${entry}\n`);
     return 2;
   }
-  if (!hasFlag(context, 'no-test')) {
-    const report = (await context.call('mcp.test', { server: name, entry })) as unknown as ProbeReport;
+  const asked = { ...profileOf(context), server: name, entry };
+  if (hasFlag(context, 'no-test')) await context.call('mcp.test', { ...asked, connect: false });
+  else {
+    const report = (await context.call('mcp.test', asked)) as unknown as ProbeReport;
     if (!hasFlag(context, 'json') || !report.ok) printReport(context, name, report);
     if (!report.ok) {
       context.out.complain('Nothing was written; --no-test writes the entry all the same.\n');

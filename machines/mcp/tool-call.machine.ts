@@ -26,6 +26,7 @@ export interface CallFault {
     | 'approval_timed_out'
     | 'server_unavailable'
     | 'outcome_uncertain'
+    | 'needs_login'
     | 'timed_out'
     | 'cancelled'
     | 'rpc_error';

@@ -13,7 +13,7 @@ export interface ExpectedAnswer {
 }
 
 export type RedirectAnswer =
-  | { readonly kind: 'code'; readonly code: string }
+  | { readonly kind: 'code'; readonly code: string; readonly iss?: string }
   | { readonly kind: 'refused'; readonly why: string };
 
 export function readRedirect(query: string, expected: ExpectedAnswer): RedirectAnswer {
@@ -38,7 +38,7 @@ export function readRedirect(query: string, expected: ExpectedAnswer): RedirectA
   const code = params.get('code');
   return code === null || code === ''
     ? refuse('the redirect carries neither a code nor an error')
-    : { kind: 'code', code };
+    : { kind: 'code', code, ...(iss === null ? {} : { iss }) };
 }
 
 /** The query of a redirect URL that a person pasted; undefined where the text is none. */

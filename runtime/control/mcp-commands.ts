@@ -3,10 +3,9 @@
  * @see CLI-3, CLI-5 and TRU-3 in docs/specification.md
  */
 
-import { loadHome } from '../../actors/config/load-config.ts';
+import { loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { checkServerEntry, normaliseServerEntry } from '../../machines/config/server-entry.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { probeServer } from '../mcp/probe.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -154,17 +153,31 @@ function mcpOf({ daemon }: CommandHost): McpView {
   return daemon.mcp;
 }
 
-/** Connects once, to a configured server or to the entry that is given. Lives apart from the daemon's connections. */
+/**
+ * Connects once, to a configured server or to the entry that is given; or only reads that. Lives apart from the daemon's
+ * connections.
+ */
 async function testServer(params: JsonObject, { source, version = '0' }: CommandHost): Promise<unknown> {
   const name = textOf(params, 'server');
-  const settings = isJsonObject(params.entry) ? givenEntry(name, params.entry) : configured(name, params, source);
+  const settings = isJsonObject(params.entry)
+    ? givenEntry(name, params.entry, { profile: profileOf(params), source })
+    : configured(name, params, source);
+  if (params.connect === false) return { ok: true };
   return probeServer(settings, source.env, version);
 }
 
-function givenEntry(name: string, entry: JsonObject): ServerSettings {
-  const [finding] = checkServerEntry(entry);
-  if (finding !== undefined) throw new Refusal(finding.code, `mcp server "${name}" ${finding.message}`);
-  return readServerSettings(normaliseServerEntry(name, entry));
+function givenEntry(
+  name: string,
+  value: JsonObject,
+  { profile, source }: { readonly profile: string; readonly source: CommandHost['source'] },
+): ServerSettings {
+  const { server, findings } = readEntry(source, profile as ProfileName, { name, value });
+  const [finding] = findings;
+  if (server === undefined || finding !== undefined) {
+    const words = findings.map(({ message }) => message).join('; ');
+    throw new Refusal(finding?.code ?? 'server-entry', words || `mcp server "${name}": the entry cannot be read`);
+  }
+  return readServerSettings(server);
 }
 
 function configured(name: string, params: JsonObject, source: CommandHost['source']): ServerSettings {

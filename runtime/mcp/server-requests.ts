@@ -51,7 +51,9 @@ export function createServerRequests(ward: () => WardHandle<ServerRequestInput>,
       };
       rows.set(id, { params, signal, answer, made: undefined, question: undefined, admitted: undefined });
       ward().spawn(id, { ...input, id });
-      signal.addEventListener('abort', cancel, { once: true });
+      // A server may ask and take it back in one breath.
+      if (signal.aborted) cancel();
+      else signal.addEventListener('abort', cancel, { once: true });
     });
   }
 

@@ -45,8 +45,8 @@ export interface Sessions {
   /** The session of a connection; undefined while it has none. */
   get(key: string): Session | undefined;
   ping(key: string): void;
-  /** A call found the connection broken, or the session forgotten by the server. */
-  lose(key: string, how: { readonly kind: 'expired' } | { readonly kind: 'broken'; readonly why: string }): void;
+  /** A call found its session broken, or forgotten by the server; one that another call found so before is passed over. */
+  lose(key: string, session: Session, how: Loss): void;
   /** Resolves when every log is written. */
   closeLogs(): Promise<void>;
 }
@@ -56,6 +56,8 @@ export function connectionKey(profile: string, server: string): string {
   return profile === 'default' ? server : `${server}@${profile}`;
 }
 
+export type Loss = { readonly kind: 'expired' } | { readonly kind: 'broken'; readonly why: string };
+
 interface Live {
   readonly number: number;
   readonly session: Session;
@@ -64,6 +66,8 @@ interface Live {
 export function createSessions(ports: SessionsPorts): Sessions {
   const live = new Map<string, Live>();
   const opening = new Map<string, Promise<unknown>>();
+  /** Sessions that were lost and whose last calls or children are still there. */
+  const leaving = new Map<string, Set<Session>>();
   const handshakes = new Map<string, Handshake>();
   const logs = new Map<string, ServerLog>();
 
@@ -129,7 +133,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
         },
         facts: {
           closed(why) {
-            if (live.get(key)?.number === number) lose(key, { kind: 'broken', why: lost(server, why) });
+            const standing = live.get(key);
+            if (standing?.number === number) lose(key, standing.session, { kind: 'broken', why: lost(server, why) });
           },
           listChanged: () => void relist(),
           logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
@@ -157,11 +162,13 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return { kind: 'connected', era: verdict.session.era, tools };
   }
 
-  const lose: Sessions['lose'] = (key, how) => {
+  const lose: Sessions['lose'] = (key, lost, how) => {
     const standing = live.get(key);
-    if (standing === undefined) return;
+    if (standing?.session !== lost) return;
     live.delete(key);
-    void standing.session.close();
+    const others = leaving.get(key) ?? new Set();
+    leaving.set(key, others.add(lost));
+    void lost.retire().then(() => others.delete(lost));
     const session = standing.number;
     if (how.kind === 'expired') ports.tell(key, { type: 'session.expired', session });
     else ports.tell(key, { type: 'session.closed', session, why: how.why, chance: ports.random() });
@@ -184,13 +191,14 @@ export function createSessions(ports: SessionsPorts): Sessions {
       await opening.get(key)?.catch(() => {});
       const standing = live.get(key);
       live.delete(key);
-      await standing?.session.close();
+      await Promise.all([standing?.session.close(), ...[...(leaving.get(key) ?? [])].map((each) => each.close())]);
+      leaving.delete(key);
     },
     get: (key) => live.get(key)?.session,
     ping(key) {
       const standing = live.get(key);
       void standing?.session.ping().then((why) => {
-        if (why !== undefined && live.get(key) === standing) lose(key, { kind: 'broken', why });
+        if (why !== undefined) lose(key, standing.session, { kind: 'broken', why });
       });
     },
     lose,

@@ -38,6 +38,7 @@ export interface LiveLogin {
   state?: string;
   codeVerifier?: string;
   code?: string;
+  iss?: string | undefined;
   authorizationUrl?: string;
   /** Takes the query of a pasted redirect URL. */
   paste?: (query: string) => void;

@@ -6,7 +6,7 @@ import { beginAuthorization } from '../../actors/oauth/begin-authorization.ts';
 import { listenForRedirect } from '../../actors/oauth/callback-listener.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { pollForTokens, requestDeviceCode } from '../../actors/oauth/device-authorization.ts';
-import { discoverForBrowser, discoverForDevice } from '../../actors/oauth/discover.ts';
+import { type Discovery, discoverForBrowser, discoverForDevice } from '../../actors/oauth/discover.ts';
 import { registerOauthClient } from '../../actors/oauth/register-client.ts';
 import { exchangeForTokens, type TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -27,6 +27,7 @@ import {
   type TokenVerdict,
 } from '../../machines/oauth/device-login.machine.ts';
 import { readRedirect } from '../../machines/oauth/redirect-answer.ts';
+import { widerScope } from '../../machines/oauth/scope.ts';
 import type { LiveLogin, Logins } from '../oauth/logins.ts';
 
 export interface LoginPorts {
@@ -46,7 +47,7 @@ export function wireBrowserLogin(ports: LoginPorts) {
   return browserLoginMachine.provide({
     actors: {
       discover: fromPromise<StepVerdict, BrowserLoginContext>(({ input }) =>
-        discover(logins, input, discoverForBrowser),
+        discover(ports, input, discoverForBrowser),
       ),
       bindPort: fromPromise<StepVerdict, BrowserLoginContext>(({ input }) => bindPort(ports, input)),
       identifyClient: fromPromise<IdentifyVerdict, BrowserLoginContext>(({ input }) => identify(ports, input)),
@@ -77,7 +78,7 @@ export function wireDeviceLogin(ports: LoginPorts) {
   const { logins } = ports;
   return deviceLoginMachine.provide({
     actors: {
-      discover: fromPromise<StepVerdict, DeviceLoginContext>(({ input }) => discover(logins, input, discoverForDevice)),
+      discover: fromPromise<StepVerdict, DeviceLoginContext>(({ input }) => discover(ports, input, discoverForDevice)),
       identifyClient: fromPromise<StepVerdict, DeviceLoginContext>(({ input }) => identifyDevice(logins.get(input.id))),
       requestCode: fromPromise<CodeVerdict, DeviceLoginContext>(({ input }) => requestCode(logins.get(input.id))),
       pollToken: fromPromise<TokenVerdict, DeviceLoginContext>(({ input }) => poll(ports, input)),
@@ -101,13 +102,26 @@ export function wireDeviceLogin(ports: LoginPorts) {
   });
 }
 
-async function discover(logins: Logins, { id }: Context, look: typeof discoverForBrowser): Promise<StepVerdict> {
+async function discover(
+  { logins, credentials }: LoginPorts,
+  { id, profile, server }: Context,
+  look: typeof discoverForBrowser,
+): Promise<StepVerdict> {
   const row = logins.get(id);
   if (row === undefined) return gone;
   const verdict = await look(row.url, row.oauth);
-  if (verdict.kind === 'failed') return verdict;
-  row.discovery = verdict.discovery;
+  if (verdict.kind === 'failed') return { kind: 'failed', why: `mcp server "${server}": ${verdict.why}` };
+  row.discovery = withDemanded(verdict.discovery, credentials(profile), server);
   return done;
+}
+
+/** A call that was refused for its scope makes the next login ask for everything there was, and for that. */
+function withDemanded(discovery: Discovery, credentials: Credentials, server: string): Discovery {
+  const demanded = credentials.demandedScope(server);
+  if (demanded === undefined) return discovery;
+  const granted = widerScope(credentials.tokens(server)?.scope, discovery.scope);
+  const scope = widerScope(granted, demanded);
+  return scope === undefined ? discovery : { ...discovery, scope };
 }
 
 async function bindPort({ logins, credentials }: LoginPorts, context: BrowserLoginContext): Promise<StepVerdict> {
@@ -210,6 +224,7 @@ async function awaitRedirect(row: LiveLogin | undefined, signal: AbortSignal): P
     });
     if (answer.kind === 'refused') return { kind: 'failed', why: answer.why };
     row.code = answer.code;
+    row.iss = answer.iss;
     return done;
   } finally {
     stop.abort();
@@ -221,7 +236,12 @@ async function exchange({ logins, nowMs }: LoginPorts, { id, server }: BrowserLo
   const row = logins.get(id);
   const endpoint = row && endpointOf(row);
   if (row === undefined || endpoint === undefined || row.code === undefined) return gone;
-  const grant = { code: row.code, codeVerifier: row.codeVerifier ?? '', redirectUri: row.redirectUri ?? '' };
+  const grant = {
+    code: row.code,
+    iss: row.iss,
+    codeVerifier: row.codeVerifier ?? '',
+    redirectUri: row.redirectUri ?? '',
+  };
   const answer = await exchangeForTokens(endpoint, grant, nowMs());
   if (answer.kind === 'tokens') {
     row.tokens = answer.record;

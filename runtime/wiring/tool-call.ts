@@ -36,6 +36,8 @@ export interface ToolCallPorts {
   readonly registry: (profile: string) => Registry | undefined;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   readonly connections: () => WardHandle<ConnectionInput>;
+  /** The next login to the server asks for this scope too. */
+  readonly demandScope: (profile: string, server: string, scope: string) => void;
   readonly redactor: Redactor;
   readonly nowMs: () => number;
   readonly log: Logger;
@@ -125,21 +127,25 @@ async function callTool(context: CallContext, signal: AbortSignal, ports: ToolCa
     const { args, onProgress } = row.request;
     const options = { signal, ...(onProgress === undefined ? {} : { onProgress }) };
     const connection = ports.connections().get(key);
-    connection?.send({ type: 'call.began', atMs: ports.nowMs() });
-    const outcome =
+    const answered =
       tool.kind === 'utility'
-        ? await session.callUtility(tool.tool as Utility, args, options)
-        : await session.call(tool.tool, args, options);
+        ? session.callUtility(tool.tool as Utility, args, options)
+        : session.call(tool.tool, args, options);
+    // It is on its way: the books are kept while the server works.
+    connection?.send({ type: 'call.began', atMs: ports.nowMs() });
+    const outcome = await answered;
     connection?.send({ type: 'call.ended', reading: readingOf(outcome, ports.nowMs()) });
-    if (outcome.kind === 'expired') ports.sessions.lose(key, { kind: 'expired' });
-    if (outcome.kind === 'lost') {
-      ports.sessions.lose(key, { kind: 'broken', why: outcome.why });
+    if (outcome.kind === 'needsScope' && outcome.scope !== undefined) {
+      ports.demandScope(context.profile, context.server ?? '', outcome.scope);
     }
+    if (outcome.kind === 'expired') ports.sessions.lose(key, session, { kind: 'expired' });
+    if (outcome.kind === 'lost') ports.sessions.lose(key, session, { kind: 'broken', why: outcome.why });
     return outcome;
   };
-  const outcome = await ports.lanes
-    .run(key, settings.parallel, send, signal)
-    .catch((): CallOutcome => ({ kind: 'cancelled' }));
+  const outcome = await ports.lanes.run(key, settings.parallel, send, signal).catch((thrown: unknown): CallOutcome => {
+    if (signal.aborted) return { kind: 'cancelled' };
+    throw thrown;
+  });
   return verdictOf(outcome, { context, cap: settings.resultCap, row, log: ports.log });
 }
 
@@ -167,6 +173,10 @@ function verdictOf(
     }
     case 'refused':
       return { kind: 'failed', fault: { code: 'rpc_error', message: `${place}: ${context.name}: ${outcome.message}` } };
+    case 'needsScope': {
+      const message = `${place}: ${context.name} needs the scope ${JSON.stringify(outcome.scope ?? '')}; run agent mcp login ${context.server}`;
+      return { kind: 'failed', fault: { code: 'needs_login', message } };
+    }
     case 'timedOut': {
       const message = `${place}: ${context.name} had no answer in ${outcome.afterMs / 1_000} s and was cancelled; raise timeout`;
       return { kind: 'failed', fault: { code: 'timed_out', message } };
@@ -185,6 +195,7 @@ function readingOf(outcome: CallOutcome, nowMs: number): BreakerEvent | null {
   switch (outcome.kind) {
     case 'result':
     case 'refused':
+    case 'needsScope':
     case 'expired':
       return { kind: 'answered' };
     case 'lost':
