@@ -49,6 +49,7 @@ const mcp = () => import('./commands/mcp.ts');
 const mcpEntry = () => import('./commands/mcp-entry.ts');
 const mcpLogin = () => import('./commands/mcp-login.ts');
 const mcpServe = () => import('./commands/mcp-serve.ts');
+const link = () => import('./commands/link.ts');
 const approvals = () => import('./commands/approvals.ts');
 const completion = () => import('./commands/completion.ts');
 
@@ -268,6 +269,20 @@ export const catalogue: readonly CliCommand[] = [
     flags: [profile],
     help: 'Offer the supervised tools as one MCP server over stdio, for any other agent program.',
     load: async () => (await mcpServe()).serveTools,
+  },
+  {
+    path: ['link', 'open'],
+    args: ['url'],
+    flags: [profile],
+    help: 'Open an agent://mcp/install link: shows the server and asks before anything is written.',
+    load: async () => (await link()).openLink,
+  },
+  {
+    path: ['link', 'register'],
+    args: [],
+    flags: [{ name: 'undo', help: 'Take the registration back.' }],
+    help: 'Let the desktop open agent:// links with this program.',
+    load: async () => (await link()).registerLinks,
   },
   {
     path: ['approvals'],

@@ -1,10 +1,8 @@
 /** `agent mcp add` and `remove`: change the servers of config.yaml, comments kept. @see CLI-5 and HOME-4 */
 
-import { ensurePrivateFolder, updateFileLocked } from '../../actors/files.ts';
+import { addServerEntry, type EntryPlace, removeServerEntry } from '../../actors/config/server-entries.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
-import { editConfig } from '../../machines/config/edit.ts';
-import { profilePaths } from '../../machines/config/profile.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { plain, printJson } from '../terminal.ts';
@@ -28,9 +26,11 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
       return 1;
     }
   }
-  const written = await change(context, name, entry, hasFlag(context, 'force'));
-  if (written !== undefined) {
-    context.out.complain(`agent: ${written}\n`);
+  const change = await addServerEntry(placeOf(context, name), entry, hasFlag(context, 'force'));
+  if (change.kind !== 'changed') {
+    const why =
+      change.kind === 'unwritable' ? change.why : `an mcp server is named "${name}" already; --force replaces it`;
+    context.out.complain(`agent: ${why}\n`);
     return 1;
   }
   if (hasFlag(context, 'json')) printJson(context, { added: name });
@@ -40,9 +40,11 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
 
 export async function removeServer(context: CommandContext): Promise<ExitCode> {
   const [name = ''] = context.args;
-  const refused = await change(context, name, undefined, true);
-  if (refused !== undefined) {
-    context.out.complain(`agent: ${refused}\n`);
+  const change = await removeServerEntry(placeOf(context, name));
+  if (change.kind !== 'changed') {
+    const why =
+      change.kind === 'unwritable' ? change.why : `no mcp server is named "${name}"; \`agent mcp list\` lists them`;
+    context.out.complain(`agent: ${why}\n`);
     return 1;
   }
   context.out.print(`Removed ${plain(name)}. A running gateway ends it by itself.\n`);
@@ -85,33 +87,7 @@ function pairs(text: string | undefined, separator: string): Record<string, stri
   return found;
 }
 
-/** Writes or takes out one entry; resolves with why not. */
-async function change(
-  context: CommandContext,
-  name: string,
-  entry: JsonObject | undefined,
-  replaces: boolean,
-): Promise<string | undefined> {
+function placeOf(context: CommandContext, name: string): EntryPlace {
   const profile = (textFlag(context, 'profile') ?? defaultProfile) as ProfileName;
-  const { home, config } = profilePaths(context.home, profile);
-  await ensurePrivateFolder(home);
-  let refused: string | undefined;
-  await updateFileLocked(config, (text = '') => {
-    const exists = hasEntry(text, name);
-    if (entry === undefined && !exists) refused = `no mcp server is named "${name}" in ${config}`;
-    else if (entry !== undefined && exists && !replaces) {
-      refused = `an mcp server is named "${name}" already; --force replaces it`;
-    }
-    if (refused !== undefined) return undefined;
-    const edited = editConfig(text, [{ path: ['mcp_servers', name], value: entry }]);
-    if (edited === undefined)
-      refused = `${config} is no YAML that could be kept; mend it first (\`agent config check\`)`;
-    return edited;
-  });
-  return refused;
-}
-
-function hasEntry(text: string, name: string): boolean {
-  const probe = editConfig(text, [{ path: ['mcp_servers', name], value: undefined }]);
-  return probe !== undefined && probe !== editConfig(text, []);
+  return { home: context.home, profile, name };
 }

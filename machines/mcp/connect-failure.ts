@@ -18,8 +18,8 @@ export type ConnectFailure =
   | { readonly kind: 'timeout'; readonly afterMs: number }
   | { readonly kind: 'network'; readonly message: string }
   | { readonly kind: 'spawn'; readonly code: string; readonly command: string }
-  /** The child ended, or closed its output, before it answered. */
-  | { readonly kind: 'exited'; readonly status: number | string | null }
+  /** The child ended, or closed its output, before it answered; `words` say how, its own last ones among them. */
+  | { readonly kind: 'exited'; readonly status: number | string | null; readonly words?: string }
   /** The handshake failed: a certificate that is not trusted, or one that the server misses. */
   | { readonly kind: 'tls'; readonly message: string }
   /** A setting cannot be used until somebody mends it; the message says which, and how. */
@@ -97,7 +97,9 @@ function whatOf(failure: ConnectFailure): string {
     case 'spawn':
       return `command cannot be started: ${oneLine(failure.command)} (${failure.code})`;
     case 'exited':
-      return `command ended before it answered, with ${failure.status ?? 'no status'}`;
+      return failure.words === undefined
+        ? `command ended before it answered, with ${failure.status ?? 'no status'}`
+        : `command ended before it answered: ${oneLine(failure.words)}`;
     case 'tls':
       return `TLS handshake failed${quoted(failure.message)}`;
     case 'setting':

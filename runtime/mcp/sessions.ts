@@ -46,7 +46,7 @@ export interface Sessions {
   get(key: string): Session | undefined;
   ping(key: string): void;
   /** A call found its session broken, or forgotten by the server; one that another call found so before is passed over. */
-  lose(key: string, session: Session, how: Loss): void;
+  lose(key: string, how: Loss, session?: Session): void;
   /** Resolves when every log is written. */
   closeLogs(): Promise<void>;
 }
@@ -134,7 +134,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
         facts: {
           closed(why) {
             const standing = live.get(key);
-            if (standing?.number === number) lose(key, standing.session, { kind: 'broken', why: lost(server, why) });
+            if (standing?.number === number) lose(key, { kind: 'broken', why: lost(server, why) }, standing.session);
           },
           listChanged: () => void relist(),
           logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
@@ -162,9 +162,9 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return { kind: 'connected', era: verdict.session.era, tools };
   }
 
-  const lose: Sessions['lose'] = (key, lost, how) => {
+  const lose: Sessions['lose'] = (key, how, lost = live.get(key)?.session) => {
     const standing = live.get(key);
-    if (standing?.session !== lost) return;
+    if (lost === undefined || standing?.session !== lost) return;
     live.delete(key);
     const others = leaving.get(key) ?? new Set();
     leaving.set(key, others.add(lost));
@@ -198,7 +198,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
     ping(key) {
       const standing = live.get(key);
       void standing?.session.ping().then((why) => {
-        if (why !== undefined) lose(key, standing.session, { kind: 'broken', why });
+        if (why !== undefined) lose(key, { kind: 'broken', why }, standing?.session);
       });
     },
     lose,

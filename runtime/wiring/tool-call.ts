@@ -138,8 +138,8 @@ async function callTool(context: CallContext, signal: AbortSignal, ports: ToolCa
     if (outcome.kind === 'needsScope' && outcome.scope !== undefined) {
       ports.demandScope(context.profile, context.server ?? '', outcome.scope);
     }
-    if (outcome.kind === 'expired') ports.sessions.lose(key, session, { kind: 'expired' });
-    if (outcome.kind === 'lost') ports.sessions.lose(key, session, { kind: 'broken', why: outcome.why });
+    if (outcome.kind === 'expired') ports.sessions.lose(key, { kind: 'expired' }, session);
+    if (outcome.kind === 'lost') ports.sessions.lose(key, { kind: 'broken', why: outcome.why }, session);
     return outcome;
   };
   const outcome = await ports.lanes.run(key, settings.parallel, send, signal).catch((thrown: unknown): CallOutcome => {
