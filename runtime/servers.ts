@@ -205,7 +205,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     }),
     ward: connections,
     reconcile,
-    closeLogs: sessions.closeLogs,
+    closeFiles: sessions.closeFiles,
     log,
   });
 

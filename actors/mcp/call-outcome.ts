@@ -11,6 +11,7 @@ import { isSessionExpiry } from '../../machines/mcp/connect-failure.ts';
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import { readConnectError } from './connect-errors.ts';
+import { streamEndedCode, streamEndedWords } from './mend-transport.ts';
 
 export type CallOutcome =
   | { readonly kind: 'result'; readonly result: Json }
@@ -34,17 +35,29 @@ export interface CallCircumstances {
 
 /** The system refused the connection itself: not a byte was sent. */
 const neverSent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT/;
+/** The server answered, and the connection is well; the answer is of no use. */
+const badAnswers: ReadonlySet<string> = new Set([
+  SdkErrorCode.InvalidResult,
+  SdkErrorCode.UnsupportedResultType,
+  SdkErrorCode.InputRequiredRoundsExceeded,
+  SdkErrorCode.CapabilityNotSupported,
+  SdkErrorCode.MethodNotSupportedByProtocolVersion,
+]);
 const unsentCodes: ReadonlySet<string> = new Set([SdkErrorCode.NotConnected, SdkErrorCode.SendFailed]);
 
 /** Never throws, whatever was thrown. */
 export function readCallError(thrown: unknown, circumstances: CallCircumstances): CallOutcome {
   const { timeoutMs, hadSession, exitStatus, whyClosed } = circumstances;
   if (thrown instanceof InsufficientScopeError) return { kind: 'needsScope', scope: thrown.requiredScope };
+  if (thrown instanceof SdkError && badAnswers.has(thrown.code)) {
+    return { kind: 'refused', message: `its answer is not one of the protocol: ${clean(causeOf(thrown))}` };
+  }
   const failure = readConnectError(thrown, { timeoutMs, exitStatus });
   switch (failure.kind) {
     case 'timeout':
       return { kind: 'timedOut', afterMs: failure.afterMs };
     case 'rpc':
+      if (failure.code === streamEndedCode) return lost(true, streamEndedWords);
       return { kind: 'refused', message: `error ${failure.code}: ${clean(failure.message)}` };
     case 'http':
       if (isSessionExpiry(failure, hadSession)) return { kind: 'expired' };

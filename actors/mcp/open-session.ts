@@ -12,6 +12,7 @@ import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { Logger } from '../ports.ts';
 import { readConnectError } from './connect-errors.ts';
+import { streamEndedWords, tellEndedStreams } from './mend-transport.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
 import { type OpenTransport, openTransport, type TransportPorts } from './transports.ts';
 
@@ -76,6 +77,7 @@ async function attemptOnce(
 ): Promise<Attempt> {
   let opened: OpenTransport | undefined;
   let lastStatus: number | undefined;
+  let streamEnded = (): boolean => false;
   const wrapFetch = (fetch: FetchLike): FetchLike => {
     const inner = ports.transport.wrapFetch?.(fetch) ?? fetch;
     return async (url, init) => {
@@ -89,6 +91,7 @@ async function attemptOnce(
     opened = await openTransport(settings, { ...ports.transport, wrapFetch, signal: limit });
     const client = createClient(settings, ports, handshake);
     if (handshake === 'discover') completeResults(opened.transport);
+    streamEnded = tellEndedStreams(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
     const session = createSession({ client, opened, settings, era, log: ports.log }, ports.facts);
@@ -99,8 +102,10 @@ async function attemptOnce(
     const failure: ConnectFailure = limit.aborted
       ? { kind: 'timeout', afterMs: settings.connectTimeoutMs }
       : readConnectError(thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
+    const answer = { status: lastStatus, streamEnded: streamEnded() };
+    const told = withLastWords(withAnswer(failure, thrown, answer), opened);
     await opened?.close();
-    return { kind: 'failed', failure: withLastWords(withStatus(failure, thrown, lastStatus), opened) };
+    return { kind: 'failed', failure: told };
   }
 }
 
@@ -156,15 +161,23 @@ function resultOf(answer: RequestAnswer): JsonObject {
  * A discovery that is answered with an error of HTTP is to the SDK a server of the other era. Its status says more: haste
  * passes. 400 is what servers of the other era do say.
  */
-function withStatus(failure: ConnectFailure, thrown: unknown, status: number | undefined): ConnectFailure {
+function withAnswer(failure: ConnectFailure, thrown: unknown, { status, streamEnded }: LastAnswer): ConnectFailure {
+  if (failure.kind !== 'rpc') return failure;
+  if (streamEnded) return { kind: 'network', message: streamEndedWords };
   const isNegotiation = thrown instanceof SdkError && thrown.code === SdkErrorCode.EraNegotiationFailed;
-  if (!isNegotiation || failure.kind !== 'rpc' || status === undefined || status <= 400) return failure;
-  return { kind: 'http', status, message: '' };
+  return isNegotiation && status !== undefined && status > 400 ? { kind: 'http', status, message: '' } : failure;
 }
 
+interface LastAnswer {
+  readonly status: number | undefined;
+  readonly streamEnded: boolean;
+}
+
+/** A child says more of its end than a pipe that broke. */
 function withLastWords(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
-  const words = failure.kind === 'exited' ? opened?.whyClosed() : undefined;
-  return words === undefined ? failure : { kind: 'network', message: words };
+  const words = opened?.whyClosed();
+  if (words === undefined || (failure.kind !== 'exited' && failure.kind !== 'network')) return failure;
+  return { kind: 'exited', status: opened?.exitStatus() ?? null, words };
 }
 
 /** Some steps of a connect know no signal; the limit holds for them too. */

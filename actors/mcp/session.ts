@@ -15,6 +15,7 @@ import type { Utility } from '../../machines/mcp/tool-name.ts';
 import type { Logger } from '../ports.ts';
 import { type CallOutcome, readCallError } from './call-outcome.ts';
 import { readConnectError } from './connect-errors.ts';
+import { tellInTurn } from './mend-transport.ts';
 import type { OpenTransport } from './transports.ts';
 import { callUtility } from './utility-tools.ts';
 
@@ -113,7 +114,7 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
     if (isLost) end(error.message);
     else log.log('debug', `mcp server "${settings.name}": ${error.message}`, { server: settings.name });
   };
-  inTurn(opened.transport);
+  tellInTurn(opened.transport);
   for (const list of ['tools', 'resources', 'prompts'] as const) {
     client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged());
   }
@@ -242,18 +243,6 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
       }
       await close();
     },
-  };
-}
-
-/**
- * Gives the client one message a turn. It takes a response at once and a notification a turn later, so that the progress
- * which comes in one piece with the result would be of a call that it has forgotten.
- */
-function inTurn(transport: OpenTransport['transport']): void {
-  const take = transport.onmessage;
-  let turn = Promise.resolve();
-  transport.onmessage = (message, extra) => {
-    turn = turn.then(() => take?.(message, extra)).catch((thrown: unknown) => transport.onerror?.(thrown as Error));
   };
 }
 

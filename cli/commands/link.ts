@@ -8,7 +8,7 @@ import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface, type Interface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
@@ -35,14 +35,21 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
     out.complain('agent: adding a server needs a person at a terminal; nothing was written\n');
     return 4;
   }
-  const typed = createInterface({ input: process.stdin, output: process.stderr });
+  const typed = createInterface({ input: process.stdin });
+  const lines = typed[Symbol.asyncIterator]();
+  // What is typed ahead of a question is its answer; the end of the input says no.
+  const question: Question = async (prompt) => {
+    process.stderr.write(prompt);
+    const line = await lines.next();
+    return line.done === true ? '' : line.value.trim();
+  };
   try {
     const profile = (textFlag(context, 'profile') ?? defaultProfile) as ProfileName;
     const outcome = await runLinkDialog(
       reading.link,
       { home: context.home, profile },
       {
-        ask: ({ mustRename, context: dialog }) => ask(context, typed, mustRename, dialog),
+        ask: ({ mustRename, context: dialog }) => ask(context, question, mustRename, dialog),
       },
     );
     switch (outcome.kind) {
@@ -91,21 +98,22 @@ export async function registerLinks(context: CommandContext): Promise<ExitCode> 
   return 0;
 }
 
+type Question = (prompt: string) => Promise<string>;
+
 async function ask(
   context: CommandContext,
-  typed: Interface,
+  question: Question,
   mustRename: boolean,
   dialog: AddServerContext,
 ): Promise<AddServerEvent> {
   context.out.print(describe(context, dialog));
   if (mustRename) {
-    const name = (await typed.question('Another name (empty: cancel): ')).trim();
+    const name = await question('Another name (empty: cancel): ');
     return name === '' ? { type: 'link.cancel' } : { type: 'link.rename', name };
   }
-  const answer = (await typed.question('Add it? [y]es, [r]ename, [N]o: ')).trim().toLowerCase();
+  const answer = (await question('Add it? [y]es, [r]ename, [N]o: ')).toLowerCase();
   if (answer === 'y' || answer === 'yes') return { type: 'link.confirm' };
-  if (answer === 'r' || answer === 'rename')
-    return { type: 'link.rename', name: (await typed.question('Name: ')).trim() };
+  if (answer === 'r' || answer === 'rename') return { type: 'link.rename', name: await question('Name: ') };
   return { type: 'link.cancel' };
 }
 

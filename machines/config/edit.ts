@@ -3,7 +3,7 @@
  * @see HOME-4 in docs/specification.md
  */
 
-import { parseDocument as parseYaml } from 'yaml';
+import { type Document, isMap, parseDocument as parseYaml, YAMLMap } from 'yaml';
 import type { Json } from '../base/json.ts';
 import type { ConfigPath } from './document.ts';
 
@@ -16,10 +16,29 @@ export interface ConfigEdit {
 /** The text after the edits; undefined where the text is no YAML that could be kept. */
 export function editConfig(text: string, edits: readonly ConfigEdit[]): string | undefined {
   const document = parseYaml(text);
-  if (document.errors.length > 0) return undefined;
+  if (document.errors.length > 0 || !(document.contents === null || isMap(document.contents))) return undefined;
   for (const { path, value } of edits) {
-    if (value === undefined) document.deleteIn(path);
-    else document.setIn(path, value);
+    if (value !== undefined) {
+      makeRoom(document, path);
+      if (!canHold(document, path)) return undefined;
+      document.setIn(path, value);
+    } else if (document.hasIn(path)) document.deleteIn(path);
   }
   return document.toString({ lineWidth: 0 });
+}
+
+/** A key that stands there without a value, such as `mcp_servers:`, gives way to a mapping. */
+function makeRoom(document: Document, path: ConfigPath): void {
+  for (let depth = 1; depth < path.length; depth += 1) {
+    const above = path.slice(0, depth);
+    if (document.hasIn(above) && document.getIn(above) === null) document.setIn(above, new YAMLMap());
+  }
+}
+
+function canHold(document: Document, path: ConfigPath): boolean {
+  for (let depth = 1; depth < path.length; depth += 1) {
+    const above = document.getIn(path.slice(0, depth));
+    if (above !== undefined && !isMap(above)) return false;
+  }
+  return true;
 }

@@ -201,7 +201,7 @@ export const cronJobMachine = setup({
           target: 'planning',
           actions: 'forgetRun',
         },
-        'job.changed': 'planning',
+        'job.changed': { target: 'planning', actions: 'forgetRun' },
       },
       after: { lookInterval: { target: 'running', reenter: true, actions: 'lookAtRun' } },
     },

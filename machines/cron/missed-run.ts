@@ -43,9 +43,14 @@ export function whatIsDue(question: DueQuestion, nextDue: NextDue): DueVerdict {
   return first === newest ? verdict : { ...verdict, missedSinceMs: first };
 }
 
+/** Tells whether a moment can be one up to which everything is settled: not where it lies more than a day ahead. */
+export function isTrusted(atMs: number | undefined, nowMs: number): boolean {
+  return atMs !== undefined && atMs <= nowMs + mostAheadMs;
+}
+
 /** The newest of the moments that can be trusted; the present where there is none. */
 function settledUntil({ settledMs, nowMs }: DueQuestion): number {
-  const trusted = settledMs.filter((atMs): atMs is number => atMs !== undefined && atMs <= nowMs + mostAheadMs);
+  const trusted = settledMs.filter((atMs): atMs is number => isTrusted(atMs, nowMs));
   return trusted.length === 0 ? nowMs : Math.max(...trusted);
 }
 

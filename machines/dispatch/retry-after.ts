@@ -22,11 +22,9 @@ const httpDate =
 
 /** The longest of the waits that are said; undefined where none is. */
 export function retryAfterMs(hints: WaitHints, nowMs: number): number | undefined {
-  const waits = [
-    headerMs(hints.header, nowMs),
-    scaled(hints.seconds, 1_000),
-    scaled(hints.milliseconds, 1),
-  ].filter((wait) => wait !== undefined);
+  const waits = [headerMs(hints.header, nowMs), scaled(hints.seconds, 1_000), scaled(hints.milliseconds, 1)].filter(
+    (wait) => wait !== undefined,
+  );
   return waits.length === 0 ? undefined : Math.min(longestWaitMs, Math.max(0, ...waits));
 }
 

@@ -18,6 +18,7 @@ export type CallbackPlan =
   /** The first of these that is free. All busy: any port. */
   | { readonly kind: 'pinned'; readonly ports: readonly number[] }
   | { readonly kind: 'fixed'; readonly port: number }
+  /** Any free one. */
   | { readonly kind: 'random' };
 
 export const pinnedPorts: readonly number[] = [27_890, 27_891, 27_892, 27_893, 27_894];

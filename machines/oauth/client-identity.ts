@@ -5,6 +5,7 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
+import { pinnedPorts } from './callback-port.ts';
 import type { OauthSettings } from './oauth-settings.ts';
 
 export interface OauthClient {
@@ -16,6 +17,7 @@ export interface OauthClient {
 /** A registration on disk, bound to the issuer that made it. */
 export interface StoredClient extends OauthClient {
   readonly issuer: string;
+  /** Absent where it was registered for the device grant. */
   readonly redirectUri?: string;
 }
 
@@ -42,12 +44,18 @@ export function chooseIdentity(question: IdentityQuestion): Identity {
   const { settings, metadata, issuer, stored, documentRefused, redirectUri } = question;
   const configured = configuredClient(settings);
   if (configured !== undefined) return { kind: 'configured', client: configured };
-  const takesDocuments = metadata.client_id_metadata_document_supported === true;
-  if (takesDocuments && settings.cimd && !documentRefused && settings.clientMetadataUrl !== undefined) {
-    return { kind: 'document', client: { clientId: settings.clientMetadataUrl } };
-  }
-  if (stored?.issuer === issuer && fits(stored.redirectUri, redirectUri)) return { kind: 'stored', client: stored };
-  return registerable(metadata);
+  const takesDocuments =
+    metadata.client_id_metadata_document_supported === true && settings.cimd && !documentRefused;
+  const document: Identity | undefined =
+    takesDocuments && settings.clientMetadataUrl !== undefined
+      ? { kind: 'document', client: { clientId: settings.clientMetadataUrl } }
+      : undefined;
+  if (document !== undefined && isDeclared(redirectUri)) return document;
+  // A client of the device grant has no redirect, and many servers compare a redirect whole, its port too.
+  if (stored?.issuer === issuer && stored.redirectUri === redirectUri) return { kind: 'stored', client: stored };
+  const registered = registerable(metadata);
+  // A server that follows RFC 8252 §7.3 takes any port of the loopback: better than no login at all.
+  return registered.kind === 'none' && document !== undefined ? document : registered;
 }
 
 /** A device login never shows a document, and needs no redirect. */
@@ -76,7 +84,9 @@ function registerable(metadata: JsonObject): Identity {
   };
 }
 
-/** Loopback redirects match whatever their port (RFC 8252 §7.3); many servers compare them whole all the same. */
-function fits(registered: string | undefined, wanted: string): boolean {
-  return registered === undefined || registered === wanted;
+/** A metadata document declares ten redirects: two hosts, five ports. */
+function isDeclared(redirectUri: string): boolean {
+  return pinnedPorts.some((port) =>
+    ['127.0.0.1', 'localhost'].some((host) => redirectUri === `http://${host}:${port}/callback`),
+  );
 }

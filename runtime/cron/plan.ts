@@ -7,7 +7,7 @@
 import type { CronMark, FireCronJob } from '../../actors/cron/fire-cron-job.ts';
 import type { CronJobContext, Plan } from '../../machines/cron/cron-job.machine.ts';
 import { type CronJob, type NextDue, type Timing, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
-import { whatIsDue } from '../../machines/cron/missed-run.ts';
+import { isTrusted, whatIsDue } from '../../machines/cron/missed-run.ts';
 
 export interface PlanPorts {
   readonly fire: FireCronJob;
@@ -16,7 +16,7 @@ export interface PlanPorts {
   readonly knowsZone: (zone: string) => boolean;
   /** False while no journal is open. */
   readonly isReady: () => boolean;
-  /** A schedule is seen for the first time, or another one than before: it begins now. */
+  /** A schedule is seen for the first time, or another one than before: it begins now, and the journal is told. */
   readonly begin: (profile: string, job: CronJob, print: string) => void;
 }
 
@@ -36,7 +36,11 @@ export function planOf(context: CronJobContext, nowMs: number, ports: PlanPorts)
   const mark = ports.fire.mark(profile, job.id, nowMs);
   const run = ports.fire.inFlight(mark);
   if (run !== undefined && resting === undefined) return { kind: 'runs', run };
-  const begins = mark === undefined ? job.createdAtMs === undefined : mark.print !== timing.print;
+  // Where nothing says since when, or a clock that went wrong did, the schedule begins now, and that is written down.
+  const begins =
+    mark === undefined
+      ? !isTrusted(job.createdAtMs, nowMs)
+      : mark.print !== timing.print || !isTrusted(mark.dueAtMs, nowMs);
   if (begins) ports.begin(profile, job, timing.print);
   const verdict = whatIsDue(
     {

@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { openSession, type RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { createServerLog, type ServerLog } from '../../actors/mcp/server-log.ts';
-import type { Session } from '../../actors/mcp/session.ts';
+import type { Listing, Session } from '../../actors/mcp/session.ts';
 import { createAuthorizedFetch } from '../../actors/oauth/authorized-fetch.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -47,8 +47,8 @@ export interface Sessions {
   ping(key: string): void;
   /** A call found its session broken, or forgotten by the server; one that another call found so before is passed over. */
   lose(key: string, how: Loss, session?: Session): void;
-  /** Resolves when every log is written. */
-  closeLogs(): Promise<void>;
+  /** Resolves when every log and every remembered listing is written. */
+  closeFiles(): Promise<void>;
 }
 
 /** The key of a connection in its ward. */
@@ -70,6 +70,14 @@ export function createSessions(ports: SessionsPorts): Sessions {
   const leaving = new Map<string, Set<Session>>();
   const handshakes = new Map<string, Handshake>();
   const logs = new Map<string, ServerLog>();
+  const writes = new Set<Promise<void>>();
+
+  /** Written beside the work; whoever stops waits for it. */
+  function remember(profile: string, settings: ServerSettings, listing: Listing): void {
+    const written = ports.cache(profile).write(settings, listing, ports.nowMs());
+    writes.add(written);
+    void written.finally(() => writes.delete(written));
+  }
 
   function logOf(profile: string, server: string): ServerLog {
     const key = connectionKey(profile, server);
@@ -112,7 +120,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
           const listing = await live.get(key)?.session.list(AbortSignal.timeout(settings.connectTimeoutMs));
           if (listing === undefined || live.get(key)?.number !== number) break;
           ports.tell(key, { type: 'tools.listed', tools: ports.registry(profile).learn(server, listing) });
-          await ports.cache(profile).write(settings, listing, ports.nowMs());
+          remember(profile, settings, listing);
         } catch (thrown) {
           ports.log.log('warn', `mcp server "${server}": its changed tools cannot be listed: ${causeOf(thrown)}`);
         }
@@ -158,7 +166,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
     }
     live.set(key, { number, session: verdict.session });
     const tools = ports.registry(profile).learn(server, verdict.listing);
-    void ports.cache(profile).write(settings, verdict.listing, ports.nowMs());
+    remember(profile, settings, verdict.listing);
     return { kind: 'connected', era: verdict.session.era, tools };
   }
 
@@ -202,8 +210,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
       });
     },
     lose,
-    async closeLogs() {
-      await Promise.all([...logs.values()].map((each) => each.close()));
+    async closeFiles() {
+      await Promise.all([...writes, ...[...logs.values()].map((each) => each.close())]);
     },
   };
 }

@@ -17,7 +17,7 @@ export interface ServersPorts {
   readonly deviceLogins: AnyActorLogic;
   readonly ward: () => WardHandle<ConnectionInput>;
   readonly reconcile: Reconcile;
-  readonly closeLogs: () => Promise<void>;
+  readonly closeFiles: () => Promise<void>;
   readonly log: Logger;
 }
 
@@ -32,7 +32,7 @@ export function wireServers(ports: ServersPorts) {
       deviceLogins: ports.deviceLogins,
       closeAll: fromPromise<undefined, undefined>(async () => {
         await ports.reconcile.retireAll();
-        await ports.closeLogs();
+        await ports.closeFiles();
         return undefined;
       }),
     },

@@ -45,11 +45,11 @@ t.test('ERA-3 · GET is asked only where HEAD is not known', async (t) => {
 });
 
 t.test('ERA-3 · an endpoint that fails or is silent is left to the handshake', async (t) => {
-  const silent = (async (_url, init) => {
+  const silent: typeof fetch = async (_url, init) => {
     const { signal } = init ?? {};
     signal?.throwIfAborted();
-    await new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
-  }) as typeof fetch;
+    return new Promise<Response>((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+  };
   // The signal's timer alone keeps no process alive.
   const alive = setInterval(() => {}, 1_000);
   t.teardown(() => clearInterval(alive));
