@@ -50,6 +50,52 @@ export const faultCatalogue = {
     what: 'The subscriptions file cannot be read or changed.',
     remedy: 'Check its owner and permissions, the room on its disk, and whether another process holds its lock.',
   },
+  'tls-file-missing': {
+    what: 'A file that `ssl_verify`, `client_cert` or `client_key` of a server names is not there.',
+    remedy:
+      'Correct the path that the message names, or put the file there. `~` is the home of the user that runs the gateway.',
+  },
+  'tls-file-unreadable': {
+    what: 'A file that a server’s TLS options name cannot be read.',
+    remedy:
+      'Make it readable for the user that runs the gateway; the message names the resolved path and the system’s code.',
+  },
+  'tls-file-invalid': {
+    what: 'A file that a server’s TLS options name holds no PEM certificate or no usable key.',
+    remedy: 'Give PEM files; convert others with `openssl x509` or `openssl pkey`.',
+  },
+  'tls-key-password': {
+    what: 'The key of a client certificate is encrypted, and no password opens it.',
+    remedy: 'Give the password as third item of client_cert, best as `${VAR}` from .env.',
+  },
+  'tls-key-mismatch': {
+    what: 'The client certificate and its key do not belong together.',
+    remedy: 'Check which files client_cert and client_key name.',
+  },
+  'header-invalid': {
+    what: 'A configured header of a server cannot be sent.',
+    remedy: 'Correct its name or value in headers; a value that came from `${VAR}` may hold a line break.',
+  },
+  'proxy-invalid': {
+    what: 'A proxy variable of the environment cannot be used.',
+    remedy: 'Set it to an http or https URL, unset it, or name the host in NO_PROXY.',
+  },
+  'server-unknown': {
+    what: 'No MCP server of that name is configured in the profile.',
+    remedy: 'Look for the name with `agent mcp list`; --profile chooses another profile.',
+  },
+  'server-entry': {
+    what: 'The entry of the MCP server has a finding, so that it cannot be connected.',
+    remedy: 'Mend what the message names; `agent config check` shows every finding at its place.',
+  },
+  'approval-unknown': {
+    what: 'No question of that id waits: it was answered, ran out of time or was withdrawn.',
+    remedy: 'Look with `agent approvals`; the call or the server asks again if it is made again.',
+  },
+  'approval-values': {
+    what: 'The values that were given do not fit the form.',
+    remedy: 'Look at the form with `agent approvals show <id>` and give --values anew; the question still waits.',
+  },
   'internal-error': {
     what: 'Something in the gateway itself failed.',
     remedy: 'Read the log line with the same id and report it.',
