@@ -91,6 +91,19 @@ export async function updateFileLocked(
   }
 }
 
+/**
+ * Does work while no other process, and nobody else in this one, holds the lock of that file. Throws where another living
+ * process does not let go of it.
+ */
+export async function holdingLock<Value>(path: string, work: () => Promise<Value>): Promise<Value> {
+  const lock = await waitForLock(`${path}.lock`);
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
+}
+
 async function waitForLock(path: string): Promise<HeldLock> {
   for (let waited = 0; ; waited += lockPollMs) {
     const verdict = tryLock(path);

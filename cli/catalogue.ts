@@ -13,6 +13,8 @@ export interface Flag {
   readonly name: string;
   /** What its value is called in help; absent: a switch. */
   readonly value?: string;
+  /** May be given several times; the values come one a line. */
+  readonly many?: true;
   readonly help: string;
   /** The form of its value: a whole number from 1, a port, or a text that is not empty; absent: any text. */
   readonly form?: 'count' | 'port' | 'text';
@@ -23,7 +25,7 @@ export interface Flag {
 export interface CliCommand {
   /** The words that name it, such as `webhook list`. */
   readonly path: readonly string[];
-  /** Positional arguments in order; in brackets where optional. */
+  /** Positional arguments in order; in brackets where optional, with dots where there may be more. */
   readonly args: readonly string[];
   readonly flags: readonly Flag[];
   readonly help: string;
@@ -53,6 +55,12 @@ const webhook = () => import('./commands/webhook.ts');
 const runs = () => import('./commands/runs.ts');
 const config = () => import('./commands/config.ts');
 const inspect = () => import('./commands/inspect.ts');
+const mcp = () => import('./commands/mcp.ts');
+const mcpEntry = () => import('./commands/mcp-entry.ts');
+const mcpLogin = () => import('./commands/mcp-login.ts');
+const mcpServe = () => import('./commands/mcp-serve.ts');
+const link = () => import('./commands/link.ts');
+const approvals = () => import('./commands/approvals.ts');
 const completion = () => import('./commands/completion.ts');
 
 export const catalogue: readonly CliCommand[] = [
@@ -176,6 +184,152 @@ export const catalogue: readonly CliCommand[] = [
     flags: [json],
     help: 'Send a received delivery through once more, as a new one.',
     load: async () => (await webhook()).replayDelivery,
+  },
+  {
+    path: ['mcp', 'list'],
+    args: [],
+    flags: [json],
+    help: 'List the MCP servers with their state, since when and why.',
+    load: async () => (await mcp()).listServers,
+  },
+  {
+    path: ['mcp', 'tools'],
+    args: ['[server]'],
+    flags: [profile, json],
+    help: 'List the registered tools.',
+    load: async () => (await mcp()).listTools,
+  },
+  {
+    path: ['mcp', 'call'],
+    args: ['tool', '[json]'],
+    flags: [profile, json],
+    help: 'Call a tool with arguments as a JSON object; Ctrl-C cancels it.',
+    load: async () => (await mcp()).callTool,
+  },
+  {
+    path: ['mcp', 'test'],
+    args: ['server'],
+    flags: [profile, json],
+    help: 'Connect to a server once and show what it offers.',
+    load: async () => (await mcp()).testServer,
+  },
+  {
+    path: ['mcp', 'add'],
+    args: ['name', '[command…]'],
+    flags: [
+      { name: 'url', value: 'url', help: 'Remote endpoint, instead of a command.' },
+      { name: 'transport', value: 'kind', help: '`sse` for the SSE transport.' },
+      { name: 'env', value: 'name=value', many: true, help: 'Environment of the command; may be repeated.' },
+      { name: 'header', value: 'name: value', many: true, help: 'Header for the endpoint; may be repeated.' },
+      { name: 'lazy', help: 'Connect at the first call.' },
+      { name: 'untrusted', help: 'Ask before a tool runs that is not read-only.' },
+      { name: 'entry', value: 'json', help: 'Further keys of the entry.' },
+      { name: 'no-test', help: 'Write the entry without connecting first.' },
+      { name: 'force', help: 'Replace a server of the same name.' },
+      profile,
+      json,
+    ],
+    help: 'Connect to a server, show what it offers and add it to config.yaml; the command comes after `--`.',
+    load: async () => (await mcpEntry()).addServer,
+  },
+  {
+    path: ['mcp', 'remove'],
+    args: ['name'],
+    flags: [profile],
+    help: 'Take a server out of config.yaml.',
+    load: async () => (await mcpEntry()).removeServer,
+  },
+  {
+    path: ['mcp', 'logs'],
+    args: ['server'],
+    flags: [{ name: 'lines', value: 'n', help: 'Lines at most (100).' }, profile],
+    help: 'Show what a server wrote to its standard error, and its log messages.',
+    load: async () => (await mcp()).showServerLog,
+  },
+  {
+    path: ['mcp', 'reload'],
+    args: ['[server]'],
+    flags: [profile],
+    help: 'Read the configuration again; with a name, connect that server anew.',
+    load: async () => (await mcp()).reloadServers,
+  },
+  {
+    path: ['mcp', 'login'],
+    args: ['server'],
+    flags: [
+      { name: 'flow', value: 'flow', help: '`browser` or `device`; what the entry says unless given.' },
+      { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' },
+      profile,
+    ],
+    help: 'Log in to a server by OAuth; Ctrl-C cancels it.',
+    load: async () => (await mcpLogin()).login,
+  },
+  {
+    path: ['mcp', 'reauth'],
+    args: ['[server]'],
+    flags: [
+      { name: 'all', help: 'Every server that logs in by OAuth, one after another.' },
+      { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' },
+      profile,
+    ],
+    help: 'Log in again; the old credentials stand until the new ones are stored.',
+    load: async () => (await mcpLogin()).reauthorize,
+  },
+  {
+    path: ['mcp', 'serve'],
+    args: [],
+    flags: [profile],
+    help: 'Offer the supervised tools as one MCP server over stdio, for any other agent program.',
+    load: async () => (await mcpServe()).serveTools,
+  },
+  {
+    path: ['link', 'open'],
+    args: ['url'],
+    flags: [profile],
+    help: 'Open an agent://mcp/install link: shows the server and asks before anything is written.',
+    load: async () => (await link()).openLink,
+  },
+  {
+    path: ['link', 'register'],
+    args: [],
+    flags: [{ name: 'undo', help: 'Take the registration back.' }],
+    help: 'Let the desktop open agent:// links with this program.',
+    load: async () => (await link()).registerLinks,
+  },
+  {
+    path: ['approvals'],
+    args: [],
+    flags: [{ name: 'watch', help: 'Go on and print each question as it is asked.' }, json],
+    help: 'List what waits for an approval.',
+    load: async () => (await approvals()).listApprovals,
+  },
+  {
+    path: ['approvals', 'list'],
+    args: [],
+    flags: [{ name: 'watch', help: 'Go on and print each question as it is asked.' }, json],
+    help: 'List what waits for an approval.',
+    load: async () => (await approvals()).listApprovals,
+  },
+  {
+    path: ['approvals', 'show'],
+    args: ['id'],
+    flags: [json],
+    help: 'Show one question: the arguments of the call, or the form.',
+    load: async () => (await approvals()).showApproval,
+  },
+  {
+    path: ['approvals', 'approve'],
+    args: ['id'],
+    flags: [{ name: 'values', value: 'json', help: 'What is filled into a form.' }],
+    help: 'Say yes to a question.',
+    load: async () => (await approvals()).approve,
+  },
+  {
+    path: ['approvals', 'deny'],
+    args: ['id'],
+    flags: [],
+    help: 'Say no to a question.',
+    load: async () => (await approvals()).deny,
   },
   {
     path: ['runs', 'list'],

@@ -52,14 +52,16 @@ export function parseWords(words: readonly string[]): Parsed {
     const flag = known.find((one) => one.name === name);
     const problem = flagProblem(name, flag, value, known);
     if (problem !== undefined) return { kind: 'misused', message: problem, path: command.path };
-    flags[name] = flag?.value === undefined ? true : (value ?? '');
+    const earlier = flag?.many === true ? flags[name] : undefined;
+    const text = flag?.value === undefined ? true : (value ?? '');
+    flags[name] = typeof earlier === 'string' ? `${earlier}\n${text}` : text;
   }
   const args = bare.slice(command.path.length);
   const required = command.args.filter((arg) => !arg.startsWith('['));
   if (args.length < required.length) {
     return { kind: 'misused', message: `missing <${required[args.length] ?? ''}>`, path: command.path };
   }
-  if (args.length > command.args.length) {
+  if (args.length > command.args.length && command.args.at(-1)?.endsWith('…]') !== true) {
     return { kind: 'misused', message: `unexpected "${args[command.args.length] ?? ''}"`, path: command.path };
   }
   return { kind: 'command', command, args, flags };

@@ -1,5 +1,6 @@
 /**
- * The root of everything: starts the journal, then the work it remembers, then the front; stops in reverse. A gateway
+ * The root of everything: starts the journal and the servers' half, then the work that the journal remembers, then the
+ * front; stops in reverse. A gateway
  * that crashes is started again inside a restart budget; one that spends it ends the daemon with a clear word instead
  * of a crash loop.
  * @see INS-1, CON-2 and DUR-1 in docs/specification.md
@@ -7,7 +8,9 @@
 
 import { assign, sendTo, setup } from 'xstate';
 import { effect, logicHole, promiseHole } from './base/declare.ts';
+import { causeOf } from './base/fault.ts';
 import { freshBudget, type RestartBudget, spendRestart } from './base/restart.ts';
+import type { ServersEvent } from './mcp/servers.machine.ts';
 import type { GatewayEvent, GatewayFact } from './webhook/gateway.machine.ts';
 import type { JournalFact } from './webhook/journal.machine.ts';
 
@@ -47,10 +50,14 @@ export interface ReloadVerdict {
 /** A gateway that crashes more than five times in a minute has a cause that a restart does not mend. */
 export const gatewayRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
 
+/** A child that outlives its SIGKILL hangs in the kernel; nobody waits for it longer than this. */
+const closeLimitMs = 10_000;
+
 export const supervisorMachine = setup({
   types: { input: {} as SupervisorInput, context: {} as SupervisorContext, events: {} as SupervisorEvent },
   actors: {
     journal: logicHole('journal'),
+    servers: logicHole('servers'),
     gateway: logicHole('gateway'),
     resumeWork: promiseHole<undefined, undefined>('resumeWork'),
     applyConfig: promiseHole<ReloadVerdict, undefined>('applyConfig'),
@@ -71,6 +78,8 @@ export const supervisorMachine = setup({
         fault: verdict.blocked,
       }),
     ),
+    reconcileServers: sendTo('servers', (): ServersEvent => ({ type: 'servers.reconcile' })),
+    stopServers: sendTo('servers', (): ServersEvent => ({ type: 'servers.stop' })),
     drainGateway: sendTo('gateway', (): GatewayEvent => ({ type: 'gateway.drain' })),
     rememberListening: assign((_, params: { url: string | null }) => ({ listens: params.url !== null, blocked: null })),
     rememberFault: assign((_, params: { fault: string }) => ({ fault: params.fault })),
@@ -84,7 +93,7 @@ export const supervisorMachine = setup({
       spendRestart(context.budget, params.atMs, params.jitter).kind === 'restart',
     listenerMoved: (_, verdict: ReloadVerdict) => verdict.listenerChanged,
   },
-  delays: { restartDelay: ({ context }) => context.restartDelayMs },
+  delays: { restartDelay: ({ context }) => context.restartDelayMs, closeLimit: closeLimitMs },
 }).createMachine({
   id: 'supervisor',
   context: ({ input }) => ({
@@ -94,14 +103,24 @@ export const supervisorMachine = setup({
     restartDelayMs: 0,
     fault: null,
   }),
-  invoke: { id: 'journal', src: 'journal', systemId: 'journal' },
+  invoke: [
+    { id: 'journal', src: 'journal', systemId: 'journal' },
+    {
+      id: 'servers',
+      src: 'servers',
+      systemId: 'servers',
+      // It ends only where it was told to.
+      onDone: '.stopped',
+      onError: { target: '.failed', actions: { type: 'rememberFault', params: ({ event }) => crashOf(event) } },
+    },
+  ],
   initial: 'booting',
   states: {
     booting: {
       description: 'Waits until the journal is open, or is known not to open.',
       meta: { rule: 'DUR-1' },
       tags: ['working'],
-      on: { 'journal.ready': 'up', 'journal.unavailable': 'up', 'daemon.stop': 'stopped' },
+      on: { 'journal.ready': 'up', 'journal.unavailable': 'up', 'daemon.stop': 'closing' },
     },
     up: {
       description: 'The gateway lives.',
@@ -110,7 +129,7 @@ export const supervisorMachine = setup({
         id: 'gateway',
         src: 'gateway',
         systemId: 'gateway',
-        onDone: 'stopped',
+        onDone: 'closing',
         onError: 'crashed',
       },
       initial: 'resuming',
@@ -167,7 +186,7 @@ export const supervisorMachine = setup({
                 target: 'relistening',
                 actions: { type: 'reopenGateway', params: ({ event }) => event.output },
               },
-              { target: 'running', actions: 'reportReloaded' },
+              { target: 'running', actions: ['reconcileServers', 'reportReloaded'] },
             ],
             onError: 'running',
           },
@@ -181,9 +200,13 @@ export const supervisorMachine = setup({
           on: {
             'gateway.opened': {
               target: 'running',
-              actions: [{ type: 'rememberListening', params: ({ event }) => event }, 'reportReloaded'],
+              actions: [
+                { type: 'rememberListening', params: ({ event }) => event },
+                'reconcileServers',
+                'reportReloaded',
+              ],
             },
-            'gateway.refused': { target: 'running', actions: 'reportRefusal' },
+            'gateway.refused': { target: 'running', actions: ['reconcileServers', 'reportRefusal'] },
             'daemon.stop': 'draining',
           },
         },
@@ -209,15 +232,22 @@ export const supervisorMachine = setup({
           },
           { target: 'failed', actions: { type: 'rememberFault', params: ({ event }) => event } },
         ],
-        'daemon.stop': 'stopped',
+        'daemon.stop': 'closing',
       },
     },
     restarting: {
       description: 'Waits before the gateway is started again.',
       meta: { rule: 'INS-1' },
       tags: ['working'],
-      on: { 'daemon.stop': 'stopped' },
+      on: { 'daemon.stop': 'closing' },
       after: { restartDelay: 'up' },
+    },
+    closing: {
+      description: 'The front and its work are gone; sessions are closed and the children of the servers ended.',
+      meta: { rule: 'LIF-9' },
+      tags: ['working'],
+      entry: 'stopServers',
+      after: { closeLimit: 'stopped' },
     },
     stopped: {
       description: 'Everything was stopped in order.',
@@ -234,3 +264,7 @@ export const supervisorMachine = setup({
   },
   output: ({ context }) => ({ fault: context.fault }),
 });
+
+function crashOf(event: { readonly error: unknown }): { fault: string } {
+  return { fault: `the servers' half crashed: ${causeOf(event.error)}` };
+}

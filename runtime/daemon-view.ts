@@ -18,6 +18,7 @@ import type { DaemonView, HistoryQuery } from './control/view.ts';
 import type { Decisions } from './decisions.ts';
 import { type CensusPorts, countActors, describeActor, describeTree } from './inspector/census.ts';
 import type { Watcher } from './inspector/watcher.ts';
+import type { McpView } from './mcp/view.ts';
 import { type ReplayPorts, replayEvent } from './replay.ts';
 
 export interface ViewPorts {
@@ -29,6 +30,7 @@ export interface ViewPorts {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
+  readonly mcp: McpView;
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
@@ -89,6 +91,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   }
 
   return {
+    mcp: ports.mcp,
     status: () => ({
       pid: process.pid,
       version: ports.version,
@@ -96,7 +99,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       home: ports.home,
       webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },
       journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',
-      servers: {},
+      servers: ports.mcp.states(),
       actors: countActors(root),
     }),
     stop: () => root.send({ type: 'daemon.stop' }),

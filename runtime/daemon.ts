@@ -20,9 +20,11 @@ import { createSinces } from './inspector/sinces.ts';
 import { createWatcher } from './inspector/watcher.ts';
 import { adapterBlock, createProblemDesk, learnSecrets, reportDiagnostics, servesTools } from './loaded-home.ts';
 import { createLog } from './log.ts';
+import { createMcpView } from './mcp/view.ts';
 import { onSignals, takeLock } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
+import { assembleServers } from './servers.ts';
 import { assembleWebhooks } from './webhooks.ts';
 import { wireSupervisor } from './wiring/supervisor.ts';
 
@@ -88,6 +90,18 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     log,
   });
 
+  const servers = assembleServers({
+    paths,
+    root: () => root,
+    home: () => loaded,
+    env,
+    version,
+    compiling,
+    redactor,
+    nowMs,
+    log,
+  });
+
   /** A configuration comes into force whole. */
   const take = (next: LoadedHome): void => {
     waiting = undefined;
@@ -122,6 +136,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
 
   const supervisor = wireSupervisor({
     journal: webhooks.journal,
+    servers: servers.logic,
     gateway: webhooks.gateway,
     resumeWork: webhooks.resume,
     applyConfig: () => Promise.resolve().then(applyConfig),
@@ -175,6 +190,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     host: {
       source: { home, env },
       desk: () => ({ home: loaded, sources: webhooks.sources(), problems: problems.now() }),
+      version,
       daemon: createDaemonView({
         root,
         home,
@@ -184,6 +200,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         keeper: webhooks.keeper,
         decisions: webhooks.decisions,
         replay: webhooks.replay,
+        mcp: createMcpView(servers, redactor),
         url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
         webhookEnabled: () => settings().webhook.enabled,
         webhookFault: gatewayFault,

@@ -7,13 +7,15 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { sep } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
+import type { InterpolationScope } from '../../machines/config/interpolate.ts';
 import { type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
 import { type ConfigSource, readConfig } from '../../machines/config/read-config.ts';
 import type { FilterChecker } from '../../machines/config/read-route.ts';
-import type { Settings } from '../../machines/config/settings.ts';
+import type { ServerEntry, Settings } from '../../machines/config/settings.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
 
 export interface HomeSource {
@@ -66,6 +68,36 @@ export function loadHome(source: HomeSource): LoadedHome {
   return { profiles, main: main.profile, existing, diagnostics, webhookBlocked };
 }
 
+/** Reads a server's entry as it would be read in a profile's `config.yaml`: interpolated, with every finding about it. */
+export function readEntry(
+  { home, env }: HomeSource,
+  profile: ProfileName,
+  entry: { readonly name: string; readonly value: JsonObject },
+): { readonly server: ServerEntry | undefined; readonly findings: readonly Diagnostic[] } {
+  const scope = parseEnvFile(textOf(profilePaths(home, profile).env, []));
+  const read = readConfig({
+    file: 'entry',
+    // JSON is YAML.
+    text: JSON.stringify({ mcp_servers: { [entry.name]: entry.value } }),
+    profile,
+    scope: interpolationScope(scope, env),
+    checkFilters,
+  });
+  const findings = read.diagnostics.filter((found) => found.scope.kind === 'server');
+  return { server: read.settings.servers[0], findings };
+}
+
+/** The home's `.env` may hold WEBHOOK_*; the process environment comes after it. */
+function interpolationScope(secrets: ReadonlyMap<string, string>, env: HomeSource['env']): InterpolationScope {
+  return {
+    secrets,
+    env: { ...env, ...Object.fromEntries(secrets) },
+    userHome: homedir(),
+    workspaceFolder: process.cwd(),
+    pathSeparator: sep,
+  };
+}
+
 function loadProfile(
   name: ProfileName,
   { home, env }: HomeSource,
@@ -78,14 +110,7 @@ function loadProfile(
     file: name === defaultProfile ? 'config.yaml' : `profiles/${name}/config.yaml`,
     text: textOf(paths.config, unread),
     profile: name,
-    // The home's `.env` may hold WEBHOOK_*; the process environment comes after it.
-    scope: {
-      secrets: scope,
-      env: { ...env, ...Object.fromEntries(scope) },
-      userHome: homedir(),
-      workspaceFolder: process.cwd(),
-      pathSeparator: sep,
-    },
+    scope: interpolationScope(scope, env),
     checkFilters,
     ...known,
   });

@@ -1,71 +1,95 @@
 /**
- * The cron jobs of a profile as `cron/jobs.json` holds them, read again when the file changes.
- * @see CRN-2 and SUB-1 in docs/specification.md
+ * The cron jobs of a profile as `cron/jobs.json` holds them: a list of records, or an object with a list under `jobs`.
+ * Read again when the file changes; the last good jobs stand while it is corrupt, and it is not overwritten then.
+ * @see CRN-1, CRN-2 and SUB-1 in docs/specification.md
  */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { stampOf } from '../files.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import { noJobs, readJobs } from '../../machines/cron/edit-jobs.ts';
+import type { CronJob } from '../../machines/cron/job.ts';
+import { ensurePrivateFolder, stampOf, updateFileLocked } from '../files.ts';
 
-export interface CronJob {
-  readonly id: string;
-  readonly name: string;
-  readonly prompt: string;
-  readonly enabled: boolean;
-  readonly paused: boolean;
-  readonly skills: readonly string[];
-  readonly deliver: string;
-  readonly deliverExtra: JsonObject;
-}
+export type { CronJob } from '../../machines/cron/job.ts';
+
+export type JobsUpdate =
+  | { readonly kind: 'updated' }
+  /** The change was taken back by whoever asked for it; nothing was written. */
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'failed'; readonly problem: string };
 
 export interface JobsStore {
   /** Finds a job by id, else by name. */
   find(ref: string): CronJob | undefined;
+  /** The jobs in the order of the file; the same list while it is unchanged. */
+  all(): readonly CronJob[];
+  /** Why the file as it stands cannot be used; the jobs are then those of the last good one. */
+  problem(): string | undefined;
+  /**
+   * Changes the file under its lock. The change sees the jobs as they stand then, and gives undefined to write nothing.
+   */
+  update(change: (text: string, jobs: readonly CronJob[]) => string | undefined): Promise<JobsUpdate>;
 }
 
 export function createJobsStore({ folder }: { readonly folder: string }): JobsStore {
   const path = join(folder, 'jobs.json');
+  const corrupt = `${path}: is no list of jobs; mend it or move it away — the last good jobs stand until then and nothing overwrites it`;
   let seen: string | undefined;
   let jobs: readonly CronJob[] = [];
+  let problem: string | undefined;
+
+  function reread(): void {
+    const stamp = stampOf(path);
+    if (stamp === seen) return;
+    seen = stamp;
+    problem = undefined;
+    if (stamp === undefined) {
+      jobs = [];
+      return;
+    }
+    try {
+      const read = readJobs(readFileSync(path, 'utf8'));
+      if (read.kind === 'read') jobs = read.jobs;
+      else problem = corrupt;
+    } catch (thrown) {
+      // Permissions can be mended without moving the stamp, so the next look tries again.
+      seen = undefined;
+      problem = `${path}: cannot be read; check its permissions (${causeOf(thrown)})`;
+    }
+  }
+
   return {
     find(ref) {
-      const stamp = stampOf(path);
-      if (stamp !== seen) {
-        seen = stamp;
-        jobs = stamp === undefined ? [] : (readJobs(path) ?? jobs);
-      }
+      reread();
       return jobs.find(({ id }) => id === ref) ?? jobs.find(({ name }) => name === ref);
     },
-  };
-}
-
-/** A list of jobs, or an object with one; undefined where the file cannot be read, and the last good jobs stand. */
-function readJobs(path: string): readonly CronJob[] | undefined {
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    const listed = isJsonObject(value) ? value.jobs : value;
-    return Array.isArray(listed) ? (listed as readonly Json[]).filter(isJsonObject).flatMap(jobOf) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** A job without an id is passed over. Without a prompt it may still have skills, and the event brings its own. */
-function jobOf(record: JsonObject): CronJob[] {
-  const { name, prompt, skills, deliver, deliver_extra: extra } = record;
-  const id = typeof record.id === 'number' ? String(record.id) : record.id;
-  if (typeof id !== 'string' || id === '') return [];
-  return [
-    {
-      id,
-      name: typeof name === 'string' ? name : id,
-      prompt: typeof prompt === 'string' ? prompt : '',
-      enabled: record.enabled !== false,
-      paused: record.paused === true,
-      skills: Array.isArray(skills) ? skills.filter((one): one is string => typeof one === 'string') : [],
-      deliver: typeof deliver === 'string' ? deliver : 'log',
-      deliverExtra: isJsonObject(extra) ? extra : {},
+    all() {
+      reread();
+      return jobs;
     },
-  ];
+    problem() {
+      reread();
+      return problem;
+    },
+    async update(change) {
+      let verdict: JobsUpdate = { kind: 'unchanged' };
+      try {
+        await ensurePrivateFolder(folder);
+        await updateFileLocked(path, (text = noJobs) => {
+          const read = readJobs(text);
+          if (read.kind === 'corrupt') {
+            verdict = { kind: 'failed', problem: corrupt };
+            return undefined;
+          }
+          const next = change(text, read.jobs);
+          verdict = { kind: next === undefined ? 'unchanged' : 'updated' };
+          return next;
+        });
+      } catch (thrown) {
+        return { kind: 'failed', problem: `${path}: cannot be changed: ${causeOf(thrown)}` };
+      }
+      return verdict;
+    },
+  };
 }

@@ -122,9 +122,108 @@ export const faultCatalogue = {
     what: 'The text is no profile name.',
     remedy: 'Use letters, digits, dots, underscores and hyphens, beginning with a letter or digit.',
   },
+  'login-stopped': {
+    what: 'A login ended without new credentials; the old ones stand.',
+    remedy:
+      'Read the message: it says what was refused, denied or ran out of time. Begin again with `agent mcp login`.',
+  },
+  'login-flow': {
+    what: 'The flow of a login is none that there is.',
+    remedy: 'Use `browser` or `device`.',
+  },
+  'login-not-oauth': {
+    what: 'The server does not log in by OAuth.',
+    remedy: 'Set auth: oauth on a server with a url.',
+  },
+  'login-under-way': {
+    what: 'Another login to the same server is under way.',
+    remedy: 'Finish it, or end it with Ctrl-C where it was begun.',
+  },
+  'login-terminal-only': {
+    what: 'A device login is begun from a terminal only.',
+    remedy: 'Run `agent mcp login <server> --flow device`.',
+  },
+  'login-paste': {
+    what: 'What was pasted is no redirect URL, or no login waits for one.',
+    remedy: 'Paste the whole address that the browser ended at, while the login waits.',
+  },
+  'cron-job-unfit': {
+    what: 'The cron job breaks a rule of jobs.',
+    remedy: 'Mend what the message names.',
+  },
+  'cron-job-exists': {
+    what: 'A cron job of that name exists.',
+    remedy: 'Remove it first, or replace it with `--force`.',
+  },
+  'cron-job-paused': {
+    what: 'The cron job is paused.',
+    remedy: 'Resume it with `agent cron resume`.',
+  },
+  'cron-job-disabled': {
+    what: 'The cron job is disabled in its file.',
+    remedy: 'Set its `enabled` to true.',
+  },
+  'cron-job-taken': {
+    what: 'Another gateway or caller has fired the job at the same moment.',
+    remedy: 'Nothing to do: it runs once.',
+  },
+  'cron-jobs-corrupt': {
+    what: 'The file of cron jobs is no JSON of jobs.',
+    remedy: 'Mend or move cron/jobs.json; the last good jobs stay in force until then.',
+  },
+  'cron-jobs-unwritable': {
+    what: 'The file of cron jobs cannot be changed.',
+    remedy: 'Check its owner and permissions, and the room on its disk.',
+  },
   refused: {
     what: 'The gateway refused for a reason without a code of its own.',
     remedy: 'Read the message.',
+  },
+  'tls-file-missing': {
+    what: 'A file that `ssl_verify`, `client_cert` or `client_key` of a server names is not there.',
+    remedy:
+      'Correct the path that the message names, or put the file there. `~` is the home of the user that runs the gateway.',
+  },
+  'tls-file-unreadable': {
+    what: 'A file that a server’s TLS options name cannot be read.',
+    remedy:
+      'Make it readable for the user that runs the gateway; the message names the resolved path and the system’s code.',
+  },
+  'tls-file-invalid': {
+    what: 'A file that a server’s TLS options name holds no PEM certificate or no usable key.',
+    remedy: 'Give PEM files; convert others with `openssl x509` or `openssl pkey`.',
+  },
+  'tls-key-password': {
+    what: 'The key of a client certificate is encrypted, and no password opens it.',
+    remedy: 'Give the password as third item of client_cert, best as `${VAR}` from .env.',
+  },
+  'tls-key-mismatch': {
+    what: 'The client certificate and its key do not belong together.',
+    remedy: 'Check which files client_cert and client_key name.',
+  },
+  'header-invalid': {
+    what: 'A configured header of a server cannot be sent.',
+    remedy: 'Correct its name or value in headers; a value that came from `${VAR}` may hold a line break.',
+  },
+  'proxy-invalid': {
+    what: 'A proxy variable of the environment cannot be used.',
+    remedy: 'Set it to an http or https URL, unset it, or name the host in NO_PROXY.',
+  },
+  'server-unknown': {
+    what: 'No MCP server of that name is configured in the profile.',
+    remedy: 'Look for the name with `agent mcp list`; --profile chooses another profile.',
+  },
+  'server-entry': {
+    what: 'The entry of the MCP server has a finding, so that it cannot be connected.',
+    remedy: 'Mend what the message names; `agent config check` shows every finding at its place.',
+  },
+  'approval-unknown': {
+    what: 'No question of that id waits: it was answered, ran out of time or was withdrawn.',
+    remedy: 'Look with `agent approvals`; the call or the server asks again if it is made again.',
+  },
+  'approval-values': {
+    what: 'The values that were given do not fit the form.',
+    remedy: 'Look at the form with `agent approvals show <id>` and give --values anew; the question still waits.',
   },
   'internal-error': {
     what: 'Something in the gateway itself failed.',

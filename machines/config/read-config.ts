@@ -175,8 +175,17 @@ export function readConfig(source: ConfigSource): ConfigRead {
   }
 
   const servers: ServerEntry[] = [];
+  const problemOf = (name: string): string => {
+    const found = diagnostics.find(
+      ({ scope }) => scope.kind === 'home' || sameScope(scope, { kind: 'server', server: name }),
+    );
+    return found === undefined ? 'its entry cannot be read' : `${found.file}:${found.line}: ${found.message}`;
+  };
   for (const [name, entry] of Object.entries(objectAt(written, 'mcp_servers'))) {
-    if (!isJsonObject(entry)) continue;
+    if (!isJsonObject(entry)) {
+      servers.push({ name, enabled: true, entry: {}, problem: problemOf(name) });
+      continue;
+    }
     const resolved = interpolate(entry, source.scope) as JsonObject;
     for (const found of checkServerEntry(resolved)) {
       report({
@@ -185,7 +194,8 @@ export function readConfig(source: ConfigSource): ConfigRead {
         path: ['mcp_servers', name, ...found.path],
       });
     }
-    if (!stopped(['mcp_servers', name])) servers.push(normaliseServerEntry(name, resolved));
+    const normal = normaliseServerEntry(name, resolved);
+    servers.push(stopped(['mcp_servers', name]) ? { ...normal, problem: problemOf(name) } : normal);
   }
 
   const homeStopped = diagnostics.some(({ scope }) => scope.kind === 'home');

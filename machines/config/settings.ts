@@ -70,6 +70,8 @@ export interface ServerEntry {
   readonly enabled: boolean;
   /** The normalised entry, keys as in the config; times in seconds as written. Secret: may hold tokens. */
   readonly entry: JsonObject;
+  /** The first finding of an entry that cannot be used (CFG-3). */
+  readonly problem?: string;
 }
 
 export interface Settings {

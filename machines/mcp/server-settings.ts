@@ -7,6 +7,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import type { ServerEntry } from '../config/settings.ts';
+import { type OauthSettings, readOauthSettings } from '../oauth/oauth-settings.ts';
 
 export interface StdioPlan {
   readonly kind: 'stdio';
@@ -33,8 +34,8 @@ export interface HttpPlan {
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: TlsPlan;
   readonly skipPreflight: boolean;
-  /** OAuth 2.1 is asked for; the credentials come from the token store. */
-  readonly oauth: boolean;
+  /** How to log in; null where the entry does not ask for OAuth. */
+  readonly oauth: OauthSettings | null;
 }
 
 export type TransportPlan = StdioPlan | HttpPlan;
@@ -136,7 +137,7 @@ function httpPlan(entry: JsonObject): HttpPlan {
     headers: stringMap(objectAt(entry, 'headers')),
     tls: tlsPlan(entry),
     skipPreflight: entry.skip_preflight === true,
-    oauth: entry.auth === 'oauth',
+    oauth: entry.auth === 'oauth' ? readOauthSettings(entry) : null,
   };
 }
 

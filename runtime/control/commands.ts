@@ -21,11 +21,14 @@ import {
   subscribe,
   unsubscribe,
 } from './home-view.ts';
+import { mcpCommands } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
 import type { DaemonView, HistoryQuery } from './view.ts';
 
 export interface CommandHost {
   readonly source: HomeSource;
+  /** Of this program. */
+  readonly version?: string;
   /** Absent where the command line runs a command of the home by itself. */
   readonly daemon?: DaemonView;
   /** The home that the daemon has in force; absent likewise. */
@@ -47,6 +50,7 @@ const mostRows = 1_000;
 const usualRows = 50;
 
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ...mcpCommands,
   ['gateway.status', ofDaemon((daemon) => daemon.status())],
   [
     'gateway.stop',

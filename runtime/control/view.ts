@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ActorDetail, ActorNode } from '../inspector/census.ts';
+import type { McpView } from '../mcp/view.ts';
 
 export interface HistoryQuery {
   readonly limit: number;
@@ -10,6 +11,8 @@ export interface HistoryQuery {
 }
 
 export interface DaemonView {
+  /** The servers' half. */
+  readonly mcp: McpView;
   status(): JsonObject;
   /** Begins to stop; the socket closes when the daemon ends. */
   stop(): void;

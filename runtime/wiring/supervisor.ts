@@ -33,6 +33,7 @@ export function wireJournal({ keeper, log, history }: JournalPorts) {
 
 export interface SupervisorPorts {
   readonly journal: AnyActorLogic;
+  readonly servers: AnyActorLogic;
   readonly gateway: AnyActorLogic;
   readonly resumeWork: () => Promise<void>;
   readonly applyConfig: () => Promise<ReloadVerdict>;
@@ -49,6 +50,7 @@ export function wireSupervisor(ports: SupervisorPorts) {
   return supervisorMachine.provide({
     actors: {
       journal: ports.journal,
+      servers: ports.servers,
       gateway: ports.gateway,
       resumeWork: fromPromise<undefined, undefined>(async () => {
         await ports.resumeWork();

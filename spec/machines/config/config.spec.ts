@@ -85,8 +85,11 @@ t.test('CFG-3 · a broken server stops itself, a broken route the adapter, neith
     'mcp_servers: {bad: {command: a, url: "http://x"}, good: {command: b}}\nplatforms: {webhook: {secret: abcdef, routes: {r: {}}}}',
   );
   t.same(
-    broken.settings.servers.map(({ name }) => name),
-    ['good'],
+    broken.settings.servers.map(({ name, problem }) => [name, problem]),
+    [
+      ['bad', 'config.yaml:1: mcp server "bad" has both command and url; keep the one that the server is reached by'],
+      ['good', undefined],
+    ],
   );
   t.equal(broken.settings.webhook.routes.length, 1);
   t.same(

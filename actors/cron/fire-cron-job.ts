@@ -1,0 +1,244 @@
+/**
+ * Fires a cron job at most once for each due time, whichever gateway of the journal comes first: the claim of the due
+ * time, the event, its run and the mark that tells how far the job has come land in one commit, or nothing does. What
+ * was not fired is written down with its reason the same way. Knows no chart and no calendar.
+ * @see CRN-1, CRN-2 and DUR-1 in docs/specification.md
+ */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import { type CronJob, usualGraceMs } from '../../machines/cron/job.ts';
+import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { CommitVerdict, Write } from '../store/journal.ts';
+import type { JournalKeeper } from '../store/keeper.ts';
+import type { Opened } from '../webhook/claim-delivery.ts';
+
+/** An event of a job: one that its schedule or a person asked for, or a due time that was passed over. */
+export type CronEventRecord = EventRecord & { readonly cronJob: string; readonly dueAtMs?: number };
+
+/** How far a job has come, over restarts and for every gateway of the journal. */
+export interface CronMark {
+  /** Due times up to here are settled. */
+  readonly dueAtMs: number;
+  /** The schedule that it belongs to; another schedule begins anew. */
+  readonly print: string;
+  /** The run of the last firing. */
+  readonly run?: string;
+}
+
+export interface DueTime {
+  readonly dueAtMs: number;
+  /** The oldest due time that it stands for, where several were missed. */
+  readonly missedSinceMs?: number;
+}
+
+/** What every entry of the history needs. */
+export interface Entry {
+  /** The key of the event, and of the run that it leads to. */
+  readonly key: string;
+  readonly nowMs: number;
+  readonly profile: string;
+  readonly job: CronJob;
+}
+
+export type FiringVerdict =
+  | { readonly kind: 'granted'; readonly run: string; readonly opened: Opened }
+  /** This due time was handled before, here or by another gateway. */
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export type NoteVerdict =
+  | { readonly kind: 'noted' }
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export interface FireCronJob {
+  /** Fires for a due time of the schedule. */
+  due(entry: Entry, due: DueTime, print: string): Promise<FiringVerdict>;
+  /** Fires now, whatever the schedule says; the context is for this one run. */
+  byHand(entry: Entry, context: string | undefined): Promise<FiringVerdict>;
+  /** Writes a due time down that is not fired; it will not be fired any more. */
+  pass(entry: Entry, due: DueTime, print: string, reason: string): Promise<NoteVerdict>;
+  /** Writes down what became of a job without a due time, once for each name. */
+  note(entry: Entry, reason: string, once: string): Promise<NoteVerdict>;
+  /** Makes a schedule begin now: nothing of it was due before. */
+  begin(entry: Omit<Entry, 'key'>, print: string): Promise<NoteVerdict>;
+  mark(profile: string, job: string, nowMs: number): CronMark | undefined;
+  /** The run of the last firing while it waits, runs or delivers. */
+  inFlight(mark: CronMark | undefined): string | undefined;
+}
+
+export interface FirePorts {
+  readonly keeper: JournalKeeper;
+  /** False while so many runs wait in memory that further ones stay on disk until some have ended. */
+  readonly hasRoom: () => boolean;
+}
+
+/** A claim outlives every clock that could come to its due time again. */
+const claimLifeMs = 7 * 86_400_000;
+/** Longer than the rarest schedule waits: the 29th of February once in eight years. */
+const markLifeMs = 10 * 366 * 86_400_000;
+
+export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
+  async function fire(entry: Entry, event: CronEventRecord, writes: readonly Write[]): Promise<FiringVerdict> {
+    const { key, nowMs, profile } = entry;
+    const record: RunRecord = {
+      eventKey: key,
+      profile,
+      route: event.route,
+      kind: 'cron',
+      status: 'queued',
+      attempt: 0,
+      queuedAtMs: nowMs,
+    };
+    const taken = hasRoom();
+    const session = keeper.session();
+    const verdict = await keeper.commit([
+      ...writes,
+      putEvent(key, { ...event, work: key }),
+      {
+        kind: 'put',
+        collection: 'runs',
+        key,
+        expect: 'absent',
+        value: record as unknown as JsonObject,
+        dueAtMs: nowMs,
+        ...(taken && session !== undefined ? { heldBy: session } : {}),
+      },
+    ]);
+    if (verdict.kind !== 'committed') return refusalOf(verdict);
+    return { kind: 'granted', run: key, opened: taken ? { kind: 'run', key, record } : { kind: 'nothing' } };
+  }
+
+  async function write(writes: readonly Write[]): Promise<NoteVerdict> {
+    const verdict = await keeper.commit(writes);
+    return verdict.kind === 'committed' ? { kind: 'noted' } : refusalOf(verdict);
+  }
+
+  return {
+    due: (entry, due, print) =>
+      fire(entry, dueEvent(entry, due, 'cron', lateness(entry, due)), [
+        dueClaim(entry, due),
+        ...markWrites(entry, { dueAtMs: due.dueAtMs, print, run: entry.key }),
+      ]),
+    byHand(entry, context) {
+      const { key, nowMs, profile, job } = entry;
+      const prompt = context === undefined ? job.prompt : `${job.prompt}\n\n${context}`.trimStart();
+      const event = { ...eventOf(entry, 'cron.manual', 'cron'), deliveryId: `cron-${job.id}-${key}`, prompt };
+      // The claim that webhooks take for a firing too.
+      return fire(entry, event, [claim(`cron/${profile}/${job.id}/${key}`, { eventKey: key }, nowMs, claimLifeMs)]);
+    },
+    pass: (entry, due, print, reason) =>
+      write([
+        dueClaim(entry, due),
+        ...markWrites(entry, { dueAtMs: due.dueAtMs, print, ...lastRun(entry) }),
+        putEvent(entry.key, dueEvent(entry, due, 'ignored', reason)),
+      ]),
+    note(entry, reason, once) {
+      const { key, nowMs, profile, job } = entry;
+      return write([
+        claim(`cron-note/${profile}/${job.id}/${once}`, { eventKey: key }, nowMs, markLifeMs),
+        putEvent(key, { ...eventOf(entry, 'cron.note', 'ignored'), deliveryId: `cron-${job.id}-${key}`, reason }),
+      ]);
+    },
+    begin: (entry, print) => write(markWrites(entry, { dueAtMs: entry.nowMs, print, ...lastRun(entry) })),
+    mark,
+    inFlight(mark) {
+      if (mark?.run === undefined) return undefined;
+      // A run whose work is over has no due time left.
+      return keeper.journal()?.get('runs', mark.run)?.dueAtMs === undefined ? undefined : mark.run;
+    },
+  };
+
+  function lastRun({ profile, job, nowMs }: Omit<Entry, 'key'>): { readonly run?: string } {
+    const run = mark(profile, job.id, nowMs)?.run;
+    return run === undefined ? {} : { run };
+  }
+
+  function mark(profile: string, job: string, nowMs: number): CronMark | undefined {
+    return keeper.journal()?.claimed(markName(profile, job), nowMs) as unknown as CronMark | undefined;
+  }
+}
+
+/** The claim's name is the job and the due time, so it is the same in every gateway and after every restart. */
+function dueClaim({ key, nowMs, profile, job }: Entry, { dueAtMs }: DueTime): Write {
+  const lifeMs = Math.max(0, dueAtMs - nowMs) + (job.graceMs ?? usualGraceMs) + claimLifeMs;
+  return claim(`cron/${profile}/${job.id}/${dueAtMs}`, { eventKey: key }, nowMs, lifeMs);
+}
+
+/** A mark is a claim that is given back and taken anew: claims are what the journal keeps beside records. */
+function markWrites({ nowMs, profile, job }: Omit<Entry, 'key'>, mark: CronMark): Write[] {
+  const name = markName(profile, job.id);
+  return [{ kind: 'release', name }, claim(name, mark as unknown as JsonObject, nowMs, markLifeMs)];
+}
+
+function claim(name: string, value: JsonObject, nowMs: number, lifeMs: number): Write {
+  return { kind: 'claim', name, value, nowMs, expiresAtMs: nowMs + lifeMs };
+}
+
+function markName(profile: string, job: string): string {
+  return `cron-mark/${profile}/${job}`;
+}
+
+function dueEvent(
+  entry: Entry,
+  { dueAtMs }: DueTime,
+  status: 'cron' | 'ignored',
+  reason: string | undefined,
+): CronEventRecord {
+  return {
+    ...eventOf(entry, 'cron.due', status),
+    deliveryId: `cron-${entry.job.id}-${compactTime(dueAtMs)}`,
+    dueAtMs,
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function eventOf({ key, nowMs, profile, job }: Entry, event: string, status: 'cron' | 'ignored'): CronEventRecord {
+  return {
+    deliveryId: key,
+    route: `cron/${job.name}`,
+    profile,
+    event,
+    status,
+    receivedAtMs: nowMs,
+    headers: {},
+    body: '',
+    prompt: job.prompt,
+    skills: job.skills,
+    deliver: job.deliver,
+    deliverExtra: job.deliverExtra,
+    cronJob: job.id,
+  };
+}
+
+function putEvent(key: string, event: CronEventRecord): Write {
+  return { kind: 'put', collection: 'events', key, expect: 'absent', value: event as unknown as JsonObject };
+}
+
+/** A firing on time needs no word; a late one says how late, and what it stands for. */
+function lateness({ nowMs }: Entry, { dueAtMs, missedSinceMs }: DueTime): string | undefined {
+  const lateMs = nowMs - dueAtMs;
+  if (missedSinceMs === undefined && lateMs < 60_000) return undefined;
+  const late = `${Math.max(0, Math.round(lateMs / 1_000))} s late`;
+  return missedSinceMs === undefined
+    ? late
+    : `${late}; stands for every firing missed since ${new Date(missedSinceMs).toISOString()}`;
+}
+
+function refusalOf(
+  verdict: Exclude<CommitVerdict, { readonly kind: 'committed' }>,
+): { readonly kind: 'taken' } | { readonly kind: 'refused'; readonly reason: string } {
+  switch (verdict.kind) {
+    case 'claimed':
+      return { kind: 'taken' };
+    case 'stale':
+      return { kind: 'refused', reason: 'the key of the firing is taken' };
+    case 'unavailable':
+      return { kind: 'refused', reason: verdict.fault.message };
+  }
+}
+
+/** `20261121T090000Z`: what a delivery id can hold anywhere. */
+function compactTime(atMs: number): string {
+  return new Date(atMs).toISOString().replace(/\.\d+/, '').replace(/[-:]/g, '');
+}

@@ -1,0 +1,62 @@
+/**
+ * Keeps the short-lived token that some platforms give for an app's secret: fetched when first needed, again when it runs
+ * out or the platform no longer takes it. Knows no platform; a token that cannot be had means that nothing was sent.
+ */
+
+import { refused, type SendOutcome, transient, type Undelivered } from '../../../machines/dispatch/send-outcome.ts';
+import type { Now } from '../../ports.ts';
+
+export type TokenAnswer = { readonly kind: 'token'; readonly token: string; readonly lifetimeMs: number } | SendOutcome;
+
+/** What a call says whose token the platform no longer takes. */
+export const tokenRefused = { kind: 'tokenRefused' } as const;
+
+export interface AccessToken {
+  /** Makes a call with a token; once more with a fresh one where the platform refuses the first. */
+  use<Outcome>(
+    signal: AbortSignal,
+    call: (token: string) => Promise<Outcome | typeof tokenRefused>,
+  ): Promise<Outcome | Undelivered>;
+}
+
+/** A token is not used in the last minute of its life. */
+const marginMs = 60_000;
+
+export function createAccessToken(fetchToken: (signal: AbortSignal) => Promise<TokenAnswer>, now: Now): AccessToken {
+  let kept: { readonly token: string; readonly untilMs: number } | undefined;
+
+  const current = async (signal: AbortSignal): Promise<string | Undelivered> => {
+    if (kept !== undefined && now() < kept.untilMs) return kept.token;
+    const answer = await fetchToken(signal);
+    if (answer.kind === 'token') {
+      kept = { token: answer.token, untilMs: now() + Math.max(0, answer.lifetimeMs - marginMs) };
+      return answer.token;
+    }
+    // Whatever became of the request for a token: no message was sent.
+    if (answer.kind === 'unknown' || answer.kind === 'delivered') return transient('the platform gave no access token');
+    return answer;
+  };
+
+  return {
+    async use(signal, call) {
+      for (let attempt = 1; attempt <= 2; attempt += 1) {
+        const token = await current(signal);
+        if (typeof token !== 'string') return token;
+        const outcome = await call(token);
+        if (!isRefused(outcome)) return outcome;
+        if (kept?.token === token) kept = undefined;
+      }
+      return refused('auth', 'the platform refuses the access token that it gave a moment ago');
+    },
+  };
+}
+
+function isRefused(outcome: unknown): outcome is typeof tokenRefused {
+  return outcome === tokenRefused;
+}
+
+/** Seconds as a number or as its spelling; two hours where a platform says nothing. */
+export function lifetimeOf(seconds: unknown): number {
+  const number = typeof seconds === 'string' ? Number(seconds) : seconds;
+  return typeof number === 'number' && Number.isFinite(number) && number > 0 ? number * 1_000 : 7_200_000;
+}

@@ -1,0 +1,373 @@
+/**
+ * What all platforms have in common: where a text goes, how it is cut, one piece after the other, what a failure in the
+ * middle means, and how an answer reads that is not of the platform's own making. A platform's file says the rest.
+ * @see DLV-1, DLV-2 and DLV-4 in docs/specification.md
+ */
+
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { retryAfterMs, type WaitHints } from '../../../machines/dispatch/retry-after.ts';
+import {
+  partly,
+  type RefusalClass,
+  refused,
+  type SendOutcome,
+  transient,
+  type Undelivered,
+  unknownOutcome,
+} from '../../../machines/dispatch/send-outcome.ts';
+import { lengthIn, messagesOf, type TextLimit } from '../../../machines/dispatch/split-text.ts';
+import type { DeliveryRequest, Now } from '../../ports.ts';
+import { type HttpAnswer, type HttpCall, type HttpOutcome, httpRequest } from './http-request.ts';
+
+export type VerifyOutcome =
+  /** The platform knows the credentials; `as` is the account that it names. */
+  | { readonly kind: 'verified'; readonly as?: string }
+  /** The platform has no harmless call that would prove the credentials. */
+  | { readonly kind: 'unverifiable'; readonly reason: string }
+  | Exclude<Undelivered, { readonly kind: 'unknown' }>;
+
+export interface PlatformTarget {
+  /** True where a text may be sent again after an unknown outcome, for an hour at least. */
+  readonly deduplicates: boolean;
+  /** For how long the platform takes the same delivery for the same message; 0 where it never does. */
+  readonly deduplicatesForMs: number;
+  /** Resolves with an outcome, never rejects. */
+  deliver(request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome>;
+  /** Asks the platform whether the credentials are good, and delivers nothing. Never rejects. */
+  verify(signal: AbortSignal): Promise<VerifyOutcome>;
+}
+
+export interface TargetPorts {
+  readonly now: Now;
+  /** Resolves after a time, or as soon as the signal aborts. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  /** A whole number below 2³². */
+  readonly random: () => number;
+}
+
+export interface Message {
+  readonly chat: string;
+  readonly text: string;
+  readonly extra: JsonObject;
+  /** The same for the same piece of the same delivery, and for no other; 32 characters of base64url's alphabet. */
+  readonly key: string;
+  readonly index: number;
+  readonly of: number;
+}
+
+/** A platform, as its file describes it. Reasons carry no name; it is put before them here. */
+export interface Wire {
+  readonly name: string;
+  readonly limit: TextLimit;
+  /** A longer text is refused whole: a chat is no place for it, and some platforms take money for each. */
+  readonly maxPieces: number;
+  readonly deduplicatesForMs?: number;
+  /** Whether the platform knows this message again; all of them where it is not said. */
+  knowsAgain?(message: Message): boolean;
+  /** What is wrong with the settings. */
+  readonly problem?: string | undefined;
+  /** Where the credentials lead to one place only: its name. */
+  readonly onlyPlace?: string;
+  /** What is wrong with a place to deliver to. */
+  placeProblem?(chat: string, extra: JsonObject): Undelivered | undefined;
+  send(message: Message, signal: AbortSignal): Promise<SendOutcome>;
+  verify(signal: AbortSignal): Promise<SendOutcome | VerifyOutcome>;
+}
+
+const hourMs = 3_600_000;
+/** A text that has begun is finished where the platform asks for no longer a pause than this, all pauses together. */
+const longestPauseMs = 30_000;
+
+export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
+  const deduplicatesForMs = wire.deduplicatesForMs ?? 0;
+  const named = <Outcome extends SendOutcome | VerifyOutcome>(outcome: Outcome): Outcome =>
+    'reason' in outcome ? { ...outcome, reason: `${wire.name}: ${outcome.reason}` } : outcome;
+
+  const sendOne = async (message: Message, signal: AbortSignal): Promise<SendOutcome> => {
+    const outcome = await wire.send(message, signal);
+    // Where the platform knows a message again, asking once more turns not knowing into knowing.
+    const known = wire.knowsAgain?.(message) ?? deduplicatesForMs > 0;
+    return outcome.kind === 'unknown' && known && !signal.aborted ? wire.send(message, signal) : outcome;
+  };
+
+  const deliver = async (request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
+    const { extra, text } = request;
+    if (wire.problem !== undefined) return refused('auth', wire.problem);
+    const asked = textOf(extra.chat_id);
+    if (wire.onlyPlace !== undefined && asked !== undefined) {
+      return refused('notFound', `these credentials lead to ${wire.onlyPlace} only; leave deliver_extra.chat_id out`);
+    }
+    const chat = wire.onlyPlace ?? asked ?? textOf(settings.homeChannel);
+    if (chat === undefined) {
+      const where = `set deliver_extra.chat_id on the route or platforms.${wire.name}.home_channel`;
+      return refused('notFound', `there is nowhere to deliver to; ${where}`);
+    }
+    const unfilled = placeholderIn(chat);
+    if (unfilled !== undefined) return refused('notFound', unfilled);
+    const problem = wire.placeProblem?.(chat, extra);
+    if (problem !== undefined) return problem;
+    const messages = fits(text, wire) ? messagesOf(text, wire.limit) : undefined;
+    if (messages === undefined || messages.length > wire.maxPieces) {
+      const length = lengthIn(text, wire.limit.unit);
+      const most = `${wire.maxPieces} messages of ${wire.limit.most} are sent at most`;
+      return refused('tooLong', `a text of ${length} ${unitWord[wire.limit.unit]} is too long; ${most}`);
+    }
+    if (messages.length === 0)
+      return refused('permanent', 'the text is empty, and the platform takes no empty message');
+
+    let first: string | undefined;
+    let pausedMs = 0;
+    for (const [index, piece] of messages.entries()) {
+      const key = keyOf(request, chat, index, piece);
+      const message: Message = { chat, text: piece, extra, key, index, of: messages.length };
+      let outcome = await sendOne(message, signal);
+      while (index > 0 && outcome.kind === 'rateLimited' && pausedMs + outcome.retryAfterMs <= longestPauseMs) {
+        // A platform that says 0 and means it not is asked thirty times at most.
+        const pauseMs = Math.max(1_000, outcome.retryAfterMs);
+        pausedMs += pauseMs;
+        await ports.wait(pauseMs, signal);
+        if (signal.aborted) break;
+        outcome = await sendOne(message, signal);
+      }
+      if (outcome.kind !== 'delivered') {
+        if (index === 0) return outcome;
+        const sent = { pieces: index, of: messages.length, ...(first === undefined ? {} : { messageId: first }) };
+        return partly(outcome, sent);
+      }
+      if (index === 0) first = outcome.messageId;
+    }
+    return first === undefined ? { kind: 'delivered' } : { kind: 'delivered', messageId: first };
+  };
+
+  return {
+    deduplicates: deduplicatesForMs >= hourMs,
+    deduplicatesForMs,
+    async deliver(request, signal) {
+      try {
+        return named(await deliver(request, signal));
+      } catch {
+        // Its words may quote what the platform answered.
+        return named(unknownOutcome('the target’s own code failed'));
+      }
+    },
+    async verify(signal) {
+      if (wire.problem !== undefined) return named(refused('auth', wire.problem) as VerifyOutcome);
+      try {
+        const outcome = await wire.verify(signal);
+        if (outcome.kind === 'delivered') return { kind: 'verified' };
+        // Nothing was asked that could not be asked again.
+        return named(outcome.kind === 'unknown' ? (transient(outcome.reason) as VerifyOutcome) : outcome);
+      } catch {
+        return named(transient('the target’s own code failed') as VerifyOutcome);
+      }
+    },
+  };
+}
+
+/** A platform's address and its time limit; each call says its path and headers. */
+export interface PlatformClient {
+  /** Asks, and lets `read` say what an answer means; what is no answer is read here. */
+  ask<Outcome>(
+    call: PlatformCall,
+    signal: AbortSignal,
+    read: (answer: HttpAnswer) => Outcome | Promise<Outcome>,
+  ): Promise<Outcome | Undelivered>;
+  /** The same without a reading. */
+  call(call: PlatformCall, signal: AbortSignal): Promise<HttpOutcome>;
+}
+
+export interface PlatformCall extends Omit<HttpCall, 'url' | 'timeoutMs'> {
+  readonly path: string;
+  /** Where it is not the client's own. */
+  readonly base?: string;
+}
+
+/** A base in the settings stands for every base of the platform. */
+export function createClient(settings: PlatformSettings, defaultBase: string): PlatformClient {
+  const call: PlatformClient['call'] = ({ path, base, ...rest }, signal) => {
+    const root = (settings.apiBase ?? base ?? defaultBase).replace(/\/+$/, '');
+    return httpRequest({ ...rest, url: `${root}${path}`, timeoutMs: settings.timeoutMs }, signal);
+  };
+  return {
+    call,
+    async ask(words, signal, read) {
+      const outcome = await call(words, signal);
+      return outcome.kind === 'answered' ? read(outcome) : withoutAnswer(outcome);
+    },
+  };
+}
+
+export function withoutAnswer(outcome: Exclude<HttpOutcome, HttpAnswer>): Undelivered {
+  switch (outcome.kind) {
+    case 'neverSent':
+      return transient(outcome.reason);
+    case 'lost':
+      return unknownOutcome(outcome.reason);
+    case 'unsendable':
+      return refused('permanent', outcome.reason);
+  }
+}
+
+/**
+ * Reads an answer by its status alone: what a proxy, a page or a platform without words of its own says. A 5xx counts as
+ * not delivered, except where it says that somebody behind it had the request and took too long.
+ */
+export function readStatus(
+  answer: HttpAnswer,
+  words: { readonly nowMs: number; readonly code?: unknown },
+): Undelivered {
+  const { status } = answer;
+  const said = saying(status, words.code);
+  if (status === 429) return rateLimited(said, { header: answer.headers.get('retry-after') }, words.nowMs);
+  if (status < 300) return unknownOutcome(`the answer is not in the platform’s form (${said}); check api_base`);
+  if (status < 400) return refused('permanent', `the answer is a redirect (${said}); check api_base`);
+  if (status === 408 || status === 425) return transient(`the request was not taken (${said})`);
+  if (status === 504 || status === 520 || status === 524)
+    return unknownOutcome(`the platform took too long behind its proxy (${said})`);
+  if (status === 503) {
+    const wait = retryAfterMs({ header: answer.headers.get('retry-after') }, words.nowMs);
+    if (wait !== undefined)
+      return { kind: 'rateLimited', retryAfterMs: wait, reason: `the platform is busy (${said})` };
+  }
+  if (status >= 500) return transient(`the platform failed (${said})`);
+  return refusedAs(classOf(status), said);
+}
+
+/** What a platform's code means. */
+export type CodeMeaning =
+  | RefusalClass
+  | 'rateLimited'
+  | 'transient'
+  | 'unknown'
+  | { readonly refusal: RefusalClass; readonly because: string };
+
+export interface CodeWords {
+  readonly code: unknown;
+  readonly meanings: Readonly<Record<string, CodeMeaning>>;
+  readonly nowMs: number;
+  readonly hints?: WaitHints;
+  /** The wait where the platform says none. */
+  readonly otherwiseMs?: number;
+}
+
+/** Reads the code in a platform's answer; one that is not known by its status, or as a refusal where that says success. */
+export function readCode(answer: HttpAnswer, words: CodeWords): Undelivered {
+  const said = saying(answer.status, words.code);
+  const key = String(words.code);
+  const meaning = Object.hasOwn(words.meanings, key) ? words.meanings[key] : undefined;
+  const hints = { header: answer.headers.get('retry-after'), ...words.hints };
+  switch (meaning) {
+    case undefined:
+      if (answer.status === 429) return rateLimited(said, hints, words.nowMs, words.otherwiseMs);
+      return answer.status < 300 ? refusedAs('permanent', said) : readStatus(answer, words);
+    case 'rateLimited':
+      return rateLimited(said, hints, words.nowMs, words.otherwiseMs);
+    case 'transient':
+      return transient(`the platform failed (${said})`);
+    case 'unknown':
+      return unknownOutcome(`the platform does not say whether it took the message (${said})`);
+    default:
+      return typeof meaning === 'string'
+        ? refusedAs(meaning, said)
+        : refused(meaning.refusal, `${meaning.because} (${said})`);
+  }
+}
+
+/** A refusal in this program's words, with the platform's code. */
+export function refusedAs(refusal: RefusalClass, said: string): Undelivered {
+  return refused(refusal, `${refusalWords[refusal]} (${said})`);
+}
+
+/** Where the platform does not say how long, `otherwiseMs` is waited. */
+export function rateLimited(said: string, hints: WaitHints, nowMs: number, otherwiseMs = 30_000): Undelivered {
+  const wait = retryAfterMs(hints, nowMs) ?? otherwiseMs;
+  return { kind: 'rateLimited', retryAfterMs: wait, reason: `the platform asks for fewer messages (${said})` };
+}
+
+/** Status and code: all that is kept of a platform's words, and only where it looks like a code. */
+export function saying(status: number, code?: unknown): string {
+  const spelled = typeof code === 'number' ? String(code) : code;
+  const kept = typeof spelled === 'string' && /^[\w.-]{1,48}$/.test(spelled) ? ` ${spelled}` : '';
+  return `HTTP ${status}${kept}`;
+}
+
+/** A setting that must be there; undefined where it is not, or stands for a variable that is not set. */
+export function optionOf(settings: PlatformSettings, key: string): string | undefined {
+  const text = textOf(settings.options[key]);
+  return text?.includes('${') === true ? undefined : text;
+}
+
+/** The sentence about the settings that are missing; undefined where none is. */
+export function missing(name: string, settings: PlatformSettings, ...keys: readonly string[]): string | undefined {
+  const absent = keys.filter((key) =>
+    key === 'api_base' ? settings.apiBase === undefined : optionOf(settings, key) === undefined,
+  );
+  if (absent.length === 0) return undefined;
+  const names = absent.map((key) => `platforms.${name}.${key}`).join(' and ');
+  return `${names} ${absent.length === 1 ? 'is' : 'are'} not set; give ${absent.length === 1 ? 'it' : 'them'}, or the variable in .env that stands there`;
+}
+
+/** A word of `deliver_extra` by the first of its names that has one. A template renders a number as text. */
+export function wordOf(extra: JsonObject, ...names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const text = textOf(extra[name]);
+    if (text !== undefined && placeholderIn(text) === undefined) return text;
+  }
+  return undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' && text.trim() !== '' ? text.trim() : undefined;
+}
+
+/** A template leaves the name of a missing value standing. */
+function placeholderIn(chat: string): string | undefined {
+  return /^\{[\w.-]+\}$|\$\{/.test(chat)
+    ? `the place to deliver to is the unfilled ${JSON.stringify(chat.slice(0, 64))}; check deliver_extra.chat_id`
+    : undefined;
+}
+
+/** Counting needs no cutting: a text of a megabyte is not looked at twice. */
+function fits(text: string, { limit, maxPieces }: Wire): boolean {
+  return lengthIn(text, limit.unit) <= limit.most * maxPieces;
+}
+
+function keyOf({ profile, deliveryId }: DeliveryRequest, chat: string, index: number, piece: string): string {
+  const whole = JSON.stringify([profile, deliveryId, chat, index, piece]);
+  return createHash('sha256').update(whole).digest('base64url').slice(0, 32);
+}
+
+function classOf(status: number): RefusalClass {
+  if (status === 401) return 'auth';
+  if (status === 403) return 'forbidden';
+  if (status === 404 || status === 410) return 'notFound';
+  return status === 413 ? 'tooLong' : 'permanent';
+}
+
+const refusalWords: Readonly<Record<RefusalClass, string>> = {
+  auth: 'the platform does not accept the credentials',
+  notFound: 'the platform does not know the place to deliver to',
+  forbidden: 'the platform does not let this account write there',
+  tooLong: 'the platform finds the text too long',
+  permanent: 'the platform refuses the message',
+};
+
+const unitWord: Readonly<Record<TextLimit['unit'], string>> = {
+  utf16: 'characters',
+  codePoints: 'characters',
+  utf8Bytes: 'bytes',
+};
+
+/** An account's name as a platform gives it, without what could confuse a terminal. */
+export function verifiedAs(name: unknown): VerifyOutcome {
+  const shown = typeof name === 'string' ? name.replace(/[^\p{L}\p{N} .:@_+-]/gu, '').slice(0, 64) : '';
+  return shown === '' ? { kind: 'verified' } : { kind: 'verified', as: shown };
+}
+
+/** A place that is written wrongly, shown without what could be a secret behind it. */
+export function wrongPlace(chat: string, form: string): Undelivered {
+  return refused('notFound', `${JSON.stringify(chat.slice(0, 64))} is no place to deliver to; chat_id is ${form}`);
+}

@@ -1,0 +1,115 @@
+/**
+ * sms: text messages through Twilio. Each piece costs money, so there are few. "Delivered" here means that the provider
+ * took the message: the carrier's answer comes later, elsewhere.
+ * @see [Messages resource](https://www.twilio.com/docs/messaging/api/message-resource)
+ * @see DLV-1 in docs/specification.md
+ */
+
+import { isJsonObject } from '../../../machines/base/json.ts';
+import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { deliveredAs, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import type { HttpAnswer } from './http-request.ts';
+import {
+  type CodeMeaning,
+  createClient,
+  createPieceTarget,
+  missing,
+  optionOf,
+  type PlatformTarget,
+  readCode,
+  readStatus,
+  type TargetPorts,
+  verifiedAs,
+  wrongPlace,
+} from './platform-target.ts';
+
+const defaultBase = 'https://api.twilio.com';
+const sender = { refusal: 'permanent', because: 'the provider refuses the sender; check platforms.sms.from' } as const;
+
+/** @see https://www.twilio.com/docs/api/errors */
+const meanings: Readonly<Record<string, CodeMeaning>> = {
+  20003: 'auth',
+  20404: 'auth',
+  20005: 'auth',
+  20429: 'rateLimited',
+  14107: 'rateLimited',
+  30001: 'rateLimited',
+  20500: 'transient',
+  20503: 'transient',
+  21211: 'notFound',
+  21217: 'notFound',
+  21265: 'notFound',
+  21266: 'notFound',
+  21604: 'notFound',
+  21614: 'notFound',
+  21408: { refusal: 'forbidden', because: 'the account may not write to that country; allow it with the provider' },
+  21608: { refusal: 'forbidden', because: 'a trial account writes to verified numbers only' },
+  21610: { refusal: 'forbidden', because: 'the recipient has opted out and must send START first' },
+  21612: 'forbidden',
+  21212: sender,
+  21603: sender,
+  21606: sender,
+  21659: sender,
+  21660: sender,
+  21661: sender,
+  21703: sender,
+  21602: 'permanent',
+  21605: 'tooLong',
+  21617: 'tooLong',
+};
+
+export function createSms(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
+  const client = createClient(settings, defaultBase);
+  const sid = optionOf(settings, 'account_sid') ?? '';
+  const from = optionOf(settings, 'from');
+  const service = optionOf(settings, 'messaging_service_sid');
+  // An API key has a name and a secret of its own, and no token.
+  const [user, secret] = [
+    optionOf(settings, 'api_key') ?? sid,
+    optionOf(settings, 'api_secret') ?? optionOf(settings, 'auth_token') ?? '',
+  ];
+  const headers = { authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}` };
+  const account = `/2010-04-01/Accounts/${encodeURIComponent(sid)}`;
+
+  return createPieceTarget(
+    {
+      name: 'sms',
+      limit: { most: 1_600, unit: 'utf16' },
+      maxPieces: 5,
+      problem:
+        missing('sms', settings, 'account_sid', ...(secret === '' ? ['auth_token'] : [])) ??
+        (from === undefined && service === undefined ? missing('sms', settings, 'from') : undefined),
+      placeProblem: (chat) =>
+        /^\+[1-9]\d{5,14}$/.test(chat) ? undefined : wrongPlace(chat, 'a number such as +15551234567'),
+      send({ chat, text }, signal) {
+        const form = {
+          To: chat,
+          ...(service === undefined ? { From: from ?? '' } : { MessagingServiceSid: service }),
+          Body: text,
+        };
+        return client.ask({ method: 'POST', path: `${account}/Messages.json`, headers, form }, signal, (answer) => {
+          const { json, status } = answer;
+          const taken = status === 201 && isJsonObject(json) && typeof json.sid === 'string';
+          // A message may be born failed.
+          if (taken && json.error_code !== null && json.error_code !== undefined)
+            return readCode(answer, { code: json.error_code, meanings, nowMs: ports.now() });
+          return taken ? deliveredAs(json.sid) : read(answer, ports.now());
+        });
+      },
+      verify: (signal) =>
+        client.ask({ method: 'GET', path: `${account}.json`, headers }, signal, (answer) =>
+          answer.status === 200 && isJsonObject(answer.json) && answer.json.sid === sid
+            ? verifiedAs(answer.json.friendly_name)
+            : read(answer, ports.now()),
+        ),
+    },
+    settings,
+    ports,
+  );
+}
+
+function read(answer: HttpAnswer, nowMs: number): SendOutcome {
+  const { json } = answer;
+  if (!isJsonObject(json) || typeof json.code !== 'number' || answer.status < 300) return readStatus(answer, { nowMs });
+  return readCode(answer, { code: json.code, meanings, nowMs });
+}

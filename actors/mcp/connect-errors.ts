@@ -1,0 +1,173 @@
+/**
+ * The errors that connecting throws of itself, and the one reading of whatever a connection attempt or a call threw: the
+ * SDK's errors, answers of JSON-RPC and HTTP, TLS and sockets buried in nested causes. Edges must throw, for the SDK's
+ * transports do; what comes out is a value that knows no library. Says nothing of what is done about it.
+ * @see LIF-7, ERA-2, ERA-3 and TLS-1 in docs/specification.md
+ */
+
+import {
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SseError,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
+
+/** The command of a stdio server was never running; the code is the system's, such as ENOENT. */
+export class SpawnFailure extends Error {
+  readonly code: string;
+  readonly command: string;
+
+  constructor(message: string, code: string, command: string) {
+    super(message);
+    this.name = 'SpawnFailure';
+    this.code = code;
+    this.command = command;
+  }
+}
+
+/** Codes of the fault catalogue. */
+export type SettingCode =
+  | 'tls-file-missing'
+  | 'tls-file-unreadable'
+  | 'tls-file-invalid'
+  | 'tls-key-password'
+  | 'tls-key-mismatch'
+  | 'header-invalid'
+  | 'proxy-invalid';
+
+export interface SettingFile {
+  /** The entry's key. */
+  readonly key: string;
+  readonly path: string;
+  readonly resolved: string;
+}
+
+/** A setting of the entry, or of the environment, cannot be used until somebody mends it. */
+export class SettingFailure extends Error {
+  readonly code: SettingCode;
+  readonly file: SettingFile | undefined;
+
+  constructor(message: string, code: SettingCode, file?: SettingFile) {
+    super(`${message} [${code}]`);
+    this.name = 'SettingFailure';
+    this.code = code;
+    this.file = file;
+  }
+}
+
+/** The address answers, but with something that MCP never answers with. */
+export class NotMcpFailure extends Error {
+  readonly contentType: string;
+
+  constructor(message: string, contentType: string) {
+    super(message);
+    this.name = 'NotMcpFailure';
+    this.contentType = contentType;
+  }
+}
+
+/** What the error itself does not know. */
+export interface ReadingContext {
+  /** The limit that the attempt had. */
+  readonly timeoutMs: number;
+  /** How the child of a stdio server ended by itself; undefined where it has not, or there is none. */
+  readonly exitStatus?: number | string | null | undefined;
+}
+
+const closedCodes: ReadonlySet<string> = new Set([
+  SdkErrorCode.ConnectionClosed,
+  SdkErrorCode.NotConnected,
+  SdkErrorCode.SendFailed,
+  SdkErrorCode.EraNegotiationFailed,
+]);
+/** The names by which OpenSSL and Node call what goes wrong in a handshake. */
+const tlsCode =
+  /^(ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|CRL_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_|INVALID_CA|INVALID_PURPOSE)/;
+/** The SDK's SSE transport keeps only words of what it caught. */
+const tlsWords = /certificate|\bssl\b|\btls\b|alert number/i;
+const ssePost = /^Error POSTing to endpoint \(HTTP (\d{3})\): ([\s\S]*)$/;
+const unsupportedVersion = -32022;
+/** A cause may come to be its own. */
+const deepestCause = 8;
+
+/** Never throws, whatever was thrown. */
+export function readConnectError(thrown: unknown, context: ReadingContext): ConnectFailure {
+  if (thrown instanceof SpawnFailure) return { kind: 'spawn', code: thrown.code, command: thrown.command };
+  if (thrown instanceof SettingFailure) return readSetting(thrown);
+  if (thrown instanceof NotMcpFailure) return { kind: 'notMcp', contentType: thrown.contentType };
+  if (thrown instanceof UnauthorizedError) return { kind: 'http', status: 401, message: thrown.message };
+  if (thrown instanceof SseError) return readSse(thrown);
+  if (thrown instanceof ProtocolError) return { kind: 'rpc', code: thrown.code, message: thrown.message };
+  if (thrown instanceof SdkHttpError) return readHttp(thrown.status, textOf(thrown.data) ?? thrown.message);
+  if (thrown instanceof SdkError) return readSdk(thrown, context);
+  const post = ssePost.exec(causeOf(thrown));
+  if (post !== null) return readHttp(Number(post[1]), post[2] ?? '');
+  return readChain(thrown, context);
+}
+
+function readSetting({ code, file, message }: SettingFailure): ConnectFailure {
+  if (file !== undefined && (code === 'tls-file-missing' || code === 'tls-file-unreadable'))
+    return { kind: 'tlsFile', ...file };
+  return { kind: 'setting', message };
+}
+
+function readSse({ code, message }: SseError): ConnectFailure {
+  // The stream opened with HTTP 200 and was none.
+  if (code === 200) return { kind: 'notMcp', contentType: 'a type other than text/event-stream' };
+  if (code !== undefined) return { kind: 'http', status: code, message };
+  return tlsWords.test(message) ? { kind: 'tls', message } : { kind: 'network', message };
+}
+
+/** A body of JSON-RPC says more than its status. */
+function readHttp(status: number, text: string): ConnectFailure {
+  try {
+    const { error } = JSON.parse(text) as { readonly error?: { readonly code?: unknown; readonly message?: unknown } };
+    if (typeof error?.code === 'number')
+      return { kind: 'http', status, message: String(error.message ?? ''), rpcCode: error.code };
+  } catch {
+    // A page, a proxy's words, nothing.
+  }
+  return { kind: 'http', status, message: text };
+}
+
+function readSdk(error: SdkError, context: ReadingContext): ConnectFailure {
+  const { timeout, contentType } = (error.data ?? {}) as { readonly timeout?: unknown; readonly contentType?: unknown };
+  if (error.code === SdkErrorCode.RequestTimeout) {
+    return { kind: 'timeout', afterMs: typeof timeout === 'number' ? timeout : context.timeoutMs };
+  }
+  if (error.code === SdkErrorCode.ClientHttpUnexpectedContent) {
+    return { kind: 'notMcp', contentType: typeof contentType === 'string' ? contentType : 'no content type' };
+  }
+  if (closedCodes.has(error.code) && context.exitStatus !== undefined)
+    return { kind: 'exited', status: context.exitStatus };
+  if (error.cause !== undefined) return readConnectError(error.cause, context);
+  if (error.code === SdkErrorCode.EraNegotiationFailed && !/closed/i.test(error.message)) {
+    return { kind: 'rpc', code: unsupportedVersion, message: error.message };
+  }
+  return { kind: 'network', message: error.message };
+}
+
+/** The outer errors say "fetch failed"; the innermost says why. */
+function readChain(thrown: unknown, { timeoutMs }: ReadingContext): ConnectFailure {
+  let message = causeOf(thrown);
+  let error = thrown;
+  for (let depth = 0; error instanceof Error && depth < deepestCause; depth += 1) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Not by name: what undici calls an AbortError is a connection that somebody else ended.
+    if (error instanceof DOMException) return { kind: 'timeout', afterMs: timeoutMs };
+    // Several addresses that all failed make an error without words.
+    message = error.message || code || message;
+    if (typeof code === 'string' && tlsCode.test(code)) return { kind: 'tls', message: `${message} (${code})` };
+    error = error.cause;
+  }
+  return { kind: 'network', message };
+}
+
+function textOf(data: unknown): string | undefined {
+  const text = (data as { readonly text?: unknown } | undefined)?.text;
+  return typeof text === 'string' ? text : undefined;
+}

@@ -1,0 +1,142 @@
+/**
+ * Makes the `fetch` of one server: its certificates, its headers, the proxies of the environment, connections of its
+ * own. Configured headers and the client certificate go to the server's own origin only, for the SDK asks authorization
+ * servers with the same fetch. Follows redirects itself, so that nothing of that leaves with one. Knows nothing of MCP.
+ * @see TLS-1, TLS-2 and OAU-3 in docs/specification.md
+ */
+
+import { Agent, type Dispatcher, Pool, ProxyAgent, type RequestInit as UndiciInit, fetch as undiciFetch } from 'undici';
+import type { HttpPlan } from '../../machines/mcp/server-settings.ts';
+import { boundBody } from './bounded-body.ts';
+import { SettingFailure } from './connect-errors.ts';
+import { type ProxyEnv, proxyFor } from './env-proxy.ts';
+import { crossesOrigin, type RedirectableRequest, redirectOf, withoutCredentials } from './follow-redirect.ts';
+import type { ServerTls } from './tls-files.ts';
+
+export interface ServerFetchSettings {
+  readonly server: string;
+  readonly plan: Pick<HttpPlan, 'url' | 'headers'>;
+  readonly tls: ServerTls;
+  readonly env: ProxyEnv;
+  /** Of this program. */
+  readonly version: string;
+  /** Of an answer that is no stream of events. */
+  readonly maxBodyBytes?: number;
+}
+
+export interface ServerFetch {
+  fetch(input: string | URL, init?: RequestInit): Promise<Response>;
+  /** Cuts off what is under way and resolves when every connection is closed. */
+  close(): Promise<void>;
+}
+
+const defaultMaxBodyBytes = 64 * 1_048_576;
+const mostRedirects = 5;
+/** A call has its own limit, and a stream of events may be silent for hours; TCP's keepalive finds a dead peer. */
+const noTimeouts = { headersTimeout: 0, bodyTimeout: 0 };
+
+/** Throws a SettingFailure for a header that HTTP does not allow. */
+export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
+  const { server, plan, tls, env, version, maxBodyBytes = defaultMaxBodyBytes } = settings;
+  const own = new URL(plan.url);
+  const configured = configuredHeaders(server, plan, own);
+  const dispatchers = new Map<string, Dispatcher>();
+  let closed = false;
+
+  const dispatcherFor = (url: URL, trusted: boolean): Dispatcher => {
+    const proxy = proxyFor(url, env);
+    const key = `${trusted} ${proxy?.href ?? ''}`;
+    const known = dispatchers.get(key);
+    if (known !== undefined) return known;
+    const connect = { secureContext: trusted ? tls.own : tls.other, rejectUnauthorized: tls.verify };
+    const made =
+      proxy === undefined
+        ? new Agent({ ...noTimeouts, connect })
+        : proxyAgent(proxy, connect, { ...connect, secureContext: tls.other });
+    dispatchers.set(key, made);
+    return made;
+  };
+
+  const fetch: ServerFetch['fetch'] = async (input, init = {}) => {
+    let request: RedirectableRequest = {
+      url: new URL(input),
+      method: (init.method ?? 'GET').toUpperCase(),
+      body: init.body ?? null,
+    };
+    const headers = new Headers(init.headers);
+    let trusted = request.url.origin === own.origin;
+    for (let followed = 0; ; followed += 1) {
+      if (closed) throw new Error(`mcp server "${server}": its connections are closed`);
+      const { url, method, body } = request;
+      url.username = url.password = '';
+      const sent = new Headers(headers);
+      if (trusted) for (const [name, value] of configured) if (!sent.has(name)) sent.set(name, value);
+      if (!sent.has('user-agent')) sent.set('user-agent', `AgentGateway-Agent/${version}`);
+      const dispatcher = dispatcherFor(url, trusted);
+      const outgoing = { method, body, headers: sent, signal: init.signal ?? null, redirect: 'manual', dispatcher };
+      const answer = (await undiciFetch(url, outgoing as unknown as UndiciInit)) as unknown as Response;
+
+      const next = init.redirect === 'manual' ? undefined : redirectOf(request, headers, answer);
+      if (next === undefined) return boundBody(answer, maxBodyBytes, `mcp server "${server}"`);
+      await answer.body?.cancel();
+      const refusal =
+        init.redirect === 'error'
+          ? 'is not allowed here'
+          : followed === mostRedirects
+            ? `is number ${mostRedirects + 1}`
+            : next.refusal;
+      if (refusal !== undefined)
+        throw new Error(`mcp server "${server}": its redirect to ${next.shown} ${refusal}; check url`);
+      if (crossesOrigin(url, next.request.url)) {
+        // For good: whoever sends a request back here chose its path.
+        trusted = false;
+        withoutCredentials(headers, configured);
+      }
+      request = next.request;
+      if (request.body === null)
+        for (const name of [...headers.keys()]) if (name.startsWith('content-')) headers.delete(name);
+    }
+  };
+
+  return {
+    fetch,
+    close: async () => {
+      closed = true;
+      await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
+    },
+  };
+}
+
+/** Also the name and password of the address, which no request line carries. */
+function configuredHeaders(server: string, { headers }: ServerFetchSettings['plan'], own: URL): Headers {
+  const configured = new Headers();
+  if (own.username !== '' || own.password !== '') {
+    const pair = `${decodeURIComponent(own.username)}:${decodeURIComponent(own.password)}`;
+    configured.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      configured.set(name, value);
+    } catch {
+      // The error of the platform quotes the value.
+      const what = `header ${JSON.stringify(name)} has a name or a value that HTTP does not allow`;
+      throw new SettingFailure(`mcp server "${server}": ${what}; check headers`, 'header-invalid');
+    }
+  }
+  return configured;
+}
+
+type Connect = { readonly secureContext: ServerTls['own']; readonly rejectUnauthorized: boolean };
+
+function proxyAgent(proxy: URL, requestTls: Connect, proxyTls: Connect): ProxyAgent {
+  return new ProxyAgent({
+    uri: proxy.href,
+    requestTls,
+    proxyTls,
+    ...noTimeouts,
+    // Plain requests go through a proxy as such: many let nobody tunnel to port 80.
+    proxyTunnel: false,
+    // Without this, the limits are not passed on to plain requests.
+    factory: (origin, options) => new Pool(origin, { ...options, ...noTimeouts }),
+  });
+}

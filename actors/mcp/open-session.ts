@@ -1,0 +1,190 @@
+/**
+ * Opens a session with one server: transport, handshake in the right era, first listing, all of it within the server's
+ * connect timeout. Tries the other era only where the first was answered and refused.
+ * @see ERA-1, ERA-2 and LIF-3 in docs/specification.md
+ */
+
+import { Client, type FetchLike, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
+import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
+import { rootsAnswer } from '../../machines/mcp/server-request.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import type { Logger } from '../ports.ts';
+import { readConnectError } from './connect-errors.ts';
+import { streamEndedWords, tellEndedStreams } from './mend-transport.ts';
+import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
+import { type OpenTransport, openTransport, type TransportPorts } from './transports.ts';
+
+export type RequestAnswer =
+  | { readonly kind: 'answered'; readonly result: JsonObject }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+/** What answers a server that asks something of its client; params and results are the protocol's. Never rejects. */
+export interface RequestDesk {
+  elicit(params: JsonObject, signal: AbortSignal): Promise<RequestAnswer>;
+  sample(params: JsonObject, signal: AbortSignal): Promise<RequestAnswer>;
+}
+
+export interface SessionPorts {
+  readonly transport: Omit<TransportPorts, 'signal'>;
+  readonly facts: SessionFacts;
+  readonly requests: RequestDesk;
+  /** The workspace folder, as a `file://` URL. */
+  readonly workspaceUrl: string;
+  /** What the server took last time. */
+  readonly handshake: { get(): Handshake | undefined; set(handshake: Handshake): void };
+  readonly version: string;
+  readonly log: Logger;
+}
+
+export type OpenVerdict =
+  | { readonly kind: 'opened'; readonly session: Session; readonly listing: Listing }
+  | { readonly kind: 'failed'; readonly failures: readonly ConnectFailure[] };
+
+/** The revision whose era has no `initialize`. */
+const statelessRevision = '2026-07-28';
+const invalidRequest = -32_600;
+
+/** Never rejects. What was opened when the signal aborts is closed again. */
+export async function openSession(
+  settings: ServerSettings,
+  ports: SessionPorts,
+  signal: AbortSignal,
+): Promise<OpenVerdict> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(settings.connectTimeoutMs)]);
+  const tried: FailedAttempt[] = [];
+  let handshake = firstAttempt(settings.protocol, ports.handshake.get());
+  for (;;) {
+    const attempt = await attemptOnce(settings, ports, { handshake, limit });
+    if (attempt.kind === 'opened') {
+      ports.handshake.set(handshake);
+      return attempt;
+    }
+    tried.push({ handshake, failure: attempt.failure });
+    const next = nextAttempt(settings.protocol, tried as [FailedAttempt, ...FailedAttempt[]]);
+    if (next.kind === 'failed') return next;
+    handshake = next.handshake;
+  }
+}
+
+type Attempt = Extract<OpenVerdict, { kind: 'opened' }> | { readonly kind: 'failed'; readonly failure: ConnectFailure };
+
+async function attemptOnce(
+  settings: ServerSettings,
+  ports: SessionPorts,
+  { handshake, limit }: { readonly handshake: Handshake; readonly limit: AbortSignal },
+): Promise<Attempt> {
+  let opened: OpenTransport | undefined;
+  let lastStatus: number | undefined;
+  let streamEnded = (): boolean => false;
+  const wrapFetch = (fetch: FetchLike): FetchLike => {
+    const inner = ports.transport.wrapFetch?.(fetch) ?? fetch;
+    return async (url, init) => {
+      const answer = await inner(url, init);
+      lastStatus = answer.status;
+      return answer;
+    };
+  };
+  try {
+    limit.throwIfAborted();
+    opened = await openTransport(settings, { ...ports.transport, wrapFetch, signal: limit });
+    const client = createClient(settings, ports, handshake);
+    if (handshake === 'discover') completeResults(opened.transport);
+    streamEnded = tellEndedStreams(opened.transport);
+    await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
+    const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
+    const session = createSession({ client, opened, settings, era, log: ports.log }, ports.facts);
+    const listing = await orAborted(session.list(limit), limit);
+    return { kind: 'opened', session, listing };
+  } catch (thrown) {
+    // Read before closing: closing ends a child that was alive.
+    const failure: ConnectFailure = limit.aborted
+      ? { kind: 'timeout', afterMs: settings.connectTimeoutMs }
+      : readConnectError(thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
+    const answer = { status: lastStatus, streamEnded: streamEnded() };
+    const told = withLastWords(withAnswer(failure, thrown, answer), opened);
+    await opened?.close();
+    return { kind: 'failed', failure: told };
+  }
+}
+
+function createClient(settings: ServerSettings, ports: SessionPorts, handshake: Handshake): Client {
+  const { elicitation, sampling } = settings;
+  const client = new Client(
+    { name: 'agent-gateway', version: ports.version },
+    {
+      capabilities: {
+        roots: {},
+        ...(elicitation.enabled ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
+        ...(sampling.enabled ? { sampling: {} } : {}),
+      },
+      versionNegotiation: { mode: handshake === 'initialize' ? 'legacy' : { pin: statelessRevision } },
+    },
+  );
+  client.setRequestHandler('roots/list', () => rootsAnswer(ports.workspaceUrl) as never);
+  if (elicitation.enabled) {
+    client.setRequestHandler(
+      'elicitation/create',
+      async ({ params }, { mcpReq }) =>
+        resultOf(await ports.requests.elicit(params as unknown as JsonObject, mcpReq.signal)) as never,
+    );
+  }
+  if (sampling.enabled) {
+    client.setRequestHandler(
+      'sampling/createMessage',
+      async ({ params }, { mcpReq }) =>
+        resultOf(await ports.requests.sample(params as unknown as JsonObject, mcpReq.signal)) as never,
+    );
+  }
+  return client;
+}
+
+/**
+ * The stateless era has every result say its type, and a result that does not is taken for complete: the client MUST do
+ * so (SEP-2322). The SDK refuses it instead, so it is named before the SDK sees it.
+ */
+function completeResults(transport: OpenTransport['transport']): void {
+  transport.onmessage = (message) => {
+    if ('result' in message) message.result.resultType ??= 'complete';
+  };
+}
+
+/** The protocol has no better word for a refusal than "invalid request"; the reason is in the message. */
+function resultOf(answer: RequestAnswer): JsonObject {
+  if (answer.kind === 'refused') throw new ProtocolError(invalidRequest, answer.reason);
+  return answer.result;
+}
+
+/** A child that ended says why on its standard error. */
+/**
+ * A discovery that is answered with an error of HTTP is to the SDK a server of the other era. Its status says more: haste
+ * passes. 400 is what servers of the other era do say.
+ */
+function withAnswer(failure: ConnectFailure, thrown: unknown, { status, streamEnded }: LastAnswer): ConnectFailure {
+  if (failure.kind !== 'rpc') return failure;
+  if (streamEnded) return { kind: 'network', message: streamEndedWords };
+  const isNegotiation = thrown instanceof SdkError && thrown.code === SdkErrorCode.EraNegotiationFailed;
+  return isNegotiation && status !== undefined && status > 400 ? { kind: 'http', status, message: '' } : failure;
+}
+
+interface LastAnswer {
+  readonly status: number | undefined;
+  readonly streamEnded: boolean;
+}
+
+/** A child says more of its end than a pipe that broke. */
+function withLastWords(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
+  const words = opened?.whyClosed();
+  if (words === undefined || (failure.kind !== 'exited' && failure.kind !== 'network')) return failure;
+  return { kind: 'exited', status: opened?.exitStatus() ?? null, words };
+}
+
+/** Some steps of a connect know no signal; the limit holds for them too. */
+function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}

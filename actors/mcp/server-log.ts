@@ -1,0 +1,138 @@
+/**
+ * Keeps what a server writes to its standard error in a rotated file of its own. Writes one piece after the other, never
+ * makes its caller wait or fail, and holds little in memory: what the disk does not take in time, or at all, is dropped
+ * and counted. Knows nothing of processes and reads no meaning into the text.
+ * @see LIF-10 and HOME-3 in docs/specification.md
+ */
+
+import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ensurePrivateFolder, privateFile } from '../files.ts';
+import { safeName } from '../safe-name.ts';
+
+export interface ServerLogSettings {
+  readonly folder: string;
+  readonly server: string;
+  /** Of one file. */
+  readonly maxBytes?: number;
+  /** How many files there are at most, the current one among them. */
+  readonly files?: number;
+}
+
+export interface ServerLog {
+  /** Takes a piece of text; never throws. */
+  write(chunk: Buffer): void;
+  /** Resolves when what was taken so far is on the disk, or dropped. */
+  settled(): Promise<void>;
+  /** Ends it when it has settled; what comes later is dropped. */
+  close(): Promise<void>;
+}
+
+const defaultMaxBytes = 1_048_576;
+const defaultFiles = 3;
+/** What may wait for the disk; a flood above it is dropped. */
+const mostPendingBytes = 262_144;
+
+export function createServerLog(settings: ServerLogSettings): ServerLog {
+  const { folder, server, maxBytes = defaultMaxBytes, files = defaultFiles } = settings;
+  const path = join(folder, logFileName(server));
+  const room = Math.min(mostPendingBytes, maxBytes);
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  let droppedBytes = 0;
+  let file: FileHandle | undefined;
+  let fileBytes = 0;
+  let closed = false;
+  let flushing: Promise<void> | undefined;
+
+  const opened = async (more: number): Promise<FileHandle> => {
+    if (file !== undefined && fileBytes > 0 && fileBytes + more > maxBytes) {
+      await file.close();
+      file = undefined;
+      await rotate(path, files);
+    }
+    if (file === undefined) {
+      await ensurePrivateFolder(folder);
+      file = await open(path, 'a', privateFile);
+      fileBytes = (await file.stat()).size;
+      // A file of an earlier run may be full already.
+      if (fileBytes > 0 && fileBytes + more > maxBytes) return opened(more);
+    }
+    return file;
+  };
+
+  const flush = async (): Promise<void> => {
+    while (pending.length > 0 || droppedBytes > 0) {
+      const dropped = droppedBytes;
+      const note = dropped > 0 ? [Buffer.from(`\n… ${dropped} bytes dropped\n`)] : [];
+      const batch = Buffer.concat([...pending, ...note]);
+      const bytes = pendingBytes;
+      pending = [];
+      pendingBytes = 0;
+      droppedBytes = 0;
+      try {
+        const handle = await opened(batch.length);
+        await handle.appendFile(batch);
+        fileBytes += batch.length;
+      } catch {
+        // A full disk, a folder that is gone: the count stays for the next piece, which tries again.
+        droppedBytes += dropped + bytes;
+        await file?.close().catch(() => {});
+        file = undefined;
+        if (pending.length === 0) return;
+      }
+    }
+  };
+
+  return {
+    write: (chunk) => {
+      const taken = closed ? 0 : Math.min(chunk.length, room - pendingBytes);
+      droppedBytes += chunk.length - taken;
+      if (taken === 0) return;
+      // A copy, for a piece of a chunk keeps the whole of it in memory.
+      pending.push(Buffer.from(chunk.subarray(0, taken)));
+      pendingBytes += taken;
+      flushing ??= flush().finally(() => {
+        flushing = undefined;
+      });
+    },
+    settled: async () => flushing,
+    close: async () => {
+      closed = true;
+      await flushing;
+      await file?.close().catch(() => {});
+      file = undefined;
+    },
+  };
+}
+
+/** The last lines of a server's log, oldest first; none where there is no log. */
+export async function readLog(folder: string, server: string, lastLines: number): Promise<readonly string[]> {
+  const path = join(folder, logFileName(server));
+  let lines: string[] = [];
+  for (let number = 0; lines.length <= lastLines; number += 1) {
+    const text = await readFile(numbered(path, number), 'utf8').catch(() => undefined);
+    if (text === undefined) break;
+    // A line may go through the border of two files.
+    lines = (text + lines.join('\n')).split('\n');
+  }
+  if (lines.at(-1) === '') lines.pop();
+  return lastLines === 0 ? [] : lines.slice(-lastLines);
+}
+
+export function logFileName(server: string): string {
+  return `${safeName(server)}.log`;
+}
+
+function numbered(path: string, number: number): string {
+  return number === 0 ? path : `${path}.${number}`;
+}
+
+/** Moves each file one number up; the last one is overwritten. */
+async function rotate(path: string, files: number): Promise<void> {
+  for (let number = files - 1; number > 0; number -= 1) {
+    await rename(numbered(path, number - 1), numbered(path, number)).catch((thrown: NodeJS.ErrnoException) => {
+      if (thrown.code !== 'ENOENT') throw thrown;
+    });
+  }
+}

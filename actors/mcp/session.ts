@@ -1,0 +1,269 @@
+/**
+ * A live session with one server: what can be asked of it once it is connected. Lists, calls, pings, listens for changed
+ * lists, and closes. Tells facts and decides nothing: whether a lost call goes again is the call chart's business.
+ * @see ERA-2, FLT-4, LIF-3, LIF-4 and SRV-3 in docs/specification.md
+ */
+
+import { type Client, SseError, type Tool } from '@modelcontextprotocol/client';
+import { causeOf } from '../../machines/base/fault.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import type { Era } from '../../machines/mcp/era.ts';
+import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { cleanTool } from '../../machines/mcp/strip-tags.ts';
+import type { Utility } from '../../machines/mcp/tool-name.ts';
+import type { Logger } from '../ports.ts';
+import { type CallOutcome, readCallError } from './call-outcome.ts';
+import { readConnectError } from './connect-errors.ts';
+import { tellInTurn } from './mend-transport.ts';
+import type { OpenTransport } from './transports.ts';
+import { callUtility } from './utility-tools.ts';
+
+/** What a server offers, as it was listed. */
+export interface Listing {
+  /** Every tool; its texts and schemas without invisible characters. */
+  readonly tools: readonly JsonObject[];
+  readonly capabilities: JsonObject;
+  readonly instructions?: string;
+  /** How long the server lets the list hold. */
+  readonly ttlMs?: number;
+}
+
+export interface SessionFacts {
+  /** The session is over and was not closed from here. Said once. */
+  closed(why: string): void;
+  /** The server's lists changed. */
+  listChanged(): void;
+  /** A log message of the server. */
+  logged(line: string): void;
+}
+
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export interface Session {
+  readonly era: Era;
+  list(signal: AbortSignal): Promise<Listing>;
+  call(tool: string, args: JsonObject, options: CallOptions): Promise<CallOutcome>;
+  callUtility(utility: Utility, args: JsonObject, options: CallOptions): Promise<CallOutcome>;
+  /** Undefined where the server lives; otherwise why it is taken for dead. */
+  ping(): Promise<string | undefined>;
+  /** Resolves when nothing of the session is left, its child's group included. */
+  close(): Promise<void>;
+  /** Closes once no call is in flight any more: what broke one call over HTTP need not have broken the others. */
+  retire(): Promise<void>;
+}
+
+export interface SessionParts {
+  readonly client: Client;
+  readonly opened: OpenTransport;
+  readonly settings: ServerSettings;
+  readonly era: Era;
+  readonly log: Logger;
+}
+
+const pingTimeoutMs = 10_000;
+/** A listening stream that the server ends is opened again after so long, twice as long each time. */
+const relistenMs = 1_000;
+const longestRelistenMs = 60_000;
+/**
+ * The shape of a result, for a call past the SDK's `callTool`. That one looks for an output schema and a mirrored header
+ * each time, and makes an error of its own schema only to learn that there is one: twice the cost of the call itself.
+ * What of the blocks can be read is decided where the result is shaped.
+ */
+const callResult = {
+  '~standard': {
+    version: 1,
+    vendor: 'agent-gateway',
+    validate: (value: unknown) => {
+      const given = value as Json;
+      return isJsonObject(given) && (given.content === undefined || Array.isArray(given.content))
+        ? { value: given }
+        : { issues: [{ message: 'content is no list of blocks' }] };
+    },
+  },
+} as const;
+/** The words of the SDK's event stream when the connection under it broke. */
+const brokenStream = /terminated|fetch failed|ECONNRE|socket|other side closed/i;
+
+export function createSession({ client, opened, settings, era, log }: SessionParts, facts: SessionFacts): Session {
+  const ended = new AbortController();
+  let probe: Probe = 'ping';
+  let inFlight = 0;
+  let quiet: (() => void) | undefined;
+  /** Tools whose results the SDK has nothing to hold against; unknown until the first listing. */
+  let unchecked: ReadonlySet<string> = new Set();
+
+  const end = (why: string): void => {
+    if (ended.signal.aborted) return;
+    ended.abort();
+    facts.closed(opened.whyClosed() ?? why);
+  };
+  client.onclose = () => end('the connection was closed');
+  client.onerror = (error) => {
+    // The SDK's SSE transport reconnects in silence and never says that the session behind it is gone.
+    const isLost = settings.transport.kind === 'sse' && (error instanceof SseError || brokenStream.test(error.message));
+    if (isLost) end(error.message);
+    else log.log('debug', `mcp server "${settings.name}": ${error.message}`, { server: settings.name });
+  };
+  tellInTurn(opened.transport);
+  for (const list of ['tools', 'resources', 'prompts'] as const) {
+    client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged());
+  }
+  client.setNotificationHandler('notifications/message', ({ params }) => {
+    const text = typeof params.data === 'string' ? params.data : JSON.stringify(params.data);
+    facts.logged(`[${params.level}]${params.logger === undefined ? '' : ` ${params.logger}:`} ${text}`);
+  });
+  if (era === 'stateless') void listen();
+
+  /** The stateless era says nothing unasked: changes come on a stream, which is opened again when the server ends it. */
+  async function listen(): Promise<void> {
+    const changes = client.getServerCapabilities() ?? {};
+    const filter = {
+      ...(changes.tools?.listChanged === true ? { toolsListChanged: true } : {}),
+      ...(changes.resources?.listChanged === true ? { resourcesListChanged: true } : {}),
+      ...(changes.prompts?.listChanged === true ? { promptsListChanged: true } : {}),
+    };
+    if (Object.keys(filter).length === 0) return;
+    for (let waitMs = relistenMs; !ended.signal.aborted; waitMs = Math.min(waitMs * 2, longestRelistenMs)) {
+      try {
+        const subscription = await client.listen(filter, { signal: ended.signal });
+        const why = await subscription.closed;
+        if (why === 'local' || ended.signal.aborted) return;
+        waitMs = relistenMs;
+        // What changed while nobody listened is not told again.
+        facts.listChanged();
+      } catch (thrown) {
+        log.log('debug', `mcp server "${settings.name}": cannot listen for changes: ${causeOf(thrown)}`);
+      }
+      await aborted(ended.signal, waitMs);
+    }
+  }
+
+  async function outcomeOf(send: () => Promise<Json>, { signal }: CallOptions): Promise<CallOutcome> {
+    if (ended.signal.aborted) return { kind: 'lost', dispatched: false, why: opened.whyClosed() ?? 'not connected' };
+    inFlight += 1;
+    try {
+      return { kind: 'result', result: await send() };
+    } catch (thrown) {
+      if (signal.aborted) return { kind: 'cancelled' };
+      const hadSession = hasSessionId(opened);
+      return readCallError(thrown, {
+        timeoutMs: settings.timeoutMs,
+        hadSession,
+        exitStatus: opened.exitStatus(),
+        whyClosed: opened.whyClosed(),
+      });
+    } finally {
+      inFlight -= 1;
+      if (inFlight === 0) quiet?.();
+    }
+  }
+
+  async function close(): Promise<void> {
+    ended.abort();
+    await opened.close().catch((thrown: unknown) => {
+      log.log('debug', `mcp server "${settings.name}": closing: ${causeOf(thrown)}`);
+    });
+  }
+
+  const requestOptions = ({ signal, onProgress }: CallOptions) => ({
+    signal,
+    timeout: settings.timeoutMs,
+    ...(onProgress === undefined ? {} : { onprogress: onProgress }),
+  });
+
+  return {
+    era,
+    async list(signal) {
+      const capabilities = (client.getServerCapabilities() ?? {}) as JsonObject;
+      const instructions = client.getInstructions();
+      const options = { signal, timeout: settings.connectTimeoutMs, cacheMode: 'refresh' as const };
+      const listed = capabilities.tools === undefined ? { tools: [] } : await client.listTools(undefined, options);
+      const { ttlMs } = listed as { readonly ttlMs?: unknown };
+      const plain = (listed.tools as readonly Tool[]).filter(({ outputSchema }) => outputSchema === undefined);
+      unchecked = new Set(era === 'legacy' ? plain.map(({ name }) => name) : []);
+      return {
+        // On the wire the name must stay as the server spells it; it is sanitised where it is registered.
+        tools: (listed.tools as readonly Tool[]).map((tool) => ({
+          ...cleanTool(tool as unknown as JsonObject),
+          name: tool.name,
+        })),
+        capabilities,
+        ...(instructions === undefined ? {} : { instructions }),
+        ...(typeof ttlMs === 'number' && ttlMs > 0 ? { ttlMs } : {}),
+      };
+    },
+
+    call: (tool, args, options) =>
+      outcomeOf(async () => {
+        const params = { name: tool, arguments: args };
+        const request = requestOptions(options);
+        const result: unknown = unchecked.has(tool)
+          ? await client.request({ method: 'tools/call', params }, callResult, request)
+          : await client.callTool(params, request);
+        return result as Json;
+      }, options),
+
+    callUtility: (utility, args, options) =>
+      outcomeOf(() => callUtility(client, utility, args, requestOptions(options)), options),
+
+    async ping() {
+      const options = { timeout: pingTimeoutMs, signal: ended.signal };
+      try {
+        if (probe === 'tools/list') await client.listTools({}, options);
+        else if (era === 'stateless') await client.discover(options);
+        else await client.ping(options);
+        return undefined;
+      } catch (thrown) {
+        if (ended.signal.aborted) return undefined;
+        const failure = readConnectError(thrown, { timeoutMs: pingTimeoutMs, exitStatus: opened.exitStatus() });
+        const reading = readProbeFailure(probe, failure);
+        if (reading.kind === 'dead') return `no answer to a liveness ping: ${causeOf(thrown)}`;
+        probe = reading.next;
+        return undefined;
+      }
+    },
+
+    close,
+    async retire() {
+      if (inFlight > 0 && settings.transport.kind === 'http') {
+        await new Promise<void>((resolve) => {
+          quiet = resolve;
+          ended.signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+      }
+      await close();
+    },
+  };
+}
+
+function hasSessionId({ transport }: OpenTransport): boolean {
+  return transport.sessionId !== undefined;
+}
+
+/** Resolves after a time, or as soon as the signal aborts. */
+function aborted(signal: AbortSignal, waitMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+      return;
+    }
+    const done = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, waitMs);
+    timer.unref();
+    signal.addEventListener('abort', done, { once: true });
+  });
+}

@@ -1,0 +1,205 @@
+/**
+ * Carries MCP messages over the standard streams of a command in a process group of its own: the group ends with this
+ * connection, and with the daemon however that ends. Reads one message a line and skips what is none; a line without an
+ * end is cut off. Knows nothing of protocols, reconnecting or where standard error goes.
+ * @see LIF-9, LIF-10 and ERA-3 in docs/specification.md
+ */
+
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  deserializeMessage,
+  type JSONRPCMessage,
+  SdkError,
+  SdkErrorCode,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
+import type { Logger } from '../ports.ts';
+import { endOf } from '../process-group.ts';
+import { createLineReader } from './line-reader.ts';
+import { endGroup, settlesWithin, signalGroup } from './process-exit.ts';
+import { notStarted, spawnServer } from './spawn-server.ts';
+
+export interface StdioSettings {
+  readonly server: string;
+  readonly plan: StdioPlan;
+  readonly cwd: string;
+  readonly log: Logger;
+  /** Takes standard error as it comes, and the lines of standard output that are no messages. */
+  readonly onStderr: (chunk: Buffer) => void;
+  readonly maxMessageBytes?: number;
+  /** How long the child may take from the end of its input to its own, and from SIGTERM to SIGKILL. */
+  readonly graceMs?: number;
+}
+
+export interface StdioTransport extends Transport {
+  /** With `stderr` the mark of a stdio transport, by which the SDK probes in place and reads silence as "legacy". */
+  readonly pid: number | null;
+  readonly stderr: null;
+  /** The code or the signal that the child ended with by itself; undefined while it runs, or where it was closed. */
+  exitStatus(): number | string | null | undefined;
+  /** How the child ended and its last words, for the reason of a failure; undefined while it runs. */
+  whyClosed(): string | undefined;
+}
+
+/** What the SDK's own transport allows. */
+const defaultMaxMessageBytes = 10 * 1_048_576;
+const defaultGraceMs = 2_000;
+/** What a descendant that escaped the group may hold the pipes open for. */
+const pipeGraceMs = 500;
+/** The end of standard error is where the reason stands. */
+const keptStderrBytes = 2_048;
+/** A shorter value is no secret, and blotting it out would spoil the reason. */
+const shortestSecret = 6;
+const lineFeed = Buffer.of(0x0a);
+const openingBrace = 0x7b;
+
+export function createStdioTransport(settings: StdioSettings): StdioTransport {
+  const { server, plan, log, onStderr, maxMessageBytes = defaultMaxMessageBytes } = settings;
+  const { graceMs = defaultGraceMs } = settings;
+  let child: ChildProcess | undefined;
+  let ending: Promise<void> | undefined;
+  let warned = false;
+  let why: string | undefined;
+  let status: number | string | null | undefined;
+  let tail: Buffer = Buffer.alloc(0);
+  let exited: Promise<void> = Promise.resolve();
+  let drained: Promise<void> = Promise.resolve();
+
+  const onLine = (line: Buffer): void => {
+    if (ending !== undefined) return;
+    const message = messageOf(line);
+    if (message === undefined) {
+      if (line.length <= 1) return;
+      if (!warned) {
+        warned = true;
+        log.warnOnce(
+          `mcp/${server}/rubbish`,
+          `mcp server "${server}": writes lines to its standard output that are no messages; they are in its log`,
+          { server },
+        );
+      }
+      onStderr(Buffer.concat([line, lineFeed]));
+      return;
+    }
+    try {
+      transport.onmessage?.(message);
+    } catch (thrown) {
+      transport.onerror?.(thrown as Error);
+    }
+  };
+
+  /** Runs once, whatever is first: close, the child's own end, a line over the cap. */
+  const end = (politeMs: number): Promise<void> => {
+    ending ??= (async () => {
+      if (child?.pid !== undefined) {
+        child.stdin?.end();
+        await endGroup({ group: child.pid, exited, politeMs, termMs: graceMs });
+        await drained;
+        for (const stream of child.stdio) stream?.destroy();
+      }
+      transport.onclose?.();
+    })();
+    return ending;
+  };
+
+  const watch = (started: ChildProcess): void => {
+    exited = new Promise((resolve) => {
+      started.once('exit', (code, signal) => {
+        if (ending === undefined) status = code ?? signal;
+        why ??= signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
+        if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL');
+        resolve();
+      });
+    });
+    drained = new Promise((resolve) => {
+      started.once('close', () => resolve());
+      void exited.then(() => setTimeout(resolve, pipeGraceMs).unref());
+    });
+    const lines = createLineReader(maxMessageBytes, onLine);
+    started.stdout?.on('data', (chunk: Buffer) => {
+      if (lines.push(chunk)) return;
+      started.stdout?.destroy();
+      why = `it wrote a message of more than ${maxMessageBytes} bytes`;
+      transport.onerror?.(new Error(`mcp server "${server}": ${why}; it is ended`));
+      void end(0);
+    });
+    started.stderr?.on('data', (chunk: Buffer) => {
+      // Twice what is shown, so that a secret which this cut goes through is cut off again below.
+      tail = Buffer.concat([tail, chunk.subarray(-2 * keptStderrBytes)]).subarray(-2 * keptStderrBytes);
+      onStderr(chunk);
+    });
+    // A child that ends breaks its pipes; the exit tells.
+    for (const emitter of [started, ...started.stdio]) emitter?.on('error', () => {});
+    // Every message that it wrote before its end counts, so the pipes are read to theirs.
+    void exited.then(() => drained).then(() => end(0));
+  };
+
+  const transport: StdioTransport = {
+    stderr: null,
+    get pid() {
+      return child?.pid ?? null;
+    },
+    start: async () => {
+      if (child !== undefined || ending !== undefined)
+        throw new SdkError(SdkErrorCode.AlreadyConnected, 'started before');
+      const started = spawnServer(settings);
+      child = started;
+      watch(started);
+      try {
+        await once(started, 'spawn');
+      } catch (thrown) {
+        throw notStarted(server, plan.command, thrown);
+      }
+    },
+    send: (message) =>
+      new Promise((resolve, reject) => {
+        const stdin = child?.stdin;
+        if (!stdin || ending !== undefined) {
+          reject(new SdkError(SdkErrorCode.NotConnected, `mcp server "${server}" is not running`));
+          return;
+        }
+        // Called when the pipe has taken the message. A pipe that was destroyed meanwhile is told as success, and whether
+        // the child has read the message cannot be known then.
+        stdin.write(serializeMessage(message), (error) => {
+          if (!error && !stdin.destroyed) {
+            resolve();
+            return;
+          }
+          // A pipe breaks a moment before its child has ended, and whoever is told now wants to know how it did.
+          const refusal = new SdkError(SdkErrorCode.SendFailed, `mcp server "${server}" took no input: it has ended`);
+          void settlesWithin(exited, pipeGraceMs).then(() => reject(refusal));
+        });
+      }),
+    close: () => {
+      why ??= 'it was closed';
+      return end(graceMs);
+    },
+    exitStatus: () => status,
+    whyClosed: () => {
+      if (why === undefined) return undefined;
+      const words = endOf(blotted(tail.toString('utf8'), plan.env), keptStderrBytes);
+      return words === '' ? why : `${why}; it said: ${words}`;
+    },
+  };
+  return transport;
+}
+
+/** Undefined for a line that is no message. A flood of banners must not cost an exception each. */
+function messageOf(line: Buffer): JSONRPCMessage | undefined {
+  if (line[0] !== openingBrace && !/^\s*\{/.test(line.toString('latin1', 0, 64))) return undefined;
+  try {
+    return deserializeMessage(line.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A child's last words may quote what it was given. */
+function blotted(text: string, env: Readonly<Record<string, string>>): string {
+  return Object.values(env)
+    .filter((value) => value.length >= shortestSecret)
+    .reduce((rest, value) => rest.replaceAll(value, '[redacted]'), text);
+}

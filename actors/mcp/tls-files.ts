@@ -1,0 +1,148 @@
+/**
+ * Reads the certificates of a server entry when a connection needs them, and tries them on the TLS library at once, so
+ * that a wrong file is named before any handshake. Knows files and PEM, and nothing of connections.
+ * @see TLS-1 and INT-3 in docs/specification.md
+ */
+
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { createSecureContext, rootCertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
+import type { TlsPlan } from '../../machines/mcp/server-settings.ts';
+import { SettingFailure, type SettingFile } from './connect-errors.ts';
+
+export interface TlsRequest {
+  readonly server: string;
+  readonly plan: TlsPlan;
+  /** What `~` stands for. */
+  readonly userHome: string;
+}
+
+export interface ServerTls {
+  readonly verify: boolean;
+  /** Trusts what the entry says, and shows its client certificate. */
+  readonly own: SecureContext;
+  /** Trusts the same and shows no certificate: for every other origin. */
+  readonly other: SecureContext;
+}
+
+interface Pem {
+  readonly file: SettingFile;
+  readonly text: string;
+}
+
+/** Where systems keep their CAs, the first that is there counts; SSL_CERT_FILE goes before. */
+const systemBundles = [
+  '/etc/ssl/certs/ca-certificates.crt',
+  '/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem',
+  '/etc/pki/tls/certs/ca-bundle.crt',
+  '/etc/ssl/ca-bundle.pem',
+  '/etc/ssl/cert.pem',
+];
+const certificatePattern = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]+-----END (?:TRUSTED )?CERTIFICATE-----/g;
+
+/** Three hundred CAs take 40 ms and 1.5 MB each time, and most servers want just these. */
+let systemTrust: Promise<SecureContext> | undefined;
+
+/** Throws a SettingFailure that names the entry's key and the file. */
+export async function readTlsFiles({ server, plan, userHome }: TlsRequest): Promise<ServerTls> {
+  const read = (key: string, path: string): Promise<Pem> =>
+    readPem(server, { key, path, resolved: at(path, userHome) });
+  const { verify, cert, key = cert, password } = plan;
+  const bundle = typeof verify === 'string' ? await read('ssl_verify', verify) : undefined;
+  if (bundle !== undefined) checkCertificates(server, bundle);
+  const trust = bundle === undefined ? {} : { ca: bundle.text };
+  const other = verify === true ? await trustSystem() : createSecureContext(trust);
+  if (cert === undefined || key === undefined) return { verify: verify !== false, own: other, other };
+
+  const certPem = await read(plan.certKey, cert);
+  const keyPem = key === cert ? certPem : await read(plan.keyKey, key);
+  checkCertificates(server, certPem);
+  const own = contextOf(server, keyPem, {
+    ...(verify === true ? { ca: await systemCas() } : trust),
+    cert: certPem.text,
+    key: keyPem.text,
+    ...(password === undefined ? {} : { passphrase: password }),
+  });
+  return { verify: verify !== false, own, other };
+}
+
+function at(path: string, userHome: string): string {
+  return resolve(path === '~' || path.startsWith('~/') ? join(userHome, path.slice(1)) : path);
+}
+
+async function readPem(server: string, file: SettingFile): Promise<Pem> {
+  try {
+    return { file, text: await readFile(file.resolved, 'utf8') };
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    const missing = code === 'ENOENT' || code === 'ENOTDIR';
+    throw new SettingFailure(
+      told(server, file, missing ? 'file not found' : `file cannot be read (${code})`),
+      missing ? 'tls-file-missing' : 'tls-file-unreadable',
+      file,
+    );
+  }
+}
+
+function told(server: string, { key, path, resolved }: SettingFile, what: string, check = key): string {
+  return `mcp server "${server}": ${key} ${what}: ${path} (resolved ${resolved}); check ${check}`;
+}
+
+/** The TLS library takes a bundle without a certificate for an empty one, and every handshake would fail. */
+function checkCertificates(server: string, { file, text }: Pem): void {
+  const found = text.match(certificatePattern) ?? [];
+  if (found.length > 0 && found.every(isCertificate)) return;
+  throw new SettingFailure(told(server, file, 'file holds no PEM certificate'), 'tls-file-invalid', file);
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function contextOf(server: string, { file, text }: Pem, options: SecureContextOptions): SecureContext {
+  try {
+    return createSecureContext(options);
+  } catch (thrown) {
+    // The library's own message may come to hold anything; its code is enough.
+    const { code = 'unknown' } = thrown as NodeJS.ErrnoException;
+    if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') {
+      const what = 'file holds a key that does not belong to the certificate';
+      throw new SettingFailure(told(server, file, what, 'client_cert and client_key'), 'tls-key-mismatch', file);
+    }
+    if (text.includes('ENCRYPTED')) {
+      const what =
+        options.passphrase === undefined
+          ? 'file holds an encrypted key and no password is given'
+          : 'file holds an encrypted key that the password does not open';
+      const cure = 'client_cert, whose third item is the password';
+      throw new SettingFailure(told(server, file, what, cure), 'tls-key-password', file);
+    }
+    throw new SettingFailure(told(server, file, `file holds no usable key (${code})`), 'tls-file-invalid', file);
+  }
+}
+
+function trustSystem(): Promise<SecureContext> {
+  systemTrust ??= systemCas().then((ca) => createSecureContext({ ca }));
+  return systemTrust;
+}
+
+/** Node's own, the system's, and those of NODE_EXTRA_CA_CERTS, which Node leaves out once a list is given. */
+async function systemCas(): Promise<string[]> {
+  const system = await firstText([process.env.SSL_CERT_FILE, ...systemBundles]);
+  const extra = await firstText([process.env.NODE_EXTRA_CA_CERTS]);
+  return [...rootCertificates, system, extra].filter((text) => text !== '');
+}
+
+async function firstText(paths: readonly (string | undefined)[]): Promise<string> {
+  for (const path of paths) {
+    if (path === undefined || path === '') continue;
+    const text = await readFile(path, 'utf8').catch(() => '');
+    if (text !== '') return text;
+  }
+  return '';
+}

@@ -1,0 +1,42 @@
+/**
+ * Makes the URL that the browser opens, with its PKCE challenge, and the verifier that stays here.
+ * @see OAU-1 in docs/specification.md
+ * @see [RFC 7636 §4](https://www.rfc-editor.org/rfc/rfc7636.html#section-4)
+ */
+
+import { startAuthorization } from '@modelcontextprotocol/client';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { OauthClient } from '../../machines/oauth/client-identity.ts';
+import type { Discovery } from './discover.ts';
+import { clientInformation } from './token-request.ts';
+
+export type BegunAuthorization =
+  | { readonly kind: 'begun'; readonly url: string; readonly codeVerifier: string }
+  | { readonly kind: 'failed'; readonly why: string };
+
+/** Never rejects. */
+export async function beginAuthorization(request: {
+  readonly discovery: Discovery;
+  readonly client: OauthClient;
+  readonly redirectUri: string;
+  readonly state: string;
+}): Promise<BegunAuthorization> {
+  const { discovery, client, redirectUri, state } = request;
+  try {
+    const { authorizationUrl, codeVerifier } = await startAuthorization(discovery.authorizationServerUrl, {
+      ...(Object.keys(discovery.metadata).length === 0 ? {} : { metadata: discovery.metadata as never }),
+      clientInformation: clientInformation(client) as never,
+      redirectUrl: redirectUri,
+      state,
+      ...(discovery.scope === undefined ? {} : { scope: discovery.scope }),
+      ...(discovery.resource === undefined ? {} : { resource: discovery.resource }),
+    });
+    // What the browser opens is the server's word; only a web address may come of it.
+    if (!/^https?:$/.test(authorizationUrl.protocol)) {
+      return { kind: 'failed', why: `the authorization endpoint is no web address: ${authorizationUrl.protocol}` };
+    }
+    return { kind: 'begun', url: authorizationUrl.href, codeVerifier };
+  } catch (thrown) {
+    return { kind: 'failed', why: `no login can be begun: ${causeOf(thrown)}` };
+  }
+}

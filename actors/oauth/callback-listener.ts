@@ -1,0 +1,100 @@
+/**
+ * The loopback listener of a browser login: bound when its port is chosen, held until the redirect has come. Answers the
+ * browser with a page of one sentence and passes the query on. A request that is not this login's is turned away and
+ * changes nothing.
+ * @see OAU-6 in docs/specification.md
+ * @see [RFC 8252 §7.3](https://www.rfc-editor.org/rfc/rfc8252.html#section-7.3)
+ */
+
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { CallbackPlan } from '../../machines/oauth/callback-port.ts';
+
+export interface CallbackListener {
+  readonly port: number;
+  /** Resolves with the query of the first request whose state is this; rejects when the signal aborts. */
+  redirect(state: string, signal: AbortSignal): Promise<string>;
+  close(): void;
+}
+
+const host = '127.0.0.1';
+
+/** Rejects where a fixed port is busy. */
+export async function listenForRedirect(plan: CallbackPlan, path = '/callback'): Promise<CallbackListener> {
+  const server = await bind(plan);
+  let waiting: { readonly state: string; readonly resolve: (query: string) => void } | undefined;
+  server.on('request', (request, response) => {
+    const { pathname, search, searchParams } = new URL(request.url ?? '/', `http://${host}`);
+    const isOurs =
+      request.method === 'GET' &&
+      pathname === path &&
+      waiting !== undefined &&
+      searchParams.get('state') === waiting.state;
+    response.writeHead(isOurs ? 200 : pathname === path ? 400 : 404, {
+      'content-type': 'text/html; charset=utf-8',
+      'cache-control': 'no-store',
+      connection: 'close',
+      'content-security-policy': "default-src 'none'",
+    });
+    response.end(
+      page(isOurs ? 'The answer has arrived. You can close this window.' : 'This is not a login under way.'),
+    );
+    if (isOurs) waiting?.resolve(search.slice(1));
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    redirect: (state, signal) =>
+      new Promise((resolve, reject) => {
+        const stop = (): void => {
+          waiting = undefined;
+          reject(signal.reason);
+        };
+        signal.addEventListener('abort', stop, { once: true });
+        waiting = {
+          state,
+          resolve(query) {
+            signal.removeEventListener('abort', stop);
+            waiting = undefined;
+            resolve(query);
+          },
+        };
+      }),
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+async function bind(plan: CallbackPlan): Promise<Server> {
+  switch (plan.kind) {
+    case 'random':
+      return listen(0);
+    case 'fixed':
+      return listen(plan.port);
+    case 'pinned':
+      for (const port of plan.ports) {
+        try {
+          return await listen(port);
+        } catch (thrown) {
+          if ((thrown as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw thrown;
+        }
+      }
+      return listen(0);
+  }
+}
+
+function listen(port: number): Promise<Server> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve(server);
+    });
+  });
+}
+
+function page(sentence: string): string {
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Login</title><p>${sentence}</p></html>`;
+}

@@ -1,0 +1,208 @@
+/**
+ * The credentials of a profile's servers in `mcp-tokens/`: tokens, registration, metadata and the mark of a refused
+ * document, each file 0600 and replaced whole. What cannot be read is not there, is said to be so, and is never written
+ * over by reading. A renewal that the disk does not take is kept in memory: its predecessor is already spent.
+ * @see OAU-2, OAU-4 and HOME-3 in docs/specification.md
+ */
+
+import { chmodSync, readFileSync, statSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import type { StoredClient } from '../../machines/oauth/client-identity.ts';
+import { readTokenRecord, spellTokenRecord, type TokenRecord } from '../../machines/oauth/token-record.ts';
+import { ensurePrivateFolder, holdingLock, privateFile, stampOf, writeFileAtomic } from '../files.ts';
+import type { Logger } from '../ports.ts';
+import { safeName } from '../safe-name.ts';
+
+/** What a login found out, kept for refreshing. */
+export interface StoredServer {
+  readonly issuer: string;
+  readonly authorizationServerUrl: string;
+  /** The authorization server's metadata; empty where it has none. */
+  readonly metadata: JsonObject;
+  /** The resource indicator (RFC 8707). */
+  readonly resource?: string;
+}
+
+export interface NewCredentials {
+  readonly tokens: TokenRecord;
+  readonly server: StoredServer;
+  /** A registration that was made for this login. */
+  readonly client?: StoredClient;
+}
+
+export interface Credentials {
+  tokens(server: string): TokenRecord | undefined;
+  client(server: string): StoredClient | undefined;
+  server(server: string): StoredServer | undefined;
+  documentRefused(server: string): boolean;
+  /** What is wrong with what is stored, or why it could not be renewed; undefined where nothing is known to be. */
+  problem(server: string): string | undefined;
+  /** Replaces everything of a server; the tokens last, so that they are never there without what belongs to them. */
+  save(server: string, credentials: NewCredentials): Promise<void>;
+  /** Replaces the tokens. Rejects where they cannot be written; they count all the same while this process lives. */
+  saveTokens(server: string, tokens: TokenRecord): Promise<void>;
+  /** The authorization server said no to a renewal; a login forgets it. */
+  noteRefusal(server: string, why: string): void;
+  refuseDocument(server: string, why: string): Promise<void>;
+  clearRefusal(server: string): Promise<void>;
+  /** What a call was refused for: the next login asks for it too. Forgotten with the process. */
+  demandScope(server: string, scope: string): void;
+  demandedScope(server: string): string | undefined;
+  /** Does work while no other process refreshes or logs in to the same server. Rejects where the folder is not writable. */
+  locked<Value>(server: string, work: () => Promise<Value>): Promise<Value>;
+}
+
+/** @param log hears, once a file, of one that others could read */
+export function createCredentials(folder: string, log?: Logger): Credentials {
+  const path = (server: string, ending: string): string => join(folder, `${safeName(server)}${ending}`);
+  const tokensPath = (server: string): string => path(server, '.json');
+
+  const demanded = new Map<string, string>();
+  const refusals = new Map<string, string>();
+  /** Tokens that could not be written, and the state of the file that they belong over. */
+  const unwritten = new Map<string, { readonly tokens: TokenRecord; readonly over: string | undefined }>();
+
+  async function write(file: string, text: string): Promise<void> {
+    await ensurePrivateFolder(folder);
+    await writeFileAtomic(file, text);
+  }
+
+  function tokensOf(server: string): TokenRecord | undefined {
+    const kept = unwritten.get(server);
+    // Whoever wrote the file since has newer ones.
+    if (kept !== undefined && kept.over === stampOf(tokensPath(server))) return kept.tokens;
+    const text = read(tokensPath(server), log);
+    return text === undefined ? undefined : readTokenRecord(text);
+  }
+
+  function serverOf(server: string): StoredServer | undefined {
+    const found = readObject(path(server, '.meta'));
+    if (typeof found?.issuer !== 'string' || typeof found.authorization_server_url !== 'string') return undefined;
+    return {
+      issuer: found.issuer,
+      authorizationServerUrl: found.authorization_server_url,
+      metadata: isJsonObject(found.metadata) ? found.metadata : {},
+      ...(typeof found.resource === 'string' ? { resource: found.resource } : {}),
+    };
+  }
+
+  return {
+    tokens: tokensOf,
+    client(server) {
+      const found = readObject(path(server, '.client'), log);
+      if (typeof found?.client_id !== 'string' || typeof found.issuer !== 'string') return undefined;
+      return {
+        issuer: found.issuer,
+        clientId: found.client_id,
+        ...(typeof found.client_secret === 'string' ? { clientSecret: found.client_secret } : {}),
+        ...(typeof found.token_endpoint_auth_method === 'string'
+          ? { authMethod: found.token_endpoint_auth_method }
+          : {}),
+        ...(typeof found.redirect_uri === 'string' ? { redirectUri: found.redirect_uri } : {}),
+      };
+    },
+    server: serverOf,
+    documentRefused: (server) => read(path(server, '.cimd-off')) !== undefined,
+    problem(server) {
+      const file = tokensPath(server);
+      const unreadable = whyUnreadable(file);
+      if (unreadable !== undefined) return `its token file ${file} cannot be read (${unreadable})`;
+      if (stampOf(file) === undefined) return undefined;
+      const tokens = tokensOf(server);
+      if (tokens === undefined) return `its token file ${file} is damaged`;
+      const meta = serverOf(server);
+      if (meta === undefined && tokens.refreshToken !== undefined)
+        return `${path(server, '.meta')} is missing or damaged`;
+      if (meta !== undefined && meta.issuer !== tokens.issuer) {
+        return `its tokens are of another authorization server (${tokens.issuer}) than the one it uses (${meta.issuer})`;
+      }
+      return refusals.get(server);
+    },
+    async save(server, { tokens, server: meta, client }) {
+      const { issuer, authorizationServerUrl, metadata, resource } = meta;
+      await write(
+        path(server, '.meta'),
+        spell({ issuer, authorization_server_url: authorizationServerUrl, resource, metadata }),
+      );
+      if (client !== undefined) {
+        await write(
+          path(server, '.client'),
+          spell({
+            issuer: client.issuer,
+            client_id: client.clientId,
+            client_secret: client.clientSecret,
+            token_endpoint_auth_method: client.authMethod,
+            redirect_uri: client.redirectUri,
+          }),
+        );
+      }
+      await write(tokensPath(server), spellTokenRecord(tokens));
+      demanded.delete(server);
+      refusals.delete(server);
+      unwritten.delete(server);
+    },
+    async saveTokens(server, tokens) {
+      try {
+        await write(tokensPath(server), spellTokenRecord(tokens));
+        unwritten.delete(server);
+      } catch (thrown) {
+        unwritten.set(server, { tokens, over: stampOf(tokensPath(server)) });
+        throw thrown;
+      }
+    },
+    noteRefusal: (server, why) => void refusals.set(server, why),
+    refuseDocument: (server, why) => write(path(server, '.cimd-off'), `${why}\n`),
+    clearRefusal: (server) => rm(path(server, '.cimd-off'), { force: true }),
+    demandScope: (server, scope) => void demanded.set(server, scope),
+    demandedScope: (server) => demanded.get(server),
+    async locked(server, work) {
+      await ensurePrivateFolder(folder);
+      return holdingLock(tokensPath(server), work);
+    },
+  };
+}
+
+function spell(value: Record<string, unknown>): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+function read(path: string, log?: Logger): string | undefined {
+  try {
+    if (log !== undefined) tighten(path, log);
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** A file that came from a backup or an editor may be open to others; what they have read already cannot be helped. */
+function tighten(path: string, log: Logger): void {
+  const { mode } = statSync(path);
+  if ((mode & 0o077) === 0) return;
+  const shown = (mode & 0o777).toString(8).padStart(4, '0');
+  log.warnOnce(`open/${path}`, `${path}: others could read it (mode ${shown}); it is private now`);
+  chmodSync(path, privateFile);
+}
+
+function whyUnreadable(path: string): string | undefined {
+  try {
+    readFileSync(path);
+    return undefined;
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? undefined : code;
+  }
+}
+
+function readObject(path: string, log?: Logger): JsonObject | undefined {
+  const text = read(path, log);
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

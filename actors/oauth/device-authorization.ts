@@ -1,0 +1,115 @@
+/**
+ * The two requests of a device grant: one for the codes, one that asks whether a person has approved.
+ * @see DEV-1, DEV-3 and DEV-4 in docs/specification.md
+ * @see [RFC 8628 §3.1 to §3.5](https://www.rfc-editor.org/rfc/rfc8628.html#section-3.1)
+ */
+
+import * as oauth from 'oauth4webapi';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { OauthClient } from '../../machines/oauth/client-identity.ts';
+import {
+  type DeviceCode,
+  type PollVerdict,
+  readPollError,
+  usualIntervalMs,
+} from '../../machines/oauth/device-grant.ts';
+import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
+import type { TokenEndpoint } from './token-request.ts';
+
+export interface IssuedCode extends DeviceCode {
+  /** Secret: whoever has it gets the tokens. */
+  readonly deviceCode: string;
+}
+
+export type CodeAnswer =
+  | { readonly kind: 'issued'; readonly code: IssuedCode }
+  | { readonly kind: 'failed'; readonly why: string };
+
+export type PollAnswer = PollVerdict | { readonly kind: 'approved'; readonly record: TokenRecord };
+
+/** Never rejects. */
+export async function requestDeviceCode(endpoint: TokenEndpoint, scope: string | undefined): Promise<CodeAnswer> {
+  const { server, client, authentication } = partsOf(endpoint);
+  try {
+    const params = new URLSearchParams();
+    if (scope !== undefined) params.set('scope', scope);
+    if (endpoint.resource !== undefined) params.set('resource', endpoint.resource);
+    const response = await oauth.deviceAuthorizationRequest(server, client, authentication, params, {
+      ...insecure(endpoint),
+      [oauth.customFetch]: endpoint.oauth.fetch as never,
+    });
+    const answer = await oauth.processDeviceAuthorizationResponse(server, client, response);
+    return {
+      kind: 'issued',
+      code: {
+        deviceCode: answer.device_code,
+        userCode: answer.user_code,
+        verificationUri: answer.verification_uri,
+        ...(answer.verification_uri_complete === undefined
+          ? {}
+          : { verificationUriComplete: answer.verification_uri_complete }),
+        expiresInMs: answer.expires_in * 1_000,
+        intervalMs: answer.interval === undefined ? usualIntervalMs : answer.interval * 1_000,
+      },
+    };
+  } catch (thrown) {
+    return { kind: 'failed', why: `the authorization server gave no device code: ${reasonOf(thrown)}` };
+  }
+}
+
+/** Never rejects; an answer that did not come is asked for again after the interval. */
+export async function pollForTokens(
+  endpoint: TokenEndpoint,
+  deviceCode: string,
+  { intervalMs, nowMs }: { readonly intervalMs: number; readonly nowMs: number },
+): Promise<PollAnswer> {
+  const { server, client, authentication } = partsOf(endpoint);
+  try {
+    const params = endpoint.resource === undefined ? {} : { resource: endpoint.resource };
+    const response = await oauth.deviceCodeGrantRequest(server, client, authentication, deviceCode, {
+      ...insecure(endpoint),
+      additionalParameters: params,
+      [oauth.customFetch]: endpoint.oauth.tokenFetch as never,
+    });
+    const answer = (await oauth.processDeviceCodeResponse(server, client, response)) as unknown as JsonObject;
+    const record = recordOf(answer, { issuer: endpoint.issuer, clientId: endpoint.client.clientId }, nowMs);
+    return record === undefined
+      ? { kind: 'stop', why: 'the token endpoint answered without an access token' }
+      : { kind: 'approved', record };
+  } catch (thrown) {
+    if (thrown instanceof oauth.ResponseBodyError) return readPollError(thrown.error, intervalMs);
+    if (thrown instanceof oauth.OperationProcessingError || thrown instanceof oauth.WWWAuthenticateChallengeError) {
+      return { kind: 'stop', why: `the token endpoint answered something else: ${reasonOf(thrown)}` };
+    }
+    // RFC 8628 §3.5: a connection that timed out or broke is tried again, less often.
+    return { kind: 'wait', intervalMs: intervalMs * 2 };
+  }
+}
+
+function partsOf({ metadata, issuer, client }: TokenEndpoint) {
+  const server = { ...metadata, issuer } as unknown as oauth.AuthorizationServer;
+  return { server, client: { client_id: client.clientId }, authentication: authenticationOf(client, metadata) };
+}
+
+/** The method of the registration, else what the server says it takes, else the basic one. */
+function authenticationOf({ clientSecret, authMethod }: OauthClient, metadata: JsonObject): oauth.ClientAuth {
+  if (clientSecret === undefined || authMethod === 'none') return oauth.None();
+  const supported = metadata.token_endpoint_auth_methods_supported;
+  const posts =
+    authMethod === 'client_secret_post' ||
+    (authMethod === undefined && Array.isArray(supported) && !supported.includes('client_secret_basic'));
+  return posts ? oauth.ClientSecretPost(clientSecret) : oauth.ClientSecretBasic(clientSecret);
+}
+
+/** Plain HTTP is for loopback alone; everywhere else the library refuses it. */
+function insecure({ authorizationServerUrl }: TokenEndpoint): { [oauth.allowInsecureRequests]?: boolean } {
+  const { protocol, hostname } = new URL(authorizationServerUrl);
+  const isLoopback = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]';
+  return protocol === 'http:' && isLoopback ? { [oauth.allowInsecureRequests]: true } : {};
+}
+
+function reasonOf(thrown: unknown): string {
+  if (thrown instanceof oauth.ResponseBodyError) return thrown.error_description ?? thrown.error;
+  return causeOf(thrown).slice(0, 300);
+}

@@ -1,0 +1,54 @@
+/**
+ * The fetch of OAuth requests: the product's own User-Agent for discovery and registration, the configured one at the token
+ * endpoint only, every answer's status kept for the error that may follow, and a time limit.
+ * @see OAU-3 and OAU-7 in docs/specification.md
+ */
+
+import type { FetchLike } from '@modelcontextprotocol/client';
+import type { SeenAnswer } from '../../machines/oauth/discovery-fault.ts';
+
+export interface OauthFetch {
+  /** For discovery and registration. */
+  readonly fetch: FetchLike;
+  /** For the token endpoint: exchange, refresh, device polling. */
+  readonly tokenFetch: FetchLike;
+  /** The answers to what looked for metadata, in order. */
+  readonly seen: readonly SeenAnswer[];
+}
+
+export interface OauthFetchSettings {
+  readonly fetch: FetchLike;
+  readonly version: string;
+  readonly userAgent: string | undefined;
+  readonly signal?: AbortSignal;
+}
+
+const requestTimeoutMs = 30_000;
+
+export function createOauthFetch({ fetch, version, userAgent, signal }: OauthFetchSettings): OauthFetch {
+  const seen: SeenAnswer[] = [];
+  const product = `AgentGateway-Agent/${version}`;
+
+  const bounded = (init: RequestInit | undefined, agent: string): RequestInit => {
+    const headers = new Headers(init?.headers);
+    headers.set('user-agent', agent);
+    const limits = [AbortSignal.timeout(requestTimeoutMs), signal, init?.signal].filter((each) => each != null);
+    return { ...init, headers, signal: AbortSignal.any(limits) };
+  };
+
+  return {
+    seen,
+    async fetch(url, init) {
+      const isMetadata = /\/\.well-known\//.test(String(url));
+      try {
+        const answer = await fetch(url, bounded(init, product));
+        if (isMetadata) seen.push({ url: String(url), status: answer.status });
+        return answer;
+      } catch (thrown) {
+        if (isMetadata) seen.push({ url: String(url), status: 'no answer' });
+        throw thrown;
+      }
+    },
+    tokenFetch: (url, init) => fetch(url, bounded(init, userAgent ?? product)),
+  };
+}

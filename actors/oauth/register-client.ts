@@ -1,0 +1,69 @@
+/**
+ * Registers a client with an authorization server (RFC 7591): one for the browser with its loopback redirect, or one for
+ * the device and refresh grants.
+ * @see OAU-4, OAU-7 and DEV-3 in docs/specification.md
+ */
+
+import { type OAuthClientMetadata, RegistrationRejectedError, registerClient } from '@modelcontextprotocol/client';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { StoredClient } from '../../machines/oauth/client-identity.ts';
+import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
+import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
+import type { Discovery } from './discover.ts';
+import type { OauthFetch } from './oauth-fetch.ts';
+
+export type RegisterVerdict =
+  | { readonly kind: 'registered'; readonly client: StoredClient }
+  | { readonly kind: 'failed'; readonly why: string };
+
+export interface RegisterRequest {
+  readonly settings: OauthSettings;
+  readonly discovery: Discovery;
+  readonly oauth: OauthFetch;
+  /** Undefined: for the device grant. */
+  readonly redirectUri?: string;
+}
+
+const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** Never rejects. */
+export async function registerOauthClient(request: RegisterRequest): Promise<RegisterVerdict> {
+  const { settings, discovery, oauth, redirectUri } = request;
+  const clientMetadata: OAuthClientMetadata = {
+    client_name: settings.clientName ?? 'Agent Gateway',
+    redirect_uris: redirectUri === undefined ? [] : [redirectUri],
+    grant_types: redirectUri === undefined ? [deviceGrant, 'refresh_token'] : ['authorization_code', 'refresh_token'],
+    response_types: redirectUri === undefined ? [] : ['code'],
+    application_type: 'native',
+    ...(settings.tokenEndpointAuthMethod === undefined
+      ? redirectUri === undefined
+        ? { token_endpoint_auth_method: 'none' }
+        : {}
+      : { token_endpoint_auth_method: settings.tokenEndpointAuthMethod }),
+  };
+  try {
+    const answer = await registerClient(discovery.authorizationServerUrl, {
+      ...(Object.keys(discovery.metadata).length === 0 ? {} : { metadata: discovery.metadata as never }),
+      clientMetadata,
+      ...(discovery.scope === undefined ? {} : { scope: discovery.scope }),
+      fetchFn: oauth.fetch,
+    });
+    return {
+      kind: 'registered',
+      client: {
+        issuer: discovery.issuer,
+        clientId: answer.client_id,
+        ...(answer.client_secret === undefined ? {} : { clientSecret: answer.client_secret }),
+        ...(answer.token_endpoint_auth_method === undefined ? {} : { authMethod: answer.token_endpoint_auth_method }),
+        ...(redirectUri === undefined ? {} : { redirectUri }),
+      },
+    };
+  } catch (thrown) {
+    const what =
+      thrown instanceof RegistrationRejectedError ? `Registration failed: ${thrown.status}` : causeOf(thrown);
+    return {
+      kind: 'failed',
+      why: describeDiscovery(oauth.seen, `${what}; set oauth.client_id to use a client of your own`),
+    };
+  }
+}

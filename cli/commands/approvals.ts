@@ -1,0 +1,107 @@
+/** `agent approvals …`: the questions that wait for a person. @see TRU-3 and SRV-1 in docs/specification.md */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import { connectControl } from '../../runtime/control/client.ts';
+import { NotRunning } from '../call.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { ago, bold, oneLine, plain, printJson, table } from '../terminal.ts';
+import { parseObject } from './mcp.ts';
+
+interface ApprovalRow {
+  readonly id: string;
+  readonly kind: string;
+  readonly server: string;
+  readonly profile: string;
+  readonly tool?: string;
+  readonly message: string;
+  readonly asked_at: string;
+  readonly expires_at: string;
+}
+
+/** Lists what waits; with --watch goes on and prints each question as it is asked. */
+export async function listApprovals(context: CommandContext): Promise<ExitCode> {
+  if (hasFlag(context, 'watch')) return watchApprovals(context);
+  const rows = (await context.call('approvals.list')) as unknown as readonly ApprovalRow[];
+  if (hasFlag(context, 'json')) printJson(context, rows);
+  else if (rows.length === 0) context.out.print('Nothing waits for an approval.\n');
+  else context.out.print(tableOf(context, rows));
+  return 0;
+}
+
+export async function showApproval(context: CommandContext): Promise<ExitCode> {
+  const id = context.args[0] ?? '';
+  const row = (await context.call('approvals.show', { id })) as unknown as ApprovalRow & { readonly detail: unknown };
+  if (hasFlag(context, 'json')) {
+    printJson(context, row);
+    return 0;
+  }
+  const { out } = context;
+  out.print(`${bold(out, row.id)}  ${row.kind}  ${plain(row.server)}  ${plain(row.tool ?? '')}\n`);
+  out.print(`  ${plain(row.message)}\n`);
+  out.print(`${plain(JSON.stringify(row.detail, null, 2)).replace(/^/gm, '    ')}\n`);
+  out.print(`  expires in ${remaining(row.expires_at)}\n`);
+  return 0;
+}
+
+export function approve(context: CommandContext): Promise<ExitCode> {
+  return answer(context, true);
+}
+
+export function deny(context: CommandContext): Promise<ExitCode> {
+  return answer(context, false);
+}
+
+async function answer(context: CommandContext, grant: boolean): Promise<ExitCode> {
+  const id = context.args[0] ?? '';
+  const text = textFlag(context, 'values');
+  const values = text === undefined ? {} : parseObject(text);
+  if (values === undefined) {
+    context.out.complain(`agent: --values must be a JSON object, such as '{"name": "Ada"}'\n`);
+    return 2;
+  }
+  await context.call('approvals.answer', { id, grant, values });
+  context.out.print(grant ? `Approved ${plain(id)}.\n` : `Denied ${plain(id)}.\n`);
+  return 0;
+}
+
+async function watchApprovals(context: CommandContext): Promise<ExitCode> {
+  const client = await connectControl(homePaths(context.home).socket);
+  if (client === undefined) throw new NotRunning(context.home);
+  const show = (row: JsonObject): void => {
+    if (hasFlag(context, 'json')) context.out.print(`${JSON.stringify(row)}\n`);
+    else {
+      const what = String(row.tool ?? row.kind);
+      context.out.print(
+        `${plain(String(row.id))}  ${plain(String(row.server))}  ${plain(what)}  ${oneLine(String(row.message))}\n`,
+      );
+    }
+  };
+  client.onNotification((_, row) => show(row));
+  process.once('SIGINT', () => client.close());
+  const { pending } = (await client.call('approvals.watch')) as { readonly pending: readonly JsonObject[] };
+  for (const row of pending) show(row);
+  await client.closed;
+  return 0;
+}
+
+function tableOf(context: CommandContext, rows: readonly ApprovalRow[]): string {
+  const nowMs = Date.now();
+  return table(
+    context.out,
+    ['ID', 'AGO', 'EXPIRES', 'SERVER', 'WHAT', 'MESSAGE'],
+    rows.map((row) => [
+      row.id,
+      ago(row.asked_at, nowMs),
+      remaining(row.expires_at),
+      row.server,
+      row.tool ?? row.kind,
+      row.message,
+    ]),
+  );
+}
+
+function remaining(iso: string): string {
+  return `${Math.max(0, Math.ceil((Date.parse(iso) - Date.now()) / 1_000))}s`;
+}

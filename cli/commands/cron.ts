@@ -1,0 +1,188 @@
+/** `agent cron …`: the jobs of a profile, when they are due and what became of them. @see CRN-1 in docs/specification.md */
+
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { ago, bold, oneLine, plain, printJson, table } from '../terminal.ts';
+
+interface JobRow {
+  readonly id: string;
+  readonly name: string;
+  readonly profile: string;
+  readonly schedule?: string;
+  readonly timezone?: string;
+  readonly state: string;
+  readonly deliver?: string;
+  readonly next_due?: string | null;
+  readonly run?: string;
+  readonly problem?: string;
+  readonly why?: string;
+}
+
+interface JobDetail extends JobRow {
+  readonly prompt: string;
+  readonly skills: readonly string[];
+  readonly grace_seconds: number;
+  readonly next: readonly string[];
+  readonly history?: readonly HistoryRow[];
+}
+
+interface HistoryRow {
+  readonly at: string;
+  readonly cause: string;
+  readonly status: string;
+  readonly due_at?: string;
+  readonly reason?: string;
+  readonly run?: string;
+}
+
+export async function addJob(context: CommandContext): Promise<ExitCode> {
+  const [name = '', schedule] = context.args;
+  const grace = textFlag(context, 'grace');
+  if (grace !== undefined && !/^\d+$/.test(grace)) {
+    context.out.complain('agent: --grace takes whole seconds\n');
+    return 2;
+  }
+  const skills = textFlag(context, 'skill')?.split('\n');
+  const chatId = textFlag(context, 'deliver-chat-id');
+  const record: JsonObject = {
+    ...optional('schedule', schedule),
+    ...optional('timezone', textFlag(context, 'timezone')),
+    ...optional('prompt', textFlag(context, 'prompt')),
+    ...(skills === undefined ? {} : { skills }),
+    ...optional('deliver', textFlag(context, 'deliver')),
+    ...(chatId === undefined ? {} : { deliver_extra: { chat_id: chatId } }),
+    ...(grace === undefined ? {} : { grace_seconds: Number(grace) }),
+    ...(hasFlag(context, 'paused') ? { paused: true } : {}),
+  };
+  const row = await call<JobRow>(context, 'cron.add', { name, record, force: hasFlag(context, 'force') });
+  if (hasFlag(context, 'json')) printJson(context, row);
+  else context.out.print(`Added ${bold(context.out, plain(row.name))}. ${whenOf(row)}\n`);
+  return 0;
+}
+
+export async function listJobs(context: CommandContext): Promise<ExitCode> {
+  const rows = await call<readonly JobRow[]>(context, 'cron.list');
+  if (hasFlag(context, 'json')) {
+    printJson(context, rows);
+  } else if (rows.length === 0) {
+    context.out.print("No jobs. Add one: agent cron add <name> '0 9 * * 1-5' --prompt <text>\n");
+  } else {
+    context.out.print(
+      table(
+        context.out,
+        ['NAME', 'STATE', 'SCHEDULE', 'ZONE', 'NEXT', 'DELIVER', 'PROFILE', 'ID', 'PROBLEM'],
+        rows.map((row) => [
+          row.name,
+          row.state,
+          row.schedule ?? '',
+          row.timezone ?? '',
+          row.next_due ?? '',
+          row.deliver ?? '',
+          row.profile,
+          row.id,
+          row.problem ?? row.why ?? '',
+        ]),
+      ),
+    );
+  }
+  return 0;
+}
+
+export async function showJob(context: CommandContext): Promise<ExitCode> {
+  const limit = textFlag(context, 'limit');
+  const params = { ...jobOf(context), ...(limit === undefined ? {} : { limit: Number(limit) || 10 }) };
+  const job = await call<JobDetail>(context, 'cron.show', params);
+  if (hasFlag(context, 'json')) {
+    printJson(context, job);
+    return 0;
+  }
+  const lines: readonly (readonly [string, string])[] = [
+    ['Id', job.id],
+    ['Profile', job.profile],
+    ['State', job.state],
+    ['Schedule', job.schedule === '' ? 'none' : `${job.schedule} (${job.timezone})`],
+    ['Deliver', job.deliver ?? ''],
+    ['Grace', `${job.grace_seconds} s`],
+    ['Skills', job.skills.join(', ')],
+    ['Run', job.run ?? ''],
+    ['Problem', job.problem ?? job.why ?? ''],
+    ['Next', job.next.join('\n            ')],
+  ];
+  const shown = lines
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `  ${name.padEnd(8)}  ${plain(value)}`);
+  context.out.print(`${bold(context.out, plain(job.name))}\n${shown.join('\n')}\n\n${plain(job.prompt)}\n`);
+  if (job.history === undefined) context.out.print('\nThe history is kept by the gateway, which is not running.\n');
+  else if (job.history.length > 0) context.out.print(`\n${historyTable(context, job.history)}`);
+  return 0;
+}
+
+export async function pauseJob(context: CommandContext): Promise<ExitCode> {
+  const row = await call<JobRow>(context, 'cron.pause', jobOf(context));
+  if (hasFlag(context, 'json')) printJson(context, row);
+  else context.out.print(`Paused ${plain(row.name)}: it is not fired until it is resumed.\n`);
+  return 0;
+}
+
+export async function resumeJob(context: CommandContext): Promise<ExitCode> {
+  const row = await call<JobRow>(context, 'cron.resume', jobOf(context));
+  if (hasFlag(context, 'json')) printJson(context, row);
+  else context.out.print(`Resumed ${plain(row.name)}. ${whenOf(row)}\n`);
+  return 0;
+}
+
+export async function runJob(context: CommandContext): Promise<ExitCode> {
+  const fired = await call<{ readonly run: string }>(context, 'cron.run', {
+    ...jobOf(context),
+    ...optional('context', textFlag(context, 'context')),
+    force: hasFlag(context, 'force'),
+  });
+  if (hasFlag(context, 'json')) printJson(context, fired);
+  else context.out.print(`Fired. agent runs show ${plain(fired.run)}\n`);
+  return 0;
+}
+
+export async function removeJob(context: CommandContext): Promise<ExitCode> {
+  const gone = await call<{ readonly removed: string }>(context, 'cron.remove', jobOf(context));
+  if (hasFlag(context, 'json')) printJson(context, gone);
+  else context.out.print(`Removed ${plain(gone.removed)}. A run of it that is under way goes on.\n`);
+  return 0;
+}
+
+function historyTable(context: CommandContext, rows: readonly HistoryRow[]): string {
+  const nowMs = Date.now();
+  return table(
+    context.out,
+    ['AGO', 'CAUSE', 'STATUS', 'DUE', 'RUN', 'REASON'],
+    rows.map((row) => [
+      ago(row.at, nowMs),
+      row.cause,
+      row.status,
+      row.due_at ?? '',
+      row.run ?? '',
+      oneLine(row.reason ?? ''),
+    ]),
+  );
+}
+
+/** When it will be fired, in a sentence. */
+function whenOf({ next_due, schedule, state, problem }: JobRow): string {
+  if (problem !== undefined) return plain(problem);
+  if (state === 'paused' || state === 'disabled') return `It is ${state}.`;
+  if (schedule === undefined || schedule === '') return 'It has no schedule: webhooks and `agent cron run` fire it.';
+  return next_due === undefined || next_due === null ? '' : `Next: ${next_due}`;
+}
+
+async function call<Answer>(context: CommandContext, method: string, params: JsonObject = {}): Promise<Answer> {
+  const asked = { ...params, ...optional('profile', textFlag(context, 'profile')) };
+  return (await context.call(method, asked)) as unknown as Answer;
+}
+
+function jobOf(context: CommandContext): JsonObject {
+  return { job: context.args[0] ?? '' };
+}
+
+function optional(name: string, value: Json | undefined): JsonObject {
+  return value === undefined ? {} : { [name]: value };
+}

@@ -1,0 +1,155 @@
+/**
+ * `agent link …`: opens an add-server link in a dialog, and registers the scheme with the desktop. Nothing is written
+ * before a yes.
+ * @see LNK-1, LNK-2 and LNK-3 in docs/specification.md
+ */
+
+import { execFile } from 'node:child_process';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
+import type { AddServerContext, AddServerEvent } from '../../machines/mcp/add-server.machine.ts';
+import { readInstallLink } from '../../machines/mcp/install-link.ts';
+import { runLinkDialog } from '../../runtime/link-dialog.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { bold, plain } from '../terminal.ts';
+
+const run = promisify(execFile);
+const desktopFile = 'agent-gateway-link.desktop';
+const scheme = 'x-scheme-handler/agent';
+
+export async function openLink(context: CommandContext): Promise<ExitCode> {
+  const { out } = context;
+  const reading = readInstallLink(context.args[0] ?? '');
+  if (reading.kind === 'refused') {
+    out.complain(`agent: ${reading.message} [${reading.code}]\n`);
+    return 1;
+  }
+  if (process.stdin.isTTY !== true) {
+    out.print(describe(context, { ...reading.link, why: null }));
+    out.complain('agent: adding a server needs a person at a terminal; nothing was written\n');
+    return 4;
+  }
+  const typed = createInterface({ input: process.stdin });
+  const lines = typed[Symbol.asyncIterator]();
+  // What is typed ahead of a question is its answer; the end of the input says no.
+  const question: Question = async (prompt) => {
+    process.stderr.write(prompt);
+    const line = await lines.next();
+    return line.done === true ? '' : line.value.trim();
+  };
+  try {
+    const profile = (textFlag(context, 'profile') ?? defaultProfile) as ProfileName;
+    const outcome = await runLinkDialog(
+      reading.link,
+      { home: context.home, profile },
+      {
+        ask: ({ mustRename, context: dialog }) => ask(context, question, mustRename, dialog),
+      },
+    );
+    switch (outcome.kind) {
+      case 'added':
+        out.print(`Added ${plain(outcome.name)}. A running gateway connects it by itself.\n`);
+        return 0;
+      case 'cancelled':
+        out.print('Nothing was added.\n');
+        return 1;
+      case 'refused':
+        out.complain(`agent: ${plain(outcome.why)}\n`);
+        return 1;
+    }
+  } finally {
+    typed.close();
+  }
+}
+
+/** Makes this program the desktop's handler of agent:// links, or undoes that. */
+export async function registerLinks(context: CommandContext): Promise<ExitCode> {
+  const { out } = context;
+  if (process.platform !== 'linux') {
+    out.complain('agent: the scheme is registered through xdg-utils, which this system does not have\n');
+    return 1;
+  }
+  const data = context.env.XDG_DATA_HOME ?? join(homedir(), '.local', 'share');
+  const folder = join(data, 'applications');
+  const file = join(folder, desktopFile);
+  if (hasFlag(context, 'undo')) {
+    await rm(file, { force: true });
+    out.print(`Removed ${file}.\n`);
+    return 0;
+  }
+  await mkdir(folder, { recursive: true });
+  const main = fileURLToPath(new URL('../main.js', import.meta.url));
+  await writeFile(file, desktopEntry(`${quoted(process.execPath)} ${quoted(main)} link open %u`));
+  try {
+    await run('xdg-mime', ['default', desktopFile, scheme]);
+  } catch (thrown) {
+    out.complain(
+      `agent: ${file} is written, but xdg-mime did not take it: ${plain(String((thrown as Error).message))}\n`,
+    );
+    return 1;
+  }
+  out.print(`Registered agent:// links (${file}). Undo with \`agent link register --undo\`.\n`);
+  return 0;
+}
+
+type Question = (prompt: string) => Promise<string>;
+
+async function ask(
+  context: CommandContext,
+  question: Question,
+  mustRename: boolean,
+  dialog: AddServerContext,
+): Promise<AddServerEvent> {
+  context.out.print(describe(context, dialog));
+  if (mustRename) {
+    const name = await question('Another name (empty: cancel): ');
+    return name === '' ? { type: 'link.cancel' } : { type: 'link.rename', name };
+  }
+  const answer = (await question('Add it? [y]es, [r]ename, [N]o: ')).toLowerCase();
+  if (answer === 'y' || answer === 'yes') return { type: 'link.confirm' };
+  if (answer === 'r' || answer === 'rename') return { type: 'link.rename', name: await question('Name: ') };
+  return { type: 'link.cancel' };
+}
+
+/** The name and the whole config; a command is said to be one. */
+function describe({ out }: CommandContext, { name, config, why }: AddServerContext): string {
+  const lines = [`A link asks to add the MCP server ${bold(out, plain(name))}:`, ''];
+  lines.push(
+    ...plain(JSON.stringify(config, null, 2))
+      .split('\n')
+      .map((line) => `  ${line}`),
+    '',
+  );
+  if (typeof config.command === 'string') {
+    lines.push(
+      bold(out, 'It runs a command on this computer, with your rights. Add it only if you trust its source.'),
+      '',
+    );
+  }
+  if (why !== null) lines.push(plain(why), '');
+  return `${lines.join('\n')}\n`;
+}
+
+function desktopEntry(exec: string): string {
+  return [
+    '[Desktop Entry]',
+    'Type=Application',
+    'Name=Agent Gateway: add an MCP server',
+    `Exec=${exec}`,
+    'Terminal=true',
+    'NoDisplay=true',
+    `MimeType=${scheme};`,
+    '',
+  ].join('\n');
+}
+
+/** A word of an Exec line: quoted, with what the desktop specification reserves escaped. */
+function quoted(word: string): string {
+  return `"${word.replace(/["`$\\]/g, '\\$&').replaceAll('%', '%%')}"`;
+}

@@ -1,0 +1,113 @@
+/**
+ * `agent mcp login` and `reauth`: begins a login in the daemon and shows its progress: the URL, opened where there is a
+ * browser; or the code and how long it lives. A redirect URL can be pasted back. Ctrl-C cancels.
+ * @see OAU-8, DEV-1 and DEV-5 in docs/specification.md
+ */
+
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import { connectControl } from '../../runtime/control/client.ts';
+import { NotRunning } from '../call.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { bold, plain } from '../terminal.ts';
+
+export async function login(context: CommandContext): Promise<ExitCode> {
+  const [server = ''] = context.args;
+  return (await loginTo(context, server, textFlag(context, 'profile'))) === undefined ? 0 : 1;
+}
+
+/** Logs in again to one server or to all, one at a time; goes on after a failure and sums up. */
+export async function reauthorize(context: CommandContext): Promise<ExitCode> {
+  const [server] = context.args;
+  const all = hasFlag(context, 'all');
+  if ((server === undefined) === !all) {
+    context.out.complain('agent: name one server, or give --all\n');
+    return 2;
+  }
+  const rows = all
+    ? ((await context.call('mcp.oauthServers')) as unknown as readonly { profile: string; server: string }[])
+    : [{ server: server ?? '', profile: textFlag(context, 'profile') ?? 'default' }];
+  if (rows.length === 0) {
+    context.out.print('No server logs in by OAuth.\n');
+    return 0;
+  }
+  const failed: string[] = [];
+  for (const row of rows) {
+    const why = await loginTo(context, row.server, row.profile);
+    if (why !== undefined) failed.push(row.server);
+  }
+  if (rows.length > 1) {
+    const tail = failed.length === 0 ? '' : `; failed: ${failed.map(plain).join(', ')}`;
+    context.out.print(`${rows.length - failed.length} of ${rows.length} logged in${tail}\n`);
+  }
+  return failed.length === 0 ? 0 : 1;
+}
+
+/** Resolves with why it failed; undefined where it succeeded. */
+async function loginTo(
+  context: CommandContext,
+  server: string,
+  profile: string | undefined,
+): Promise<string | undefined> {
+  const { out } = context;
+  const client = await connectControl(homePaths(context.home).socket);
+  if (client === undefined) throw new NotRunning(context.home);
+  const where = { server, ...(profile === undefined ? {} : { profile }) };
+  const cancel = (): void => client.close();
+  process.once('SIGINT', cancel);
+  const typed = createInterface({ input: process.stdin });
+  typed.on('line', (line) => {
+    if (line.trim() === '') return;
+    client
+      .call('mcp.loginPaste', { ...where, url: line })
+      .catch((error: Error) => out.complain(`agent: ${plain(error.message)}\n`));
+  });
+  client.onNotification((_, progress) => show(context, server, progress));
+  try {
+    const flow = textFlag(context, 'flow');
+    await client.call('mcp.login', { ...where, ...(flow === undefined ? {} : { flow }) });
+    out.print(`Logged in to ${plain(server)}.\n`);
+    return undefined;
+  } catch (thrown) {
+    const { message, code } = thrown as Error & { readonly code?: string };
+    const why = code === 'gateway-gone' ? 'the login was cancelled' : message;
+    out.complain(`agent: ${plain(server)}: ${plain(why)}${code === undefined ? '' : ` [${code}]`}\n`);
+    return why;
+  } finally {
+    process.off('SIGINT', cancel);
+    typed.close();
+    client.close();
+  }
+}
+
+function show(context: CommandContext, server: string, progress: JsonObject): void {
+  const { out } = context;
+  if (progress.kind === 'url') {
+    const url = String(progress.url);
+    out.print(`Log in to ${bold(out, plain(server))} in your browser:\n\n  ${plain(url)}\n\n`);
+    out.print('If that browser is on another machine, paste the address that it ends at here.\n');
+    if (!hasFlag(context, 'no-browser')) openBrowser(url, context.env);
+    return;
+  }
+  if (progress.kind === 'code') {
+    out.print(`Open ${plain(String(progress.verification_uri))} on any device and enter the code:\n\n`);
+    out.print(`  ${bold(out, plain(String(progress.user_code)))}\n\n`);
+    if (progress.verification_uri_complete !== undefined) {
+      out.print(`Or open ${plain(String(progress.verification_uri_complete))}\n`);
+    }
+    out.print(`Waiting; the code is good for ${String(progress.expires_in_seconds)} s. Ctrl-C cancels.\n`);
+  }
+}
+
+/** Opens the desktop's browser where there is a desktop; failing that, the printed URL is enough. */
+function openBrowser(url: string, env: Readonly<Record<string, string | undefined>>): void {
+  const hasDesktop = env.DISPLAY !== undefined || env.WAYLAND_DISPLAY !== undefined || process.platform === 'darwin';
+  const command = env.BROWSER ?? (process.platform === 'darwin' ? 'open' : hasDesktop ? 'xdg-open' : undefined);
+  if (command === undefined) return;
+  const child = spawn(command, [url], { stdio: 'ignore', detached: true });
+  child.on('error', () => {});
+  child.unref();
+}

@@ -1,0 +1,189 @@
+/** `agent mcp …`: the servers, their tools, calls, tests and logs. @see CLI-5 and CON-4 in docs/specification.md */
+
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import { connectControl } from '../../runtime/control/client.ts';
+import { NotRunning } from '../call.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { ago, bold, dim, oneLine, plain, printJson, table } from '../terminal.ts';
+
+interface ServerRow {
+  readonly name: string;
+  readonly profile: string;
+  readonly state: string;
+  readonly transport: string;
+  readonly era: string | null;
+  readonly tools: number;
+  readonly since: string;
+  readonly error?: string;
+}
+
+interface ToolRow {
+  readonly name: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly description: string;
+  readonly available: boolean;
+}
+
+export interface ProbeReport {
+  readonly ok: boolean;
+  readonly error?: string;
+  readonly era?: string;
+  readonly milliseconds?: number;
+  readonly tools?: readonly { readonly name: string; readonly description: string }[];
+  readonly filtered?: number;
+}
+
+export async function listServers(context: CommandContext): Promise<ExitCode> {
+  const rows = (await context.call('mcp.list')) as unknown as readonly ServerRow[];
+  if (hasFlag(context, 'json')) {
+    printJson(context, rows);
+    return 0;
+  }
+  const nowMs = Date.now();
+  context.out.print(
+    table(
+      context.out,
+      ['SERVER', 'STATE', 'SINCE', 'VIA', 'ERA', 'TOOLS', 'WHY'],
+      rows.map((row) => [
+        row.profile === 'default' ? row.name : `${row.name}@${row.profile}`,
+        row.state,
+        ago(row.since, nowMs),
+        row.transport,
+        row.era ?? '',
+        String(row.tools),
+        row.error ?? '',
+      ]),
+    ),
+  );
+  return 0;
+}
+
+export async function listTools(context: CommandContext): Promise<ExitCode> {
+  const server = context.args[0];
+  const params = { ...profileOf(context), ...(server === undefined ? {} : { server }) };
+  const rows = (await context.call('mcp.tools', params)) as unknown as readonly ToolRow[];
+  if (hasFlag(context, 'json')) {
+    printJson(context, rows);
+    return 0;
+  }
+  context.out.print(
+    table(
+      context.out,
+      ['TOOL', 'SERVER', '', 'DESCRIPTION'],
+      rows.map((row) => [row.name, row.server, row.available ? '' : 'unavailable', row.description]),
+    ),
+  );
+  return 0;
+}
+
+/** Calls a tool. Ctrl-C cancels the call, on the wire too. */
+export async function callTool(context: CommandContext): Promise<ExitCode> {
+  const [name = '', text = '{}'] = context.args;
+  const given = parseObject(text);
+  if (given === undefined) {
+    context.out.complain(`agent: the arguments must be a JSON object, such as '{"path": "."}'\n`);
+    return 2;
+  }
+  const client = await connectControl(homePaths(context.home).socket);
+  if (client === undefined) throw new NotRunning(context.home);
+  process.once('SIGINT', () => client.close());
+  client.onNotification((method, progress) => {
+    if (method !== 'mcp.progress' || !context.out.isTerminal) return;
+    const total = typeof progress.total === 'number' ? ` of ${progress.total}` : '';
+    context.out.complain(`${progress.progress}${total} ${oneLine(String(progress.message ?? ''))}\n`);
+  });
+  try {
+    const params = { ...profileOf(context), name, arguments: given };
+    const answer = (await client.call('mcp.call', params)) as JsonObject;
+    return printAnswer(context, answer);
+  } finally {
+    client.close();
+  }
+}
+
+/** Connects once, apart from the daemon's connections, and tells what was found. */
+export async function testServer(context: CommandContext): Promise<ExitCode> {
+  const [server = ''] = context.args;
+  const report = (await context.call('mcp.test', { ...profileOf(context), server })) as unknown as ProbeReport;
+  if (hasFlag(context, 'json')) printJson(context, report);
+  else printReport(context, server, report);
+  return report.ok ? 0 : 1;
+}
+
+export async function showServerLog(context: CommandContext): Promise<ExitCode> {
+  const [server = ''] = context.args;
+  const lines = textFlag(context, 'lines');
+  const params = { ...profileOf(context), server, ...(lines === undefined ? {} : { lines: Number(lines) }) };
+  const found = (await context.call('mcp.logs', params)) as readonly string[];
+  for (const line of found) context.out.print(`${plain(line)}\n`);
+  return 0;
+}
+
+/** Reads the configuration again; with a server's name, makes that connection anew. */
+export async function reloadServers(context: CommandContext): Promise<ExitCode> {
+  const [server] = context.args;
+  if (server === undefined) {
+    await context.call('gateway.reload');
+    context.out.print('The configuration was read again.\n');
+  } else {
+    await context.call('mcp.reconnect', { ...profileOf(context), server });
+    context.out.print(`${plain(server)} is being connected anew; see \`agent mcp list\`.\n`);
+  }
+  return 0;
+}
+
+export function printReport(context: CommandContext, server: string, report: ProbeReport): void {
+  const { out } = context;
+  if (!report.ok) {
+    out.complain(`agent: ${plain(report.error ?? `mcp server "${server}": cannot be reached`)}\n`);
+    return;
+  }
+  const tools = report.tools ?? [];
+  const left = report.filtered === 0 ? '' : `, ${report.filtered} left out by the filter`;
+  out.print(
+    `${bold(out, plain(server))}  connected in ${report.milliseconds} ms, ${report.era} era, ${tools.length} tools${left}\n`,
+  );
+  for (const { name, description } of tools) out.print(`  ${plain(name)}  ${dim(out, oneLine(description))}\n`);
+}
+
+function printAnswer(context: CommandContext, answer: JsonObject): ExitCode {
+  const { error } = answer as { readonly error?: { readonly code: string; readonly message: string } };
+  if (hasFlag(context, 'json')) {
+    printJson(context, answer);
+    return error === undefined && answer.isError !== true ? 0 : 1;
+  }
+  if (error !== undefined) {
+    context.out.complain(`agent: ${plain(error.message)} [${error.code}]\n`);
+    return 1;
+  }
+  for (const block of answer.content as readonly JsonObject[]) context.out.print(`${plain(spellBlock(block))}\n`);
+  return answer.isError === true ? 1 : 0;
+}
+
+/** A block in words: text as it is, everything else by what it is. */
+function spellBlock(block: JsonObject): string {
+  if (block.type === 'text') return String(block.text);
+  if (block.type === 'resource_link') return `[${String(block.name ?? 'resource')}] ${String(block.uri)}`;
+  if (block.type === 'resource') {
+    const resource = block.resource as JsonObject;
+    return typeof resource.text === 'string' ? resource.text : `[resource ${String(resource.uri)}]`;
+  }
+  return `[${String(block.type)} ${String(block.mimeType ?? '')}, ${String(block.data ?? '').length} base64 characters; --json shows it]`;
+}
+
+export function profileOf(context: CommandContext): { profile?: string } {
+  const profile = textFlag(context, 'profile');
+  return profile === undefined ? {} : { profile };
+}
+
+export function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value = JSON.parse(text) as Json;
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}

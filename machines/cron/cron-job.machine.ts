@@ -1,0 +1,232 @@
+/**
+ * One cron job of one profile: asks what is due, waits for it, claims it and stands by until its run has ended. The
+ * calendar, the file and the journal are effects; here are only times as numbers. Whatever may have changed what is due
+ * — the file, the clock, the end of a run — leads back to `planning`.
+ * @see CRN-1 and CRN-2 in docs/specification.md
+ */
+
+import { assign, setup } from 'xstate';
+import { effect } from '../base/declare.ts';
+
+export interface CronJobInput {
+  readonly profile: string;
+  /** The job's id. */
+  readonly job: string;
+}
+
+export interface CronJobContext extends CronJobInput {
+  /** The due time that is waited for, claimed or passed over; null while there is none. */
+  readonly dueAtMs: number | null;
+  /** The oldest due time that it stands for, where several were missed. */
+  readonly missedSinceMs: number | null;
+  /** Due times up to here are settled, whatever the journal's mark says. */
+  readonly settledMs: number | null;
+  /** The run in flight. */
+  readonly run: string | null;
+  /** Why nothing is due, or why the last try failed. */
+  readonly why: string | null;
+  /** A due time was passed over and none waited for since: one entry in the history stands for a whole pause. */
+  readonly dropped: boolean;
+  /** When the last plan was made, in Unix milliseconds: what waits are counted from. */
+  readonly atMs: number;
+}
+
+/** What a job does next. */
+export type Plan =
+  | { readonly kind: 'waits'; readonly dueAtMs: number; readonly why?: string }
+  | { readonly kind: 'fires'; readonly dueAtMs: number; readonly missedSinceMs?: number }
+  | { readonly kind: 'skips'; readonly dueAtMs: number; readonly missedSinceMs?: number; readonly why: string }
+  /** The run of the last firing is in flight. */
+  | { readonly kind: 'runs'; readonly run: string }
+  | { readonly kind: 'pauses'; readonly why: string; readonly dueAtMs?: number }
+  /** Nothing is ever due by itself. */
+  | { readonly kind: 'idles'; readonly why: string }
+  /** The journal cannot be read now. */
+  | { readonly kind: 'blind'; readonly why: string };
+
+export type CronJobEvent =
+  | { readonly type: 'plan.made'; readonly plan: Plan; readonly atMs: number }
+  /** The job's record is another one now. */
+  | { readonly type: 'job.changed'; readonly atMs: number }
+  | { readonly type: 'job.remove' }
+  /** The clock was set. */
+  | { readonly type: 'clock.moved'; readonly atMs: number }
+  | { readonly type: 'firing.granted'; readonly run: string }
+  /** The due time is settled without a run of this gateway. */
+  | { readonly type: 'firing.settled' }
+  | { readonly type: 'firing.refused'; readonly why: string }
+  | { readonly type: 'run.finished'; readonly run: string };
+
+/** Timers overflow above this; a longer wait looks again and goes on. */
+export const longestWaitMs = 2_147_483_647;
+/** After the journal refused, the due time is offered again: full disks are emptied by people, not in milliseconds. */
+export const retryMs = 1_000;
+/** How often a run in flight is looked at: the end of one that another gateway took over is told to nobody here. */
+export const lookMs = 30_000;
+
+export const cronJobMachine = setup({
+  types: { input: {} as CronJobInput, context: {} as CronJobContext, events: {} as CronJobEvent },
+  actions: {
+    planNext: effect('planNext'),
+    fireJob: effect('fireJob'),
+    passOver: effect('passOver'),
+    reportIdle: effect('reportIdle'),
+    lookAtRun: effect('lookAtRun'),
+    adopt: assign(({ context }, { plan, atMs }: { plan: Plan; atMs: number }) => ({
+      atMs,
+      dropped: plan.kind === 'waits' ? false : context.dropped,
+      dueAtMs: 'dueAtMs' in plan ? (plan.dueAtMs ?? null) : null,
+      missedSinceMs: 'missedSinceMs' in plan ? (plan.missedSinceMs ?? null) : null,
+      run: 'run' in plan ? plan.run : null,
+      why: 'why' in plan ? (plan.why ?? null) : null,
+    })),
+    rememberRun: assign(({ context }, { run }: { run: string }) => ({ run, settledMs: context.dueAtMs, why: null })),
+    rememberSettled: assign(({ context }) => ({ settledMs: context.dueAtMs })),
+    rememberDropped: assign(({ context }) => ({ settledMs: context.dueAtMs, dropped: true })),
+    rememberWhy: assign((_, { why }: { why: string }) => ({ why })),
+    // What was due during a pause is not made up for, also where the file does not say when the pause ended.
+    endPause: assign((_, { atMs }: { atMs: number }) => ({ dropped: false, settledMs: atMs })),
+    forgetRun: assign({ run: null }),
+  },
+  guards: {
+    planIs: (_, { plan, kind }: { plan: Plan; kind: Plan['kind'] }) => plan.kind === kind,
+    isOwnRun: ({ context }, { run }: { run: string }) => context.run === run,
+  },
+  delays: {
+    untilDue: ({ context }) =>
+      context.dueAtMs === null
+        ? longestWaitMs
+        : Math.min(longestWaitMs, Math.max(0, Math.ceil(context.dueAtMs - context.atMs))),
+    retryDelay: retryMs,
+    lookInterval: lookMs,
+  },
+}).createMachine({
+  id: 'cronJob',
+  context: ({ input }) => ({
+    profile: input.profile,
+    job: input.job,
+    dueAtMs: null,
+    missedSinceMs: null,
+    settledMs: null,
+    run: null,
+    why: null,
+    dropped: false,
+    atMs: 0,
+  }),
+  initial: 'planning',
+  on: { 'job.remove': '.removed' },
+  states: {
+    planning: {
+      description: 'Asks the file, the journal and the calendar what is due next.',
+      meta: { rule: 'CRN-1' },
+      tags: ['working'],
+      entry: 'planNext',
+      on: {
+        'plan.made': [
+          {
+            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'waits' }) },
+            target: 'scheduled',
+            actions: { type: 'adopt', params: ({ event }) => event },
+          },
+          {
+            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'fires' }) },
+            target: 'claimed',
+            actions: { type: 'adopt', params: ({ event }) => event },
+          },
+          {
+            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'skips' }) },
+            target: 'skipping',
+            actions: { type: 'adopt', params: ({ event }) => event },
+          },
+          {
+            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'runs' }) },
+            target: 'running',
+            actions: { type: 'adopt', params: ({ event }) => event },
+          },
+          {
+            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'pauses' }) },
+            target: 'paused',
+            actions: { type: 'adopt', params: ({ event }) => event },
+          },
+          {
+            guard: { type: 'planIs', params: ({ event }) => ({ plan: event.plan, kind: 'idles' }) },
+            target: 'idle',
+            actions: { type: 'adopt', params: ({ event }) => event },
+          },
+          { target: 'postponed', actions: { type: 'adopt', params: ({ event }) => event } },
+        ],
+      },
+    },
+    scheduled: {
+      description: 'Waits for the next due time; a wait too long for a timer is looked at again and goes on.',
+      meta: { rule: 'CRN-1' },
+      tags: ['resting'],
+      on: { 'job.changed': 'planning', 'clock.moved': 'planning' },
+      after: { untilDue: 'planning' },
+    },
+    claimed: {
+      description: 'The claim of the due time, the event and its run go to disk in one commit.',
+      meta: { rule: 'CRN-1' },
+      tags: ['working'],
+      entry: 'fireJob',
+      on: {
+        'firing.granted': { target: 'running', actions: { type: 'rememberRun', params: ({ event }) => event } },
+        'firing.settled': { target: 'planning', actions: 'rememberSettled' },
+        'firing.refused': { target: 'postponed', actions: { type: 'rememberWhy', params: ({ event }) => event } },
+      },
+    },
+    skipping: {
+      description: 'A due time that was missed, or that fell into a pause, is written down with its reason.',
+      meta: { rule: 'CRN-1' },
+      tags: ['working'],
+      entry: 'passOver',
+      on: {
+        'firing.settled': { target: 'planning', actions: 'rememberDropped' },
+        'firing.refused': { target: 'postponed', actions: { type: 'rememberWhy', params: ({ event }) => event } },
+      },
+    },
+    postponed: {
+      description: 'The journal cannot be written; what is due is asked again.',
+      meta: { rule: 'DUR-1' },
+      tags: ['resting'],
+      after: { retryDelay: 'planning' },
+    },
+    running: {
+      description: 'The run of the last firing is in flight; what comes due meanwhile counts as missed.',
+      meta: { rule: 'CRN-1' },
+      tags: ['working'],
+      on: {
+        'run.finished': {
+          guard: { type: 'isOwnRun', params: ({ event }) => event },
+          target: 'planning',
+          actions: 'forgetRun',
+        },
+        'job.changed': { target: 'planning', actions: 'forgetRun' },
+      },
+      after: { lookInterval: { target: 'running', reenter: true, actions: 'lookAtRun' } },
+    },
+    paused: {
+      description: 'Paused or disabled: the first due time of the pause is written down as dropped, none is fired.',
+      meta: { rule: 'CRN-2' },
+      tags: ['resting'],
+      on: {
+        'job.changed': { target: 'planning', actions: { type: 'endPause', params: ({ event }) => event } },
+        'clock.moved': 'planning',
+      },
+      after: { untilDue: 'planning' },
+    },
+    idle: {
+      description: 'Nothing is ever due by itself; webhooks and people may fire it.',
+      meta: { rule: 'CRN-1' },
+      tags: ['resting'],
+      entry: 'reportIdle',
+      on: { 'job.changed': 'planning' },
+    },
+    removed: {
+      description: 'The job is no longer in the file; a run of it goes on by itself.',
+      meta: { rule: 'CRN-1' },
+      tags: ['ended'],
+      type: 'final',
+    },
+  },
+});

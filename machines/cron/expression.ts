@@ -1,0 +1,170 @@
+/**
+ * Reads when a cron job is due, as people write it: five fields, `@daily` and its like, or an interval such as `every 15m`.
+ * Says what is wrong with one that is none of these or that no day ever fits. Works out no time of the calendar: zones
+ * and days are the port's (`NextDue`).
+ * @see CRN-1 in docs/specification.md
+ */
+
+export type Schedule =
+  /** Five fields in numbers: minute, hour, day of the month, month, day of the week. */
+  { readonly kind: 'fields'; readonly expression: string } | { readonly kind: 'interval'; readonly everyMs: number };
+
+export type ScheduleReading =
+  | { readonly kind: 'read'; readonly schedule: Schedule }
+  | { readonly kind: 'unfit'; readonly problem: string };
+
+interface Field {
+  readonly name: string;
+  readonly lowest: number;
+  readonly highest: number;
+  /** What stands for `lowest`, and so on. */
+  readonly words: readonly string[];
+}
+
+type FieldReading = { readonly values: readonly number[]; readonly star: boolean } | { readonly problem: string };
+
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+const fields: readonly Field[] = [
+  { name: 'minute', lowest: 0, highest: 59, words: [] },
+  { name: 'hour', lowest: 0, highest: 23, words: [] },
+  { name: 'day of the month', lowest: 1, highest: 31, words: [] },
+  { name: 'month', lowest: 1, highest: 12, words: months },
+  // Sunday is 0, and 7 as well.
+  { name: 'day of the week', lowest: 0, highest: 7, words: days },
+];
+
+const nicknames: ReadonlyMap<string, string> = new Map([
+  ['@hourly', '0 * * * *'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@monthly', '0 0 1 * *'],
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+]);
+
+/** February has 29 days every now and then. */
+const longestMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const minuteMs = 60_000;
+const unitsMs: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: minuteMs };
+const longestIntervalMs = 366 * 86_400_000;
+
+export function readSchedule(text: string): ScheduleReading {
+  const written = text.trim();
+  if (written === '') return unfit('the schedule is empty');
+  if (/^every\b/i.test(written)) return readInterval(written);
+  if (written.startsWith('@')) {
+    const expression = nicknames.get(written.toLowerCase());
+    return expression === undefined
+      ? unfit(`"${written}" is not known; known are ${[...nicknames.keys()].join(', ')}`)
+      : { kind: 'read', schedule: { kind: 'fields', expression } };
+  }
+  return readFields(written);
+}
+
+/** The first time of an interval after a moment: whole intervals from the anchor, never the anchor itself. */
+export function nextOfInterval(everyMs: number, anchorMs: number, afterMs: number): number {
+  return anchorMs + Math.max(1, Math.floor((afterMs - anchorMs) / everyMs) + 1) * everyMs;
+}
+
+function readInterval(written: string): ScheduleReading {
+  const parts = /^every\s+((?:\d+\s*[dhm]\s*)+)$/i.exec(written)?.[1];
+  if (parts === undefined) {
+    return unfit(`"${written}" is no interval; write "every 15m", "every 2h", "every 1h30m" or "every 1d"`);
+  }
+  let everyMs = 0;
+  for (const [, count, unit = ''] of parts.matchAll(/(\d+)\s*([dhm])/gi)) {
+    everyMs += Number(count) * (unitsMs[unit.toLowerCase()] ?? 0);
+  }
+  if (everyMs < minuteMs) return unfit(`"${written}" never passes any time; the shortest interval is 1m`);
+  if (everyMs > longestIntervalMs) return unfit(`"${written}" is longer than 366 days, the longest interval`);
+  return { kind: 'read', schedule: { kind: 'interval', everyMs } };
+}
+
+function readFields(written: string): ScheduleReading {
+  const texts = written.split(/\s+/);
+  if (texts.length !== fields.length) {
+    const seconds = texts.length === 6 ? '; there is no field for seconds' : '';
+    return unfit(
+      `"${written}" has ${texts.length} fields, not 5 (minute, hour, day of the month, month, day of the week)${seconds}`,
+    );
+  }
+  const readings: { readonly values: readonly number[]; readonly star: boolean }[] = [];
+  for (const [index, field] of fields.entries()) {
+    const reading = readField(texts[index] ?? '', field);
+    if ('problem' in reading) return unfit(`${field.name} "${texts[index]}": ${reading.problem}`);
+    readings.push(reading);
+  }
+  const [, , day, month, weekday] = readings;
+  if (day !== undefined && month !== undefined && weekday?.star === true && !day.star) {
+    const earliest = Math.min(...day.values);
+    if (!month.values.some((one) => (longestMonths[one - 1] ?? 0) >= earliest)) {
+      return unfit(`"${written}" never falls: no chosen month has a day ${earliest}`);
+    }
+  }
+  // Minutes and hours stay as they are written: on days with a changed clock a step is not the same as its list.
+  const spelled = readings.map(({ values, star }, index) => {
+    if (star) return '*';
+    return index < 2 ? (texts[index] ?? '*') : values.join(',');
+  });
+  return { kind: 'read', schedule: { kind: 'fields', expression: spelled.join(' ') } };
+}
+
+function readField(text: string, field: Field): FieldReading {
+  const values = new Set<number>();
+  for (const part of text.split(',')) {
+    const read = readPart(part, field);
+    if ('problem' in read) return read;
+    for (let value = read.from; value <= read.to; value += read.step) {
+      values.add(field.highest === 7 && value === 7 ? 0 : value);
+    }
+  }
+  return { values: [...values].sort((one, other) => one - other), star: text.split(',').includes('*') };
+}
+
+function readPart(
+  part: string,
+  field: Field,
+): { readonly from: number; readonly to: number; readonly step: number } | { readonly problem: string } {
+  const matched = /^(\*|\w+)(?:-(\w+))?(?:\/(\d+))?$/.exec(part);
+  if (matched === null) {
+    return { problem: part === '' ? 'a part between commas is empty' : `"${part}" is no number, range, step or *` };
+  }
+  const [, first = '', last, stepText] = matched;
+  const step = stepText === undefined ? 1 : Number(stepText);
+  if (step === 0) return { problem: 'a step of 0 gets nowhere' };
+  if (step > field.highest) return { problem: `a step of ${step} is above ${field.highest}` };
+  if (first === '*') {
+    if (last !== undefined) return { problem: '* cannot begin a range' };
+    return { from: field.lowest, to: field.highest === 7 ? 6 : field.highest, step };
+  }
+  const from = numberOf(first, field);
+  const to = last === undefined ? from : numberOf(last, field, true);
+  if (typeof from === 'string') return { problem: from };
+  if (typeof to === 'string') return { problem: to };
+  if (stepText !== undefined && last === undefined) {
+    return {
+      problem: `a step needs a range; write ${first}-${field.highest === 7 ? 6 : field.highest}/${step} or */${step}`,
+    };
+  }
+  if (from > to) {
+    const top = field.highest === 7 ? 6 : field.highest;
+    return { problem: `the range runs backwards; write ${first}-${top},${field.lowest}-${last}` };
+  }
+  return { from, to, step };
+}
+
+/** A number in its bounds, or what is wrong with it. Sunday ends a range as 7. */
+function numberOf(text: string, { lowest, highest, words }: Field, ends = false): number | string {
+  const word = words.indexOf(text.toLowerCase());
+  if (word >= 0) return ends && words === days && word === 0 ? 7 : lowest + word;
+  if (!/^\d+$/.test(text)) return `"${text}" is not known`;
+  const value = Number(text);
+  if (value < lowest) return `${value} is below ${lowest}`;
+  return value > highest ? `${value} is above ${highest}` : value;
+}
+
+function unfit(problem: string): ScheduleReading {
+  return { kind: 'unfit', problem };
+}

@@ -1,0 +1,147 @@
+/**
+ * What a cron job is: the record as `cron/jobs.json` holds it, read leniently so that a hand-written file works, and the
+ * rules that a new record must pass. Knows no file and no calendar.
+ * @see CRN-1 and PRF-2 in docs/specification.md
+ */
+
+import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { nearest } from '../config/nearest.ts';
+import { canonicalTarget, knownTargets } from '../config/targets.ts';
+import { readSchedule, type Schedule } from './expression.ts';
+
+export interface CronJob {
+  readonly id: string;
+  readonly name: string;
+  readonly prompt: string;
+  readonly enabled: boolean;
+  readonly paused: boolean;
+  readonly skills: readonly string[];
+  readonly deliver: string;
+  readonly deliverExtra: JsonObject;
+  /** As it is written; absent: the job is fired by webhooks and by hand only. */
+  readonly schedule?: string;
+  /** An IANA zone; absent: the zone of the machine. */
+  readonly timezone?: string;
+  /** How late a missed firing may still be made up for; absent: an hour. */
+  readonly graceMs?: number;
+  readonly createdAtMs?: number;
+  /** Due times before it passed while the job was paused. */
+  readonly resumedAtMs?: number;
+}
+
+/** When a job is due: never by itself, by its schedule, or never because the schedule is of no use. */
+export type Timing =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unfit'; readonly problem: string }
+  | {
+      readonly kind: 'scheduled';
+      readonly schedule: Schedule;
+      readonly zone: string | undefined;
+      /** Tells a changed schedule from an unchanged one. */
+      readonly print: string;
+    };
+
+/** The first due time after a moment; undefined where there is none any more. The calendar's one door. */
+export type NextDue = (
+  schedule: Schedule,
+  zone: string | undefined,
+  afterMs: number,
+  anchorMs: number,
+) => number | undefined;
+
+export interface JobProblem {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** How late a missed firing may be made up for unless the job says otherwise. */
+export const usualGraceMs = 3_600_000;
+
+const longestName = 100;
+const longestGraceSeconds = 7 * 86_400;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const controlCharacter = /[\u0000-\u001f\u007f]/;
+
+/** A record of the file; undefined for one without an id. What cannot be used of it is passed over. */
+export function readJob(record: JsonObject): CronJob | undefined {
+  const { name, prompt, skills, deliver, schedule, timezone, deliver_extra: extra, grace_seconds: grace } = record;
+  const id = typeof record.id === 'number' ? String(record.id) : record.id;
+  if (typeof id !== 'string' || id === '') return undefined;
+  return {
+    id,
+    name: typeof name === 'string' && name !== '' ? name : id,
+    // Without a prompt it may still have skills, and the event brings its own.
+    prompt: typeof prompt === 'string' ? prompt : '',
+    enabled: record.enabled !== false,
+    paused: record.paused === true,
+    skills: Array.isArray(skills) ? skills.filter((one): one is string => typeof one === 'string') : [],
+    deliver: typeof deliver === 'string' ? deliver : 'log',
+    deliverExtra: isJsonObject(extra) ? extra : {},
+    ...(schedule === undefined || schedule === null ? {} : { schedule: spelled(schedule) }),
+    ...(typeof timezone === 'string' && timezone !== '' ? { timezone } : {}),
+    ...(typeof grace === 'number' && grace >= 0 ? { graceMs: grace * 1_000 } : {}),
+    ...timeOf('createdAtMs', record.created_at),
+    ...timeOf('resumedAtMs', record.resumed_at),
+  };
+}
+
+export function timingOf(job: CronJob, knowsZone: (zone: string) => boolean): Timing {
+  if (job.schedule === undefined) return { kind: 'none' };
+  const reading = readSchedule(job.schedule);
+  if (reading.kind === 'unfit') return reading;
+  if (job.timezone !== undefined && !knowsZone(job.timezone)) {
+    return { kind: 'unfit', problem: zoneProblem(job.timezone) };
+  }
+  const { schedule } = reading;
+  return { kind: 'scheduled', schedule, zone: job.timezone, print: `${job.schedule.trim()}|${job.timezone ?? ''}` };
+}
+
+/** What is wrong with a record that is about to be written; all findings at once. */
+export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boolean): readonly JobProblem[] {
+  const job = readJob(record);
+  if (job === undefined) return [{ code: 'cron-id', message: 'a cron job needs an id' }];
+  const found: JobProblem[] = [];
+  const place = `cron job "${job.name}"`;
+  const refuse = (code: string, message: string): void => {
+    found.push({ code, message: `${place}: ${message}` });
+  };
+  if (typeof record.name !== 'string' || record.name.trim() === '') refuse('cron-name', 'the name is empty');
+  else if (controlCharacter.test(record.name)) refuse('cron-name', 'the name holds control characters');
+  else if (cut(record.name, longestName) !== record.name) {
+    refuse('cron-name', `the name is longer than ${longestName} characters`);
+  }
+  if (job.schedule !== undefined) {
+    const reading = readSchedule(job.schedule);
+    if (reading.kind === 'unfit') refuse('cron-schedule', reading.problem);
+  }
+  if (job.timezone !== undefined && !knowsZone(job.timezone)) refuse('cron-timezone', zoneProblem(job.timezone));
+  if (job.schedule !== undefined && job.prompt.trim() === '' && job.skills.length === 0) {
+    refuse('cron-prompt', 'a scheduled job needs a prompt or a skill, else its runs have nothing to do');
+  }
+  if (canonicalTarget(job.deliver) === undefined) {
+    const near = nearest(job.deliver, knownTargets);
+    refuse(
+      'deliver-unknown',
+      `delivers to "${job.deliver}", which is no target${near === undefined ? '' : `; did you mean "${near}"?`}`,
+    );
+  }
+  const { grace_seconds: grace } = record;
+  if (grace !== undefined && (typeof grace !== 'number' || !(grace >= 0 && grace <= longestGraceSeconds))) {
+    refuse('cron-grace', `grace_seconds must be a number from 0 to ${longestGraceSeconds}`);
+  }
+  return found;
+}
+
+/** A number or an object is no schedule; its spelling is what the finding names. */
+function spelled(schedule: Json): string {
+  return typeof schedule === 'string' ? schedule : JSON.stringify(schedule);
+}
+
+function timeOf<Key extends string>(key: Key, written: Json | undefined): { readonly [K in Key]?: number } {
+  const atMs = typeof written === 'string' ? Date.parse(written) : Number.NaN;
+  return Number.isNaN(atMs) ? {} : ({ [key]: atMs } as { readonly [K in Key]?: number });
+}
+
+function zoneProblem(zone: string): string {
+  return `"${zone}" is no time zone; write one such as "UTC" or "Europe/Berlin"`;
+}

@@ -1,0 +1,204 @@
+/**
+ * Cuts a text that is too long for one message into pieces that are not. Cuts where a reader would: between paragraphs,
+ * else lines, sentences, words; never within what is seen as one character while it fits. A code block is kept in one
+ * piece where it fits one; else its fence is closed at the end of a piece and opened again in the next. Nothing else is
+ * added, nothing is left out. Knows no platform.
+ * @see [CommonMark §4.5](https://spec.commonmark.org/0.31.2/#fenced-code-blocks)
+ * @see DLV-4 in docs/specification.md
+ */
+
+/** What a platform counts. */
+export type TextUnit = 'utf16' | 'codePoints' | 'utf8Bytes';
+
+export interface TextLimit {
+  /** At least 32. */
+  readonly most: number;
+  readonly unit: TextUnit;
+}
+
+export interface Piece {
+  /** A fence opened again, with its line end; else empty. */
+  readonly before: string;
+  /** All of them together are the whole text. */
+  readonly text: string;
+  /** A fence closed, with the line end that it needs before it; else empty. */
+  readonly after: string;
+}
+
+/** A fenced code block by its places in the text. */
+interface Fence {
+  readonly start: number;
+  readonly contentStart: number;
+  /** Of the closing line; the text's end where there is none. */
+  readonly closeStart: number;
+  readonly end: number;
+  readonly marker: string;
+  /** The line that opens it again. */
+  readonly opening: string;
+}
+
+interface Border {
+  readonly pattern: RegExp;
+  /** The share of the room that the piece must fill, or a lesser border is taken. */
+  readonly share: number;
+  readonly insideFences: boolean;
+}
+
+const openingLine = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})(.*)$/;
+const borders: readonly Border[] = [
+  { pattern: /\n(?:[^\S\n]*\n)+/g, share: 0.5, insideFences: false },
+  { pattern: /\n/g, share: 0.3, insideFences: true },
+  { pattern: /[.!?…:;][)"'\]»”’]*[ \t]+|[。！？；]/g, share: 0.5, insideFences: true },
+  { pattern: /[ \t\u3000]+/g, share: 0.2, insideFences: true },
+];
+const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
+
+/** The pieces as they are sent: blank ones left out, blank lines and spaces at the cuts too. */
+export function messagesOf(text: string, limit: TextLimit): string[] {
+  // A platform refuses half a surrogate pair, and some refuse NUL.
+  return splitText(text.replace(/\p{Cs}|\0/gu, '\ufffd'), limit)
+    .map(({ before, text, after }) => `${before}${text}${after}`.trimEnd().replace(/^(?:[^\S\n]*\n)+/, ''))
+    .filter((message) => message !== '');
+}
+
+/** An empty text has no pieces. */
+export function splitText(text: string, limit: TextLimit): Piece[] {
+  const fences = fencesOf(text, limit);
+  const pieces: Piece[] = [];
+  let open: Fence | undefined;
+  for (let at = 0; at < text.length; ) {
+    const before = open === undefined ? '' : `${open.opening}\n`;
+    const room = limit.most - lengthIn(before, limit.unit);
+    const fitsTo = reach(text, at, room, limit.unit);
+    if (fitsTo === text.length) {
+      pieces.push({ before, text: text.slice(at), after: '' });
+      break;
+    }
+    const near = fences.filter(({ start, end }) => start < fitsTo && end > at);
+    // Wherever the cut falls, the closing line must fit; a fence is ASCII, so all units count it alike.
+    const reserve = Math.max(0, ...near.map(({ marker }) => marker.length + 1));
+    const cut = cutBetween(text, at, reach(text, at, room - reserve, limit.unit), near, limit);
+    open = near.find(({ contentStart, closeStart }) => contentStart <= cut && cut < closeStart);
+    const after = open === undefined ? '' : `${text[cut - 1] === '\n' ? '' : '\n'}${open.marker}`;
+    pieces.push({ before, text: text.slice(at, cut), after });
+    at = cut;
+  }
+  return pieces;
+}
+
+/** How long a platform finds a text. */
+export function lengthIn(text: string, unit: TextUnit): number {
+  if (unit === 'utf16') return text.length;
+  let length = 0;
+  for (const character of text) length += costOf(character.codePointAt(0) ?? 0, unit);
+  return length;
+}
+
+/** Where to cut, beyond `at` and not beyond `end`. */
+function cutBetween(text: string, at: number, end: number, near: readonly Fence[], limit: TextLimit): number {
+  // A block that would be torn apart and fits a piece of its own begins one.
+  const torn = near.find((fence) => at < fence.start && fence.start < end && end < fence.end);
+  if (torn !== undefined && reach(text, torn.start, limit.most, limit.unit) >= torn.end) return torn.start;
+
+  const inRoom = text.slice(at, end);
+  for (const { pattern, share, insideFences } of borders) {
+    const least = at + (end - at) * share;
+    for (const found of [...inRoom.matchAll(pattern)].reverse()) {
+      const cut = at + found.index + found[0].length;
+      if (cut < least) break;
+      if (tearsFenceLine(near, cut) || !isGraphemeBorder(text, at, cut)) continue;
+      if (insideFences || !near.some(({ start, end }) => start < cut && cut < end)) return cut;
+    }
+  }
+  const line = near.find((fence) => tearsFenceLine([fence], end));
+  if (line === undefined) return lastGrapheme(text, at, end);
+  // A closing line does not begin a piece: the line end before it goes along.
+  if (end >= line.closeStart && line.closeStart - 1 > Math.max(at, line.contentStart))
+    return lastGrapheme(text, at, line.closeStart - 1);
+  return line.start > at ? line.start : lastGrapheme(text, at, end);
+}
+
+/** The last border between characters up to `end`; `end` itself where one character is longer than the room. */
+function lastGrapheme(text: string, at: number, end: number): number {
+  const found = graphemes.segment(text.slice(at, end + 2)).containing(end - at);
+  return found === undefined || found.index === 0 ? wholePair(text, at, end) : at + found.index;
+}
+
+function wholePair(text: string, at: number, end: number): number {
+  const unit = text.charCodeAt(end);
+  const half = unit >= 0xdc00 && unit <= 0xdfff && end > 0 && isHigh(text.charCodeAt(end - 1));
+  return half ? (end - 1 > at ? end - 1 : end + 1) : end;
+}
+
+/** What stands before a border decides about it, and one code point after it. */
+function isGraphemeBorder(text: string, at: number, cut: number): boolean {
+  if (cut >= text.length) return true;
+  return graphemes.segment(text.slice(at, cut + 2)).containing(cut - at)?.index === cut - at;
+}
+
+/** Also just after an opening line and just before a closing one: that would leave an empty block behind. */
+function tearsFenceLine(near: readonly Fence[], cut: number): boolean {
+  return near.some(
+    ({ start, contentStart, closeStart, end }) =>
+      (start < cut && cut <= contentStart) || (closeStart <= cut && cut < end),
+  );
+}
+
+/** The index up to which a text fits, counted from `at`; between code points. */
+function reach(text: string, at: number, room: number, unit: TextUnit): number {
+  let left = room;
+  let index = at;
+  while (index < text.length) {
+    const point = text.codePointAt(index) ?? 0;
+    left -= costOf(point, unit);
+    if (left < 0) break;
+    index += point > 0xffff ? 2 : 1;
+  }
+  return index;
+}
+
+function costOf(point: number, unit: TextUnit): number {
+  switch (unit) {
+    case 'codePoints':
+      return 1;
+    case 'utf16':
+      return point > 0xffff ? 2 : 1;
+    case 'utf8Bytes':
+      // Half a pair becomes U+FFFD, which has three bytes too.
+      return point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+  }
+}
+
+/** Lines that are long for the limit are not taken for fences: they could not be repeated. */
+function fencesOf(text: string, { most, unit }: TextLimit): Fence[] {
+  const fences: Fence[] = [];
+  const longest = most / 4;
+  let open: Omit<Fence, 'closeStart' | 'end'> | undefined;
+  for (let at = 0; at < text.length; ) {
+    const newline = text.indexOf('\n', at);
+    const end = newline === -1 ? text.length : newline + 1;
+    // Half of what most lines are never looked at twice.
+    const line = end - at <= longest ? text.slice(at, end).trimEnd() : '';
+    if (open === undefined) {
+      const [, marker, info = ''] = openingLine.exec(line) ?? [];
+      const opening = `${marker}${info.trimEnd()}`;
+      if (marker !== undefined && marker.length * 8 <= most && lengthIn(opening, unit) + 1 <= longest && newline !== -1)
+        open = { start: at, contentStart: end, marker, opening };
+    } else if (closes(line, open.marker)) {
+      fences.push({ ...open, closeStart: at, end });
+      open = undefined;
+    }
+    at = end;
+  }
+  if (open !== undefined) fences.push({ ...open, closeStart: text.length, end: text.length });
+  return fences;
+}
+
+function closes(line: string, marker: string): boolean {
+  const bare = line.replace(/^ {1,3}/, '');
+  return bare.length >= marker.length && bare === marker.charAt(0).repeat(bare.length);
+}
+
+function isHigh(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

@@ -1,0 +1,102 @@
+/**
+ * One question to a person: may this call run, may this server have these values. Ends with the answer or with the end of
+ * the time for it; nothing is sent before. Knows no surface: whoever lists approvals may answer.
+ * @see TRU-1, TRU-3 and SRV-1 in docs/specification.md
+ */
+
+import { assign, setup } from 'xstate';
+import { effect } from '../base/declare.ts';
+import type { Json, JsonObject } from '../base/json.ts';
+
+export interface ApprovalInput {
+  readonly id: string;
+  readonly profile: string;
+  readonly server: string;
+  readonly kind: 'tool' | 'form';
+  /** The tool's registered name; empty for a form. */
+  readonly tool: string;
+  /** What is asked, for a person: the server's message, or what the tool says it does. */
+  readonly message: string;
+  /** The arguments of the call, secrets redacted; or the schema of the form. */
+  readonly detail: Json;
+  readonly timeoutMs: number;
+  readonly askedAtMs: number;
+}
+
+export interface ApprovalContext extends ApprovalInput {
+  /** What a person filled in. */
+  readonly values: JsonObject | null;
+  /** Who answered, such as `cli`; null while nobody has. */
+  readonly by: string | null;
+  readonly granted: boolean;
+}
+
+export type ApprovalEvent =
+  | { readonly type: 'approval.grant'; readonly by: string; readonly values: JsonObject | null }
+  | { readonly type: 'approval.deny'; readonly by: string }
+  /** Whoever asked does not wait any more. */
+  | { readonly type: 'approval.withdraw' };
+
+export const approvalMachine = setup({
+  types: { input: {} as ApprovalInput, context: {} as ApprovalContext, events: {} as ApprovalEvent },
+  actions: {
+    /** Tells whoever asked. */
+    tellAnswer: effect('tellAnswer'),
+    announce: effect('announce'),
+    rememberGrant: assign((_, params: { by: string; values: JsonObject | null }) => ({
+      by: params.by,
+      values: params.values,
+      granted: true,
+    })),
+    rememberDenial: assign((_, params: { by: string }) => ({ by: params.by })),
+  },
+  delays: { patience: ({ context }) => context.timeoutMs },
+}).createMachine({
+  id: 'approval',
+  context: ({ input }) => ({ ...input, values: null, by: null, granted: false }),
+  initial: 'asked',
+  states: {
+    asked: {
+      description: 'Waits for a person.',
+      meta: { rule: 'TRU-3' },
+      tags: ['needsUser'],
+      entry: 'announce',
+      on: {
+        'approval.grant': {
+          target: 'approved',
+          actions: { type: 'rememberGrant', params: ({ event }) => event },
+        },
+        'approval.deny': { target: 'denied', actions: { type: 'rememberDenial', params: ({ event }) => event } },
+        'approval.withdraw': 'withdrawn',
+      },
+      after: { patience: { target: 'timedOut' } },
+    },
+    approved: {
+      description: 'A person said yes.',
+      meta: { rule: 'TRU-1' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'tellAnswer',
+    },
+    denied: {
+      description: 'A person said no; nothing was sent.',
+      meta: { rule: 'TRU-1' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'tellAnswer',
+    },
+    timedOut: {
+      description: 'Nobody answered in time; nothing was sent.',
+      meta: { rule: 'TRU-1' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'tellAnswer',
+    },
+    withdrawn: {
+      description: 'The question stands no more: the call was cancelled or the server is gone.',
+      meta: { rule: 'TRU-3' },
+      tags: ['ended'],
+      type: 'final',
+    },
+  },
+});

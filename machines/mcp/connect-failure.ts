@@ -1,0 +1,164 @@
+/**
+ * What kept a server from being reached, in words that know no SDK: whether trying again can help, whether a login is
+ * needed, whether a session ran out, and the one line that says so to a person. Knows no state and counts no attempts.
+ * @see LIF-7, TRU-2 and TLS-1 in docs/specification.md
+ */
+
+import { cut } from '../base/json.ts';
+import { redactShapes } from './redact-shapes.ts';
+import { stripTags } from './strip-tags.ts';
+
+export type ConnectFailure =
+  /** An answer of JSON-RPC: an error with its code. */
+  | { readonly kind: 'rpc'; readonly code: number; readonly message: string }
+  /** An answer of HTTP other than 2xx, with the JSON-RPC code where its body has one. */
+  | { readonly kind: 'http'; readonly status: number; readonly message: string; readonly rpcCode?: number }
+  /** HTTP answered well, but nothing that MCP speaks: the preflight's finding. */
+  | { readonly kind: 'notMcp'; readonly contentType: string }
+  | { readonly kind: 'timeout'; readonly afterMs: number }
+  | { readonly kind: 'network'; readonly message: string }
+  | { readonly kind: 'spawn'; readonly code: string; readonly command: string }
+  /** The child ended, or closed its output, before it answered; `words` say how, its own last ones among them. */
+  | { readonly kind: 'exited'; readonly status: number | string | null; readonly words?: string }
+  /** The handshake failed: a certificate that is not trusted, or one that the server misses. */
+  | { readonly kind: 'tls'; readonly message: string }
+  /** A setting cannot be used until somebody mends it; the message says which, and how. */
+  | { readonly kind: 'setting'; readonly message: string }
+  /** A file of the TLS options cannot be read; `key` is the entry's key. */
+  | { readonly kind: 'tlsFile'; readonly key: string; readonly path: string; readonly resolved: string };
+
+export type AfterFailure = 'retry' | 'needsLogin' | 'failed';
+
+/** An endpoint that answers so to a POST of JSON-RPC is none of MCP. */
+const notMcpStatuses: ReadonlySet<number> = new Set([404, 405, 406, 410, 415, 501]);
+/** Method not found, and the refusals of a modern-only server: the same request gets the same answer. */
+const hopelessCodes: ReadonlySet<number> = new Set([-32601, -32022, -32021, -32020]);
+/** The errors of spawning that no second try mends. */
+const spawnCodes: ReadonlySet<string> = new Set(['ENOENT', 'EACCES', 'ENOTDIR', 'EISDIR', 'ENOEXEC', 'E2BIG']);
+
+/**
+ * Decides what follows a connect whose attempts all failed. One refusal of the credentials is enough; otherwise every
+ * attempt must be beyond help, for a server that is busy may refuse one era and not know the other.
+ */
+export function afterFailures(failures: readonly ConnectFailure[], oauth: boolean): AfterFailure {
+  if (oauth && failures.some((failure) => statusOf(failure) === 401)) return 'needsLogin';
+  if (failures.some(isAuthRefusal)) return 'failed';
+  return failures.length > 0 && failures.every(isPermanent) ? 'failed' : 'retry';
+}
+
+/** Tells whether trying again as it is cannot help. */
+export function isPermanent(failure: ConnectFailure): boolean {
+  switch (failure.kind) {
+    case 'http':
+      return isAuthRefusal(failure) || notMcpStatuses.has(failure.status) || isWrongEra(failure);
+    case 'rpc':
+      return hopelessCodes.has(failure.code);
+    case 'spawn':
+      return spawnCodes.has(failure.code);
+    case 'notMcp':
+    case 'setting':
+    case 'tlsFile':
+      return true;
+    case 'timeout':
+    case 'network':
+    case 'exited':
+    case 'tls':
+      return false;
+  }
+}
+
+/**
+ * Tells whether an HTTP answer means that the session is gone. Servers say 404, and many say 400 with words about the
+ * session; without a session id in use both mean something else.
+ */
+export function isSessionExpiry(answer: { readonly status: number; readonly message: string }, had: boolean): boolean {
+  if (!had) return false;
+  return answer.status === 404 || (answer.status === 400 && /session|not initialized/i.test(answer.message));
+}
+
+/** One line: the server, what went wrong in the order of the attempts, and what to do. */
+export function describeFailure(server: string, failures: readonly ConnectFailure[]): string {
+  const cures = new Set(failures.map((failure) => cureOf(failure, server)));
+  return `mcp server "${server}": ${[failures.map(whatOf).join('; then '), [...cures].join(', or ')].join('; ')}`;
+}
+
+function whatOf(failure: ConnectFailure): string {
+  switch (failure.kind) {
+    case 'rpc':
+      return `answered with the error ${failure.code}${quoted(failure.message)}`;
+    case 'http':
+      return `answered HTTP ${failure.status}${quoted(failure.message)}`;
+    case 'notMcp':
+      return `is not an MCP endpoint: it answers ${oneLine(failure.contentType)}`;
+    case 'timeout':
+      return `no answer in ${failure.afterMs / 1_000} s`;
+    case 'network':
+      return `cannot be reached${quoted(failure.message)}`;
+    case 'spawn':
+      return `command cannot be started: ${oneLine(failure.command)} (${failure.code})`;
+    case 'exited':
+      return failure.words === undefined
+        ? `command ended before it answered, with ${failure.status ?? 'no status'}`
+        : `command ended before it answered: ${oneLine(failure.words)}`;
+    case 'tls':
+      return `TLS handshake failed${quoted(failure.message)}`;
+    case 'setting':
+      return oneLine(failure.message);
+    case 'tlsFile':
+      return `${failure.key} file not found: ${failure.path} (resolved ${failure.resolved})`;
+  }
+}
+
+function cureOf(failure: ConnectFailure, server: string): string {
+  switch (failure.kind) {
+    case 'rpc':
+      return hopelessCodes.has(failure.code) ? 'check protocol' : `read agent mcp logs ${server}`;
+    case 'http':
+      if (isAuthRefusal(failure)) return `check headers, or run agent mcp login ${server}`;
+      if (isWrongEra(failure)) return 'check protocol';
+      return notMcpStatuses.has(failure.status) ? 'check url and transport' : 'ask the operator of the server';
+    case 'notMcp':
+      return 'check url, or set skip_preflight: true';
+    case 'timeout':
+      return 'raise connect_timeout';
+    case 'network':
+      return 'check url and the network';
+    case 'spawn':
+      return 'check command and PATH';
+    case 'exited':
+      return `read agent mcp logs ${server}`;
+    case 'tls':
+      return 'check ssl_verify and client_cert';
+    case 'setting':
+      return 'mend the entry';
+    case 'tlsFile':
+      return `check ${failure.key}`;
+  }
+}
+
+function isAuthRefusal(failure: ConnectFailure): boolean {
+  const status = statusOf(failure);
+  return status === 401 || status === 403;
+}
+
+function isWrongEra(failure: ConnectFailure): boolean {
+  return failure.kind === 'http' && failure.status < 500 && hopelessCodes.has(failure.rpcCode ?? 0);
+}
+
+function statusOf(failure: ConnectFailure): number | undefined {
+  return failure.kind === 'http' ? failure.status : undefined;
+}
+
+function quoted(message: string): string {
+  return message.trim() === '' ? '' : `: ${oneLine(message)}`;
+}
+
+/** The words are a stranger's: one line of them, without secrets, is enough. */
+function oneLine(text: string): string {
+  return cut(
+    redactShapes(stripTags(cut(text, 2_000)))
+      .replace(/[\s\p{Cc}]+/gu, ' ')
+      .trim(),
+    300,
+  );
+}

@@ -1,0 +1,140 @@
+/**
+ * Decides whether what a person filled in is what a server's form asks for, and types it: a terminal gives only text.
+ * Knows the flat schemas that forms may have, and no surface.
+ * @see SRV-1 in docs/specification.md
+ * @see [MCP elicitation](https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation)
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { boolLike } from './server-settings.ts';
+
+export interface ElicitationFinding {
+  /** Empty where the form itself is at fault. */
+  readonly field: string;
+  readonly message: string;
+}
+
+export type ElicitationValues =
+  | { readonly kind: 'accepted'; readonly content: JsonObject }
+  | { readonly kind: 'refused'; readonly findings: readonly ElicitationFinding[] };
+
+/** One value, typed; or what is wrong with it. */
+type Reading = { readonly value: Json } | { readonly wrong: string };
+
+const formats: Readonly<Record<string, (text: string) => boolean>> = {
+  email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
+  uri: (text) => URL.canParse(text),
+  date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text)),
+  'date-time': (text) => /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/.test(text),
+};
+
+/** Types the values and applies the form's defaults; every finding is told, not only the first. */
+export function checkElicitationValues(requestedSchema: Json, values: JsonObject): ElicitationValues {
+  const properties = isJsonObject(requestedSchema) ? requestedSchema.properties : undefined;
+  if (!isJsonObject(requestedSchema) || !isJsonObject(properties)) {
+    return { kind: 'refused', findings: [{ field: '', message: 'the form has no fields' }] };
+  }
+  const required = new Set(
+    Array.isArray(requestedSchema.required) ? (requestedSchema.required as readonly Json[]) : [],
+  );
+  const content: [string, Json][] = [];
+  const findings: ElicitationFinding[] = [...Object.keys(values), ...required].flatMap((field) =>
+    typeof field === 'string' && !Object.hasOwn(properties, field) ? [{ field, message: 'is not in the form' }] : [],
+  );
+  for (const [field, schema] of Object.entries(properties)) {
+    const given = givenValue(Object.hasOwn(values, field) ? values[field] : undefined, schema);
+    if (given === undefined) {
+      if (required.has(field)) findings.push({ field, message: 'is required' });
+      continue;
+    }
+    const reading = readValue(given, schema);
+    if ('wrong' in reading) findings.push({ field, message: reading.wrong });
+    else content.push([field, reading.value]);
+  }
+  if (findings.length > 0) return { kind: 'refused', findings };
+  return { kind: 'accepted', content: Object.fromEntries(content) };
+}
+
+/** What was given, else the default. An empty line is a value only where a text is asked for. */
+function givenValue(value: Json | undefined, schema: Json): Json | undefined {
+  const isBlank = value === undefined || value === null || (value === '' && !asksForText(schema));
+  return isBlank ? (isJsonObject(schema) ? schema.default : undefined) : value;
+}
+
+function asksForText(schema: Json): boolean {
+  return isJsonObject(schema) && schema.type === 'string' && choicesOf(schema) === undefined;
+}
+
+function readValue(value: Json, schema: Json): Reading {
+  if (!isJsonObject(schema)) return { wrong: 'has a schema that is not an object' };
+  switch (schema.type) {
+    case 'string':
+      return readText(value, schema);
+    case 'number':
+    case 'integer':
+      return readNumber(value, schema);
+    case 'boolean':
+      return readBoolean(value);
+    case 'array':
+      return readList(value, schema);
+    default:
+      return choicesOf(schema) === undefined
+        ? { wrong: 'asks for a type that forms do not have' }
+        : readText(value, schema);
+  }
+}
+
+function readText(value: Json, schema: JsonObject): Reading {
+  if (typeof value !== 'string') return { wrong: 'takes a text' };
+  const choices = choicesOf(schema);
+  if (choices !== undefined && !choices.includes(value)) return { wrong: `takes one of ${choices.join(', ')}` };
+  const length = [...value].length;
+  if (length < limit(schema.minLength, 0)) return { wrong: `takes at least ${schema.minLength} characters` };
+  if (length > limit(schema.maxLength, length)) return { wrong: `takes at most ${schema.maxLength} characters` };
+  const format = typeof schema.format === 'string' && Object.hasOwn(formats, schema.format) ? schema.format : undefined;
+  if (format !== undefined && formats[format]?.(value) === false) return { wrong: `takes a ${format}` };
+  return { value };
+}
+
+function readNumber(value: Json, schema: JsonObject): Reading {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isFinite(number)) return { wrong: 'takes a number' };
+  if (schema.type === 'integer' && !Number.isInteger(number)) return { wrong: 'takes a whole number' };
+  if (number < limit(schema.minimum, number)) return { wrong: `takes at least ${schema.minimum}` };
+  if (number > limit(schema.maximum, number)) return { wrong: `takes at most ${schema.maximum}` };
+  return { value: number };
+}
+
+function readBoolean(value: Json): Reading {
+  // A word that is neither is each default in turn, so the two readings differ.
+  const read = boolLike(value, true);
+  return read === boolLike(value, false) ? { value: read } : { wrong: 'takes true or false' };
+}
+
+function readList(value: Json, schema: JsonObject): Reading {
+  const { items } = schema;
+  const choices = isJsonObject(items) ? choicesOf(items) : undefined;
+  if (choices === undefined) return { wrong: 'asks for a list that is not one of choices' };
+  const list: readonly Json[] = Array.isArray(value) ? value : [value];
+  if (list.some((each) => typeof each !== 'string' || !choices.includes(each))) {
+    return { wrong: `takes some of ${choices.join(', ')}` };
+  }
+  if (list.length < limit(schema.minItems, 0)) return { wrong: `takes at least ${schema.minItems} of its choices` };
+  if (list.length > limit(schema.maxItems, list.length))
+    return { wrong: `takes at most ${schema.maxItems} of its choices` };
+  return { value: list };
+}
+
+/** The choices of an enum, plain or with titles; undefined for a field without them. */
+function choicesOf(schema: JsonObject): readonly string[] | undefined {
+  if (Array.isArray(schema.enum)) return schema.enum.map(String);
+  const titled = schema.oneOf ?? schema.anyOf;
+  if (!Array.isArray(titled)) return undefined;
+  return (titled as readonly Json[]).flatMap((each) =>
+    isJsonObject(each) && typeof each.const === 'string' ? [each.const] : [],
+  );
+}
+
+function limit(value: Json | undefined, otherwise: number): number {
+  return typeof value === 'number' ? value : otherwise;
+}

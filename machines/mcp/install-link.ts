@@ -1,0 +1,128 @@
+/**
+ * Reads an add-server link: who it names and which entry it carries, or the one rule that it breaks. Installs nothing and
+ * trusts nothing: the text comes from a web page.
+ * @see LNK-1 in docs/specification.md
+ * @see [RFC 4648 §5](https://www.rfc-editor.org/rfc/rfc4648.html#section-5)
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { checkServerEntry, serverEntrySchema } from '../config/server-entry.ts';
+import { validate } from '../config/validate.ts';
+
+export interface InstallLink {
+  readonly name: string;
+  readonly config: JsonObject;
+}
+
+export type LinkRefusal =
+  | 'link-form'
+  | 'link-name'
+  | 'link-config-missing'
+  | 'link-too-long'
+  | 'link-base64'
+  | 'link-utf8'
+  | 'link-json'
+  | 'link-not-object'
+  | 'link-no-server'
+  | 'link-two-servers'
+  | 'link-url'
+  | 'link-entry';
+
+export type LinkReading =
+  | { readonly kind: 'link'; readonly link: InstallLink }
+  | { readonly kind: 'refused'; readonly code: LinkRefusal; readonly message: string };
+
+const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
+const mostBytes = 32 * 1024;
+/** Four characters spell three bytes. */
+const mostCharacters = Math.ceil(mostBytes / 3) * 4;
+
+export function readInstallLink(text: string): LinkReading {
+  const given = text.trim();
+  // The longest link that can be right; what is longer is not even taken apart.
+  if (given.length > mostCharacters * 3 + 1_024) return refuse('link-too-long', tooLong);
+  const params = paramsOf(given);
+  if (params === undefined) {
+    return refuse('link-form', 'an add-server link begins with agent://mcp/install? and has a name and a config');
+  }
+  const names = params.getAll('name');
+  const [name = ''] = names;
+  if (names.length !== 1 || !isName(name)) {
+    return refuse('link-name', 'the name of an add-server link has 1 to 64 letters, digits, ".", "_" and "-"');
+  }
+  const configs = params.getAll('config');
+  const [config = ''] = configs;
+  if (configs.length !== 1 || config === '') return refuse('link-config-missing', 'the link carries no config');
+  const bytes = decode(config);
+  if (typeof bytes === 'string') {
+    return bytes === 'long'
+      ? refuse('link-too-long', tooLong)
+      : refuse('link-base64', 'the config of the link is neither base64url nor base64');
+  }
+  const value = jsonOf(bytes);
+  if (value.kind === 'refused') return value;
+  return entryOf(name, value.value);
+}
+
+/** Tells whether a server may be called so; a name of dots alone would be a folder. */
+export function isName(name: string): boolean {
+  return namePattern.test(name) && !/^\.+$/.test(name);
+}
+
+const tooLong = `the config of the link is larger than ${mostBytes / 1_024} KB`;
+
+function paramsOf(text: string): URLSearchParams | undefined {
+  const match = /^agent:\/\/mcp\/install\/?\?([^#]*)$/i.exec(text);
+  return match === null ? undefined : new URLSearchParams(match[1]);
+}
+
+/** The bytes; or why there are none. Looks at the length before it decodes. */
+function decode(config: string): Uint8Array | 'long' | 'malformed' {
+  // A query spells a space as "+", which is a letter of base64.
+  const standard = config.replaceAll(' ', '+').replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '');
+  if (standard.length > mostCharacters) return 'long';
+  if (!/^[A-Za-z0-9+/]*$/.test(standard) || standard.length % 4 === 1) return 'malformed';
+  const binary = atob(standard);
+  if (binary.length > mostBytes) return 'long';
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}
+
+function jsonOf(bytes: Uint8Array): { readonly kind: 'json'; readonly value: Json } | Refused {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return refuse('link-utf8', 'the config of the link is not UTF-8');
+  }
+  try {
+    return { kind: 'json', value: JSON.parse(text) as Json };
+  } catch {
+    return refuse('link-json', 'the config of the link is not JSON');
+  }
+}
+
+function entryOf(name: string, value: Json): LinkReading {
+  if (!isJsonObject(value)) return refuse('link-not-object', 'the config of the link is not an object');
+  const hasUrl = typeof value.url === 'string';
+  const hasCommand = typeof value.command === 'string';
+  if (hasUrl && hasCommand) {
+    return refuse('link-two-servers', 'the config of the link has both a url and a command; a server has one of them');
+  }
+  if (!hasUrl && !hasCommand) return refuse('link-no-server', 'the config of the link has neither a url nor a command');
+  if (hasUrl && !isWebAddress(String(value.url))) {
+    return refuse('link-url', 'the url of the link is not an http or https address');
+  }
+  const [finding] = [...validate(serverEntrySchema, value), ...checkServerEntry(value)];
+  if (finding !== undefined) return refuse('link-entry', `the config of the link: ${finding.message}`);
+  return { kind: 'link', link: { name, config: value } };
+}
+
+function isWebAddress(url: string): boolean {
+  return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol) && new URL(url).hostname !== '';
+}
+
+type Refused = Extract<LinkReading, { kind: 'refused' }>;
+
+function refuse(code: LinkRefusal, message: string): Refused {
+  return { kind: 'refused', code, message };
+}

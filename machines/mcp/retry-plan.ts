@@ -1,0 +1,73 @@
+/**
+ * Decides how a lost server is tried again, and when calls to a failing one are refused at once. Waits grow and are
+ * spread by chance; after a few failures the server is parked and looked at from time to time. Times and chance come
+ * as numbers; which failure is permanent is decided elsewhere.
+ * @see LIF-7 and LIF-8 in docs/specification.md
+ * @see [Exponential backoff and jitter](https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/)
+ */
+
+import { backoffMs } from '../base/restart.ts';
+import type { ServerSettings } from './server-settings.ts';
+
+export type RetryPlan =
+  | { readonly kind: 'retry'; readonly delayMs: number }
+  | { readonly kind: 'parked'; readonly probeInMs: number };
+
+export type BreakerState =
+  | { readonly kind: 'closed'; readonly failures: number }
+  | { readonly kind: 'open'; readonly untilMs: number }
+  /** One call is on trial. Its time is bounded: a trial that is cancelled would keep all others out for good. */
+  | { readonly kind: 'halfOpen'; readonly untilMs: number };
+
+export type BreakerEvent =
+  /** A call was admitted and is sent. */
+  | { readonly kind: 'sent'; readonly nowMs: number }
+  /** Any answer of the server, a tool's own error and a JSON-RPC error too: the transport works. */
+  | { readonly kind: 'answered' }
+  | { readonly kind: 'transportFailed'; readonly nowMs: number };
+
+const reconnect = { baseDelayMs: 1_000, longestDelayMs: 60_000 };
+const attemptsInARow = 5;
+const selfProbeMs = 300_000;
+
+export const closedBreaker: BreakerState = { kind: 'closed', failures: 0 };
+
+/**
+ * Plans what follows a failed attempt.
+ * @param failures attempts that failed in a row, this one included
+ * @param random a number in [0, 1): full jitter, so that servers lost together do not come back together
+ */
+export function planRetry(failures: number, random: number): RetryPlan {
+  if (failures >= attemptsInARow) return { kind: 'parked', probeInMs: selfProbeMs };
+  return { kind: 'retry', delayMs: Math.floor(random * backoffMs(reconnect, Math.max(0, failures - 1))) };
+}
+
+/** Milliseconds until a call may be tried; undefined where it is admitted now. */
+export function refusedForMs(state: BreakerState, nowMs: number): number | undefined {
+  if (state.kind === 'closed' || nowMs >= state.untilMs) return undefined;
+  return state.untilMs - nowMs;
+}
+
+/** The breaker after an event. */
+export function breakerStep(
+  state: BreakerState,
+  event: BreakerEvent,
+  { failures, resetMs }: ServerSettings['breaker'],
+): BreakerState {
+  switch (state.kind) {
+    case 'closed': {
+      if (event.kind === 'sent') return state;
+      if (event.kind === 'answered') return closedBreaker;
+      const counted = state.failures + 1;
+      return counted >= failures
+        ? { kind: 'open', untilMs: event.nowMs + resetMs }
+        : { kind: 'closed', failures: counted };
+    }
+    case 'open':
+      // What ends now was sent before the breaker opened, and says nothing new.
+      return event.kind === 'sent' ? { kind: 'halfOpen', untilMs: event.nowMs + resetMs } : state;
+    case 'halfOpen':
+      if (event.kind === 'answered') return closedBreaker;
+      return { kind: event.kind === 'sent' ? 'halfOpen' : 'open', untilMs: event.nowMs + resetMs };
+  }
+}

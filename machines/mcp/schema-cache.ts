@@ -1,0 +1,103 @@
+/**
+ * Decides whether the remembered tools of a lazy server may stand for the server itself. An entry is bound to what
+ * decides the tool list by a fingerprint, to the server's own time to live, and to its format. Reads and writes text;
+ * knows no file and computes no hash.
+ * @see LIF-6 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import type { ServerSettings, TransportPlan } from './server-settings.ts';
+
+export interface CachedDiscovery {
+  readonly fingerprint: string;
+  readonly savedAtMs: number;
+  /** How long the server says its list holds; undefined where it says nothing. */
+  readonly ttlMs?: number;
+  /** Every tool of the server: the filter comes after. */
+  readonly tools: readonly JsonObject[];
+  readonly capabilities: JsonObject;
+  readonly instructions?: string;
+}
+
+export type CacheReading =
+  | { readonly kind: 'fresh'; readonly discovery: CachedDiscovery }
+  | { readonly kind: 'stale'; readonly why: string }
+  | { readonly kind: 'corrupt'; readonly why: string };
+
+/** Raised when an entry of the old form would be misread. */
+const format = 1;
+
+/** Reads an entry; only a fresh one saves the connect. */
+export function readCache(text: string, fingerprint: string, nowMs: number): CacheReading {
+  const entry = parse(text);
+  if (entry === undefined) return { kind: 'corrupt', why: 'it is not a JSON object' };
+  if (typeof entry.format !== 'number') return { kind: 'corrupt', why: 'it has no format' };
+  if (entry.format !== format) return { kind: 'stale', why: `it has format ${entry.format}, not ${format}` };
+  const discovery = discoveryOf(entry);
+  if (typeof discovery === 'string') return { kind: 'corrupt', why: discovery };
+  if (discovery.fingerprint !== fingerprint) return { kind: 'stale', why: 'the server entry has changed' };
+  const { ttlMs, savedAtMs } = discovery;
+  // Saved in the future: the clock was set back, and nobody knows how old the entry is.
+  if (ttlMs !== undefined && (nowMs >= savedAtMs + ttlMs || nowMs < savedAtMs)) {
+    return { kind: 'stale', why: `the server let it hold for ${ttlMs} ms` };
+  }
+  return { kind: 'fresh', discovery };
+}
+
+/** The text of an entry. Its tools have been through `cleanTool`, which bounds their depth. */
+export function cacheText(discovery: CachedDiscovery): string {
+  return JSON.stringify({ format, ...discovery });
+}
+
+/**
+ * Spells what decides the tool list of a server, keys in one order. Holds secrets: the caller hashes it and keeps the
+ * hash. What the client offers is in it, for servers list tools that need sampling only to a client that has it.
+ */
+export function fingerprintInput(settings: ServerSettings): string {
+  return JSON.stringify({
+    elicitation: settings.elicitation.enabled,
+    protocol: settings.protocol,
+    sampling: settings.sampling.enabled,
+    transport: transportInput(settings.transport),
+  });
+}
+
+function transportInput(plan: TransportPlan): JsonObject {
+  if (plan.kind === 'stdio') return { args: plan.args, command: plan.command, env: sorted(plan.env), kind: plan.kind };
+  return { headers: sorted(plan.headers), kind: plan.kind, oauth: plan.oauth !== null, url: plan.url };
+}
+
+/** Pairs, not an object: keys that look like numbers would not keep their place in one. */
+function sorted(map: Readonly<Record<string, string>>): Json {
+  return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
+}
+
+function discoveryOf({ fingerprint, savedAtMs, ttlMs, tools, capabilities, instructions }: JsonObject) {
+  if (typeof fingerprint !== 'string') return 'it has no fingerprint';
+  if (typeof savedAtMs !== 'number') return 'it has no time';
+  if (ttlMs !== undefined && typeof ttlMs !== 'number') return 'its time to live is not a number';
+  if (!Array.isArray(tools) || !tools.every(isTool)) return 'its tools are not a list of tools';
+  if (!isJsonObject(capabilities)) return 'it has no capabilities';
+  if (instructions !== undefined && typeof instructions !== 'string') return 'its instructions are not a text';
+  return {
+    fingerprint,
+    savedAtMs,
+    ...(ttlMs === undefined ? {} : { ttlMs }),
+    tools,
+    capabilities,
+    ...(instructions === undefined ? {} : { instructions }),
+  } satisfies CachedDiscovery;
+}
+
+function isTool(value: Json): value is JsonObject {
+  return isJsonObject(value) && typeof value.name === 'string';
+}
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

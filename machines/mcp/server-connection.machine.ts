@@ -1,0 +1,367 @@
+/**
+ * The life of one connection to one MCP server in one profile: connects, stays up, recycles, backs off, parks. Knows what
+ * the tools are only by their number and the session only by its own number; the live session lies with the wiring.
+ * @see LIF-1, LIF-5, LIF-7 and LIF-8 in docs/specification.md
+ */
+
+import { assign, cancel, raise, setup } from 'xstate';
+import { effect, promiseHole } from '../base/declare.ts';
+import type { AfterFailure } from './connect-failure.ts';
+import type { Era } from './era.ts';
+import { type BreakerEvent, type BreakerState, breakerStep, closedBreaker, planRetry } from './retry-plan.ts';
+import type { ServerSettings, TransportPlan } from './server-settings.ts';
+
+export interface ConnectionInput {
+  readonly server: string;
+  readonly profile: string;
+  readonly transport: TransportPlan['kind'];
+  /** Where the connection begins: a broken entry has `failed`, one whose tools are remembered `lazy`. */
+  readonly begin: 'disabled' | 'lazy' | 'connecting' | 'failed';
+  /** Why it begins so, for a broken entry. */
+  readonly why: string | null;
+  /** Tools that are remembered from an earlier discovery. */
+  readonly tools: number;
+  readonly keepaliveMs: number;
+  readonly idleTimeoutMs: number;
+  readonly maxLifetimeMs: number;
+  readonly breakerLimits: ServerSettings['breaker'];
+}
+
+export interface ConnectionContext extends ConnectionInput {
+  readonly era: Era | null;
+  /** Counts the sessions, so that what an old one says is not taken for news of the new one. */
+  readonly session: number;
+  /** Attempts and sessions that failed in a row. */
+  readonly failures: number;
+  readonly retryMs: number;
+  /** Calls without an answer yet. */
+  readonly inFlight: number;
+  /** The lifetime is over; the last call in flight ends it. */
+  readonly retiring: boolean;
+  /** Somebody waits for the connection while it is being closed. */
+  readonly wanted: boolean;
+  readonly breaker: BreakerState;
+}
+
+export type ConnectVerdict =
+  | { readonly kind: 'connected'; readonly era: Era; readonly tools: number }
+  | { readonly kind: 'refused'; readonly after: AfterFailure; readonly why: string; readonly chance: number };
+
+export type ConnectionEvent =
+  /** A person asks for a fresh connection. */
+  | { readonly type: 'server.connect' }
+  /** A call needs the connection. */
+  | { readonly type: 'server.wake' }
+  | { readonly type: 'server.stop' }
+  | { readonly type: 'credentials.changed' }
+  /** The session is gone: its child died, its transport broke, it did not answer a ping. */
+  | { readonly type: 'session.closed'; readonly session: number; readonly why: string; readonly chance: number }
+  /** The server has forgotten the session; a fresh one costs no attempt. */
+  | { readonly type: 'session.expired'; readonly session: number }
+  | { readonly type: 'tools.listed'; readonly tools: number }
+  | { readonly type: 'call.began'; readonly atMs: number }
+  /** What the end says of the transport; null where it says nothing. */
+  | { readonly type: 'call.ended'; readonly reading: BreakerEvent | null }
+  | { readonly type: 'keepalive.due' }
+  | { readonly type: 'idle.due' }
+  | { readonly type: 'age.due' }
+  | { readonly type: 'stable.due' };
+
+export interface ConnectInput {
+  readonly server: string;
+  readonly profile: string;
+  readonly session: number;
+}
+
+/** A session that held this long was worth its attempts. */
+const stableMs = 30_000;
+/** Beyond this a timer would fire at once; what is never due waits so long and is then passed over. */
+const longestMs = 2_147_483_647;
+
+export const serverConnectionMachine = setup({
+  types: { input: {} as ConnectionInput, context: {} as ConnectionContext, events: {} as ConnectionEvent },
+  actors: {
+    connectServer: promiseHole<ConnectVerdict, ConnectInput>('connectServer'),
+    closeSession: promiseHole<undefined, ConnectInput>('closeSession'),
+  },
+  actions: {
+    /** Sends a liveness ping; its failure comes back as `session.closed`. */
+    ping: effect('ping'),
+    /** Tells the calls that wait. */
+    tellReached: effect('tellReached'),
+    tellUnreachable: effect('tellUnreachable'),
+    countSession: assign(({ context }) => ({ session: context.session + 1, wanted: false, retiring: false })),
+    rememberSession: assign((_, params: { era: Era; tools: number }) => ({ ...params, why: null })),
+    rememberTools: assign((_, params: { tools: number }) => ({ tools: params.tools })),
+    rememberFailure: assign(({ context }, params: { why: string; chance: number }) => ({
+      why: params.why,
+      failures: context.failures + 1,
+      retryMs: waitAfter(context.failures + 1, params.chance),
+    })),
+    rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
+    forgetFailures: assign({ failures: 0 }),
+    forgetSession: assign({ era: null, inFlight: 0 }),
+    want: assign({ wanted: true }),
+    retire: assign({ retiring: true }),
+    beginCall: assign(({ context }, params: { atMs: number }) => ({
+      inFlight: context.inFlight + 1,
+      breaker: breakerStep(context.breaker, { kind: 'sent', nowMs: params.atMs }, context.breakerLimits),
+    })),
+    endCall: assign(({ context }, params: { reading: BreakerEvent | null }) => ({
+      inFlight: Math.max(0, context.inFlight - 1),
+      breaker:
+        params.reading === null ? context.breaker : breakerStep(context.breaker, params.reading, context.breakerLimits),
+    })),
+    armKeepalive: raise({ type: 'keepalive.due' }, { id: 'keepalive', delay: 'keepalive' }),
+    armIdle: raise({ type: 'idle.due' }, { id: 'idle', delay: 'idleTimeout' }),
+    armAge: raise({ type: 'age.due' }, { id: 'age', delay: 'maxLifetime' }),
+    armStable: raise({ type: 'stable.due' }, { id: 'stable', delay: 'stable' }),
+    disarmIdle: cancel('idle'),
+    disarmKeepalive: cancel('keepalive'),
+    disarmAge: cancel('age'),
+    disarmStable: cancel('stable'),
+  },
+  guards: {
+    beginsDisabled: ({ context }) => context.begin === 'disabled',
+    beginsLazy: ({ context }) => context.begin === 'lazy',
+    beginsFailed: ({ context }) => context.begin === 'failed',
+    isConnected: (_, verdict: ConnectVerdict) => verdict.kind === 'connected',
+    needsLogin: (_, verdict: ConnectVerdict) => verdict.kind === 'refused' && verdict.after === 'needsLogin',
+    isPermanent: (_, verdict: ConnectVerdict) => verdict.kind === 'refused' && verdict.after === 'failed',
+    hasBudget: ({ context }) => planRetry(context.failures + 1, 0).kind === 'retry',
+    isCurrent: ({ context }, params: { session: number }) => params.session === context.session,
+    isCurrentWithBudget: ({ context }, params: { session: number }) =>
+      params.session === context.session && planRetry(context.failures + 1, 0).kind === 'retry',
+    isWanted: ({ context }) => context.wanted,
+    isQuiet: ({ context }) => context.inFlight === 0,
+    isBusy: ({ context }) => context.inFlight > 0,
+    idleEnds: ({ context }) => context.idleTimeoutMs > 0 && context.inFlight === 0,
+    ageEnds: ({ context }) => context.maxLifetimeMs > 0 && context.inFlight === 0,
+    agesBusy: ({ context }) => context.maxLifetimeMs > 0 && context.inFlight > 0,
+    lastOfRetiring: ({ context }) => context.retiring && context.inFlight <= 1,
+    isLast: ({ context }) => context.inFlight <= 1,
+    pings: ({ context }) => context.keepaliveMs > 0 && context.inFlight === 0,
+  },
+  delays: {
+    keepalive: ({ context }) => timer(context.keepaliveMs),
+    idleTimeout: ({ context }) => timer(context.idleTimeoutMs),
+    maxLifetime: ({ context }) => timer(context.maxLifetimeMs),
+    stable: stableMs,
+    retry: ({ context }) => context.retryMs,
+    selfProbe: ({ context }) => context.retryMs,
+  },
+}).createMachine({
+  id: 'serverConnection',
+  context: ({ input }) => ({
+    ...input,
+    era: null,
+    session: 0,
+    failures: 0,
+    retryMs: 0,
+    inFlight: 0,
+    retiring: false,
+    wanted: false,
+    breaker: closedBreaker,
+  }),
+  initial: 'starting',
+  on: {
+    'server.stop': '.stopping',
+    'tools.listed': { actions: { type: 'rememberTools', params: ({ event }) => event } },
+    'call.ended': { actions: { type: 'endCall', params: ({ event }) => event } },
+  },
+  states: {
+    starting: {
+      description: 'Chooses where the connection begins from what its entry says.',
+      meta: { rule: 'LIF-1' },
+      tags: ['working'],
+      always: [
+        { guard: 'beginsDisabled', target: 'disabled' },
+        { guard: 'beginsFailed', target: 'failed' },
+        { guard: 'beginsLazy', target: 'lazy' },
+        { target: 'connecting' },
+      ],
+    },
+    disabled: {
+      description: 'The entry says `enabled: false`: nothing is tried and no tool is registered.',
+      meta: { rule: 'LIF-2' },
+      tags: ['resting'],
+    },
+    lazy: {
+      description: 'The tools are registered from memory; the first call connects.',
+      meta: { rule: 'LIF-6' },
+      tags: ['resting'],
+      on: { 'server.wake': 'connecting', 'server.connect': 'connecting', 'credentials.changed': 'connecting' },
+    },
+    connecting: {
+      description: 'Starts or reaches the server, settles the era and lists its tools, all within `connect_timeout`.',
+      meta: { rule: 'LIF-3' },
+      tags: ['working'],
+      entry: 'countSession',
+      invoke: {
+        id: 'connectServer',
+        src: 'connectServer',
+        input: ({ context }) => ({ server: context.server, profile: context.profile, session: context.session }),
+        onDone: [
+          {
+            guard: { type: 'isConnected', params: ({ event }) => event.output },
+            target: 'connected',
+            actions: { type: 'rememberSession', params: ({ event }) => connectedPart(event.output) },
+          },
+          {
+            guard: { type: 'needsLogin', params: ({ event }) => event.output },
+            target: 'needsLogin',
+            actions: { type: 'rememberWhy', params: ({ event }) => refusedPart(event.output) },
+          },
+          {
+            guard: { type: 'isPermanent', params: ({ event }) => event.output },
+            target: 'failed',
+            actions: { type: 'rememberWhy', params: ({ event }) => refusedPart(event.output) },
+          },
+          {
+            guard: 'hasBudget',
+            target: 'backingOff',
+            actions: { type: 'rememberFailure', params: ({ event }) => refusedPart(event.output) },
+          },
+          {
+            target: 'parked',
+            actions: { type: 'rememberFailure', params: ({ event }) => refusedPart(event.output) },
+          },
+        ],
+        onError: {
+          target: 'parked',
+          actions: { type: 'rememberFailure', params: { why: 'connecting crashed; see the log', chance: 0 } },
+        },
+      },
+    },
+    connected: {
+      description: 'Calls are taken. Pings, the idle time and the lifetime are counted here.',
+      meta: { rule: 'LIF-4' },
+      tags: ['resting'],
+      entry: ['armKeepalive', 'armIdle', 'armAge', 'armStable', 'tellReached'],
+      exit: ['disarmKeepalive', 'disarmIdle', 'disarmAge', 'disarmStable', 'forgetSession'],
+      on: {
+        'call.began': { actions: [{ type: 'beginCall', params: ({ event }) => event }, 'disarmIdle'] },
+        'call.ended': [
+          {
+            guard: 'lastOfRetiring',
+            target: 'recycling',
+            actions: { type: 'endCall', params: ({ event }) => event },
+          },
+          { guard: 'isLast', actions: [{ type: 'endCall', params: ({ event }) => event }, 'armIdle'] },
+          { actions: { type: 'endCall', params: ({ event }) => event } },
+        ],
+        'keepalive.due': [{ guard: 'pings', actions: ['ping', 'armKeepalive'] }, { actions: 'armKeepalive' }],
+        'idle.due': { guard: 'idleEnds', target: 'recycling' },
+        'age.due': [
+          { guard: 'ageEnds', target: 'recycling' },
+          { guard: 'agesBusy', actions: 'retire' },
+        ],
+        'stable.due': { actions: 'forgetFailures' },
+        'session.expired': { guard: { type: 'isCurrent', params: ({ event }) => event }, target: 'connecting' },
+        'session.closed': [
+          {
+            guard: { type: 'isCurrentWithBudget', params: ({ event }) => event },
+            target: 'backingOff',
+            actions: { type: 'rememberFailure', params: ({ event }) => event },
+          },
+          {
+            guard: { type: 'isCurrent', params: ({ event }) => event },
+            target: 'parked',
+            actions: { type: 'rememberFailure', params: ({ event }) => event },
+          },
+        ],
+        'server.wake': { actions: 'tellReached' },
+        'server.connect': { target: 'recycling', actions: 'want' },
+        'credentials.changed': { target: 'recycling', actions: 'want' },
+      },
+    },
+    recycling: {
+      description: 'The session is closed because it was idle, old, or is to be made anew; its tools stay registered.',
+      meta: { rule: 'LIF-5' },
+      tags: ['working'],
+      invoke: {
+        id: 'closeSession',
+        src: 'closeSession',
+        input: ({ context }) => ({ server: context.server, profile: context.profile, session: context.session }),
+        onDone: [{ guard: 'isWanted', target: 'connecting' }, { target: 'lazy' }],
+        onError: 'connecting',
+      },
+      on: { 'server.wake': { actions: 'want' }, 'server.connect': { actions: 'want' } },
+    },
+    backingOff: {
+      description: 'Waits before the next attempt, longer each time; a call does not wait for it.',
+      meta: { rule: 'LIF-7' },
+      tags: ['resting'],
+      entry: 'tellUnreachable',
+      on: { 'server.wake': 'connecting', 'server.connect': 'connecting', 'credentials.changed': 'connecting' },
+      after: { retry: { target: 'connecting' } },
+    },
+    parked: {
+      description: 'The budget of attempts is spent: looked at from time to time, and once for each call.',
+      meta: { rule: 'LIF-7' },
+      tags: ['resting'],
+      entry: 'tellUnreachable',
+      on: { 'server.wake': 'connecting', 'server.connect': 'connecting', 'credentials.changed': 'connecting' },
+      after: { selfProbe: { target: 'connecting' } },
+    },
+    needsLogin: {
+      description: 'The server wants credentials that are not there; only a person can log in.',
+      meta: { rule: 'OAU-8' },
+      tags: ['resting', 'needsUser'],
+      entry: 'tellUnreachable',
+      on: {
+        'server.wake': { actions: 'tellUnreachable' },
+        'server.connect': 'connecting',
+        'credentials.changed': 'connecting',
+      },
+    },
+    failed: {
+      description: 'Trying again as it is cannot help: the entry, a file or the credentials must change.',
+      meta: { rule: 'LIF-7' },
+      tags: ['resting', 'needsUser'],
+      entry: 'tellUnreachable',
+      on: {
+        'server.wake': { actions: 'tellUnreachable' },
+        'server.connect': [{ guard: 'beginsFailed', actions: 'tellUnreachable' }, { target: 'connecting' }],
+        'credentials.changed': [{ guard: 'beginsFailed', actions: 'tellUnreachable' }, { target: 'connecting' }],
+      },
+    },
+    stopping: {
+      description: 'The session is closed for good.',
+      meta: { rule: 'LIF-9' },
+      tags: ['working'],
+      invoke: {
+        id: 'closeSession',
+        src: 'closeSession',
+        input: ({ context }) => ({ server: context.server, profile: context.profile, session: context.session }),
+        onDone: 'stopped',
+        onError: 'stopped',
+      },
+      on: { 'server.stop': {} },
+    },
+    stopped: {
+      description: 'The server was retired, or the daemon stops.',
+      meta: { rule: 'LIF-1' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'tellUnreachable',
+    },
+  },
+});
+
+function waitAfter(failures: number, chance: number): number {
+  const plan = planRetry(failures, chance);
+  return plan.kind === 'retry' ? plan.delayMs : plan.probeInMs;
+}
+
+function timer(ms: number): number {
+  return ms > 0 ? Math.min(ms, longestMs) : longestMs;
+}
+
+function connectedPart(verdict: ConnectVerdict): { era: Era; tools: number } {
+  return verdict.kind === 'connected' ? { era: verdict.era, tools: verdict.tools } : { era: 'legacy', tools: 0 };
+}
+
+function refusedPart(verdict: ConnectVerdict): { why: string; chance: number } {
+  return verdict.kind === 'refused' ? { why: verdict.why, chance: verdict.chance } : { why: '', chance: 0 };
+}

@@ -1,0 +1,130 @@
+/**
+ * Decides what a server may ask of its client: whether a model is run for it and with which bounds, whether a person is
+ * asked for values, and which folder it is told of. Runs no model and asks nobody.
+ * @see SRV-1, SRV-2 and SRV-3 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import type { SamplingPolicy, ServerSettings } from './server-settings.ts';
+
+export type SamplingVerdict =
+  | {
+      readonly kind: 'admitted';
+      /** Undefined: the agent's own choice. */
+      readonly model?: string;
+      readonly maxTokens: number;
+      /** False: the rounds are used up, and the model answers without tools. */
+      readonly mayUseTools: boolean;
+    }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export type ElicitationVerdict =
+  | { readonly kind: 'ask'; readonly message: string; readonly requestedSchema: Json }
+  | { readonly kind: 'decline'; readonly why: string };
+
+export interface RootsAnswer {
+  readonly roots: readonly { readonly uri: string; readonly name: string }[];
+}
+
+const windowMs = 60_000;
+
+/**
+ * Judges a `sampling/createMessage` request.
+ * @param request its params, as the server sent them
+ * @param recentTimesMs when earlier requests of this server were admitted
+ */
+export function admitSampling(
+  policy: SamplingPolicy,
+  request: JsonObject,
+  recentTimesMs: readonly number[],
+  nowMs: number,
+): SamplingVerdict {
+  const refuse = (reason: string): SamplingVerdict => ({ kind: 'refused', reason });
+  if (!policy.enabled) return refuse('sampling is disabled for this server');
+  const recent = recentTimesMs.filter((atMs) => nowMs - atMs < windowMs).length;
+  if (recent >= policy.maxRequestsPerMinute) {
+    return refuse(`more than ${policy.maxRequestsPerMinute} sampling requests in a minute`);
+  }
+  const rounds = toolRounds(request.messages);
+  if (rounds > policy.maxToolRounds) return refuse(`more than ${policy.maxToolRounds} rounds of tool use`);
+  const choice = chooseModel(policy, hintsOf(request.modelPreferences));
+  if (choice.kind === 'none') return refuse(`model not allowed: ${choice.asked.join(', ')}`);
+  return {
+    kind: 'admitted',
+    ...(choice.model === undefined ? {} : { model: choice.model }),
+    maxTokens: cappedTokens(request.maxTokens, policy.maxTokensCap),
+    mayUseTools: rounds < policy.maxToolRounds,
+  };
+}
+
+/** Judges an `elicitation/create` request by its params: only a form is put before a person. */
+export function admitElicitation(policy: ServerSettings['elicitation'], request: JsonObject): ElicitationVerdict {
+  if (!policy.enabled) return { kind: 'decline', why: 'elicitation is disabled for this server' };
+  // Revisions before 2025-11-25 know no mode and mean a form.
+  const mode = request.mode ?? 'form';
+  if (mode !== 'form') return { kind: 'decline', why: `${String(mode).slice(0, 32)} mode is not offered` };
+  return { kind: 'ask', message: String(request.message ?? ''), requestedSchema: request.requestedSchema ?? null };
+}
+
+/**
+ * The answer to `roots/list`: the one workspace folder.
+ * @param folderUrl its `file://` URL; any other scheme is no root, and none is told
+ */
+export function rootsAnswer(folderUrl: string): RootsAnswer {
+  if (!folderUrl.startsWith('file://')) return { roots: [] };
+  const last = folderUrl.slice('file://'.length).split('/').filter(Boolean).at(-1) ?? '/';
+  return { roots: [{ uri: folderUrl, name: decoded(last) }] };
+}
+
+type ModelChoice =
+  | { readonly kind: 'chosen'; readonly model?: string }
+  | { readonly kind: 'none'; readonly asked: readonly string[] };
+
+/** The configured model wins. A hint may be part of a name, and hints are in the order of the server's wishes. */
+function chooseModel({ model, allowedModels }: SamplingPolicy, hints: readonly string[]): ModelChoice {
+  if (model !== undefined) return { kind: 'chosen', model };
+  const [firstHint] = hints;
+  const [firstAllowed] = allowedModels;
+  if (firstAllowed === undefined)
+    return firstHint === undefined ? { kind: 'chosen' } : { kind: 'chosen', model: firstHint };
+  // The agent's own choice need not be on the list, so the list decides where the server wishes nothing.
+  if (firstHint === undefined) return { kind: 'chosen', model: firstAllowed };
+  for (const hint of hints) {
+    const match = allowedModels.find((name) => name === hint) ?? allowedModels.find((name) => name.includes(hint));
+    if (match !== undefined) return { kind: 'chosen', model: match };
+  }
+  return { kind: 'none', asked: hints };
+}
+
+function hintsOf(preferences: Json | undefined): readonly string[] {
+  const hints = isJsonObject(preferences) ? preferences.hints : undefined;
+  if (!Array.isArray(hints)) return [];
+  return (hints as readonly Json[]).flatMap((hint) =>
+    isJsonObject(hint) && typeof hint.name === 'string' && hint.name !== '' ? [hint.name] : [],
+  );
+}
+
+function cappedTokens(asked: Json | undefined, cap: number): number {
+  return typeof asked === 'number' && asked >= 1 ? Math.min(Math.floor(asked), cap) : cap;
+}
+
+/** Each message of the model that uses tools is one round; the request brings the whole conversation. */
+function toolRounds(messages: Json | undefined): number {
+  if (!Array.isArray(messages)) return 0;
+  return (messages as readonly Json[]).filter(
+    (message) => isJsonObject(message) && message.role === 'assistant' && usesTool(message.content ?? null),
+  ).length;
+}
+
+function usesTool(content: Json): boolean {
+  const blocks: readonly Json[] = Array.isArray(content) ? content : [content];
+  return blocks.some((block) => isJsonObject(block) && block.type === 'tool_use');
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Decides which tools of a server are registered: its own by the include and exclude lists, matched on the names that
+ * the server gave, and the utilities by flag and capability. Knows no registered name.
+ * @see FLT-1, FLT-2 and FLT-3 in docs/specification.md
+ */
+
+import { matchesGlob } from './glob.ts';
+import type { ToolPolicy } from './server-settings.ts';
+import type { Utility } from './tool-name.ts';
+
+/** What the session said it can do. */
+export interface UtilityCapabilities {
+  readonly resources: boolean;
+  readonly prompts: boolean;
+}
+
+export interface ChosenTools {
+  readonly natives: readonly string[];
+  readonly utilities: readonly Utility[];
+}
+
+const resourceUtilities: readonly Utility[] = ['list_resources', 'read_resource'];
+const promptUtilities: readonly Utility[] = ['list_prompts', 'get_prompt'];
+
+/** Chooses what is left of a server's tools; `include` wins over `exclude`, and an empty `include` leaves none. */
+export function chooseTools(
+  policy: ToolPolicy,
+  natives: readonly string[],
+  capabilities: UtilityCapabilities,
+): ChosenTools {
+  return {
+    natives: chooseNatives(policy, natives),
+    utilities: [
+      ...(policy.resources && capabilities.resources ? resourceUtilities : []),
+      ...(policy.prompts && capabilities.prompts ? promptUtilities : []),
+    ],
+  };
+}
+
+/** Tells whether the server gets a toolset at all: not an empty one. */
+export function hasToolset({ natives, utilities }: ChosenTools): boolean {
+  return natives.length > 0 || utilities.length > 0;
+}
+
+function chooseNatives({ include, exclude }: ToolPolicy, natives: readonly string[]): readonly string[] {
+  if (include !== undefined) {
+    const listed = nameMatcher(include);
+    return natives.filter(listed);
+  }
+  const banned = nameMatcher(exclude);
+  return natives.filter((name) => !banned(name));
+}
+
+/** A name that is listed letter by letter is meant, whatever its characters mean in a glob. */
+function nameMatcher(patterns: readonly string[]): (name: string) => boolean {
+  const exact = new Set(patterns);
+  const globs = patterns.filter((pattern) => /[*?[\\]/.test(pattern)).map(matchesGlob);
+  return (name) => exact.has(name) || globs.some((matches) => matches(name));
+}

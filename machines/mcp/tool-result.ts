@@ -1,0 +1,144 @@
+/**
+ * Decides what of a tool's result reaches the agent: the blocks that it can read, no more text than the cap, no
+ * invisible characters, and no secret shapes in an error. What is left out is said. Knows no server and no schema.
+ * @see LIF-13 in docs/specification.md
+ */
+
+import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { redactShapes } from './redact-shapes.ts';
+import { mapStrings, stripTags } from './strip-tags.ts';
+
+export interface ShapedResult {
+  readonly content: readonly JsonObject[];
+  readonly structuredContent?: Json;
+  readonly isError: boolean;
+}
+
+export interface Shaping {
+  readonly result: ShapedResult;
+  /** What was dropped, for the log. */
+  readonly notes: readonly string[];
+}
+
+/** Counts down the characters of text that the result may still hold, and up those that it lost. */
+interface Allowance {
+  left: number;
+  lost: number;
+}
+
+type Change = (text: string) => string;
+
+/**
+ * Shapes a result.
+ * @param cap characters (Unicode code points) of text and structured content together; the data of images and annotations are not counted
+ */
+export function shapeResult(given: Json, cap: number): Shaping {
+  const source = isJsonObject(given) ? given : {};
+  const isError = source.isError === true;
+  const change: Change = isError ? (text) => redactShapes(stripTags(text)) : stripTags;
+  const allowance: Allowance = { left: cap, lost: 0 };
+  const content: JsonObject[] = [];
+  const notes: string[] = [];
+  for (const given of Array.isArray(source.content) ? (source.content as readonly Json[]) : []) {
+    const block = readBlock(given, change);
+    if (block === undefined) {
+      notes.push(`dropped a content block of type ${typeName(given)}`);
+      continue;
+    }
+    const fitted = fit(block, allowance);
+    if (fitted !== undefined) content.push(fitted);
+  }
+  const structured = source.structuredContent;
+  const kept = structured === undefined ? undefined : fitWhole(mapStrings(structured, change), allowance);
+  if (allowance.lost > 0) content.push({ type: 'text', text: leftOut(allowance.lost, cap) });
+  const result = { content, ...(kept === undefined ? {} : { structuredContent: kept }), isError };
+  return { result, notes };
+}
+
+/** A block of a known type that holds what its type must; undefined for any other. */
+function readBlock(given: Json, change: Change): JsonObject | undefined {
+  if (!isJsonObject(given)) return undefined;
+  switch (given.type) {
+    case 'text':
+      return typeof given.text === 'string' ? cleaned(given, change) : undefined;
+    case 'image':
+    case 'audio':
+      return typeof given.data === 'string' && typeof given.mimeType === 'string'
+        ? withData(given, 'data', change)
+        : undefined;
+    case 'resource': {
+      const { resource } = given;
+      if (!isJsonObject(resource) || typeof resource.uri !== 'string') return undefined;
+      if (typeof resource.text === 'string') return cleaned(given, change);
+      if (typeof resource.blob !== 'string') return undefined;
+      const { resource: _, ...rest } = given;
+      return { ...cleaned(rest, change), resource: withData(resource, 'blob', change) };
+    }
+    case 'resource_link':
+      return typeof given.uri === 'string' ? cleaned(given, change) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Base64 may look like a key by chance: it loses tags, as every string, and is not redacted. */
+function withData(given: JsonObject, key: 'data' | 'blob', change: Change): JsonObject {
+  const { [key]: data, ...rest } = given;
+  return { ...cleaned(rest, change), [key]: stripTags(String(data)) };
+}
+
+function cleaned(given: JsonObject, change: Change): JsonObject {
+  const value = mapStrings(given, change);
+  return isJsonObject(value) ? value : {};
+}
+
+/** Cuts the block's text to what is left; undefined where nothing is. */
+function fit(block: JsonObject, allowance: Allowance): JsonObject | undefined {
+  const { resource } = block;
+  if (block.type === 'text') {
+    const text = takeText(String(block.text), allowance);
+    return text === undefined ? undefined : { ...block, text };
+  }
+  // A link is nothing but text, its description as long as the server likes.
+  if (block.type === 'resource_link') return fitWhole(block, allowance);
+  if (block.type !== 'resource' || !isJsonObject(resource) || typeof resource.text !== 'string') return block;
+  const text = takeText(resource.text, allowance);
+  return text === undefined ? undefined : { ...block, resource: { ...resource, text } };
+}
+
+function takeText(text: string, allowance: Allowance): string | undefined {
+  const taken = cut(text, allowance.left);
+  allowance.left -= lengthOf(taken);
+  allowance.lost += lengthOf(text.slice(taken.length));
+  return taken === '' && text !== '' ? undefined : taken;
+}
+
+/** Half a structure is none, so it is kept whole or left out. */
+function fitWhole<Value extends Json>(value: Value, allowance: Allowance): Value | undefined {
+  const length = lengthOf(JSON.stringify(value));
+  if (length > allowance.left) {
+    allowance.lost += length;
+    return undefined;
+  }
+  allowance.left -= length;
+  return value;
+}
+
+function leftOut(lost: number, cap: number): string {
+  return `[${lost} characters left out: a result may hold ${cap}; raise max_result_chars to have more]`;
+}
+
+/** The number of code points, as `cut` counts them: a first half that stands alone takes the next unit with it. */
+function lengthOf(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; count += 1) {
+    const unit = text.charCodeAt(at);
+    at += unit >= 0xd800 && unit <= 0xdbff ? 2 : 1;
+  }
+  return count;
+}
+
+function typeName(given: Json): string {
+  const type = isJsonObject(given) ? given.type : undefined;
+  return typeof type === 'string' ? JSON.stringify(cut(stripTags(type), 64)) : 'unknown';
+}

@@ -1,0 +1,234 @@
+/**
+ * One login of one server through a browser: OAuth 2.1 with PKCE. Old credentials stand until the new ones are stored; the
+ * only edge that writes is the one into the logged-in state. URLs, codes and tokens lie with the wiring.
+ * @see OAU-1, OAU-4, OAU-6, OAU-7 and OAU-8 in docs/specification.md
+ */
+
+import { assign, setup } from 'xstate';
+import { effect, promiseHole } from '../base/declare.ts';
+
+export interface LoginInput {
+  readonly id: string;
+  readonly profile: string;
+  readonly server: string;
+  readonly startedFrom: 'terminal' | 'page';
+}
+
+export interface BrowserLoginContext extends LoginInput {
+  readonly flow: 'browser';
+  /** How the client is known to the authorization server. */
+  readonly identity: 'configured' | 'document' | 'stored' | 'registered' | null;
+  /** The document's URL, where one is shown. */
+  readonly document: string | null;
+  readonly documentRefused: boolean;
+  /** Why the login stopped. */
+  readonly why: string | null;
+}
+
+export type StepVerdict = { readonly kind: 'done' } | { readonly kind: 'failed'; readonly why: string };
+export type IdentifyVerdict =
+  | {
+      readonly kind: 'done';
+      readonly identity: NonNullable<BrowserLoginContext['identity']>;
+      readonly document: string | null;
+    }
+  | { readonly kind: 'failed'; readonly why: string };
+export type ExchangeVerdict = StepVerdict | { readonly kind: 'clientRefused'; readonly why: string };
+
+export type LoginEvent = { readonly type: 'login.cancel' };
+export type BrowserLoginOutput = BrowserLoginContext;
+
+/** A person who is gone for longer begins again. */
+const redirectTimeoutMs = 300_000;
+
+export const browserLoginMachine = setup({
+  types: {
+    input: {} as LoginInput,
+    context: {} as BrowserLoginContext,
+    events: {} as LoginEvent,
+    output: {} as BrowserLoginOutput,
+  },
+  actors: {
+    discover: promiseHole<StepVerdict, BrowserLoginContext>('discover'),
+    bindPort: promiseHole<StepVerdict, BrowserLoginContext>('bindPort'),
+    identifyClient: promiseHole<IdentifyVerdict, BrowserLoginContext>('identifyClient'),
+    awaitRedirect: promiseHole<StepVerdict, BrowserLoginContext>('awaitRedirect'),
+    exchangeCode: promiseHole<ExchangeVerdict, BrowserLoginContext>('exchangeCode'),
+    storeCredentials: promiseHole<StepVerdict, BrowserLoginContext>('storeCredentials'),
+  },
+  actions: {
+    /** Opens the browser, and tells the URL to whoever began the login. */
+    announceUrl: effect('announceUrl'),
+    /** Lets go of the port and of everything secret. */
+    letGo: effect('letGo'),
+    recordRefusal: effect('recordRefusal'),
+    rememberIdentity: assign((_, params: Pick<BrowserLoginContext, 'identity' | 'document'>) => params),
+    rememberRefusal: assign({ documentRefused: true }),
+    rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
+    rememberTimeout: assign(({ context }) => ({ why: timeoutText(context) })),
+  },
+  guards: {
+    isDone: (_, verdict: ExchangeVerdict) => verdict.kind === 'done',
+    refusesDocument: ({ context }, verdict: ExchangeVerdict) =>
+      verdict.kind === 'clientRefused' && context.identity === 'document' && !context.documentRefused,
+  },
+  delays: { redirectTimeout: redirectTimeoutMs },
+}).createMachine({
+  id: 'browserLogin',
+  context: ({ input }) => ({
+    ...input,
+    flow: 'browser',
+    identity: null,
+    document: null,
+    documentRefused: false,
+    why: null,
+  }),
+  initial: 'discovering',
+  output: ({ context }) => context,
+  on: {
+    'login.cancel': {
+      target: '.stopped',
+      actions: { type: 'rememberWhy', params: { why: 'the login was cancelled' } },
+    },
+  },
+  states: {
+    discovering: {
+      description: 'Asks the server who protects it, and that authorization server what it can do.',
+      meta: { rule: 'OAU-1' },
+      tags: ['working'],
+      invoke: {
+        id: 'discover',
+        src: 'discover',
+        input: ({ context }) => context,
+        onDone: [
+          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'bindingPort' },
+          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
+        ],
+        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('looking for metadata') } },
+      },
+    },
+    bindingPort: {
+      description: 'Binds the loopback port of the redirect, and holds it until the redirect has come.',
+      meta: { rule: 'OAU-6' },
+      tags: ['working'],
+      invoke: {
+        id: 'bindPort',
+        src: 'bindPort',
+        input: ({ context }) => context,
+        onDone: [
+          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'identifying' },
+          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
+        ],
+        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('binding a port') } },
+      },
+    },
+    identifying: {
+      description: 'Becomes a client: the configured one, by a metadata document, by an old or a new registration.',
+      meta: { rule: 'OAU-4' },
+      tags: ['working'],
+      invoke: {
+        id: 'identifyClient',
+        src: 'identifyClient',
+        input: ({ context }) => context,
+        onDone: [
+          {
+            guard: { type: 'isDone', params: ({ event }) => event.output },
+            target: 'awaitingRedirect',
+            actions: { type: 'rememberIdentity', params: ({ event }) => identityOf(event.output) },
+          },
+          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
+        ],
+        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('registering') } },
+      },
+    },
+    awaitingRedirect: {
+      description: 'The browser is with the authorization server; its redirect, or a pasted URL, brings the code.',
+      meta: { rule: 'OAU-8' },
+      tags: ['needsUser'],
+      entry: 'announceUrl',
+      invoke: {
+        id: 'awaitRedirect',
+        src: 'awaitRedirect',
+        input: ({ context }) => context,
+        onDone: [
+          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'exchanging' },
+          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
+        ],
+        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('waiting for the redirect') } },
+      },
+      after: { redirectTimeout: { target: 'stopped', actions: 'rememberTimeout' } },
+    },
+    exchanging: {
+      description: 'Exchanges the code for tokens.',
+      meta: { rule: 'OAU-1' },
+      tags: ['working'],
+      invoke: {
+        id: 'exchangeCode',
+        src: 'exchangeCode',
+        input: ({ context }) => context,
+        onDone: [
+          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'storing' },
+          {
+            guard: { type: 'refusesDocument', params: ({ event }) => event.output },
+            target: 'identifying',
+            actions: ['rememberRefusal', 'recordRefusal'],
+          },
+          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
+        ],
+        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('exchanging the code') } },
+      },
+    },
+    storing: {
+      description: 'Writes the credentials, whole or not at all: the only step that replaces old ones.',
+      meta: { rule: 'OAU-8' },
+      tags: ['working'],
+      invoke: {
+        id: 'storeCredentials',
+        src: 'storeCredentials',
+        input: ({ context }) => context,
+        onDone: [
+          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'loggedIn' },
+          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
+        ],
+        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('storing the credentials') } },
+      },
+      // Too late: what is being written cannot be called back, and must not be called cancelled.
+      on: { 'login.cancel': {} },
+    },
+    loggedIn: {
+      description: 'The credentials are stored; the connection is made anew with them.',
+      meta: { rule: 'OAU-8' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'letGo',
+    },
+    stopped: {
+      description: 'The login ended without new credentials; the old ones are untouched.',
+      meta: { rule: 'OAU-8' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'letGo',
+    },
+  },
+});
+
+function timeoutText({ server, document }: BrowserLoginContext): string {
+  const minutes = redirectTimeoutMs / 60_000;
+  const base = `mcp server "${server}": the login was not completed within ${minutes} minutes`;
+  if (document === null) return `${base}; begin again with \`agent mcp login ${server}\``;
+  return `${base}; if the browser showed an invalid client, the authorization server could not fetch or accept the client metadata document ${document}: set oauth.cimd: false to register instead`;
+}
+
+function identityOf(verdict: IdentifyVerdict): Pick<BrowserLoginContext, 'identity' | 'document'> {
+  return verdict.kind === 'done'
+    ? { identity: verdict.identity, document: verdict.document }
+    : { identity: null, document: null };
+}
+
+function whyOf(verdict: ExchangeVerdict | IdentifyVerdict): { why: string } {
+  return { why: 'why' in verdict ? verdict.why : '' };
+}
+
+function crashed(step: string): { why: string } {
+  return { why: `${step} crashed in the gateway; see the log` };
+}

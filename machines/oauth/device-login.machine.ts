@@ -1,0 +1,202 @@
+/**
+ * One login of one server by a device code: a person approves on any other device. Begun from a terminal only; never falls
+ * back to another flow. Codes and tokens lie with the wiring.
+ * @see DEV-1, DEV-3, DEV-4 and DEV-5 in docs/specification.md
+ * @see [RFC 8628](https://www.rfc-editor.org/rfc/rfc8628.html)
+ */
+
+import { assign, cancel, raise, setup } from 'xstate';
+import { effect, promiseHole } from '../base/declare.ts';
+import type { LoginEvent, LoginInput, StepVerdict } from './browser-login.machine.ts';
+import type { PollVerdict } from './device-grant.ts';
+
+export interface DeviceLoginContext extends LoginInput {
+  readonly flow: 'device';
+  readonly intervalMs: number;
+  /** How long a person has: the code's life or the configured time, whichever is shorter. */
+  readonly patienceMs: number;
+  readonly why: string | null;
+}
+
+export type CodeVerdict =
+  | { readonly kind: 'done'; readonly intervalMs: number; readonly patienceMs: number }
+  | { readonly kind: 'failed'; readonly why: string };
+export type TokenVerdict = PollVerdict | { readonly kind: 'approved' };
+
+export const deviceLoginMachine = setup({
+  types: {
+    input: {} as LoginInput,
+    context: {} as DeviceLoginContext,
+    events: {} as LoginEvent | { readonly type: 'patience.over' },
+    output: {} as DeviceLoginContext,
+  },
+  actors: {
+    discover: promiseHole<StepVerdict, DeviceLoginContext>('discover'),
+    identifyClient: promiseHole<StepVerdict, DeviceLoginContext>('identifyClient'),
+    requestCode: promiseHole<CodeVerdict, DeviceLoginContext>('requestCode'),
+    pollToken: promiseHole<TokenVerdict, DeviceLoginContext>('pollToken'),
+    storeCredentials: promiseHole<StepVerdict, DeviceLoginContext>('storeCredentials'),
+  },
+  actions: {
+    /** Tells the URL and the code to whoever began the login. */
+    announceCode: effect('announceCode'),
+    letGo: effect('letGo'),
+    rememberCode: assign((_, params: { intervalMs: number; patienceMs: number }) => params),
+    rememberInterval: assign((_, params: { intervalMs: number }) => params),
+    rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
+    rememberOver: assign(({ context }) => ({
+      why: `mcp server "${context.server}": nobody approved the login within ${Math.round(context.patienceMs / 1_000)} s; begin again`,
+    })),
+    armPatience: raise({ type: 'patience.over' }, { id: 'patience', delay: 'patience' }),
+    disarmPatience: cancel('patience'),
+  },
+  guards: {
+    isDone: (_, verdict: StepVerdict | CodeVerdict) => verdict.kind === 'done',
+    isApproved: (_, verdict: TokenVerdict) => verdict.kind === 'approved',
+    isPending: (_, verdict: TokenVerdict) => verdict.kind === 'wait',
+  },
+  delays: { pollInterval: ({ context }) => context.intervalMs, patience: ({ context }) => context.patienceMs },
+}).createMachine({
+  id: 'deviceLogin',
+  context: ({ input }) => ({ ...input, flow: 'device', intervalMs: 0, patienceMs: 0, why: null }),
+  initial: 'discovering',
+  output: ({ context }) => context,
+  on: {
+    'login.cancel': {
+      target: '.stopped',
+      actions: { type: 'rememberWhy', params: { why: 'the login was cancelled' } },
+    },
+    'patience.over': { target: '.stopped', actions: 'rememberOver' },
+  },
+  states: {
+    discovering: {
+      description: 'Scans the advertised authorization servers for the first that offers the device grant.',
+      meta: { rule: 'DEV-2' },
+      tags: ['working'],
+      invoke: {
+        id: 'discover',
+        src: 'discover',
+        input: ({ context }) => context,
+        onDone: [
+          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'identifying' },
+          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
+        ],
+        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('looking for metadata') } },
+      },
+    },
+    identifying: {
+      description: 'Becomes a client: the configured one, or one registered for the device and refresh grants.',
+      meta: { rule: 'DEV-3' },
+      tags: ['working'],
+      invoke: {
+        id: 'identifyClient',
+        src: 'identifyClient',
+        input: ({ context }) => context,
+        onDone: [
+          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'requestingCode' },
+          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
+        ],
+        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('registering') } },
+      },
+    },
+    requestingCode: {
+      description: 'Asks for a device code.',
+      meta: { rule: 'DEV-1' },
+      tags: ['working'],
+      invoke: {
+        id: 'requestCode',
+        src: 'requestCode',
+        input: ({ context }) => context,
+        onDone: [
+          {
+            guard: { type: 'isDone', params: ({ event }) => event.output },
+            target: 'waiting',
+            actions: [
+              { type: 'rememberCode', params: ({ event }) => codeOf(event.output) },
+              'announceCode',
+              'armPatience',
+            ],
+          },
+          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
+        ],
+        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('asking for a code') } },
+      },
+    },
+    waiting: {
+      description: 'A person has the code; the token endpoint is asked again after the interval.',
+      meta: { rule: 'DEV-4' },
+      tags: ['needsUser'],
+      after: { pollInterval: { target: 'polling' } },
+    },
+    polling: {
+      description: 'Asks the token endpoint whether the login is approved.',
+      meta: { rule: 'DEV-4' },
+      tags: ['needsUser'],
+      invoke: {
+        id: 'pollToken',
+        src: 'pollToken',
+        input: ({ context }) => context,
+        onDone: [
+          { guard: { type: 'isApproved', params: ({ event }) => event.output }, target: 'storing' },
+          {
+            guard: { type: 'isPending', params: ({ event }) => event.output },
+            target: 'waiting',
+            actions: { type: 'rememberInterval', params: ({ event }) => intervalOf(event.output) },
+          },
+          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
+        ],
+        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('polling') } },
+      },
+    },
+    storing: {
+      description: 'Writes the credentials, whole or not at all: the only step that replaces old ones.',
+      meta: { rule: 'DEV-4' },
+      tags: ['working'],
+      entry: 'disarmPatience',
+      invoke: {
+        id: 'storeCredentials',
+        src: 'storeCredentials',
+        input: ({ context }) => context,
+        onDone: [
+          { guard: { type: 'isDone', params: ({ event }) => event.output }, target: 'loggedIn' },
+          { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
+        ],
+        onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('storing the credentials') } },
+      },
+      // Too late: what is being written cannot be called back, and must not be called cancelled.
+      on: { 'login.cancel': {} },
+    },
+    loggedIn: {
+      description: 'The credentials are stored; the connection is made anew with them.',
+      meta: { rule: 'DEV-4' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'letGo',
+    },
+    stopped: {
+      description: 'Denied, expired, cancelled or not possible; saved credentials are untouched.',
+      meta: { rule: 'DEV-4' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'letGo',
+    },
+  },
+});
+
+function codeOf(verdict: CodeVerdict): { intervalMs: number; patienceMs: number } {
+  return verdict.kind === 'done'
+    ? { intervalMs: verdict.intervalMs, patienceMs: verdict.patienceMs }
+    : { intervalMs: 0, patienceMs: 0 };
+}
+
+function intervalOf(verdict: TokenVerdict): { intervalMs: number } {
+  return { intervalMs: verdict.kind === 'wait' ? verdict.intervalMs : 0 };
+}
+
+function whyOf(verdict: StepVerdict | CodeVerdict | TokenVerdict): { why: string } {
+  return { why: 'why' in verdict ? verdict.why : '' };
+}
+
+function crashed(step: string): { why: string } {
+  return { why: `${step} crashed in the gateway; see the log` };
+}

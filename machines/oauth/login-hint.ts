@@ -1,0 +1,22 @@
+/**
+ * The sentence for a server that only a person can log in to: what is amiss, and the command that mends it, for the profile
+ * that it belongs to.
+ * @see OAU-8 and LIF-1 in docs/specification.md
+ */
+
+/** The command, fit to be pasted into a shell. */
+export function loginCommand(server: string, profile: string): string {
+  return `agent mcp login ${quoted(server)}${profile === 'default' ? '' : ` --profile ${quoted(profile)}`}`;
+}
+
+/**
+ * @param reason what is known of the standing credentials; undefined where there are none, or nothing is wrong with them
+ */
+export function describeLoginNeed(server: string, profile: string, reason: string | undefined): string {
+  const why = reason === undefined ? '' : `: ${reason}`;
+  return `mcp server "${server}": needs a login${why}; run \`${loginCommand(server, profile)}\``;
+}
+
+function quoted(word: string): string {
+  return /^[\w.@:/+-]+$/.test(word) && !word.startsWith('-') ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,58 @@
+/**
+ * Reads the query of a redirect: whose it is, whether the authorization server vouches for it, and the code or the refusal
+ * in it. The order matters: an answer that is not ours is not quoted.
+ * @see OAU-1 in docs/specification.md
+ * @see [RFC 9207 §2.4](https://www.rfc-editor.org/rfc/rfc9207.html#section-2.4)
+ */
+
+export interface ExpectedAnswer {
+  readonly state: string;
+  readonly issuer: string;
+  /** The metadata says that `iss` is always sent. */
+  readonly issPromised: boolean;
+}
+
+export type RedirectAnswer =
+  | { readonly kind: 'code'; readonly code: string; readonly iss?: string }
+  | { readonly kind: 'refused'; readonly why: string };
+
+export function readRedirect(query: string, expected: ExpectedAnswer): RedirectAnswer {
+  const params = new URLSearchParams(query);
+  if (params.get('state') !== expected.state) {
+    return refuse('the redirect carries another state: it does not belong to this login; begin again');
+  }
+  const iss = params.get('iss');
+  if (iss === null && expected.issPromised) {
+    return refuse('the redirect lacks the issuer that the authorization server promises to send');
+  }
+  if (iss !== null && iss !== expected.issuer) {
+    return refuse('the redirect comes from another issuer than the login was begun with');
+  }
+  const error = params.get('error');
+  if (error !== null) {
+    const description = params.get('error_description');
+    return refuse(
+      `the authorization server refused: ${short(error)}${description === null ? '' : ` (${short(description)})`}`,
+    );
+  }
+  const code = params.get('code');
+  return code === null || code === ''
+    ? refuse('the redirect carries neither a code nor an error')
+    : { kind: 'code', code, ...(iss === null ? {} : { iss }) };
+}
+
+/** The query of a redirect URL that a person pasted; undefined where the text is none. */
+export function pastedQuery(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (!URL.canParse(trimmed)) return undefined;
+  const { search } = new URL(trimmed);
+  return search.length > 1 ? search.slice(1) : undefined;
+}
+
+function refuse(why: string): RedirectAnswer {
+  return { kind: 'refused', why };
+}
+
+function short(text: string): string {
+  return text.replace(/[\s\p{Cc}]+/gu, ' ').slice(0, 200);
+}

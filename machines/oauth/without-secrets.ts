@@ -1,0 +1,21 @@
+/**
+ * Takes the secrets of a request out of what a stranger said about it: an authorization server may quote the code or the
+ * refresh token that it refuses. Keeps one short line.
+ * @see OBS-1 in docs/specification.md
+ */
+
+const mask = '[redacted]';
+/** Shorter ones would hide ordinary words. */
+const shortestSecret = 6;
+
+export function withoutSecrets(text: string, secrets: readonly (string | undefined)[], longest = 300): string {
+  let clean = text;
+  for (const secret of secrets) {
+    if (secret === undefined || secret.length < shortestSecret) continue;
+    for (const spelling of new Set([secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])) {
+      clean = clean.replaceAll(spelling, mask);
+    }
+  }
+  const line = clean.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line.length > longest ? `${line.slice(0, longest)}…` : line;
+}

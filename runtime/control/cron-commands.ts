@@ -1,0 +1,263 @@
+/**
+ * The commands of the cron jobs. All but `cron.run` need only the home: they change and read `cron/jobs.json`, and a
+ * running daemon adds how the jobs stand and what became of their firings.
+ * @see CRN-1 and CLI-3 in docs/specification.md
+ */
+
+import { randomBytes } from 'node:crypto';
+import { type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
+import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
+import { createNextDue, hostZone, knowsZone } from '../../actors/cron/next-due.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
+import { type CronJob, checkNewJob, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
+import { neverWord, nextTimes, noSchedule, restOf } from '../cron/plan.ts';
+import type { CronView, JobStanding } from '../cron/view.ts';
+import type { Command, CommandHost } from './commands.ts';
+import { profileOf } from './home-view.ts';
+import { Refusal } from './refusal.ts';
+
+interface Found {
+  readonly profile: ProfileName;
+  readonly store: JobsStore;
+  readonly job: CronJob;
+}
+
+const nextDue = createNextDue();
+/** Bytes of a job's id. */
+const idBytes = 6;
+const shownTimes = 5;
+const usualRows = 10;
+const mostRows = 1_000;
+
+export const cronCommands: readonly (readonly [string, Command])[] = [
+  ['cron.list', ofHome(listJobs)],
+  ['cron.show', ofHome(showJob)],
+  ['cron.add', ofHome(addJob)],
+  ['cron.pause', ofHome((host, params) => setPaused(host, params, true))],
+  ['cron.resume', ofHome((host, params) => setPaused(host, params, false))],
+  ['cron.remove', ofHome(dropJob)],
+  ['cron.run', { access: 'daemon', run: runJob }],
+];
+
+function ofHome(run: (host: CommandHost, params: JsonObject) => unknown): Command {
+  return { access: 'home', run: async (params, host) => run(host, params) };
+}
+
+function listJobs(host: CommandHost, params: JsonObject): JsonObject[] {
+  const home = loadHome(host.source);
+  const only = params.profile === undefined ? undefined : served(home, profileOf(params.profile));
+  const rows: JsonObject[] = [];
+  for (const [profile, { paths }] of home.profiles) {
+    if (only !== undefined && profile !== only) continue;
+    const store = createJobsStore({ folder: paths.cron });
+    for (const job of store.all()) rows.push(rowOf(job, profile, viewOf(host)));
+    const problem = store.problem();
+    if (problem !== undefined) rows.push({ id: '', name: 'jobs.json', profile, state: 'broken', problem });
+  }
+  return rows;
+}
+
+function showJob(host: CommandHost, params: JsonObject): JsonObject {
+  const { profile, job } = findJob(host, params);
+  const view = viewOf(host);
+  const asked = typeof params.limit === 'number' ? params.limit : usualRows;
+  const limit = Math.min(mostRows, Math.max(1, asked));
+  const timing = timingOf(job, knowsZone);
+  const times = restOf(job) === undefined ? nextTimes(job, timing, Date.now(), { nextDue, count: shownTimes }) : [];
+  return {
+    ...rowOf(job, profile, view),
+    prompt: job.prompt,
+    skills: job.skills,
+    deliver_extra: job.deliverExtra,
+    grace_seconds: (job.graceMs ?? usualGraceMs) / 1_000,
+    ...(job.createdAtMs === undefined ? {} : { created_at: iso(job.createdAtMs) }),
+    next: times.map(iso),
+    // Only the daemon reads the journal.
+    ...(view === undefined ? {} : { history: view.history(profile, job.id, limit) }),
+  };
+}
+
+/** The record is held to its rules before it is written; all findings come at once. */
+async function addJob(host: CommandHost, params: JsonObject): Promise<JsonObject> {
+  const home = loadHome(host.source);
+  const profile = served(home, profileOf(params.profile));
+  const given = isJsonObject(params.record) ? params.record : {};
+  const scheduled = typeof given.schedule === 'string';
+  const record: JsonObject = {
+    ...given,
+    id: randomBytes(idBytes).toString('hex'),
+    name: textOf(params, 'name'),
+    // Written down, so that every gateway and every later start means the same times.
+    ...(scheduled && given.timezone === undefined ? { timezone: hostZone() } : {}),
+    created_at: iso(Date.now()),
+  };
+  const problems = checkNewJob(record, knowsZone);
+  if (problems.length > 0) {
+    throw new Refusal('cron-job-unfit', problems.map(({ message }) => message).join('\n'));
+  }
+  const store = storeOf(home, profile);
+  let whole = record;
+  let refusal: Refusal | undefined;
+  const updated = await store.update((text, jobs) => {
+    const standing = jobs.find(({ id, name }) => name === record.name || id === record.name);
+    if (standing !== undefined && params.force !== true) {
+      refusal = new Refusal(
+        'cron-job-exists',
+        `a cron job "${String(record.name)}" exists already in profile "${profile}"; remove it first or pass --force`,
+      );
+      return undefined;
+    }
+    // Routes name jobs by id, too: a job that is replaced keeps it.
+    whole = standing === undefined ? record : { ...record, id: standing.id };
+    return putJob(text, whole);
+  });
+  if (refusal !== undefined) throw refusal;
+  if (updated.kind === 'failed') throw new Refusal('cron-jobs-unwritable', updated.problem);
+  return answer(host, profile, String(whole.id));
+}
+
+/** A pause that is ended says when: nothing that was due within is made up for. */
+async function setPaused(host: CommandHost, params: JsonObject, paused: boolean): Promise<JsonObject> {
+  const { profile, store, job } = findJob(host, params);
+  const changes: Record<string, Json | undefined> = paused
+    ? { paused: true }
+    : { paused: undefined, enabled: undefined, resumed_at: iso(Date.now()) };
+  const rests = restOf(job);
+  if (paused ? rests !== 'paused' : rests !== undefined) {
+    await change(store, (text) => changeJob(text, job.id, changes));
+  }
+  return answer(host, profile, job.id);
+}
+
+async function dropJob(host: CommandHost, params: JsonObject): Promise<JsonObject> {
+  const { profile, store, job } = findJob(host, params);
+  await change(store, (text) => removeJob(text, job.id));
+  viewOf(host)?.look();
+  return { removed: job.name, id: job.id, profile };
+}
+
+async function runJob(params: JsonObject, host: CommandHost): Promise<JsonObject> {
+  const view = viewOf(host);
+  if (view === undefined) {
+    throw new Refusal('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
+  }
+  const ref = textOf(params, 'job');
+  const profile = served(loadHome(host.source), profileOf(params.profile));
+  const context = typeof params.context === 'string' && params.context !== '' ? params.context : undefined;
+  const verdict = await view.run(profile, ref, {
+    force: params.force === true,
+    ...(context === undefined ? {} : { context }),
+  });
+  switch (verdict.kind) {
+    case 'granted':
+      return { run: verdict.run, profile };
+    case 'unknown':
+      throw unknownJob(ref, profile);
+    case 'dropped':
+      throw new Refusal(
+        `cron-job-${verdict.rest}`,
+        `cron job "${ref}" is ${verdict.rest} and was not fired; \`agent cron resume ${ref}\` resumes it, --force fires it all the same`,
+      );
+    case 'taken':
+      throw new Refusal('cron-job-taken', `cron job "${ref}" was fired by another gateway at the same moment`);
+    case 'refused':
+      throw new Refusal('journal-unavailable', `cron job "${ref}" was not fired: ${verdict.reason}`);
+  }
+}
+
+async function change(store: JobsStore, edit: (text: string) => string | undefined): Promise<void> {
+  const updated = await store.update((text) => edit(text));
+  if (updated.kind === 'failed') throw new Refusal('cron-jobs-unwritable', updated.problem);
+}
+
+/** The job as it stands after a change, the daemon told of it. */
+function answer(host: CommandHost, profile: ProfileName, id: string): JsonObject {
+  const view = viewOf(host);
+  view?.look();
+  const job = storeOf(loadHome(host.source), profile).find(id);
+  return job === undefined ? { id, profile } : rowOf(job, profile, view);
+}
+
+/** In a daemon the chart says how the job stands; without one its record does. */
+function rowOf(job: CronJob, profile: ProfileName, view: CronView | undefined): JsonObject {
+  const timing = timingOf(job, knowsZone);
+  const [first] = nextTimes(job, timing, Date.now(), { nextDue, count: 1 });
+  const rest = restOf(job);
+  const standing = view?.standing(profile, job.id);
+  const problem =
+    timing.kind === 'unfit'
+      ? timing.problem
+      : timing.kind === 'scheduled' && first === undefined
+        ? neverWord
+        : undefined;
+  const state = rest ?? (problem === undefined ? undefined : 'broken') ?? stateOf(standing, timing.kind);
+  const due = rest === undefined ? (standing?.dueAtMs ?? first) : undefined;
+  const why = standing?.why;
+  return {
+    id: job.id,
+    name: job.name,
+    profile,
+    schedule: job.schedule ?? '',
+    timezone: timing.kind === 'scheduled' ? (timing.zone ?? hostZone()) : (job.timezone ?? ''),
+    state,
+    deliver: job.deliver,
+    next_due: due === undefined ? null : iso(due),
+    ...(standing === undefined ? {} : { since: iso(standing.sinceMs) }),
+    ...(standing?.run === undefined ? {} : { run: standing.run }),
+    ...(problem === undefined ? {} : { problem }),
+    ...(why === undefined || why === problem || why === rest || why === noSchedule ? {} : { why }),
+  };
+}
+
+/** What passes in milliseconds is of no interest to people. */
+function stateOf(standing: JobStanding | undefined, timing: string): string {
+  if (standing === undefined || standing.state === 'planning') return timing === 'none' ? 'idle' : 'scheduled';
+  return standing.state;
+}
+
+function findJob({ source }: CommandHost, params: JsonObject): Found {
+  const ref = textOf(params, 'job');
+  const home = loadHome(source);
+  const profile = served(home, profileOf(params.profile));
+  const store = storeOf(home, profile);
+  const job = store.find(ref);
+  if (job !== undefined) return { profile, store, job };
+  const problem = store.problem();
+  throw problem === undefined ? unknownJob(ref, profile) : new Refusal('cron-jobs-corrupt', problem);
+}
+
+function storeOf(home: LoadedHome, profile: ProfileName): JobsStore {
+  return createJobsStore({ folder: home.profiles.get(profile)?.paths.cron ?? home.main.paths.cron });
+}
+
+function served(home: LoadedHome, profile: ProfileName): ProfileName {
+  if (home.profiles.has(profile)) return profile;
+  throw new Refusal(
+    'profile-unknown',
+    `profile "${profile}" is not served; set gateway.multiplex_profiles: true and make profiles/${profile}`,
+  );
+}
+
+function unknownJob(ref: string, profile: string): Refusal {
+  return new Refusal(
+    'cron-job-unknown',
+    `cron job "${ref}" does not exist in profile "${profile}"; \`agent cron list\` lists them`,
+  );
+}
+
+/** The daemon's jobs; a daemon that is only starting may have none yet. */
+function viewOf({ daemon }: CommandHost): CronView | undefined {
+  return (daemon as { readonly cron?: CronView } | undefined)?.cron;
+}
+
+function textOf(params: JsonObject, name: string): string {
+  const value = params[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new Refusal('params-missing', `the parameter "${name}" is missing`);
+}
+
+function iso(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

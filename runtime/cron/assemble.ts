@@ -1,0 +1,87 @@
+/**
+ * Assembles the cron half: the charts with their holes filled, the schedule that keeps them, and what the commands may
+ * ask. Decides nothing.
+ * @see CRN-1 in docs/specification.md
+ */
+
+import type { AnyActorLogic, AnyActorRef } from 'xstate';
+import type { LoadedHome } from '../../actors/config/load-config.ts';
+import { createFireCronJob } from '../../actors/cron/fire-cron-job.ts';
+import { createNextDue, knowsZone } from '../../actors/cron/next-due.ts';
+import type { Logger } from '../../actors/ports.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { Opened } from '../../actors/webhook/claim-delivery.ts';
+import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
+import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
+import type { NextId } from '../ids.ts';
+import { wireCronJob } from '../wiring/cron-job.ts';
+import { type CronSchedule, type CronSchedulePorts, createCronSchedule } from './schedule.ts';
+import { type CronView, createCronView } from './view.ts';
+
+export interface CronHalfPorts extends Pick<CronSchedulePorts, 'steadyMs' | 'every'> {
+  readonly root: () => AnyActorRef;
+  readonly home: () => LoadedHome;
+  readonly keeper: JournalKeeper;
+  /** False while so many runs wait in memory that further ones stay on disk. */
+  readonly hasRoom: () => boolean;
+  /** Spawns the run that a commit opened. */
+  readonly open: (opened: Opened) => void;
+  readonly nextId: NextId;
+  readonly compiling: CompileOptions;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+export interface CronHalf {
+  /** The ward of the jobs' charts, for the gateway chart to keep under the system id `cronJobs`. */
+  readonly ward: AnyActorLogic;
+  readonly schedule: CronSchedule;
+  readonly view: CronView;
+}
+
+export function assembleCron(ports: CronHalfPorts): CronHalf {
+  const { root, home, keeper, hasRoom, open, nextId, compiling, nowMs, log } = ports;
+  const fire = createFireCronJob({ keeper, hasRoom });
+  const ward = (): WardHandle<CronJobInput> | undefined => {
+    const ref: AnyActorRef | undefined = root().system.get('cronJobs');
+    return ref && wardHandle(ref);
+  };
+  const schedule = createCronSchedule({
+    profiles: () => [...home().profiles].map(([profile, { paths }]) => ({ profile, folder: paths.cron })),
+    ward,
+    fire,
+    open,
+    nextId,
+    nowMs,
+    log,
+    ...(ports.steadyMs === undefined ? {} : { steadyMs: ports.steadyMs }),
+    ...(ports.every === undefined ? {} : { every: ports.every }),
+  });
+  const chart = wireCronJob({
+    fire,
+    findJob: schedule.find,
+    nextDue: createNextDue(),
+    knowsZone,
+    isReady: () => keeper.journal() !== undefined && keeper.session() !== undefined,
+    begin: (profile, job, print) => void fire.begin({ nowMs: nowMs(), profile, job }, print),
+    open,
+    began: schedule.began,
+    nextId,
+    nowMs,
+    log,
+  });
+  return {
+    ward: createWard({
+      name: 'cronJobs',
+      logic: compile(chart, compiling),
+      onDone: (key) => schedule.ended(key, false),
+      onCrashed: (key, error) => {
+        log.log('error', `cronJobs/${key} crashed`, { error: String(error) });
+        schedule.ended(key, true);
+      },
+    }),
+    schedule,
+    view: createCronView({ schedule, ward, keeper }),
+  };
+}

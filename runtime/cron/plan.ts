@@ -1,0 +1,113 @@
+/**
+ * Works out a job's plan from its record, the journal's mark and the calendar. Every gateway of a journal works out the
+ * same one, so that they meet in one claim.
+ * @see CRN-1 in docs/specification.md
+ */
+
+import type { CronMark, FireCronJob } from '../../actors/cron/fire-cron-job.ts';
+import type { CronJobContext, Plan } from '../../machines/cron/cron-job.machine.ts';
+import { type CronJob, type NextDue, type Timing, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
+import { isTrusted, whatIsDue } from '../../machines/cron/missed-run.ts';
+
+export interface PlanPorts {
+  readonly fire: FireCronJob;
+  readonly findJob: (profile: string, id: string) => CronJob | undefined;
+  readonly nextDue: NextDue;
+  readonly knowsZone: (zone: string) => boolean;
+  /** False while no journal is open. */
+  readonly isReady: () => boolean;
+  /** A schedule is seen for the first time, or another one than before: it begins now, and the journal is told. */
+  readonly begin: (profile: string, job: CronJob, print: string) => void;
+}
+
+export const noSchedule = 'it has no schedule; webhooks and `agent cron run` fire it';
+
+export function planOf(context: CronJobContext, nowMs: number, ports: PlanPorts): Plan {
+  const { profile } = context;
+  const job = ports.findJob(profile, context.job);
+  if (job === undefined) return { kind: 'idles', why: 'it is no longer in the file' };
+  if (!ports.isReady()) return { kind: 'blind', why: 'the journal is not open' };
+  const resting = restOf(job);
+  const timing = timingOf(job, ports.knowsZone);
+  if (timing.kind !== 'scheduled') {
+    if (resting !== undefined) return { kind: 'pauses', why: resting };
+    return { kind: 'idles', why: timing.kind === 'none' ? noSchedule : timing.problem };
+  }
+  const mark = ports.fire.mark(profile, job.id, nowMs);
+  const run = ports.fire.inFlight(mark);
+  if (run !== undefined && resting === undefined) return { kind: 'runs', run };
+  // Where nothing says since when, or a clock that went wrong did, the schedule begins now, and that is written down.
+  const begins =
+    mark === undefined
+      ? !isTrusted(job.createdAtMs, nowMs)
+      : mark.print !== timing.print || !isTrusted(mark.dueAtMs, nowMs);
+  if (begins) ports.begin(profile, job, timing.print);
+  const verdict = whatIsDue(
+    {
+      timing,
+      nowMs,
+      graceMs: job.graceMs ?? usualGraceMs,
+      anchorMs: anchorOf(job),
+      settledMs: begins ? [nowMs] : [mark?.dueAtMs, context.settledMs ?? undefined, job.createdAtMs, job.resumedAtMs],
+    },
+    ports.nextDue,
+  );
+  switch (verdict.kind) {
+    case 'waits':
+      if (resting !== undefined) {
+        return { kind: 'pauses', why: resting, ...(context.dropped ? {} : { dueAtMs: verdict.dueAtMs }) };
+      }
+      return { ...verdict, ...clockWord(mark, nowMs) };
+    case 'fires':
+    case 'skips':
+      if (resting === undefined) {
+        return verdict.kind === 'fires' ? verdict : { ...verdict, why: missedWord(job, verdict.dueAtMs, nowMs) };
+      }
+      if (context.dropped) return { kind: 'pauses', why: resting };
+      return { kind: 'skips', dueAtMs: verdict.dueAtMs, why: `cron job "${job.name}" is ${resting}` };
+    case 'never':
+      return resting === undefined ? { kind: 'idles', why: neverWord } : { kind: 'pauses', why: resting };
+  }
+}
+
+/** The next due times of a job, as its record alone tells them. */
+export function nextTimes(
+  job: CronJob,
+  timing: Timing,
+  afterMs: number,
+  { nextDue, count }: { readonly nextDue: NextDue; readonly count: number },
+): readonly number[] {
+  if (timing.kind !== 'scheduled') return [];
+  const found: number[] = [];
+  for (let after = afterMs; found.length < count; ) {
+    const next = nextDue(timing.schedule, timing.zone, after, anchorOf(job));
+    if (next === undefined) break;
+    found.push(next);
+    after = next;
+  }
+  return found;
+}
+
+export const neverWord = 'no due time is left in its schedule';
+
+/** Why a job does not fire though it is in the file; undefined where it does. */
+export function restOf({ enabled, paused }: CronJob): 'paused' | 'disabled' | undefined {
+  if (paused) return 'paused';
+  return enabled ? undefined : 'disabled';
+}
+
+/** Intervals are counted from when the job was made; of a job that does not say, from the Unix epoch. */
+function anchorOf({ createdAtMs }: CronJob): number {
+  return createdAtMs ?? 0;
+}
+
+function clockWord(mark: CronMark | undefined, nowMs: number): { readonly why?: string } {
+  if (mark === undefined || mark.dueAtMs <= nowMs) return {};
+  const until = new Date(mark.dueAtMs).toISOString();
+  return { why: `the clock was set back; what was due until ${until} is settled and not fired again` };
+}
+
+function missedWord({ graceMs = usualGraceMs }: CronJob, dueAtMs: number, nowMs: number): string {
+  const ago = Math.round((nowMs - dueAtMs) / 1_000);
+  return `missed: due ${ago} s ago, which is more than its grace of ${graceMs / 1_000} s`;
+}

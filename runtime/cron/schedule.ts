@@ -1,0 +1,231 @@
+/**
+ * Keeps the living charts and the files of jobs alike: spawns what was added, tells what changed, ends what was removed.
+ * Looks once a second, at the stamp of each file and at whether the clock was set; whatever lies between two looks is
+ * nobody's loss, as the charts' own timers fire the jobs.
+ * @see CRN-1, CRN-2 and PRF-2 in docs/specification.md
+ */
+
+import type { FireCronJob, FiringVerdict } from '../../actors/cron/fire-cron-job.ts';
+import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
+import type { Logger } from '../../actors/ports.ts';
+import type { Opened } from '../../actors/webhook/claim-delivery.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
+import type { CronJob } from '../../machines/cron/job.ts';
+import type { NextId } from '../ids.ts';
+import { restOf } from './plan.ts';
+
+export interface CronSchedulePorts {
+  /** The served profiles with the folder of their jobs. */
+  readonly profiles: () => readonly { readonly profile: string; readonly folder: string }[];
+  /** Undefined while the ward does not live. */
+  readonly ward: () => WardHandle<CronJobInput> | undefined;
+  readonly fire: FireCronJob;
+  readonly open: (opened: Opened) => void;
+  readonly nextId: NextId;
+  readonly nowMs: () => number;
+  /** Milliseconds that only rise, so that a clock that was set shows. */
+  readonly steadyMs?: () => number;
+  /** Calls back again and again until the returned function is called. */
+  readonly every?: (callback: () => void, waitMs: number) => () => void;
+  readonly log: Logger;
+}
+
+export type HandVerdict =
+  | FiringVerdict
+  | { readonly kind: 'unknown' }
+  /** Paused or disabled, and not to be fired all the same. */
+  | { readonly kind: 'dropped'; readonly rest: 'paused' | 'disabled' };
+
+export interface CronSchedule {
+  /** Begins, or goes on; the journal is open, or is known not to open. */
+  start(): void;
+  /** Ends every chart; runs that are under way go on. */
+  stop(): void;
+  /** Looks at the files and the clock now. */
+  look(): void;
+  find(profile: string, ref: string): CronJob | undefined;
+  /** Fires a job for a person. */
+  run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
+  /** The chart of a job is in this run now. */
+  began(context: CronJobContext, run: string): void;
+  /** A run has ended, of a job or not. */
+  runFinished(run: string): void;
+  /** The chart of a key has ended or crashed. */
+  ended(key: string, crashed: boolean): void;
+}
+
+const lookMs = 1_000;
+/** Less is what a time server mends all day. */
+const leastJumpMs = 2_000;
+/** A chart that crashed is not spawned again at once: what it fell over is likely there still. */
+const respawnMs = 60_000;
+
+export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
+  const { ward, fire, nowMs, log } = ports;
+  const steadyMs = ports.steadyMs ?? (() => performance.now());
+  const every = ports.every ?? everyInterval;
+  const stores = new Map<string, JobsStore>();
+  /** Each living chart's job as it was last told of, as text. */
+  const told = new Map<string, string>();
+  const crashed = new Map<string, number>();
+  const inFlight = new Map<string, string>();
+  const complained = new Map<string, string>();
+  let stopLooking: (() => void) | undefined;
+  let skewMs = 0;
+
+  function storeOf(profile: string, folder: string): JobsStore {
+    let store = stores.get(folder);
+    if (store === undefined) {
+      store = createJobsStore({ folder });
+      stores.set(folder, store);
+    }
+    const problem = store.problem();
+    if (problem !== undefined && complained.get(folder) !== problem) log.log('error', problem, { profile });
+    if (problem === undefined) complained.delete(folder);
+    else complained.set(folder, problem);
+    return store;
+  }
+
+  function find(profile: string, ref: string): CronJob | undefined {
+    const served = ports.profiles().find((one) => one.profile === profile);
+    return served && storeOf(profile, served.folder).find(ref);
+  }
+
+  function reconcile(living: WardHandle<CronJobInput>): void {
+    const standing = new Set<string>();
+    for (const { profile, folder } of ports.profiles()) {
+      for (const job of storeOf(profile, folder).all()) {
+        const key = cronKey(profile, job.id);
+        // The first of an id is the one that is found by it.
+        if (standing.has(key)) continue;
+        standing.add(key);
+        keep(living, key, job, profile);
+      }
+    }
+    for (const key of told.keys()) {
+      if (standing.has(key)) continue;
+      told.delete(key);
+      living.get(key)?.send({ type: 'job.remove' });
+    }
+  }
+
+  function keep(living: WardHandle<CronJobInput>, key: string, job: CronJob, profile: string): void {
+    const text = JSON.stringify(job);
+    const before = told.get(key);
+    if (before === text) {
+      if (living.get(key) === undefined) respawn(living, key, job, profile);
+      return;
+    }
+    told.set(key, text);
+    crashed.delete(key);
+    const chart = living.get(key);
+    if (chart === undefined) living.spawn(key, { profile, job: job.id });
+    else chart.send({ type: 'job.changed', atMs: nowMs() });
+  }
+
+  function respawn(living: WardHandle<CronJobInput>, key: string, job: CronJob, profile: string): void {
+    const atMs = crashed.get(key);
+    if (atMs !== undefined && Math.abs(nowMs() - atMs) < respawnMs) return;
+    crashed.delete(key);
+    living.spawn(key, { profile, job: job.id });
+  }
+
+  /** A clock that was set makes every wait wrong: each chart asks anew what is due. */
+  function watchClock(living: WardHandle<CronJobInput>): void {
+    const atMs = nowMs();
+    const skew = atMs - steadyMs();
+    const jumpMs = Math.round(skew - skewMs);
+    skewMs = skew;
+    if (Math.abs(jumpMs) < leastJumpMs || living.size === 0) return;
+    const reason =
+      jumpMs > 0
+        ? `the clock moved forward by ${jumpMs / 1_000} s; due times in between count as missed`
+        : `the clock moved back by ${-jumpMs / 1_000} s; due times that come again are not fired again`;
+    log.log('warn', `cron: ${reason}`);
+    const key = ports.nextId(atMs);
+    void fire.note({ key, nowMs: atMs, profile: 'default', job: clockJob }, reason, key);
+    living.each((_, chart) => {
+      chart.send({ type: 'clock.moved', atMs });
+      return true;
+    });
+  }
+
+  function look(): void {
+    const living = ward();
+    if (stopLooking === undefined || living === undefined) return;
+    reconcile(living);
+    watchClock(living);
+  }
+
+  return {
+    start() {
+      if (stopLooking === undefined) {
+        skewMs = nowMs() - steadyMs();
+        stopLooking = every(look, lookMs);
+      }
+      look();
+    },
+    stop() {
+      stopLooking?.();
+      stopLooking = undefined;
+      ward()?.clear();
+      told.clear();
+      crashed.clear();
+      inFlight.clear();
+    },
+    look,
+    find,
+    async run(profile, ref, { context, force }) {
+      const job = find(profile, ref);
+      if (job === undefined) return { kind: 'unknown' };
+      const atMs = nowMs();
+      const entry = { key: ports.nextId(atMs), nowMs: atMs, profile, job };
+      const rest = restOf(job);
+      if (rest !== undefined && !force) {
+        const reason = `cron job "${job.name}" is ${rest}`;
+        log.log('warn', `cron job not fired: ${reason}`, { cron_job: job.id, profile });
+        await fire.note(entry, reason, entry.key);
+        return { kind: 'dropped', rest };
+      }
+      const verdict = await fire.byHand(entry, context);
+      if (verdict.kind === 'granted') ports.open(verdict.opened);
+      return verdict;
+    },
+    began: ({ profile, job }, run) => {
+      inFlight.set(run, cronKey(profile, job));
+    },
+    runFinished(run) {
+      const key = inFlight.get(run);
+      if (key === undefined) return;
+      inFlight.delete(run);
+      ward()?.get(key)?.send({ type: 'run.finished', run });
+    },
+    ended(key, hasCrashed) {
+      if (hasCrashed) crashed.set(key, nowMs());
+    },
+  };
+}
+
+/** The key of a job's chart in the ward; a profile's name holds no slash. */
+export function cronKey(profile: string, job: string): string {
+  return `${profile}/${job}`;
+}
+
+/** Entries of the history that are about every job stand under this one. */
+export const clockJob: CronJob = {
+  id: '*',
+  name: 'clock',
+  prompt: '',
+  enabled: true,
+  paused: false,
+  skills: [],
+  deliver: 'log',
+  deliverExtra: {},
+};
+
+function everyInterval(callback: () => void, waitMs: number): () => void {
+  const timer = setInterval(callback, waitMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,105 @@
+/**
+ * Answers what the commands ask of the living jobs, as plain JSON: how each stands, what became of its firings; and fires
+ * one for whoever asks.
+ * @see CRN-1 and DUR-2 in docs/specification.md
+ */
+
+import type { CronEventRecord } from '../../actors/cron/fire-cron-job.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
+import { deliveryRow, type RunRecord } from '../../machines/webhook/record.ts';
+import { type CronSchedule, clockJob, cronKey, type HandVerdict } from './schedule.ts';
+
+export interface JobStanding {
+  /** The state of its chart. */
+  readonly state: string;
+  readonly sinceMs: number;
+  readonly dueAtMs?: number;
+  readonly run?: string;
+  readonly why?: string;
+}
+
+export interface CronView {
+  /** Undefined for a job that no chart keeps. */
+  standing(profile: string, job: string): JobStanding | undefined;
+  /** What became of a job's firings, newest first. */
+  history(profile: string, job: string, limit: number): readonly JsonObject[];
+  run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
+  /** A file has changed; no need to wait for the next look. */
+  look(): void;
+}
+
+export interface CronViewPorts {
+  readonly schedule: CronSchedule;
+  readonly ward: () => WardHandle<CronJobInput> | undefined;
+  readonly keeper: JournalKeeper;
+}
+
+interface Seen {
+  readonly value: string;
+  readonly since: number;
+  readonly context: CronJobContext;
+}
+
+const pageSize = 200;
+/** Events that are looked through for one answer, whatever they are of. */
+const mostLooked = 20_000;
+
+export function createCronView({ schedule, ward, keeper }: CronViewPorts): CronView {
+  return {
+    standing(profile, job) {
+      const seen = ward()?.get(cronKey(profile, job))?.getSnapshot() as unknown as Seen | undefined;
+      if (seen === undefined) return undefined;
+      const { value, since, context } = seen;
+      return {
+        state: value,
+        sinceMs: since,
+        ...(context.dueAtMs === null ? {} : { dueAtMs: context.dueAtMs }),
+        ...(context.run === null ? {} : { run: context.run }),
+        ...(context.why === null ? {} : { why: context.why }),
+      };
+    },
+    history(profile, job, limit) {
+      const rows: JsonObject[] = [];
+      let from: string | undefined;
+      for (let looked = 0; looked < mostLooked && rows.length < limit; looked += pageSize) {
+        const page =
+          keeper
+            .journal()
+            ?.list('events', { limit: pageSize, order: 'newest', ...(from === undefined ? {} : { from }) }) ?? [];
+        for (const { value } of page) {
+          const event = value as unknown as CronEventRecord;
+          const isOfJob = event.cronJob === job && event.profile === profile;
+          if (rows.length < limit && (isOfJob || event.cronJob === clockJob.id)) rows.push(rowOf(event, keeper));
+        }
+        if (page.length < pageSize) break;
+        from = page.at(-1)?.key;
+      }
+      return rows;
+    },
+    run: schedule.run,
+    look: schedule.look,
+  };
+}
+
+function rowOf(event: CronEventRecord, keeper: JournalKeeper): JsonObject {
+  const run = event.work === undefined ? undefined : keeper.journal()?.get('runs', event.work)?.value;
+  const row = deliveryRow(event, run as unknown as RunRecord | undefined);
+  return {
+    at: row.received_at,
+    cause: causes[event.event] ?? 'webhook',
+    status: row.status,
+    ...(event.dueAtMs === undefined ? {} : { due_at: new Date(event.dueAtMs).toISOString() }),
+    ...(row.reason === undefined ? {} : { reason: row.reason }),
+    ...(event.work === undefined ? {} : { run: event.work }),
+    delivery_id: row.delivery_id,
+  };
+}
+
+const causes: Readonly<Record<string, string>> = {
+  'cron.due': 'schedule',
+  'cron.manual': 'manual',
+  'cron.note': 'note',
+};

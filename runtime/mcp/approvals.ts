@@ -1,0 +1,115 @@
+/**
+ * The questions that wait for a person: asks them in their ward, lists them, and takes the answers of any surface.
+ * @see TRU-3 and SRV-1 in docs/specification.md
+ */
+
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { ApprovalContext, ApprovalInput } from '../../machines/mcp/approval.machine.ts';
+import { checkElicitationValues } from '../../machines/mcp/elicitation-values.ts';
+
+export type ApprovalAnswer = {
+  readonly verdict: 'approved' | 'denied' | 'timedOut';
+  readonly values: JsonObject | null;
+};
+
+export type Question = Omit<ApprovalInput, 'id' | 'askedAtMs'>;
+
+export type AnswerVerdict =
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'unknown' }
+  /** The values do not fit the form. */
+  | { readonly kind: 'refused'; readonly reason: string };
+
+export interface Approvals {
+  /** Asks; returns the question's id. Answers once, unless it is withdrawn. */
+  ask(question: Question, answered: (answer: ApprovalAnswer) => void): string;
+  withdraw(id: string): void;
+  answer(id: string, grant: boolean, by: string, values?: JsonObject): AnswerVerdict;
+  list(): readonly JsonObject[];
+  show(id: string): JsonObject | undefined;
+  /** Calls back with each question as it is asked, until the returned function is called. */
+  onAsked(listener: (row: JsonObject) => void): () => void;
+  /** The chart of a question has ended, or is announced. */
+  settled(id: string, answer: ApprovalAnswer): void;
+  announced(context: ApprovalContext): void;
+}
+
+export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: () => number): Approvals {
+  const waiting = new Map<string, (answer: ApprovalAnswer) => void>();
+  const listeners = new Set<(row: JsonObject) => void>();
+  let last = 0;
+
+  const contextOf = (id: string): ApprovalContext | undefined => ward().get(id)?.getSnapshot().context;
+
+  return {
+    ask(question, answered) {
+      last += 1;
+      const id = `a${last}`;
+      waiting.set(id, answered);
+      ward().spawn(id, { ...question, id, askedAtMs: nowMs() });
+      return id;
+    },
+    withdraw(id) {
+      waiting.delete(id);
+      ward().get(id)?.send({ type: 'approval.withdraw' });
+    },
+    answer(id, grant, by, values) {
+      const context = contextOf(id);
+      if (context === undefined) return { kind: 'unknown' };
+      if (!grant) {
+        ward().get(id)?.send({ type: 'approval.deny', by });
+        return { kind: 'taken' };
+      }
+      let checked: JsonObject | null = null;
+      if (context.kind === 'form') {
+        const verdict = checkElicitationValues(context.detail, values ?? {});
+        if (verdict.kind === 'refused') {
+          const reason = verdict.findings.map(({ field, message }) => `${field} ${message}`.trim()).join('; ');
+          return { kind: 'refused', reason };
+        }
+        checked = verdict.content;
+      }
+      ward().get(id)?.send({ type: 'approval.grant', by, values: checked });
+      return { kind: 'taken' };
+    },
+    list() {
+      const rows: JsonObject[] = [];
+      ward().each((_, child) => {
+        rows.push(rowOf(child.getSnapshot().context as ApprovalContext));
+        return true;
+      });
+      return rows;
+    },
+    show(id) {
+      const context = contextOf(id);
+      return context === undefined ? undefined : { ...rowOf(context), detail: context.detail as Json };
+    },
+    onAsked(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    settled(id, answer) {
+      const answered = waiting.get(id);
+      waiting.delete(id);
+      answered?.(answer);
+    },
+    announced(context) {
+      const row = rowOf(context);
+      for (const listener of listeners) listener(row);
+    },
+  };
+}
+
+function rowOf({ id, profile, server, kind, tool, message, askedAtMs, timeoutMs }: ApprovalContext): JsonObject {
+  return {
+    id,
+    kind,
+    server,
+    profile,
+    ...(tool === '' ? {} : { tool }),
+    message,
+    asked_at: new Date(askedAtMs).toISOString(),
+    expires_at: new Date(askedAtMs + timeoutMs).toISOString(),
+  };
+}

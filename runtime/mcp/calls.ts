@@ -1,0 +1,79 @@
+/**
+ * The live side of the calls under way: arguments, results and whoever waits, one row a call. Starts a call in its ward
+ * and resolves when that has settled.
+ * @see LIF-11, LIF-13 and CON-4 in docs/specification.md
+ */
+
+import type { Progress } from '../../actors/mcp/session.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { CallFault, CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
+import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
+
+export interface CallRequest {
+  readonly profile: string;
+  readonly name: string;
+  readonly args: JsonObject;
+  readonly caller: string;
+  /** Cancels the call, on the wire too. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export type CallAnswer =
+  | { readonly kind: 'result'; readonly result: ShapedResult }
+  | { readonly kind: 'fault'; readonly fault: CallFault };
+
+export interface LiveCall {
+  readonly request: CallRequest;
+  readonly answer: (answer: CallAnswer) => void;
+  result: ShapedResult | undefined;
+  approval: string | undefined;
+}
+
+export interface Calls {
+  start(request: CallRequest): Promise<CallAnswer>;
+  get(id: string): LiveCall | undefined;
+  /** The chart of a call has ended. */
+  settled(id: string, output: CallOutput): void;
+  crashed(id: string): void;
+}
+
+export function createCalls(ward: () => WardHandle<CallInput>): Calls {
+  const rows = new Map<string, LiveCall>();
+  let last = 0;
+
+  function end(id: string, answer: CallAnswer): void {
+    const row = rows.get(id);
+    rows.delete(id);
+    row?.answer(answer);
+  }
+
+  return {
+    start: (request) =>
+      new Promise((resolve) => {
+        last += 1;
+        const id = String(last);
+        const { profile, name, caller, signal } = request;
+        const cancel = (): void => void ward().get(id)?.send({ type: 'call.cancel' });
+        const answer = (given: CallAnswer): void => {
+          signal?.removeEventListener('abort', cancel);
+          resolve(given);
+        };
+        rows.set(id, { request, answer, result: undefined, approval: undefined });
+        ward().spawn(id, { id, profile, name, caller });
+        if (signal?.aborted === true) cancel();
+        else signal?.addEventListener('abort', cancel, { once: true });
+      }),
+    get: (id) => rows.get(id),
+    settled(id, { fault }) {
+      const result = rows.get(id)?.result;
+      if (fault === null && result !== undefined) end(id, { kind: 'result', result });
+      else end(id, { kind: 'fault', fault: fault ?? { code: 'cancelled', message: 'the gateway stops' } });
+    },
+    crashed(id) {
+      const fault = { code: 'outcome_uncertain', message: 'the call crashed in the gateway; see the log' } as const;
+      end(id, { kind: 'fault', fault });
+    },
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * Connects to one server once, apart from everything that lives, and says what it offers: for adding a server and for
+ * testing one. Nothing of it is left afterwards.
+ * @see CLI-5 and LIF-1 in docs/specification.md
+ */
+
+import { homedir } from 'node:os';
+import { pathToFileURL } from 'node:url';
+import { openSession } from '../../actors/mcp/open-session.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { describeFailure } from '../../machines/mcp/connect-failure.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { stripTags } from '../../machines/mcp/strip-tags.ts';
+import { chooseTools } from '../../machines/mcp/tool-filter.ts';
+import { registerNames } from '../../machines/mcp/tool-name.ts';
+
+export type ProbeReport =
+  | {
+      readonly ok: true;
+      readonly era: string;
+      readonly milliseconds: number;
+      readonly tools: readonly { readonly name: string; readonly tool: string; readonly description: string }[];
+      /** Tools that the filter leaves out. */
+      readonly filtered: number;
+      readonly instructions?: string;
+    }
+  | { readonly ok: false; readonly error: string };
+
+const silent: Logger = { log: () => {}, warnOnce: () => {} };
+const declined = { kind: 'answered', result: { action: 'decline' } } as const;
+
+export async function probeServer(
+  settings: ServerSettings,
+  env: Readonly<Record<string, string | undefined>>,
+  version: string,
+): Promise<ProbeReport> {
+  const beganAt = performance.now();
+  const workspaceFolder = process.cwd();
+  const verdict = await openSession(
+    settings,
+    {
+      transport: { log: silent, onStderr: () => {}, cwd: workspaceFolder, userHome: homedir(), env, version },
+      facts: { closed: () => {}, listChanged: () => {}, logged: () => {} },
+      requests: {
+        elicit: () => Promise.resolve(declined),
+        sample: () => Promise.resolve({ kind: 'refused', reason: 'nothing is sampled during a test' }),
+      },
+      workspaceUrl: pathToFileURL(workspaceFolder).href,
+      handshake: { get: () => undefined, set: () => {} },
+      version,
+      log: silent,
+    },
+    new AbortController().signal,
+  );
+  if (verdict.kind === 'failed') return { ok: false, error: describeFailure(settings.name, verdict.failures) };
+  const { session, listing } = verdict;
+  await session.close();
+  const natives = listing.tools.map(({ name }) => String(name));
+  const chosen = chooseTools(settings.tools, natives, {
+    resources: listing.capabilities.resources !== undefined,
+    prompts: listing.capabilities.prompts !== undefined,
+  });
+  const descriptions = new Map(listing.tools.map(({ name, description }) => [String(name), String(description ?? '')]));
+  const { tools } = registerNames([{ server: settings.name, ...chosen }]);
+  return {
+    ok: true,
+    era: session.era,
+    milliseconds: Math.round(performance.now() - beganAt),
+    tools: tools.map(({ name, tool }) => ({ name, tool: stripTags(tool), description: descriptions.get(tool) ?? '' })),
+    filtered: natives.length - chosen.natives.length,
+    ...(listing.instructions === undefined ? {} : { instructions: listing.instructions }),
+  };
+}

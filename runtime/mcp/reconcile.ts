@@ -1,0 +1,124 @@
+/**
+ * Carries the configuration over to the connections: spawns what was added, retires what was removed, retires and spawns
+ * again what changed, and touches nothing else.
+ * @see LIF-2, LIF-6, LIF-12 and CFG-3 in docs/specification.md
+ */
+
+import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { ServerEntry } from '../../machines/config/settings.ts';
+import { keepaliveIntervalMs } from '../../machines/mcp/lifetime.ts';
+import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
+import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import type { Registry } from './registry.ts';
+import { connectionKey } from './sessions.ts';
+
+export interface ReconcilePorts {
+  /** The entries of every profile, in the order of the configuration. */
+  readonly entries: () => readonly { readonly profile: string; readonly servers: readonly ServerEntry[] }[];
+  readonly ward: () => WardHandle<ConnectionInput>;
+  readonly registry: (profile: string) => Registry;
+  readonly cache: (profile: string) => SchemaCache;
+  readonly nowMs: () => number;
+}
+
+export interface Reconcile {
+  run(): void;
+  /** The settings in force. */
+  settings(profile: string, server: string): ServerSettings | undefined;
+  /** The profiles that have servers. */
+  profiles(): readonly string[];
+  /** A connection has ended. */
+  ended(key: string): void;
+  /** Stops every connection; resolves when none is left. */
+  retireAll(): Promise<void>;
+}
+
+interface Kept {
+  readonly profile: string;
+  readonly settings: ServerSettings;
+  readonly problem: string | undefined;
+  /** Tells whether anything of the entry changed. Holds secrets: compared, never shown. */
+  readonly print: string;
+}
+
+export function createReconcile(ports: ReconcilePorts): Reconcile {
+  let kept = new Map<string, Kept>();
+  let stopping = false;
+  let emptied: (() => void) | undefined;
+
+  function spawn(key: string): void {
+    const entry = kept.get(key);
+    if (entry === undefined || stopping || ports.ward().get(key) !== undefined) return;
+    ports.ward().spawn(key, inputOf(entry));
+  }
+
+  function inputOf({ profile, settings, problem }: Kept): ConnectionInput {
+    const { name: server, transport } = settings;
+    const common = {
+      server,
+      profile,
+      transport: transport.kind,
+      keepaliveMs: keepaliveIntervalMs(transport.kind, settings.keepaliveMs) ?? 0,
+      idleTimeoutMs: settings.idleTimeoutMs,
+      maxLifetimeMs: settings.maxLifetimeMs,
+      breakerLimits: settings.breaker,
+      tools: 0,
+      why: null,
+    } as const;
+    if (problem !== undefined) return { ...common, begin: 'failed', why: problem };
+    if (!settings.enabled) return { ...common, begin: 'disabled' };
+    if (!settings.lazy) return { ...common, begin: 'connecting' };
+    const cached = ports.cache(profile).read(settings, ports.nowMs());
+    if (cached.kind !== 'fresh') return { ...common, begin: 'connecting' };
+    return { ...common, begin: 'lazy', tools: ports.registry(profile).learn(server, cached.discovery) };
+  }
+
+  return {
+    run() {
+      const next = new Map<string, Kept>();
+      for (const { profile, servers } of ports.entries()) {
+        const usable: ServerSettings[] = [];
+        for (const entry of servers) {
+          const settings = readServerSettings(entry);
+          const { problem } = entry;
+          next.set(connectionKey(profile, entry.name), {
+            profile,
+            settings,
+            problem,
+            print: JSON.stringify([settings, problem]),
+          });
+          if (settings.enabled && problem === undefined) usable.push(settings);
+        }
+        ports.registry(profile).configure(usable);
+      }
+      const earlier = kept;
+      kept = next;
+      for (const [key, { profile, settings, print }] of earlier) {
+        if (next.get(key)?.print === print) continue;
+        // What it listed was listed under other settings.
+        if (next.get(key) !== undefined) ports.registry(profile).forget(settings.name);
+        ports.ward().get(key)?.send({ type: 'server.stop' });
+      }
+      for (const key of next.keys()) spawn(key);
+    },
+    settings: (profile, server) => kept.get(connectionKey(profile, server))?.settings,
+    profiles: () => [...new Set([...kept.values()].map(({ profile }) => profile))],
+    ended(key) {
+      if (ports.ward().size === 0) emptied?.();
+      spawn(key);
+    },
+    async retireAll() {
+      stopping = true;
+      if (ports.ward().size === 0) return;
+      const empty = new Promise<void>((resolve) => {
+        emptied = resolve;
+      });
+      ports.ward().each((_, connection) => {
+        connection.send({ type: 'server.stop' });
+        return true;
+      });
+      await empty;
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * The live side of what servers ask: params, answers, and when each server's model requests were admitted; one row a
+ * request. Spawns the chart and resolves when the server has its answer.
+ * @see SRV-1 and SRV-2 in docs/specification.md
+ */
+
+import type { RequestAnswer, RequestDesk } from '../../actors/mcp/open-session.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
+
+export interface LiveServerRequest {
+  readonly params: JsonObject;
+  readonly signal: AbortSignal;
+  readonly answer: (answer: RequestAnswer) => void;
+  /** What a person filled in, or what the model made. */
+  made: JsonObject | undefined;
+  /** The approval that a form waits for. */
+  question: string | undefined;
+  /** What policy says about a model request. */
+  admitted: { readonly model?: string; readonly maxTokens: number } | undefined;
+}
+
+export interface ServerRequests {
+  deskOf(profile: string, server: string): RequestDesk;
+  get(id: string): LiveServerRequest | undefined;
+  /** When a server's model requests of the last minute were admitted. */
+  recent(profile: string, server: string): number[];
+  answered(id: string, answer: RequestAnswer): void;
+}
+
+const windowMs = 60_000;
+
+export function createServerRequests(ward: () => WardHandle<ServerRequestInput>, nowMs: () => number): ServerRequests {
+  const rows = new Map<string, LiveServerRequest>();
+  const times = new Map<string, number[]>();
+  let last = 0;
+
+  function start(
+    input: Omit<ServerRequestInput, 'id'>,
+    params: JsonObject,
+    signal: AbortSignal,
+  ): Promise<RequestAnswer> {
+    return new Promise((resolve) => {
+      last += 1;
+      const id = `q${last}`;
+      const cancel = (): void => void ward().get(id)?.send({ type: 'request.cancel' });
+      const answer = (given: RequestAnswer): void => {
+        signal.removeEventListener('abort', cancel);
+        resolve(given);
+      };
+      rows.set(id, { params, signal, answer, made: undefined, question: undefined, admitted: undefined });
+      ward().spawn(id, { ...input, id });
+      // A server may ask and take it back in one breath.
+      if (signal.aborted) cancel();
+      else signal.addEventListener('abort', cancel, { once: true });
+    });
+  }
+
+  return {
+    deskOf: (profile, server) => ({
+      elicit: (params, signal) => start({ profile, server, kind: 'elicitation' }, params, signal),
+      sample: (params, signal) => start({ profile, server, kind: 'sampling' }, params, signal),
+    }),
+    get: (id) => rows.get(id),
+    recent(profile, server) {
+      const key = `${profile}/${server}`;
+      const sinceMs = nowMs() - windowMs;
+      const kept = (times.get(key) ?? []).filter((atMs) => atMs > sinceMs);
+      times.set(key, kept);
+      return kept;
+    },
+    answered(id, answer) {
+      const row = rows.get(id);
+      rows.delete(id);
+      row?.answer(answer);
+    },
+  };
+}

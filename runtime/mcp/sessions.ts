@@ -1,0 +1,221 @@
+/**
+ * The live sessions behind the connection charts, one row a connection: opens and closes them, keeps their logs, learns
+ * what they list and turns what they say into the charts' events. What cannot lie in a context lies here.
+ * @see LIF-1, LIF-6, LIF-10 and FLT-4 in docs/specification.md
+ */
+
+import { pathToFileURL } from 'node:url';
+import { openSession, type RequestDesk } from '../../actors/mcp/open-session.ts';
+import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
+import { createServerLog, type ServerLog } from '../../actors/mcp/server-log.ts';
+import type { Listing, Session } from '../../actors/mcp/session.ts';
+import { createAuthorizedFetch } from '../../actors/oauth/authorized-fetch.ts';
+import type { Credentials } from '../../actors/oauth/credentials.store.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import { afterFailures, describeFailure } from '../../machines/mcp/connect-failure.ts';
+import type { Handshake } from '../../machines/mcp/era.ts';
+import type { ConnectInput, ConnectionEvent, ConnectVerdict } from '../../machines/mcp/server-connection.machine.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import type { Registry } from './registry.ts';
+
+export interface SessionsPorts {
+  readonly settings: (profile: string, server: string) => ServerSettings | undefined;
+  readonly registry: (profile: string) => Registry;
+  readonly cache: (profile: string) => SchemaCache;
+  /** The folder of the servers' logs. */
+  readonly logFolder: (profile: string) => string;
+  readonly requests: (profile: string, server: string) => RequestDesk;
+  readonly credentials: (profile: string) => Credentials;
+  readonly tell: (key: string, event: ConnectionEvent) => void;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly userHome: string;
+  readonly workspaceFolder: string;
+  readonly version: string;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  readonly log: Logger;
+}
+
+export interface Sessions {
+  /** Never rejects. */
+  connect(input: ConnectInput, signal: AbortSignal): Promise<ConnectVerdict>;
+  /** Resolves when nothing of the session, or of an attempt under way, is left. */
+  close(input: ConnectInput): Promise<void>;
+  /** The session of a connection; undefined while it has none. */
+  get(key: string): Session | undefined;
+  ping(key: string): void;
+  /** A call found its session broken, or forgotten by the server; one that another call found so before is passed over. */
+  lose(key: string, how: Loss, session?: Session): void;
+  /** Resolves when every log and every remembered listing is written. */
+  closeFiles(): Promise<void>;
+}
+
+/** The key of a connection in its ward. */
+export function connectionKey(profile: string, server: string): string {
+  return profile === 'default' ? server : `${server}@${profile}`;
+}
+
+export type Loss = { readonly kind: 'expired' } | { readonly kind: 'broken'; readonly why: string };
+
+interface Live {
+  readonly number: number;
+  readonly session: Session;
+}
+
+export function createSessions(ports: SessionsPorts): Sessions {
+  const live = new Map<string, Live>();
+  const opening = new Map<string, Promise<unknown>>();
+  /** Sessions that were lost and whose last calls or children are still there. */
+  const leaving = new Map<string, Set<Session>>();
+  const handshakes = new Map<string, Handshake>();
+  const logs = new Map<string, ServerLog>();
+  const writes = new Set<Promise<void>>();
+
+  /** Written beside the work; whoever stops waits for it. */
+  function remember(profile: string, settings: ServerSettings, listing: Listing): void {
+    const written = ports.cache(profile).write(settings, listing, ports.nowMs());
+    writes.add(written);
+    void written.finally(() => writes.delete(written));
+  }
+
+  function logOf(profile: string, server: string): ServerLog {
+    const key = connectionKey(profile, server);
+    let standing = logs.get(key);
+    if (standing === undefined) {
+      standing = createServerLog({ folder: ports.logFolder(profile), server });
+      logs.set(key, standing);
+    }
+    return standing;
+  }
+
+  /** The access token of a server that asks for OAuth goes on its requests, and is renewed there. */
+  function authorised(profile: string, { name: server, transport }: ServerSettings) {
+    if (transport.kind === 'stdio' || transport.oauth === null) return {};
+    const { version, nowMs, log } = ports;
+    const { url, oauth: settings } = transport;
+    const credentials = ports.credentials(profile);
+    return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, version, nowMs, log }) };
+  }
+
+  async function connect(input: ConnectInput, signal: AbortSignal): Promise<ConnectVerdict> {
+    const { profile, server, session: number } = input;
+    const key = connectionKey(profile, server);
+    const settings = ports.settings(profile, server);
+    const chance = ports.random();
+    if (settings === undefined) {
+      return { kind: 'refused', after: 'failed', why: `mcp server "${server}": is not configured any more`, chance };
+    }
+    const serverLog = logOf(profile, server);
+    let relisting = false;
+    let stale = false;
+    /** One listing at a time; what changes meanwhile is listed after it. */
+    const relist = async (): Promise<void> => {
+      stale = true;
+      if (relisting) return;
+      relisting = true;
+      while (stale && live.get(key)?.number === number) {
+        stale = false;
+        try {
+          const listing = await live.get(key)?.session.list(AbortSignal.timeout(settings.connectTimeoutMs));
+          if (listing === undefined || live.get(key)?.number !== number) break;
+          ports.tell(key, { type: 'tools.listed', tools: ports.registry(profile).learn(server, listing) });
+          remember(profile, settings, listing);
+        } catch (thrown) {
+          ports.log.log('warn', `mcp server "${server}": its changed tools cannot be listed: ${causeOf(thrown)}`);
+        }
+      }
+      relisting = false;
+    };
+    const verdict = await openSession(
+      settings,
+      {
+        transport: {
+          log: ports.log,
+          onStderr: (chunk) => serverLog.write(chunk),
+          cwd: ports.workspaceFolder,
+          userHome: ports.userHome,
+          env: ports.env,
+          version: ports.version,
+          ...authorised(profile, settings),
+        },
+        facts: {
+          closed(why) {
+            const standing = live.get(key);
+            if (standing?.number === number) lose(key, { kind: 'broken', why: lost(server, why) }, standing.session);
+          },
+          listChanged: () => void relist(),
+          logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
+        },
+        requests: ports.requests(profile, server),
+        workspaceUrl: pathToFileURL(ports.workspaceFolder).href,
+        handshake: { get: () => handshakes.get(key), set: (handshake) => handshakes.set(key, handshake) },
+        version: ports.version,
+        log: ports.log,
+      },
+      signal,
+    );
+    if (verdict.kind === 'failed') {
+      const { transport } = settings;
+      const after = afterFailures(verdict.failures, transport.kind !== 'stdio' && transport.oauth !== null);
+      return { kind: 'refused', after, why: describeFailure(server, verdict.failures), chance };
+    }
+    if (signal.aborted) {
+      await verdict.session.close();
+      return { kind: 'refused', after: 'retry', why: 'stopped', chance };
+    }
+    live.set(key, { number, session: verdict.session });
+    const tools = ports.registry(profile).learn(server, verdict.listing);
+    remember(profile, settings, verdict.listing);
+    return { kind: 'connected', era: verdict.session.era, tools };
+  }
+
+  const lose: Sessions['lose'] = (key, how, lost = live.get(key)?.session) => {
+    const standing = live.get(key);
+    if (lost === undefined || standing?.session !== lost) return;
+    live.delete(key);
+    const others = leaving.get(key) ?? new Set();
+    leaving.set(key, others.add(lost));
+    void lost.retire().then(() => others.delete(lost));
+    const session = standing.number;
+    if (how.kind === 'expired') ports.tell(key, { type: 'session.expired', session });
+    else ports.tell(key, { type: 'session.closed', session, why: how.why, chance: ports.random() });
+  };
+
+  return {
+    connect(input, signal) {
+      const key = connectionKey(input.profile, input.server);
+      const earlier = live.get(key);
+      live.delete(key);
+      const attempt = (earlier?.session.close() ?? Promise.resolve()).then(() => connect(input, signal));
+      const settled = attempt.finally(() => {
+        if (opening.get(key) === settled) opening.delete(key);
+      });
+      opening.set(key, settled);
+      return settled;
+    },
+    async close({ profile, server }) {
+      const key = connectionKey(profile, server);
+      await opening.get(key)?.catch(() => {});
+      const standing = live.get(key);
+      live.delete(key);
+      await Promise.all([standing?.session.close(), ...[...(leaving.get(key) ?? [])].map((each) => each.close())]);
+      leaving.delete(key);
+    },
+    get: (key) => live.get(key)?.session,
+    ping(key) {
+      const standing = live.get(key);
+      void standing?.session.ping().then((why) => {
+        if (why !== undefined) lose(key, { kind: 'broken', why }, standing?.session);
+      });
+    },
+    lose,
+    async closeFiles() {
+      await Promise.all([...writes, ...[...logs.values()].map((each) => each.close())]);
+    },
+  };
+}
+
+function lost(server: string, why: string): string {
+  return `mcp server "${server}": ${why}; read agent mcp logs ${server}`;
+}

@@ -1,0 +1,92 @@
+/**
+ * Begins logins for whoever asks: finds the server's settings, chooses the flow, lends a fetch with the server's TLS, and
+ * waits for the outcome. A login that a person asks for forgets an earlier refusal of the document.
+ * @see OAU-4, OAU-8 and DEV-5 in docs/specification.md
+ */
+
+import { homedir } from 'node:os';
+import { createServerFetch } from '../../actors/mcp/http-fetch.ts';
+import { readTlsFiles } from '../../actors/mcp/tls-files.ts';
+import type { Credentials } from '../../actors/oauth/credentials.store.ts';
+import { createOauthFetch } from '../../actors/oauth/oauth-fetch.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { pastedQuery } from '../../machines/oauth/redirect-answer.ts';
+import type { LoginOutcome, LoginProgress, Logins } from './logins.ts';
+
+export interface LoginRequest {
+  readonly profile: string;
+  readonly server: string;
+  /** Undefined: what the entry says. */
+  readonly flow?: 'browser' | 'device';
+  readonly startedFrom: 'terminal' | 'page';
+  readonly signal: AbortSignal;
+  readonly tell: (progress: LoginProgress) => void;
+}
+
+export type LoginVerdict =
+  | LoginOutcome
+  | {
+      readonly kind: 'refused';
+      readonly code: 'server-unknown' | 'login-not-oauth' | 'login-under-way' | 'login-terminal-only';
+      readonly message: string;
+    };
+
+export interface LoginDesk {
+  login(request: LoginRequest): Promise<LoginVerdict>;
+  /** Hands a pasted redirect URL to the login that waits; false where none waits, or the text is no URL with an answer. */
+  paste(profile: string, server: string, text: string): boolean;
+}
+
+export interface LoginDeskPorts {
+  readonly logins: Logins;
+  readonly credentials: (profile: string) => Credentials;
+  readonly settings: (profile: string, server: string) => ServerSettings | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+}
+
+export function createLoginDesk({ logins, credentials, settings, env, version }: LoginDeskPorts): LoginDesk {
+  return {
+    async login({ profile, server, flow: asked, startedFrom, signal, tell }) {
+      const found = settings(profile, server);
+      if (found === undefined) {
+        const message = `no mcp server is named "${server}"; \`agent mcp list\` lists them`;
+        return { kind: 'refused', code: 'server-unknown', message };
+      }
+      const { transport: plan } = found;
+      if (plan.kind === 'stdio' || plan.oauth === null) {
+        const message = `mcp server "${server}" does not log in by OAuth; set auth: oauth on a server with a url`;
+        return { kind: 'refused', code: 'login-not-oauth', message };
+      }
+      const flow = asked ?? plan.oauth.flow;
+      if (flow === 'device' && startedFrom === 'page') {
+        const message = `a device login is begun from a terminal: \`agent mcp login ${server} --flow device\``;
+        return { kind: 'refused', code: 'login-terminal-only', message };
+      }
+      await credentials(profile).clearRefusal(server);
+      let connections: ReturnType<typeof createServerFetch>;
+      try {
+        const tls = await readTlsFiles({ server, plan: plan.tls, userHome: homedir() });
+        connections = createServerFetch({ server, plan, tls, env, version });
+      } catch (thrown) {
+        return { kind: 'stopped', why: causeOf(thrown) };
+      }
+      const oauth = createOauthFetch({ fetch: connections.fetch, version, userAgent: plan.oauth.userAgent, signal });
+      const close = (): void => void connections.close();
+      const outcome = logins.start(
+        { profile, server, startedFrom, flow },
+        { settings: plan.oauth, url: plan.url, oauth, tell, close },
+        signal,
+      );
+      if (outcome !== undefined) return outcome;
+      close();
+      const message = `a login to "${server}" is under way already; finish or cancel it first`;
+      return { kind: 'refused', code: 'login-under-way', message };
+    },
+    paste(profile, server, text) {
+      const query = pastedQuery(text);
+      return query !== undefined && logins.paste(profile, server, query);
+    },
+  };
+}

@@ -1,0 +1,105 @@
+/**
+ * The live side of the logins under way: settings, listener, client, codes and tokens, one row a login; and whoever
+ * watches its progress. One login of a server at a time.
+ * @see OAU-8 and DEV-5 in docs/specification.md
+ */
+
+import type { CallbackListener } from '../../actors/oauth/callback-listener.ts';
+import type { IssuedCode } from '../../actors/oauth/device-authorization.ts';
+import type { Discovery } from '../../actors/oauth/discover.ts';
+import type { OauthFetch } from '../../actors/oauth/oauth-fetch.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { LoginInput } from '../../machines/oauth/browser-login.machine.ts';
+import type { OauthClient, StoredClient } from '../../machines/oauth/client-identity.ts';
+import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
+import type { TokenRecord } from '../../machines/oauth/token-record.ts';
+
+export type LoginProgress =
+  | { readonly kind: 'url'; readonly url: string }
+  | {
+      readonly kind: 'code';
+      readonly verification_uri: string;
+      readonly verification_uri_complete?: string;
+      readonly user_code: string;
+      readonly expires_in_seconds: number;
+    };
+
+export interface LiveLogin {
+  readonly settings: OauthSettings;
+  readonly url: string;
+  readonly oauth: OauthFetch;
+  readonly tell: (progress: LoginProgress) => void;
+  discovery?: Discovery;
+  listener?: CallbackListener;
+  redirectUri?: string;
+  client?: OauthClient;
+  /** A registration made for this login. */
+  registration?: StoredClient;
+  state?: string;
+  codeVerifier?: string;
+  code?: string;
+  iss?: string | undefined;
+  authorizationUrl?: string;
+  /** Takes the query of a pasted redirect URL. */
+  paste?: (query: string) => void;
+  device?: IssuedCode;
+  tokens?: TokenRecord;
+  close: () => void;
+}
+
+export type LoginOutcome = { readonly kind: 'loggedIn' } | { readonly kind: 'stopped'; readonly why: string };
+
+export interface Logins {
+  /** Undefined where a login of the server is under way already. */
+  start(
+    input: Omit<LoginInput, 'id'> & { readonly flow: 'browser' | 'device' },
+    live: Omit<LiveLogin, 'close'> & { readonly close: () => void },
+    signal: AbortSignal,
+  ): Promise<LoginOutcome> | undefined;
+  get(id: string): LiveLogin | undefined;
+  /** Hands a pasted redirect to the login of a server; false where none waits for one. */
+  paste(profile: string, server: string, query: string): boolean;
+  ended(id: string, outcome: LoginOutcome): void;
+}
+
+export function createLogins(wards: {
+  readonly browser: () => WardHandle<LoginInput>;
+  readonly device: () => WardHandle<LoginInput>;
+}): Logins {
+  const rows = new Map<string, LiveLogin>();
+  const resolvers = new Map<string, (outcome: LoginOutcome) => void>();
+
+  return {
+    start({ flow, ...input }, live, signal) {
+      const id = keyOf(input.profile, input.server);
+      if (rows.has(id)) return undefined;
+      rows.set(id, live);
+      const ward = flow === 'device' ? wards.device() : wards.browser();
+      const cancel = (): void => void ward.get(id)?.send({ type: 'login.cancel' });
+      return new Promise((resolve) => {
+        resolvers.set(id, (outcome) => {
+          signal.removeEventListener('abort', cancel);
+          resolve(outcome);
+        });
+        ward.spawn(id, { ...input, id });
+        signal.addEventListener('abort', cancel, { once: true });
+      });
+    },
+    get: (id) => rows.get(id),
+    paste(profile, server, query) {
+      const row = rows.get(keyOf(profile, server));
+      row?.paste?.(query);
+      return row?.paste !== undefined;
+    },
+    ended(id, outcome) {
+      rows.get(id)?.close();
+      rows.delete(id);
+      resolvers.get(id)?.(outcome);
+      resolvers.delete(id);
+    },
+  };
+}
+
+function keyOf(profile: string, server: string): string {
+  return profile === 'default' ? server : `${server}@${profile}`;
+}

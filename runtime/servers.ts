@@ -1,0 +1,237 @@
+/**
+ * Assembles the servers' half: the live tables, the charts with their holes filled, and what the rest of the daemon may
+ * ask of it. Decides nothing.
+ * @see INS-1 and LIF-1 in docs/specification.md
+ */
+
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { AnyActorLogic, AnyActorRef } from 'xstate';
+import type { LoadedHome } from '../actors/config/load-config.ts';
+import { createCallLanes } from '../actors/mcp/call-lanes.ts';
+import { createSchemaCache, type SchemaCache } from '../actors/mcp/schema-cache.store.ts';
+import { type Credentials, createCredentials } from '../actors/oauth/credentials.store.ts';
+import type { Logger } from '../actors/ports.ts';
+import { type CompileOptions, compile } from '../machines/base/compile.ts';
+import type { ProfileName } from '../machines/base/names.ts';
+import { createWard, type WardHandle, wardHandle } from '../machines/base/ward.ts';
+import type { HomePaths } from '../machines/config/profile.ts';
+import type { ApprovalInput } from '../machines/mcp/approval.machine.ts';
+import type { ConnectionInput } from '../machines/mcp/server-connection.machine.ts';
+import type { ServerRequestInput } from '../machines/mcp/server-request.machine.ts';
+import type { CallInput, CallOutput } from '../machines/mcp/tool-call.machine.ts';
+import type { LoginInput } from '../machines/oauth/browser-login.machine.ts';
+import { type Approvals, createApprovals } from './mcp/approvals.ts';
+import { type Calls, createCalls } from './mcp/calls.ts';
+import { createReach } from './mcp/reach.ts';
+import { createReconcile, type Reconcile } from './mcp/reconcile.ts';
+import { createRegistry, type Registry } from './mcp/registry.ts';
+import { createServerRequests } from './mcp/server-requests.ts';
+import { connectionKey, createSessions } from './mcp/sessions.ts';
+import { createLoginDesk, type LoginDesk } from './oauth/login-desk.ts';
+import { createLogins } from './oauth/logins.ts';
+import type { Redactor } from './redact.ts';
+import { wireApproval } from './wiring/approval.ts';
+import { wireConnection } from './wiring/connection.ts';
+import { wireBrowserLogin, wireDeviceLogin } from './wiring/login.ts';
+import { wireServerRequest } from './wiring/server-request.ts';
+import { wireServers } from './wiring/servers.ts';
+import { wireToolCall } from './wiring/tool-call.ts';
+
+export interface ServersHalfPorts {
+  readonly paths: HomePaths;
+  readonly root: () => AnyActorRef;
+  readonly home: () => LoadedHome;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly compiling: CompileOptions;
+  readonly redactor: Redactor;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+export interface Servers {
+  readonly logic: AnyActorLogic;
+  readonly calls: Calls;
+  readonly approvals: Approvals;
+  readonly reconcile: Reconcile;
+  readonly connections: () => WardHandle<ConnectionInput>;
+  readonly logins: LoginDesk;
+  registry(profile: string): Registry | undefined;
+  /** The folder of a profile's server logs. */
+  logFolder(profile: string): string;
+}
+
+export function assembleServers(ports: ServersHalfPorts): Servers {
+  const { paths, root, home, compiling, redactor, nowMs, log } = ports;
+  const profileOf = (profile: string) => home().profiles.get(profile as ProfileName);
+  const ward =
+    <Input>(name: string) =>
+    (): WardHandle<Input> =>
+      wardHandle(wardRef(root(), name));
+  const connections = ward<ConnectionInput>('connections');
+  const callWard = ward<CallInput>('calls');
+
+  const registries = new Map<string, Registry>();
+  const registry = (profile: string): Registry => made(registries, profile, () => createRegistry(log));
+  const caches = new Map<string, SchemaCache>();
+  const cache = (profile: string): SchemaCache =>
+    made(caches, profile, () => createSchemaCache(join(profileOf(profile)?.paths.cache ?? paths.cache, 'mcp'), log));
+  const logFolder = (profile: string): string =>
+    profile === 'default' ? join(paths.logs, 'mcp') : join(paths.logs, 'mcp', profile);
+
+  const reconcile = createReconcile({
+    entries: () => [...home().profiles].map(([profile, { settings }]) => ({ profile, servers: settings.servers })),
+    ward: connections,
+    registry,
+    cache,
+    nowMs,
+  });
+  const { settings } = reconcile;
+  const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs);
+  const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), nowMs);
+  const calls = createCalls(callWard);
+  const crashed = (room: string) => (key: string, error: unknown) => {
+    log.log('error', `${room}/${key} crashed`, { error: String(error) });
+  };
+  const stores = new Map<string, Credentials>();
+  const credentials = (profile: string): Credentials =>
+    made(stores, profile, () => createCredentials(profileOf(profile)?.paths.tokens ?? paths.tokens));
+  const logins = createLogins({
+    browser: ward<LoginInput>('browserLogins'),
+    device: ward<LoginInput>('deviceLogins'),
+  });
+  const loginPorts = { logins, credentials, nowMs, log };
+  const ended = (
+    key: string,
+    login: { readonly profile: string; readonly server: string; readonly why: string | null },
+  ) => {
+    if (login.why !== null) {
+      logins.ended(key, { kind: 'stopped', why: login.why });
+      return;
+    }
+    logins.ended(key, { kind: 'loggedIn' });
+    connections().get(connectionKey(login.profile, login.server))?.send({ type: 'credentials.changed' });
+  };
+  const lostLogin = (key: string, error: unknown): void => {
+    crashed('logins')(key, error);
+    logins.ended(key, { kind: 'stopped', why: 'the login crashed in the gateway; see the log' });
+  };
+  const reach = createReach({ connections, calls: callWard, nowMs });
+  const sessions = createSessions({
+    settings,
+    registry,
+    cache,
+    logFolder,
+    requests: requests.deskOf,
+    credentials,
+    tell: (key, event) => connections().get(key)?.send(event),
+    env: ports.env,
+    userHome: homedir(),
+    workspaceFolder: process.cwd(),
+    version: ports.version,
+    nowMs,
+    random: Math.random,
+    log,
+  });
+  const logic = wireServers({
+    connections: createWard({
+      name: 'connections',
+      logic: compile(wireConnection({ sessions, reach }), compiling),
+      onDone: (key) => reconcile.ended(key),
+      onCrashed: (key, error) => {
+        crashed('connections')(key, error);
+        reconcile.ended(key);
+      },
+    }),
+    calls: createWard({
+      name: 'calls',
+      logic: compile(
+        wireToolCall({
+          calls,
+          sessions,
+          approvals,
+          reach,
+          lanes: createCallLanes(),
+          registry: (profile) => registries.get(profile),
+          settings,
+          connections,
+          demandScope: (profile, server, scope) => credentials(profile).demandScope(server, scope),
+          redactor,
+          nowMs,
+          log,
+        }),
+        compiling,
+      ),
+      onDone: (key, output: CallOutput) => calls.settled(key, output),
+      onCrashed: (key, error) => {
+        crashed('calls')(key, error);
+        calls.crashed(key);
+      },
+    }),
+    approvals: createWard({
+      name: 'approvals',
+      logic: compile(
+        wireApproval(() => approvals),
+        compiling,
+      ),
+      onCrashed: crashed('approvals'),
+    }),
+    serverRequests: createWard({
+      name: 'serverRequests',
+      logic: compile(
+        wireServerRequest({
+          requests,
+          approvals,
+          settings,
+          model: (profile) => profileOf(profile)?.settings.agent.model,
+          nowMs,
+        }),
+        compiling,
+      ),
+      onCrashed: crashed('serverRequests'),
+    }),
+    browserLogins: createWard({
+      name: 'browserLogins',
+      logic: compile(wireBrowserLogin(loginPorts), compiling),
+      onDone: ended,
+      onCrashed: lostLogin,
+    }),
+    deviceLogins: createWard({
+      name: 'deviceLogins',
+      logic: compile(wireDeviceLogin(loginPorts), compiling),
+      onDone: ended,
+      onCrashed: lostLogin,
+    }),
+    ward: connections,
+    reconcile,
+    closeFiles: sessions.closeFiles,
+    log,
+  });
+
+  return {
+    logic: compile(logic, compiling),
+    calls,
+    approvals,
+    reconcile,
+    connections,
+    logins: createLoginDesk({ logins, credentials, settings, env: ports.env, version: ports.version }),
+    registry: (profile) => registries.get(profile),
+    logFolder,
+  };
+}
+
+function made<Value>(table: Map<string, Value>, key: string, make: () => Value): Value {
+  let standing = table.get(key);
+  if (standing === undefined) {
+    standing = make();
+    table.set(key, standing);
+  }
+  return standing;
+}
+
+function wardRef(root: AnyActorRef, name: string): AnyActorRef {
+  const ref: AnyActorRef | undefined = root.system.get(name);
+  if (ref === undefined) throw new TypeError(`the ward "${name}" does not live`);
+  return ref;
+}

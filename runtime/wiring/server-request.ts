@@ -1,0 +1,150 @@
+/** Fills the holes of the chart of a server's request: its policy, the form for a person, the model, the answer. */
+
+import { assign, fromPromise } from 'xstate';
+import { completeText } from '../../actors/agent/complete-text.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import type { ModelSettings } from '../../machines/config/settings.ts';
+import {
+  type ModelVerdict,
+  type ServerRequestContext,
+  type ServerRequestEvent,
+  serverRequestMachine,
+} from '../../machines/mcp/server-request.machine.ts';
+import { admitElicitation, admitSampling } from '../../machines/mcp/server-request.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { mapStrings, stripTags } from '../../machines/mcp/strip-tags.ts';
+import type { Approvals } from '../mcp/approvals.ts';
+import type { LiveServerRequest, ServerRequests } from '../mcp/server-requests.ts';
+
+export interface ServerRequestPorts {
+  readonly requests: ServerRequests;
+  readonly approvals: Approvals;
+  readonly settings: (profile: string, server: string) => ServerSettings | undefined;
+  /** The model of the `agent` settings; undefined while none is configured. */
+  readonly model: (profile: string) => ModelSettings | undefined;
+  readonly nowMs: () => number;
+}
+
+export function wireServerRequest(ports: ServerRequestPorts) {
+  const { requests } = ports;
+  return serverRequestMachine.provide({
+    actors: {
+      runModel: fromPromise<ModelVerdict, ServerRequestContext>(({ input, signal }) => runModel(input, signal, ports)),
+    },
+    actions: {
+      admit: assign<ServerRequestContext, ServerRequestEvent, unknown, ServerRequestEvent, never>(({ context }) => {
+        const why = refusalOf(context, ports);
+        return why === undefined ? {} : { refused: true, why };
+      }),
+      askPerson: ({ context, self }) => {
+        const row = requests.get(context.id);
+        const settings = ports.settings(context.profile, context.server);
+        if (row === undefined || settings === undefined) return;
+        row.question = ports.approvals.ask(
+          {
+            profile: context.profile,
+            server: context.server,
+            kind: 'form',
+            tool: '',
+            message: stripTags(String(row.params.message ?? '')),
+            detail: mapStrings(row.params.requestedSchema ?? null, stripTags),
+            timeoutMs: settings.elicitation.timeoutMs,
+          },
+          ({ verdict, values }) => {
+            if (values !== null) row.made = values;
+            self.send({ type: 'approval.settled', verdict });
+          },
+        );
+      },
+      withdrawQuestion: ({ context }) => {
+        const question = requests.get(context.id)?.question;
+        if (question !== undefined) ports.approvals.withdraw(question);
+      },
+      answer: ({ context }) => {
+        const row = requests.get(context.id);
+        if (row === undefined) return;
+        requests.answered(
+          context.id,
+          context.kind === 'elicitation' ? formAnswer(context, row) : modelAnswer(context, row),
+        );
+      },
+    },
+  });
+}
+
+/** Why the server's policy, or the lack of a model, refuses a request; undefined where it is admitted. */
+function refusalOf({ id, profile, server, kind }: ServerRequestContext, ports: ServerRequestPorts): string | undefined {
+  const row = ports.requests.get(id);
+  const settings = ports.settings(profile, server);
+  if (row === undefined || settings === undefined) return 'the server is not configured any more';
+  if (kind === 'elicitation') {
+    const verdict = admitElicitation(settings.elicitation, row.params);
+    return verdict.kind === 'decline' ? verdict.why : undefined;
+  }
+  if (ports.model(profile) === undefined) {
+    return 'no model is configured for sampling; set agent.model in config.yaml';
+  }
+  const nowMs = ports.nowMs();
+  const recent = ports.requests.recent(profile, server);
+  const verdict = admitSampling(settings.sampling, row.params, recent, nowMs);
+  if (verdict.kind === 'refused') return verdict.reason;
+  recent.push(nowMs);
+  row.admitted = verdict;
+  return undefined;
+}
+
+async function runModel(
+  { id, profile, server }: ServerRequestContext,
+  signal: AbortSignal,
+  ports: ServerRequestPorts,
+): Promise<ModelVerdict> {
+  const row = ports.requests.get(id);
+  const model = ports.model(profile);
+  const settings = ports.settings(profile, server);
+  if (row?.admitted === undefined || model === undefined || settings === undefined) {
+    return { kind: 'failed', why: 'the server or the model is not configured any more' };
+  }
+  const { params, admitted } = row;
+  const { timeoutMs } = settings.sampling;
+  const limit = AbortSignal.any([signal, row.signal, AbortSignal.timeout(timeoutMs)]);
+  const verdict = await completeText(
+    {
+      model,
+      ...(admitted.model === undefined ? {} : { name: admitted.model }),
+      ...(typeof params.systemPrompt === 'string' ? { system: stripTags(params.systemPrompt) } : {}),
+      ...(typeof params.temperature === 'number' ? { temperature: params.temperature } : {}),
+      messages: messagesOf(params.messages),
+      maxTokens: admitted.maxTokens,
+    },
+    limit,
+  );
+  if (verdict.kind === 'failed') return verdict;
+  row.made = {
+    role: 'assistant',
+    content: { type: 'text', text: verdict.text },
+    model: verdict.model,
+    stopReason: verdict.stopReason,
+  };
+  return { kind: 'made' };
+}
+
+function messagesOf(messages: Json | undefined): { role: 'user' | 'assistant'; text: string }[] {
+  if (!Array.isArray(messages)) return [];
+  return (messages as readonly Json[]).filter(isJsonObject).map(({ role, content }) => {
+    const blocks: readonly Json[] = Array.isArray(content) ? content : [content ?? null];
+    const texts = blocks.map((block) => (isJsonObject(block) && block.type === 'text' ? String(block.text) : ''));
+    return { role: role === 'assistant' ? ('assistant' as const) : ('user' as const), text: stripTags(texts.join('')) };
+  });
+}
+
+/** A form that policy refuses is declined; one that nobody answers in time, or that is withdrawn, is cancelled. */
+function formAnswer(context: ServerRequestContext, row: LiveServerRequest): { kind: 'answered'; result: JsonObject } {
+  if (!context.refused) return { kind: 'answered', result: { action: 'accept', content: row.made ?? {} } };
+  const isOver = context.why === 'timedOut' || context.why === 'cancelled';
+  return { kind: 'answered', result: { action: isOver ? 'cancel' : 'decline' } };
+}
+
+function modelAnswer(context: ServerRequestContext, row: LiveServerRequest) {
+  if (!context.refused && row.made !== undefined) return { kind: 'answered' as const, result: row.made };
+  return { kind: 'refused' as const, reason: `sampling refused: ${context.why ?? 'no answer'}` };
+}

@@ -1,0 +1,50 @@
+/** Fills the holes of the servers' chart: its wards, the carrying over of a changed configuration, and the end. */
+
+import { type AnyActorLogic, fromPromise } from 'xstate';
+import type { Logger } from '../../actors/ports.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
+import { serversMachine } from '../../machines/mcp/servers.machine.ts';
+import type { Reconcile } from '../mcp/reconcile.ts';
+
+export interface ServersPorts {
+  readonly connections: AnyActorLogic;
+  readonly calls: AnyActorLogic;
+  readonly approvals: AnyActorLogic;
+  readonly serverRequests: AnyActorLogic;
+  readonly browserLogins: AnyActorLogic;
+  readonly deviceLogins: AnyActorLogic;
+  readonly ward: () => WardHandle<ConnectionInput>;
+  readonly reconcile: Reconcile;
+  readonly closeFiles: () => Promise<void>;
+  readonly log: Logger;
+}
+
+export function wireServers(ports: ServersPorts) {
+  return serversMachine.provide({
+    actors: {
+      connections: ports.connections,
+      calls: ports.calls,
+      approvals: ports.approvals,
+      serverRequests: ports.serverRequests,
+      browserLogins: ports.browserLogins,
+      deviceLogins: ports.deviceLogins,
+      closeAll: fromPromise<undefined, undefined>(async () => {
+        await ports.reconcile.retireAll();
+        await ports.closeFiles();
+        return undefined;
+      }),
+    },
+    actions: {
+      reconcile: () => {
+        try {
+          ports.reconcile.run();
+        } catch (thrown) {
+          // The servers that live go on as they are.
+          ports.log.log('error', `servers: the configuration cannot be carried over: ${causeOf(thrown)}`);
+        }
+      },
+    },
+  });
+}

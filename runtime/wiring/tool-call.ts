@@ -1,0 +1,211 @@
+/** Fills the holes of the call chart: the registry's answer, the question to a person, the way to the server, the call. */
+
+import { assign, fromPromise } from 'xstate';
+import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
+import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
+import { checkOf } from '../../actors/mcp/validate-arguments.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { isJsonObject, type Json } from '../../machines/base/json.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
+import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import {
+  type CallContext,
+  type CallEvent,
+  type CallVerdict,
+  type Resolution,
+  toolCallMachine,
+} from '../../machines/mcp/tool-call.machine.ts';
+import type { Utility } from '../../machines/mcp/tool-name.ts';
+import { shapeResult } from '../../machines/mcp/tool-result.ts';
+import { needsApproval } from '../../machines/mcp/trust.ts';
+import type { Approvals } from '../mcp/approvals.ts';
+import type { Calls } from '../mcp/calls.ts';
+import type { Reach } from '../mcp/reach.ts';
+import type { RegisteredTool, Registry } from '../mcp/registry.ts';
+import { connectionKey, type Sessions } from '../mcp/sessions.ts';
+import type { Redactor } from '../redact.ts';
+
+export interface ToolCallPorts {
+  readonly calls: Calls;
+  readonly sessions: Sessions;
+  readonly approvals: Approvals;
+  readonly reach: Reach;
+  readonly lanes: CallLanes;
+  readonly registry: (profile: string) => Registry | undefined;
+  readonly settings: (profile: string, server: string) => ServerSettings | undefined;
+  readonly connections: () => WardHandle<ConnectionInput>;
+  /** The next login to the server asks for this scope too. */
+  readonly demandScope: (profile: string, server: string, scope: string) => void;
+  readonly redactor: Redactor;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+/** How long a person has for a yes to a call. */
+const approvalTimeoutMs = 300_000;
+/** Stopping the session and starting it again comes before a connect, and a queue of others may. */
+const reachSlackMs = 30_000;
+
+export function wireToolCall(ports: ToolCallPorts) {
+  return toolCallMachine.provide({
+    actors: {
+      callTool: fromPromise<CallVerdict, CallContext>(({ input, signal }) => callTool(input, signal, ports)),
+    },
+    actions: {
+      resolveTool: assign<CallContext, CallEvent, unknown, CallEvent, never>(({ context }) => {
+        const found = resolve(context, ports);
+        return found.kind === 'refused' ? { fault: found.fault } : found;
+      }),
+      askApproval: ({ context, self }) => {
+        const row = ports.calls.get(context.id);
+        if (row === undefined) return;
+        const tool = ports.registry(context.profile)?.find(context.name);
+        row.approval = ports.approvals.ask(
+          {
+            profile: context.profile,
+            server: context.server ?? '',
+            kind: 'tool',
+            tool: context.name,
+            message: String(tool?.definition.description ?? ''),
+            detail: ports.redactor.value(row.request.args) as Json,
+            timeoutMs: approvalTimeoutMs,
+          },
+          ({ verdict }) => self.send({ type: 'approval.settled', verdict }),
+        );
+      },
+      withdrawApproval: ({ context }) => {
+        const approval = ports.calls.get(context.id)?.approval;
+        if (approval !== undefined) ports.approvals.withdraw(approval);
+      },
+      reachServer: ({ context, self }) => ports.reach.wait(keyOf(context), { id: context.id, send: self.send }),
+    },
+  });
+}
+
+function resolve({ id, profile, name }: CallContext, ports: ToolCallPorts): Resolution {
+  const tool = ports.registry(profile)?.find(name);
+  const settings = tool === undefined ? undefined : ports.settings(profile, tool.server);
+  if (tool === undefined || settings === undefined) {
+    const message = `no tool is named "${name}"; \`agent mcp tools\` lists them`;
+    return { kind: 'refused', fault: { code: 'unknown_tool', message } };
+  }
+  const wrong = checkArguments(tool, ports.calls.get(id)?.request.args ?? {});
+  if (wrong !== undefined)
+    return { kind: 'refused', fault: { code: 'invalid_arguments', message: `${name}: ${wrong}` } };
+  const { annotations } = tool.definition;
+  const hints = isJsonObject(annotations) ? annotations : undefined;
+  return {
+    kind: 'found',
+    server: tool.server,
+    tool: tool.tool,
+    readOnly: hints?.readOnlyHint === true,
+    asks: needsApproval(settings.trust, hints),
+    reachMs: settings.connectTimeoutMs + reachSlackMs,
+  };
+}
+
+function checkArguments({ definition }: RegisteredTool, args: Parameters<ReturnType<typeof checkOf>>[0]) {
+  const { inputSchema } = definition;
+  return isJsonObject(inputSchema) ? checkOf(inputSchema)(args) : undefined;
+}
+
+async function callTool(context: CallContext, signal: AbortSignal, ports: ToolCallPorts): Promise<CallVerdict> {
+  const key = keyOf(context);
+  const row = ports.calls.get(context.id);
+  const tool = ports.registry(context.profile)?.find(context.name);
+  const settings = ports.settings(context.profile, context.server ?? '');
+  if (row === undefined || tool === undefined || settings === undefined) {
+    const message = `the tool "${context.name}" is gone; \`agent mcp tools\` lists what there is`;
+    return { kind: 'failed', fault: { code: 'unknown_tool', message } };
+  }
+  const send = async (): Promise<CallOutcome> => {
+    const session = ports.sessions.get(key);
+    if (session === undefined)
+      return { kind: 'lost', dispatched: false, why: 'the connection was lost before the call' };
+    const { args, onProgress } = row.request;
+    const options = { signal, ...(onProgress === undefined ? {} : { onProgress }) };
+    const connection = ports.connections().get(key);
+    const answered =
+      tool.kind === 'utility'
+        ? session.callUtility(tool.tool as Utility, args, options)
+        : session.call(tool.tool, args, options);
+    // It is on its way: the books are kept while the server works.
+    connection?.send({ type: 'call.began', atMs: ports.nowMs() });
+    const outcome = await answered;
+    connection?.send({ type: 'call.ended', reading: readingOf(outcome, ports.nowMs()) });
+    if (outcome.kind === 'needsScope' && outcome.scope !== undefined) {
+      ports.demandScope(context.profile, context.server ?? '', outcome.scope);
+    }
+    if (outcome.kind === 'expired') ports.sessions.lose(key, { kind: 'expired' }, session);
+    if (outcome.kind === 'lost') ports.sessions.lose(key, { kind: 'broken', why: outcome.why }, session);
+    return outcome;
+  };
+  const outcome = await ports.lanes.run(key, settings.parallel, send, signal).catch((thrown: unknown): CallOutcome => {
+    if (signal.aborted) return { kind: 'cancelled' };
+    throw thrown;
+  });
+  return verdictOf(outcome, { context, cap: settings.resultCap, row, log: ports.log });
+}
+
+function verdictOf(
+  outcome: CallOutcome,
+  {
+    context,
+    cap,
+    row,
+    log,
+  }: {
+    readonly context: CallContext;
+    readonly cap: number;
+    readonly row: NonNullable<ReturnType<Calls['get']>>;
+    readonly log: Logger;
+  },
+): CallVerdict {
+  const place = `mcp server "${context.server}"`;
+  switch (outcome.kind) {
+    case 'result': {
+      const { result, notes } = shapeResult(outcome.result, cap);
+      for (const note of notes) log.log('warn', `${place}: ${context.name}: ${note}`, { server: context.server });
+      row.result = result;
+      return { kind: 'answered' };
+    }
+    case 'refused':
+      return { kind: 'failed', fault: { code: 'rpc_error', message: `${place}: ${context.name}: ${outcome.message}` } };
+    case 'needsScope': {
+      const message = `${place}: ${context.name} needs the scope ${JSON.stringify(outcome.scope ?? '')}; run agent mcp login ${context.server}`;
+      return { kind: 'failed', fault: { code: 'needs_login', message } };
+    }
+    case 'timedOut': {
+      const message = `${place}: ${context.name} had no answer in ${outcome.afterMs / 1_000} s and was cancelled; raise timeout`;
+      return { kind: 'failed', fault: { code: 'timed_out', message } };
+    }
+    case 'cancelled':
+      return { kind: 'failed', fault: { code: 'cancelled', message: `${context.name} was cancelled` } };
+    case 'expired':
+      return { kind: 'lost', dispatched: true, why: 'its session had expired' };
+    case 'lost':
+      return { kind: 'lost', dispatched: outcome.dispatched, why: outcome.why };
+  }
+}
+
+/** What the end of a call says of the transport; a slow tool and a cancelled call say nothing. */
+function readingOf(outcome: CallOutcome, nowMs: number): BreakerEvent | null {
+  switch (outcome.kind) {
+    case 'result':
+    case 'refused':
+    case 'needsScope':
+    case 'expired':
+      return { kind: 'answered' };
+    case 'lost':
+      return { kind: 'transportFailed', nowMs };
+    case 'timedOut':
+    case 'cancelled':
+      return null;
+  }
+}
+
+function keyOf({ profile, server }: CallContext): string {
+  return connectionKey(profile, server ?? '');
+}

@@ -1,0 +1,87 @@
+import {
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  SdkHttpError,
+  SseError,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client';
+import t from 'tap';
+import { NotMcpFailure, readConnectError, SettingFailure, SpawnFailure } from '../../../actors/mcp/connect-errors.ts';
+
+const file = { key: 'client_cert', path: '~/a.pem', resolved: '/home/me/a.pem' };
+const tls = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+const cyclic = new Error('round');
+cyclic.cause = cyclic;
+
+function coded(message: string, code: string, name = 'Error'): Error {
+  return Object.assign(new Error(message), { code, name });
+}
+
+function sdk(code: SdkErrorCode, data?: unknown, cause?: unknown): SdkError {
+  return new SdkError(code, 'said so', data, { cause });
+}
+
+t.test('LIF-7 · every error is read into one failure', (t) => {
+  for (const [thrown, expected] of [
+    [new SpawnFailure('no', 'ENOENT', 'npx'), { kind: 'spawn', code: 'ENOENT', command: 'npx' }],
+    [new SettingFailure('no', 'tls-file-missing', file), { kind: 'tlsFile', ...file }],
+    [new SettingFailure('no', 'tls-file-unreadable', file), { kind: 'tlsFile', ...file }],
+    [new SettingFailure('no', 'tls-key-password', file), { kind: 'tls', message: 'no [tls-key-password]' }],
+    [new SettingFailure('no', 'proxy-invalid'), { kind: 'network', message: 'no [proxy-invalid]' }],
+    [new NotMcpFailure('no', 'text/html'), { kind: 'notMcp', contentType: 'text/html' }],
+    [new UnauthorizedError('who'), { kind: 'http', status: 401, message: 'who' }],
+    [new ProtocolError(-32601, 'unknown'), { kind: 'rpc', code: -32601, message: 'unknown' }],
+    [
+      new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'x', { status: 404, text: 'Session not found' }),
+      { kind: 'http', status: 404, message: 'Session not found' },
+    ],
+    [
+      new SdkHttpError(SdkErrorCode.ClientHttpFailedToOpenStream, 'no stream', { status: 500 }),
+      { kind: 'http', status: 500, message: 'no stream' },
+    ],
+    [sdk(SdkErrorCode.RequestTimeout, { timeout: 5 }), { kind: 'timeout', afterMs: 5 }],
+    [sdk(SdkErrorCode.RequestTimeout), { kind: 'timeout', afterMs: 700 }],
+    [
+      sdk(SdkErrorCode.ClientHttpUnexpectedContent, { contentType: 'text/plain' }),
+      { kind: 'notMcp', contentType: 'text/plain' },
+    ],
+    [
+      sdk(SdkErrorCode.ClientHttpUnexpectedContent, { contentType: null }),
+      { kind: 'notMcp', contentType: 'no content type' },
+    ],
+    [sdk(SdkErrorCode.ConnectionClosed), { kind: 'network', message: 'said so' }],
+    [sdk(SdkErrorCode.EraNegotiationFailed), { kind: 'rpc', code: -32022, message: 'said so' }],
+    [
+      sdk(SdkErrorCode.EraNegotiationFailed, {}, new TypeError('fetch failed', { cause: tls })),
+      { kind: 'tls', message: 'self-signed certificate (DEPTH_ZERO_SELF_SIGNED_CERT)' },
+    ],
+    [new TypeError('fetch failed', { cause: coded('', 'ECONNREFUSED') }), { kind: 'network', message: 'ECONNREFUSED' }],
+    [
+      new TypeError('fetch failed', { cause: coded('Proxy response (407)', 'UND_ERR_ABORTED', 'AbortError') }),
+      { kind: 'network', message: 'Proxy response (407)' },
+    ],
+    [new DOMException('gone', 'AbortError'), { kind: 'timeout', afterMs: 700 }],
+    [new SseError(503, 'Non-200 status code (503)', {} as never), { kind: 'http', status: 503 }],
+    [new SseError(undefined, 'fetch failed: certificate has expired', {} as never), { kind: 'tls' }],
+    [
+      new Error('Error POSTing to endpoint (HTTP 404): gone\naway'),
+      { kind: 'http', status: 404, message: 'gone\naway' },
+    ],
+    [cyclic, { kind: 'network', message: 'round' }],
+    ['a string', { kind: 'network', message: 'a string' }],
+    [undefined, { kind: 'network', message: 'undefined' }],
+  ] as const) {
+    t.match(readConnectError(thrown, { timeoutMs: 700 }), expected, String(thrown));
+  }
+  t.end();
+});
+
+t.test('TRU-2 · a closed connection of a child that ended says how', (t) => {
+  for (const code of [SdkErrorCode.ConnectionClosed, SdkErrorCode.NotConnected, SdkErrorCode.SendFailed]) {
+    t.same(readConnectError(sdk(code), { timeoutMs: 1, exitStatus: 'SIGSEGV' }), { kind: 'exited', status: 'SIGSEGV' });
+  }
+  const answered = new ProtocolError(-32600, 'no');
+  t.match(readConnectError(answered, { timeoutMs: 1, exitStatus: 1 }), { kind: 'rpc' }, 'what it said before counts');
+  t.end();
+});

@@ -1,0 +1,107 @@
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { createServerLog, logFileName, readLog } from '../../../actors/mcp/server-log.ts';
+import { makeHome } from '../../support/home.ts';
+
+t.test('LIF-10 · what a server says is kept in a private file and read back', async (t) => {
+  const umask = process.umask(0);
+  t.teardown(() => process.umask(umask));
+  const folder = join(makeHome(t).path, 'logs', 'mcp');
+  const log = createServerLog({ folder, server: 'files' });
+  log.write(Buffer.from('one\ntw'));
+  log.write(Buffer.from('o\nthree\n'));
+  await log.close();
+
+  t.same(await readLog(folder, 'files', 2), ['two', 'three']);
+  t.same(await readLog(folder, 'files', 100), ['one', 'two', 'three']);
+  t.same(await readLog(folder, 'files', 0), []);
+  t.same(await readLog(folder, 'other', 100), []);
+  t.equal(statSync(join(folder, 'files.log')).mode & 0o777, 0o600);
+  t.equal(statSync(folder).mode & 0o777, 0o700);
+});
+
+t.test('LIF-10 · the files rotate and the oldest goes', async (t) => {
+  const folder = makeHome(t).path;
+  const settings = { folder, server: 'files', maxBytes: 100, files: 3 };
+  let log = createServerLog(settings);
+  for (let line = 0; line < 60; line += 1) {
+    log.write(Buffer.from(`line ${String(line).padStart(4, '0')}\n`));
+    // Each run of ten is written by another process, as it were.
+    if (line % 10 === 9) {
+      await log.close();
+      log = createServerLog(settings);
+    }
+  }
+  await log.close();
+
+  t.same(readdirSync(folder).sort(), ['files.log', 'files.log.1', 'files.log.2']);
+  for (const name of readdirSync(folder)) t.ok(statSync(join(folder, name)).size <= 100, name);
+  const lines = await readLog(folder, 'files', 1_000);
+  t.equal(lines.at(-1), 'line 0059');
+  t.equal(lines.length, 30);
+  t.same(await readLog(folder, 'files', 12), lines.slice(-12));
+});
+
+t.test('LIF-10 · a flood is bounded in memory and on the disk, and what was dropped is counted', async (t) => {
+  const folder = makeHome(t).path;
+  const log = createServerLog({ folder, server: 'files' });
+  const chunk = Buffer.alloc(65_536, 'x\n');
+  const before = process.memoryUsage().rss;
+  for (let round = 0; round < 100; round += 1) {
+    for (let each = 0; each < 100; each += 1) log.write(chunk);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  log.write(Buffer.alloc(50_000_000, 'y'));
+  await log.close();
+
+  t.ok(process.memoryUsage().rss - before < 150_000_000);
+  const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
+  t.ok(sizes.length <= 3 && sizes.every((size) => size <= 1_048_576 + 100));
+  t.ok((await readLog(folder, 'files', 1_000_000)).some((line) => /^… \d+ bytes dropped$/.test(line)));
+});
+
+t.test('LIF-10 · a disk that takes nothing is no failure, and writing goes on when it does again', async (t) => {
+  const folder = join(makeHome(t).path, 'logs');
+  writeFileSync(folder, 'a file where the folder should be');
+  const log = createServerLog({ folder, server: 'files' });
+  log.write(Buffer.from('lost\n'));
+  await log.settled();
+  rmSync(folder);
+  mkdirSync(folder);
+  log.write(Buffer.from('kept\n'));
+  await log.close();
+  log.write(Buffer.from('too late\n'));
+
+  t.same(await readLog(folder, 'files', 100), ['kept', '', '… 5 bytes dropped']);
+});
+
+t.test('OAU-2 · no server name leaves the folder, and no two share a file', async (t) => {
+  const names = [
+    '../x',
+    '..',
+    '.',
+    '',
+    '/etc/passwd',
+    'a/b',
+    'a%2Fb',
+    'a b',
+    'ä',
+    '\0',
+    '.hidden',
+    'v1.2',
+    'n'.repeat(400),
+  ];
+  names.push(`${'n'.repeat(399)}m`);
+  const made = names.map(logFileName);
+  for (const name of made) t.match(name, /^(?!\.)[\w%.-]{1,200}\.log$/);
+  t.equal(new Set(made).size, names.length);
+  t.match(made.slice(0, 2), ['%2E.%2Fx.log', '%2E..log']);
+
+  const folder = makeHome(t).path;
+  const log = createServerLog({ folder, server: '../x' });
+  log.write(Buffer.from('inside\n'));
+  await log.close();
+  t.same(readdirSync(folder), ['%2E.%2Fx.log']);
+  t.same(await readLog(folder, '../x', 1), ['inside']);
+});

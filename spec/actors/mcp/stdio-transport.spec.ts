@@ -1,0 +1,279 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { Client, type JSONRPCMessage } from '@modelcontextprotocol/client';
+import t, { type Test } from 'tap';
+import { SpawnFailure } from '../../../actors/mcp/connect-errors.ts';
+import { createStdioTransport, type StdioSettings, type StdioTransport } from '../../../actors/mcp/stdio-transport.ts';
+import { makeHome } from '../../support/home.ts';
+import { hasEnded, numbersIn, until } from '../../support/processes.ts';
+
+interface Peer {
+  readonly transport: StdioTransport;
+  readonly messages: JSONRPCMessage[];
+  readonly errors: Error[];
+  readonly warnings: string[];
+  readonly closes: () => number;
+  readonly stderr: () => string;
+  readonly closed: Promise<void>;
+}
+
+const everything = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');
+const ping = { jsonrpc: '2.0', id: 1, method: 'ping' } as const;
+
+function peer(t: Test, settings: Partial<StdioSettings> & Pick<StdioSettings, 'plan'>): Peer {
+  const messages: JSONRPCMessage[] = [];
+  const errors: Error[] = [];
+  const warnings: string[] = [];
+  let stderr = '';
+  let closes = 0;
+  const transport = createStdioTransport({
+    server: 'files',
+    cwd: process.cwd(),
+    log: { log: () => {}, warnOnce: (_key, message) => void warnings.push(message) },
+    onStderr: (chunk) => {
+      stderr += chunk.toString();
+    },
+    ...settings,
+  });
+  const closed = new Promise<void>((resolve) => {
+    transport.onclose = () => {
+      closes += 1;
+      resolve();
+    };
+  });
+  transport.onmessage = (message) => void messages.push(message);
+  transport.onerror = (error) => void errors.push(error);
+  t.teardown(() => transport.close());
+  return { transport, messages, errors, warnings, closes: () => closes, stderr: () => stderr, closed };
+}
+
+function sh(script: string, env: Readonly<Record<string, string>> = {}): StdioSettings['plan'] {
+  return { kind: 'stdio', command: 'sh', args: ['-c', script, 'sh'], env };
+}
+
+t.test('ERA-3 · a real server is listed and called over stdio', async (t) => {
+  const { transport, closes } = peer(t, {
+    plan: { kind: 'stdio', command: process.execPath, args: [everything, 'stdio'], env: {} },
+  });
+  const client = new Client({ name: 'spec', version: '1' });
+  await client.connect(transport);
+
+  const result = await client.callTool({ name: 'echo', arguments: { message: 'hello' } });
+  const pid = transport.pid ?? 0;
+  t.match(result.content, [{ type: 'text', text: /hello/ }]);
+  t.ok(pid > 0 && !hasEnded(pid));
+
+  await client.close();
+  t.ok(hasEnded(pid));
+  t.equal(closes(), 1);
+});
+
+t.test('ERA-1 · a stateless client falls back to a legacy server on the same child', async (t) => {
+  const { transport } = peer(t, {
+    plan: { kind: 'stdio', command: process.execPath, args: [everything, 'stdio'], env: {} },
+  });
+  const client = new Client({ name: 'spec', version: '1' }, { versionNegotiation: { mode: 'auto' } });
+  await client.connect(transport);
+  t.equal(client.getProtocolEra(), 'legacy');
+});
+
+t.test('LIF-9 · close ends a child that ignores SIGTERM, and its children, once', async (t) => {
+  const home = makeHome(t);
+  const { transport, closes } = peer(t, {
+    plan: sh(
+      "trap '' TERM; (trap '' TERM; exec sleep 600) & echo $! >>pids; echo $$ >>pids; while :; do sleep 1; done",
+    ),
+    cwd: home.path,
+    graceMs: 50,
+  });
+  await transport.start();
+  await until(() => numbersIn(`${home.path}/pids`).length === 2);
+
+  await Promise.all([transport.close(), transport.close()]);
+
+  t.same(numbersIn(`${home.path}/pids`).map(hasEnded), [true, true], 'both are gone when close resolves');
+  t.ok(hasEnded(transport.pid ?? 0));
+  await transport.close();
+  t.equal(closes(), 1);
+});
+
+t.test('LIF-9 · close lets a child end by itself when its input ends', async (t) => {
+  const home = makeHome(t);
+  const { transport } = peer(t, { plan: sh('cat >/dev/null; echo 1 >>bye'), cwd: home.path, graceMs: 60_000 });
+  await transport.start();
+  await transport.close();
+  t.same(numbersIn(`${home.path}/bye`), [1]);
+  t.match(transport.whyClosed(), /it was closed/);
+});
+
+t.test('LIF-9 · SIGTERM comes before SIGKILL', async (t) => {
+  const home = makeHome(t);
+  const { transport } = peer(t, {
+    plan: sh("trap 'echo 1 >>bye; exit' TERM; echo 1 >>ready; while :; do sleep 0.01; done"),
+    cwd: home.path,
+    graceMs: 1_000,
+  });
+  await transport.start();
+  await until(() => numbersIn(`${home.path}/ready`).length === 1);
+  await transport.close();
+  t.same(numbersIn(`${home.path}/bye`), [1]);
+});
+
+t.test('LIF-9 · children that a child leaves behind end with it, and the end is told at once', async (t) => {
+  const home = makeHome(t);
+  const { transport, closed, closes } = peer(t, {
+    plan: sh('sleep 600 & echo $! >>pids; echo the reason >&2; exit 3'),
+    cwd: home.path,
+    graceMs: 60_000,
+  });
+  await transport.start();
+  await closed;
+  t.ok(numbersIn(`${home.path}/pids`).every(hasEnded));
+  t.equal(transport.whyClosed(), 'it exited with code 3; it said: the reason');
+  await transport.close();
+  t.equal(closes(), 1);
+});
+
+t.test('LIF-9 · the group dies with a parent that SIGKILL ends', async (t) => {
+  const home = makeHome(t);
+  const module = new URL('../../../actors/mcp/stdio-transport.js', import.meta.url).href;
+  const script = `
+    import { createStdioTransport } from ${JSON.stringify(module)};
+    const transport = createStdioTransport({
+      server: 'files', cwd: ${JSON.stringify(home.path)}, onStderr: () => {}, log: { log() {}, warnOnce() {} },
+      plan: { kind: 'stdio', command: 'sh', env: {}, args: ['-c',
+        "trap '' TERM HUP; (trap '' TERM HUP; exec sleep 600) & echo $! >>pids; echo $$ >>pids; cat"] },
+    });
+    await transport.start();
+    console.log(transport.pid);
+  `;
+  const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => void parent.kill('SIGKILL'));
+  const [printed] = (await once(parent.stdout, 'data')) as [Buffer];
+  const leader = Number(printed.toString());
+  await until(() => numbersIn(`${home.path}/pids`).length === 2);
+  t.notOk(hasEnded(leader));
+
+  parent.kill('SIGKILL');
+
+  await until(() => [leader, ...numbersIn(`${home.path}/pids`)].every(hasEnded));
+});
+
+t.test('LIF-9 · a line without an end is cut off with the cap named', { timeout: 30_000 }, async (t) => {
+  const { transport, errors, closed } = peer(t, {
+    plan: sh('cat /dev/zero'),
+    maxMessageBytes: 50_000_000,
+    graceMs: 1_000,
+  });
+  const before = process.memoryUsage().rss;
+  await transport.start();
+  await closed;
+  t.match(errors, [{ message: /mcp server "files": it wrote a message of more than 50000000 bytes/ }]);
+  t.match(transport.whyClosed(), /more than 50000000 bytes/);
+  t.ok(process.memoryUsage().rss - before < 300_000_000);
+  t.ok(hasEnded(transport.pid ?? 0));
+});
+
+t.test('ERA-3 · a message of exactly the cap passes, whatever chunks it comes in', async (t) => {
+  const text = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/x', params: { text: 'ä'.repeat(300_000) } });
+  const cap = Buffer.byteLength(text);
+  const { transport, messages, closed } = peer(t, { plan: sh('cat'), maxMessageBytes: cap });
+  await transport.start();
+  await transport.send(JSON.parse(text));
+  await transport.send(ping);
+  await until(() => messages.length === 2);
+  t.equal(JSON.stringify(messages[0]), text);
+  t.same(messages[1], ping);
+  void transport.close();
+  await closed;
+});
+
+t.test('ERA-3 · lines that are no messages are skipped, told once and kept in the log', async (t) => {
+  const script = `n=0; while [ $n -lt 150 ]; do n=$((n+1)); echo "banner $n"; done; echo; echo '{"level":30}'; echo ' {"jsonrpc":"2.0","id":1,"method":"ping"}'; cat`;
+  const { transport, messages, warnings, errors, stderr } = peer(t, { plan: sh(script) });
+  await transport.start();
+  await until(() => messages.length === 1);
+  t.same(messages, [ping]);
+  t.same(warnings, [
+    'mcp server "files": writes lines to its standard output that are no messages; they are in its log',
+  ]);
+  t.match(stderr(), /^banner 1\n[\s\S]*banner 150\n\{"level":30\}\n$/);
+  t.same(errors, []);
+});
+
+t.test('ERA-3 · the last message before a child ends is read', async (t) => {
+  const { transport, messages, closed } = peer(t, { plan: sh(`echo '${JSON.stringify(ping)}'; exit 0`) });
+  await transport.start();
+  await closed;
+  t.same(messages, [ping]);
+});
+
+t.test('LIF-7 · a command that is not there is told from a child that ended', async (t) => {
+  for (const [plan, cwd, code] of [
+    [{ kind: 'stdio', command: 'no-such-command', args: [], env: {} }, '/', 'ENOENT'],
+    [{ kind: 'stdio', command: '/etc/passwd', args: [], env: {} }, '/', 'ENOENT'],
+    [sh('exit'), '/no-such-folder', 'ENOTDIR'],
+    [sh('exit', { TOKEN: 'very\0secret' }), '/', 'ERR_INVALID_ARG_VALUE'],
+  ] as const) {
+    const { transport, closes } = peer(t, { plan, cwd });
+    const thrown = await transport.start().catch((error: unknown) => error);
+    t.ok(thrown instanceof SpawnFailure);
+    t.match(thrown, { code, message: /^mcp server "files": / });
+    t.notMatch(thrown, { message: /secret/ });
+    t.equal(transport.pid, null);
+    await transport.close();
+    t.equal(closes(), 1);
+  }
+});
+
+t.test(
+  'LIF-10 · a child sees the allow-list and its own variables, and its last words do not quote them',
+  async (t) => {
+    process.env.AGENT_SPEC_HIDDEN = 'hidden';
+    t.teardown(() => Reflect.deleteProperty(process.env, 'AGENT_SPEC_HIDDEN'));
+    const script = 'echo "[$AGENT_SPEC_HIDDEN] [$TOKEN]" >&2; exit 1';
+    const { transport, closed, stderr } = peer(t, { plan: sh(script, { TOKEN: 'top-secret' }) });
+    await transport.start();
+    await closed;
+    t.equal(stderr(), '[] [top-secret]\n');
+    t.equal(transport.whyClosed(), 'it exited with code 1; it said: [] [[redacted]]');
+  },
+);
+
+t.test('LIF-10 · words reach the command untouched by any shell', async (t) => {
+  const words = ['$(touch x)', '`id`', ';', '*', "it's", '', '--', 'ä\n'];
+  const { transport, closed, stderr } = peer(t, {
+    plan: {
+      kind: 'stdio',
+      command: process.execPath,
+      args: ['-e', 'process.stderr.write(JSON.stringify(process.argv.slice(1)))', '--', ...words],
+      env: {},
+    },
+  });
+  await transport.start();
+  await closed;
+  t.same(JSON.parse(stderr()), words);
+});
+
+t.test('TRU-2 · a message to a child that has ended or does not read is refused', async (t) => {
+  const gone = peer(t, { plan: sh('exit 0') });
+  await gone.transport.start();
+  await gone.closed;
+  await t.rejects(gone.transport.send(ping), { code: 'NOT_CONNECTED' });
+
+  const deaf = peer(t, { plan: sh('sleep 600'), graceMs: 50 });
+  await deaf.transport.start();
+  const big = { jsonrpc: '2.0', method: 'notifications/x', params: { text: 'x'.repeat(3_000_000) } } as const;
+  const sent = t.rejects(deaf.transport.send(big), { code: 'SEND_FAILED' });
+  await deaf.transport.close();
+  await sent;
+});
+
+t.test('LIF-9 · a transport starts once', async (t) => {
+  const { transport } = peer(t, { plan: sh('cat'), graceMs: 50 });
+  await transport.start();
+  await t.rejects(transport.start(), { code: 'ALREADY_CONNECTED' });
+});

@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { runCli } from '../support/daemon.ts';
+
+const main = new URL('../../cli/main.js', import.meta.url).pathname;
+const linkTo = (name: string, config: object): string =>
+  `agent://mcp/install?name=${name}&config=${Buffer.from(JSON.stringify(config)).toString('base64url')}`;
+
+t.test(
+  'LNK-2 · without a terminal the server is shown, nothing is written, and the exit code asks for a person',
+  async (t) => {
+    const home = t.testdir();
+
+    const shown = await runCli(['link', 'open', linkTo('docs', { command: 'npx', args: ['x'] })], home);
+
+    t.equal(shown.code, 4);
+    t.match(shown.stdout, /docs[\s\S]*"command": "npx"[\s\S]*with your rights/);
+    t.notOk(existsSync(join(home, 'config.yaml')));
+  },
+);
+
+t.test('LNK-1 · a bad link ends with its own code and writes nothing', async (t) => {
+  const home = t.testdir();
+
+  const refused = await runCli(['link', 'open', linkTo('..%2Fx', { command: 'x' })], home);
+
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /\[link-name\]/);
+  t.notOk(existsSync(join(home, 'config.yaml')));
+});
+
+t.test(
+  'LNK-3 · at a terminal a person renames and confirms',
+  { skip: spawnSync('script', ['-V']).status !== 0 },
+  async (t) => {
+    const home = t.testdir({ 'config.yaml': '# mine\nmcp_servers:\n  docs: {command: mine}\n' });
+    const command = `${process.execPath} ${main} link open '${linkTo('docs', { url: 'https://mcp.example.com/mcp' })}'`;
+
+    const { status, stdout } = spawnSync('script', ['-qec', command, '/dev/null'], {
+      input: 'docs2\ny\n',
+      encoding: 'utf8',
+      env: { ...process.env, AGENT_HOME: home, NO_COLOR: '1' },
+      timeout: 60_000,
+    });
+
+    t.equal(status, 0, stdout);
+    t.match(stdout, /exists already/);
+    const text = readFileSync(join(home, 'config.yaml'), 'utf8');
+    t.match(text, /^# mine\n/);
+    t.match(text, /docs2:\s+url: https:\/\/mcp\.example\.com\/mcp/);
+  },
+);
+
+t.test(
+  'LNK-3 · the scheme is registered with the desktop, and that can be undone',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const folder = t.testdir({ bin: {}, data: {} });
+    const asked = join(folder, 'asked');
+    writeFileSync(join(folder, 'bin', 'xdg-mime'), `#!/bin/sh\necho "$@" > "${asked}"\n`);
+    chmodSync(join(folder, 'bin', 'xdg-mime'), 0o755);
+    const env = { PATH: `${join(folder, 'bin')}:${process.env.PATH}`, XDG_DATA_HOME: join(folder, 'data') };
+    const file = join(folder, 'data', 'applications', 'agent-gateway-link.desktop');
+
+    const registered = await runCli(['link', 'register'], folder, env);
+
+    t.equal(registered.code, 0, registered.stderr);
+    t.match(
+      readFileSync(file, 'utf8'),
+      /Exec=".*" ".*main\.js" link open %u\n[\s\S]*MimeType=x-scheme-handler\/agent;/,
+    );
+    t.equal(readFileSync(asked, 'utf8'), 'default agent-gateway-link.desktop x-scheme-handler/agent\n');
+
+    const undone = await runCli(['link', 'register', '--undo'], folder, env);
+
+    t.equal(undone.code, 0);
+    t.notOk(existsSync(file));
+  },
+);

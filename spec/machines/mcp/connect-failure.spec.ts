@@ -1,0 +1,140 @@
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  afterFailures,
+  type ConnectFailure,
+  describeFailure,
+  isPermanent,
+  isSessionExpiry,
+} from '../../../machines/mcp/connect-failure.ts';
+
+const rpc = (code: number): ConnectFailure => ({ kind: 'rpc', code, message: 'no' });
+const http = (status: number, message = ''): ConnectFailure => ({ kind: 'http', status, message });
+const spawn = (code: string): ConnectFailure => ({ kind: 'spawn', code, command: 'npx' });
+
+const permanent: readonly ConnectFailure[] = [
+  ...[401, 403, 404, 405, 406, 410, 415, 501].map((status) => http(status)),
+  ...[-32601, -32022, -32021, -32020].map(rpc),
+  ...['ENOENT', 'EACCES', 'ENOTDIR'].map(spawn),
+  { kind: 'http', status: 400, message: '', rpcCode: -32022 },
+  { kind: 'notMcp', contentType: 'text/html' },
+  { kind: 'tlsFile', key: 'client_cert', path: '~/a.pem', resolved: '/home/u/a.pem' },
+];
+const passing: readonly ConnectFailure[] = [
+  ...[400, 408, 429, 500, 502, 503].map((status) => http(status)),
+  ...[-32600, -32603, -32000].map(rpc),
+  ...['EAGAIN', 'EMFILE', 'ENOMEM'].map(spawn),
+  { kind: 'http', status: 500, message: '', rpcCode: -32601 },
+  { kind: 'http', status: 503, message: '', rpcCode: -32601 },
+  { kind: 'timeout', afterMs: 60_000 },
+  { kind: 'network', message: 'ECONNREFUSED' },
+  { kind: 'exited', status: 1 },
+  { kind: 'tls', message: 'CERT_HAS_EXPIRED' },
+];
+
+t.test('LIF-7 · a permanent error burns no retries, a passing one is tried again', (t) => {
+  for (const failure of permanent) {
+    t.ok(isPermanent(failure), JSON.stringify(failure));
+    t.equal(afterFailures([failure], false), 'failed', JSON.stringify(failure));
+  }
+  for (const failure of passing) {
+    t.notOk(isPermanent(failure), JSON.stringify(failure));
+    t.equal(afterFailures([failure], true), 'retry', JSON.stringify(failure));
+  }
+  t.end();
+});
+
+t.test('LIF-7 · 401 needs a login where OAuth is asked for, and nowhere else', (t) => {
+  const rows: readonly (readonly [readonly ConnectFailure[], boolean, string])[] = [
+    [[http(401)], true, 'needsLogin'],
+    [[http(401)], false, 'failed'],
+    [[http(403)], true, 'failed'],
+    [[http(400), http(401)], true, 'needsLogin'],
+    [[http(400), http(401)], false, 'failed'],
+  ];
+  for (const [failures, oauth, expected] of rows)
+    t.equal(afterFailures(failures, oauth), expected, JSON.stringify([failures, oauth]));
+  t.end();
+});
+
+t.test('LIF-7 · of two attempts both must be beyond help', (t) => {
+  t.equal(afterFailures([http(404), http(404)], false), 'failed');
+  t.equal(afterFailures([http(404), { kind: 'timeout', afterMs: 1 }], false), 'retry');
+  t.equal(afterFailures([http(400), rpc(-32601)], false), 'retry', 'a legacy server may only be busy');
+  t.equal(afterFailures([], false), 'retry');
+  t.end();
+});
+
+t.test('TRU-2 · a session that was in use has run out at 404, and at 400 with words about it', (t) => {
+  const rows: readonly (readonly [number, string, boolean, boolean])[] = [
+    [404, '', true, true],
+    [404, 'Session not found', true, true],
+    [404, 'Session not found', false, false],
+    [400, 'Bad Request: No valid session ID provided', true, true],
+    [400, 'Bad Request: Server not initialized', true, true],
+    [400, 'MISSING SESSION', true, true],
+    [400, 'No valid session ID provided', false, false],
+    [400, 'Invalid params', true, false],
+    [500, 'session store is down', true, false],
+    [401, 'session expired', true, false],
+  ];
+  for (const [status, message, had, expected] of rows)
+    t.equal(isSessionExpiry({ status, message }, had), expected, `${status} ${message} ${had}`);
+  t.end();
+});
+
+t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
+  const rows: readonly (readonly [readonly ConnectFailure[], string])[] = [
+    [[http(401, 'Unauthorized')], 'answered HTTP 401: Unauthorized; check headers, or run agent mcp login hub'],
+    [[http(404)], 'answered HTTP 404; check url and transport'],
+    [[http(503, 'busy')], 'answered HTTP 503: busy; ask the operator of the server'],
+    [[{ kind: 'http', status: 400, message: 'x', rpcCode: -32022 }], 'answered HTTP 400: x; check protocol'],
+    [[rpc(-32601)], 'answered with the error -32601: no; check protocol'],
+    [[rpc(-32603)], 'answered with the error -32603: no; read agent mcp logs hub'],
+    [
+      [{ kind: 'notMcp', contentType: 'text/html' }],
+      'is not an MCP endpoint: it answers text/html; check url, or set skip_preflight: true',
+    ],
+    [[{ kind: 'timeout', afterMs: 60_000 }], 'no answer in 60 s; raise connect_timeout'],
+    [[{ kind: 'network', message: 'ECONNREFUSED' }], 'cannot be reached: ECONNREFUSED; check url and the network'],
+    [[spawn('ENOENT')], 'command cannot be started: npx (ENOENT); check command and PATH'],
+    [
+      [{ kind: 'exited', status: 'SIGSEGV' }],
+      'command ended before it answered, with SIGSEGV; read agent mcp logs hub',
+    ],
+    [[{ kind: 'tls', message: 'expired' }], 'TLS handshake failed: expired; check ssl_verify and client_cert'],
+    [
+      [{ kind: 'tlsFile', key: 'client_cert', path: '~/gh.pem', resolved: '/home/u/gh.pem' }],
+      'client_cert file not found: ~/gh.pem (resolved /home/u/gh.pem); check client_cert',
+    ],
+  ];
+  for (const [failures, expected] of rows) t.equal(describeFailure('hub', failures), `mcp server "hub": ${expected}`);
+  t.end();
+});
+
+t.test('ERA-1 · two failures are told in the order of the attempts', (t) => {
+  t.equal(
+    describeFailure('hub', [http(400, 'no'), { kind: 'timeout', afterMs: 500 }]),
+    'mcp server "hub": answered HTTP 400: no; then no answer in 0.5 s; ask the operator of the server, or raise connect_timeout',
+  );
+  t.equal(
+    describeFailure('hub', [http(404), http(404)]),
+    'mcp server "hub": answered HTTP 404; then answered HTTP 404; check url and transport',
+  );
+  t.end();
+});
+
+t.test('LIF-13 · the words of a server are one line, bounded, and hold no secret', (t) => {
+  const line = describeFailure('hub', [http(500, `a\r\nb \u001b[31m Bearer abc.def ${'x'.repeat(10_000)}`)]);
+
+  t.match(line, 'answered HTTP 500: a b [31m Bearer [redacted]');
+  t.ok(line.length < 450, String(line.length));
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (message) => {
+      const text = describeFailure('hub', [http(500, message)]);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not come through.
+      return !/[\u0000-\u001f\u007f\u{E0000}-\u{E007F}]/u.test(text);
+    }),
+  );
+  t.end();
+});

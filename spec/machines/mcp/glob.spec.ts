@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { matchesGlob } from '../../../machines/mcp/glob.ts';
+
+t.test('FLT-1 · globs match as a shell matches names', (t) => {
+  const rows: readonly (readonly [string, string, boolean])[] = [
+    ['list_items', 'list_items', true],
+    ['list_items', 'list_item', false],
+    ['List', 'list', false],
+    ['', '', true],
+    ['', 'a', false],
+    ['*', '', true],
+    ['*', 'a/b.c\nd', true],
+    ['list_*', 'list_', true],
+    ['list_*', 'xlist_a', false],
+    ['*_v2', 'list_v2', true],
+    ['*_v2', 'list_v2_old', false],
+    ['a*b*c', 'aXbYbZc', true],
+    ['a*b*c', 'aXbY', false],
+    ['**a**', 'bab', true],
+    ['*ab', 'aab', true],
+    ['*a?c', 'aaabc', true],
+    ['a?c', 'abc', true],
+    ['a?c', 'ac', false],
+    ['?', '😀', true],
+    ['??', '😀', false],
+    ['[abc]x', 'bx', true],
+    ['[abc]x', 'dx', false],
+    ['[a-c]', 'b', true],
+    ['[a-c]', 'B', false],
+    ['[c-a]', 'b', false],
+    ['[!a-z]', '5', true],
+    ['[!a-z]', 'm', false],
+    ['[!a-z]', '', false],
+    ['[^a]', '^', true],
+    ['[^a]', 'b', false],
+    ['[]a]', ']', true],
+    ['[]a]', 'a', true],
+    ['[!]a]', ']', false],
+    ['[!]a]', 'b', true],
+    ['[a-]', '-', true],
+    ['[-a]', '-', true],
+    ['[a-]', 'b', false],
+    ['[\\]]', ']', true],
+    ['[a\\-c]', 'b', false],
+    ['[a\\-c]', '-', true],
+    ['[!]', '[!]', true],
+    ['[', '[', true],
+    ['[abc', '[abc', true],
+    ['[abc', 'a', false],
+    ['[]', '[]', true],
+    ['x[*', 'x[yz', true],
+    ['[é-ü]', 'ö', true],
+    ['[😀-😂]', '😁', true],
+    ['\\*', '*', true],
+    ['\\*', 'a', false],
+    ['a\\', 'a\\', true],
+    ['\\a', 'a', true],
+    ['a.c', 'abc', false],
+    ['a+', 'aa', false],
+    ['(a|b)', 'a', false],
+    ['{a,b}', 'a', false],
+  ];
+  for (const [pattern, name, expected] of rows) t.equal(matchesGlob(pattern)(name), expected, `${pattern} on ${name}`);
+  t.end();
+});
+
+t.test('FLT-1 · a pattern of literals, stars and question marks matches as the regular expression does', (t) => {
+  const text = (units: readonly string[]) => fc.string({ unit: fc.constantFrom(...units), maxLength: 10 });
+  fc.assert(
+    fc.property(text(['a', 'b', '*', '?']), text(['a', 'b']), (pattern, name) => {
+      const twin = new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`);
+      return matchesGlob(pattern)(name) === twin.test(name);
+    }),
+    { numRuns: 1_000 },
+  );
+  t.end();
+});
+
+t.test('FLT-1 · any text is a pattern, and one without special characters is itself', (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string(), (pattern, name) => {
+      const plain = !/[*?[\\]/.test(pattern);
+      return typeof matchesGlob(pattern)(name) === 'boolean' && (!plain || matchesGlob(pattern)(pattern));
+    }),
+  );
+  t.end();
+});
+
+t.test('FLT-1 · a hostile name or pattern takes no exponential time', (t) => {
+  const began = process.cpuUsage();
+  t.notOk(matchesGlob(`${'a*'.repeat(30)}b`)('a'.repeat(10_000)));
+  t.notOk(matchesGlob('['.repeat(100_000))('x'));
+  t.ok(process.cpuUsage(began).user < 1_000_000);
+  t.end();
+});

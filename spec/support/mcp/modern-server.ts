@@ -1,0 +1,122 @@
+/** The catalogue behind the real v2 SDK server, revision 2026-07-28: no handshake, questions by returning early. */
+
+import { type InputRequest, inputRequired, Server, type ServerContext, type Tool } from '@modelcontextprotocol/server';
+import {
+  type Call,
+  callTool,
+  listTools,
+  type PeerWork,
+  prompts,
+  type Question,
+  resources,
+  resourceTemplates,
+} from './catalogue.ts';
+
+export interface ModernOptions {
+  readonly instructions?: string;
+  /** How long lists stay fresh; 0 unless told. */
+  readonly ttlMs?: number;
+}
+
+/** Makes one server, for one request over HTTP or one connection over stdio. */
+export function makeModernServer(work: PeerWork, { instructions, ttlMs = 0 }: ModernOptions = {}): Server {
+  const hint = { ttlMs, cacheScope: 'private' } as const;
+  const server = new Server(
+    { name: 'modern-peer', version: '2.0.0' },
+    {
+      capabilities: {
+        tools: { listChanged: true },
+        resources: { listChanged: true, subscribe: true },
+        prompts: { listChanged: true },
+        logging: {},
+      },
+      cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/list': hint },
+      ...(instructions === undefined ? {} : { instructions }),
+    },
+  );
+
+  server.setRequestHandler('tools/list', ({ params }) => {
+    const { tools, nextCursor } = listTools(work, params?.cursor);
+    return { tools: tools as Tool[], ...(nextCursor === undefined ? {} : { nextCursor }) };
+  });
+  server.setRequestHandler('tools/call', async ({ params }, context) => {
+    try {
+      const { text, structured, isError } = await callTool(
+        work,
+        params.name,
+        params.arguments ?? {},
+        modernCall(context),
+      );
+      return {
+        content: [{ type: 'text', text }],
+        ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
+        ...(isError === undefined ? {} : { isError }),
+      };
+    } catch (thrown) {
+      if (thrown instanceof Unanswered)
+        return inputRequired({ inputRequests: { answer: thrown.request }, requestState: 'round-1' });
+      throw thrown;
+    }
+  });
+  server.setRequestHandler('resources/list', () => ({
+    resources: resources.map(({ uri, name, description, mimeType }) => ({ uri, name, description, mimeType })),
+  }));
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates }));
+  server.setRequestHandler('resources/read', ({ params: { uri } }) => {
+    const resource = resources.find((one) => one.uri === uri);
+    if (resource === undefined)
+      throw Object.assign(new Error(`Resource not found: ${uri}`), { code: -32602, data: { uri } });
+    return { contents: [resource] };
+  });
+  server.setRequestHandler('prompts/list', () => ({ prompts }));
+  server.setRequestHandler('prompts/get', ({ params }) => ({
+    messages: [{ role: 'user', content: { type: 'text', text: `Greet ${params.arguments?.who ?? 'nobody'}` } }],
+  }));
+  return server;
+}
+
+/** Leaves a tool in its middle: the client asks its user and calls the tool again with the answer. */
+class Unanswered extends Error {
+  readonly request: InputRequest;
+
+  constructor(request: InputRequest) {
+    super('the client has not answered yet');
+    this.request = request;
+  }
+}
+
+function modernCall({ mcpReq }: ServerContext): Call {
+  const token = mcpReq._meta?.progressToken;
+  return {
+    signal: mcpReq.signal,
+    ask: async (question) => {
+      const answer = mcpReq.inputResponses?.answer;
+      if (answer === undefined) throw new Unanswered(requestFor(question));
+      return answer;
+    },
+    log: (text) => mcpReq.log('info', text),
+    progress: async (progress, total) => {
+      if (token === undefined) return;
+      await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, progress, total } });
+    },
+  };
+}
+
+function requestFor(question: Question): InputRequest {
+  switch (question.kind) {
+    case 'form':
+      return inputRequired.elicit({
+        message: question.message,
+        requestedSchema: { type: 'object', properties: { [question.field]: { type: 'string' } } },
+      });
+    case 'url':
+      return inputRequired.elicitUrl({ message: question.message, url: question.url });
+    case 'sampling':
+      return inputRequired.createMessage({
+        messages: [{ role: 'user', content: { type: 'text', text: question.text } }],
+        maxTokens: 100,
+      });
+    default:
+      return question satisfies never;
+  }
+}
