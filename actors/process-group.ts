@@ -61,13 +61,10 @@ const watched = [
   'kill -KILL 0 ) >/dev/null 2>&1 &',
   'trap : TERM; trap - HUP INT',
   `${markName}=$mark "$@" 3<&-`,
+  // The reader stays until its group is killed: a daemon that is killed breaks the command's input and the reader's pipe at
+  // once, and a command that ends with its input must not take the reader along before that has killed the rest.
+  'exit $?',
 ];
-const dismissReader = 'code=$?; kill -KILL $! 2>/dev/null; exit $code';
-/**
- * A daemon that is killed breaks the command's input and the reader's pipe at once. A command that ends with its input
- * must not take the reader along before that has killed the rest, so the reader ends with the group.
- */
-const keepReader = 'exit $?';
 
 /**
  * The journal's library opens its file without close-on-exec. Laying an empty device over the descriptors in which it can
@@ -123,7 +120,7 @@ export function spawnWatched(
   words: readonly string[],
   place: Pick<CommandRequest, 'cwd' | 'env'>,
 ): ChildProcess {
-  const { child, mark } = spawnMarked(command, words, place, keepReader);
+  const { child, mark } = spawnMarked(command, words, place);
   child.once('exit', () => void endStrays(mark));
   return child;
 }
@@ -138,10 +135,9 @@ function spawnMarked(
   command: string,
   words: readonly string[],
   { cwd, env }: Pick<CommandRequest, 'cwd' | 'env'>,
-  atEnd: string,
 ): Marked {
   const mark = randomUUID();
-  const child = spawn('/bin/sh', ['-c', [...watched, atEnd].join('\n'), 'sh', mark, command, ...words], {
+  const child = spawn('/bin/sh', ['-c', watched.join('\n'), 'sh', mark, command, ...words], {
     cwd,
     env,
     detached: true,
@@ -184,7 +180,7 @@ async function bearersOf(mark: string): Promise<number[]> {
 }
 
 function run(command: string, request: CommandRequest, resolve: (result: CommandResult) => void): void {
-  const { child, mark } = spawnMarked(command, request.argv.slice(1), request, dismissReader);
+  const { child, mark } = spawnMarked(command, request.argv.slice(1), request);
   let ended: 'timedOut' | 'flooded' | 'aborted' | undefined;
   let code: number | null = null;
   let settled = false;
