@@ -18,19 +18,27 @@ export function isJsonObject(value: unknown): value is JsonObject {
  * @returns undefined where any step is missing; never reaches into a prototype.
  */
 export function lookUp(root: Json, path: string): Json | undefined {
-  let at: Json | undefined = root;
-  for (const step of path.split('.')) {
-    if (at === null || typeof at !== 'object') return undefined;
-    if (Array.isArray(at)) {
-      if (!/^(0|[1-9]\d*)$/.test(step)) return undefined;
-      at = at[Number(step)];
-    } else {
-      if (!Object.hasOwn(at, step)) return undefined;
-      at = (at as JsonObject)[step];
+  return compilePath(path)(root);
+}
+
+/** Takes a dotted path apart once, for many look-ups. */
+export function compilePath(path: string): (root: Json) => Json | undefined {
+  const steps = path.split('.').map((name) => ({ name, index: /^(0|[1-9]\d*)$/.test(name) ? Number(name) : -1 }));
+  return (root) => {
+    let at: Json | undefined = root;
+    for (const { name, index } of steps) {
+      if (at === null || typeof at !== 'object') return undefined;
+      if (Array.isArray(at)) {
+        if (index < 0) return undefined;
+        at = at[index];
+      } else {
+        if (!Object.hasOwn(at, name)) return undefined;
+        at = (at as JsonObject)[name];
+      }
+      if (at === undefined) return undefined;
     }
-    if (at === undefined) return undefined;
-  }
-  return at;
+    return at;
+  };
 }
 
 export interface Spelling {

@@ -4,7 +4,7 @@
  * @see COA-1 and COA-2 in docs/specification.md
  */
 
-import { compileTemplate, resolveToken, spellValue, type TemplateView } from './template.ts';
+import { compileReading, compileTemplate, spellValue, type TemplateView } from './template.ts';
 
 /** Events of one entity that gather into one run. */
 export interface Burst {
@@ -42,15 +42,17 @@ export function joinBurst(burst: Burst | undefined, { eventKey, nowMs, windowMs,
  */
 export function compileCoalesceKey(key: string): (view: TemplateView) => string | undefined {
   if (!key.includes('{')) {
+    const read = compileReading(key);
     return (view) => {
-      const found = resolveToken(key, view);
+      const found = read(view);
       return found === undefined || found === null || found === '' ? undefined : spellValue(found);
     };
   }
   const template = compileTemplate(key);
+  const readings = template.tokens.filter((token) => token !== '__raw__').map(compileReading);
   return (view) => {
-    for (const token of template.tokens) {
-      const found = token === '__raw__' ? view.payload : resolveToken(token, view);
+    for (const read of readings) {
+      const found = read(view);
       if (found === undefined || found === null) return undefined;
     }
     return template.render(view) || undefined;

@@ -4,7 +4,7 @@
  * @see FIL-1 to FIL-4 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject, lookUp } from '../base/json.ts';
+import { compilePath, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import type { ConditionSource } from '../config/route.ts';
 import { headerText } from './envelope.ts';
 import { compilePattern } from './pattern.ts';
@@ -149,12 +149,15 @@ function compileField(field: string, gathered: Gathered): (view: FilterView) => 
     gathered.headers.add(name);
     return (view) => (Object.hasOwn(view.headers, name) ? headerText(view.headers[name] ?? '') : undefined);
   }
-  if (!field.startsWith('payload.')) return (view) => lookUp(view.payload, field);
-  const inner = field.slice('payload.'.length);
+  if (!field.startsWith('payload.')) {
+    const find = compilePath(field);
+    return (view) => find(view.payload);
+  }
+  const find = compilePath(field.slice('payload.'.length));
   // `payload.x` reads a top-level `payload` object where the sender wraps one, else the body itself.
   return (view) => {
     const wrapped = Object.hasOwn(view.payload, 'payload') ? view.payload.payload : undefined;
-    return lookUp(isJsonObject(wrapped) ? wrapped : view.payload, inner);
+    return find(isJsonObject(wrapped) ? wrapped : view.payload);
   };
 }
 

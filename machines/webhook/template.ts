@@ -4,7 +4,7 @@
  * @see TPL-1 and TPL-2 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject, lookUp, spell } from '../base/json.ts';
+import { compilePath, isJsonObject, type Json, type JsonObject, spell } from '../base/json.ts';
 import { templateToken } from '../config/route.ts';
 
 export interface TemplateView {
@@ -39,12 +39,13 @@ export function compileTemplate(text: string): CompiledTemplate {
   }
   const tail = text.slice(at);
   if (tokens.length === 0) return { tokens, render: () => text };
+  const substitutes = tokens.map(compileToken);
   return {
     tokens,
     render(view) {
       let rendered = '';
       for (let index = 0; index < tokens.length; index += 1) {
-        rendered += literals[index] + substitute(tokens[index] ?? '', view);
+        rendered += literals[index] + (substitutes[index]?.(view) ?? '');
       }
       return rendered + tail;
     },
@@ -63,8 +64,10 @@ export function compileExtra(extra: JsonObject): CompiledExtra {
 }
 
 /** What a token means: the event type, or a path in the payload; undefined where there is nothing. */
-export function resolveToken(token: string, view: TemplateView): Json | undefined {
-  return token === 'event_type' ? view.eventType : lookUp(view.payload, token);
+export function compileReading(token: string): (view: TemplateView) => Json | undefined {
+  if (token === 'event_type') return (view) => view.eventType;
+  const find = compilePath(token);
+  return (view) => find(view.payload);
 }
 
 /** The text of a value: strings as they are, lists and objects as JSON up to the limit, the rest in JSON's spelling. */
@@ -74,10 +77,13 @@ export function spellValue(value: Json): string {
   return JSON.stringify(value);
 }
 
-function substitute(token: string, view: TemplateView): string {
-  if (token === '__raw__') return spell(view.payload, { limit: rawLimit, indent: 2 });
-  const found = resolveToken(token, view);
-  return found === undefined ? `{${token}}` : spellValue(found);
+function compileToken(token: string): (view: TemplateView) => string {
+  if (token === '__raw__') return (view) => spell(view.payload, { limit: rawLimit, indent: 2 });
+  const read = compileReading(token);
+  return (view) => {
+    const found = read(view);
+    return found === undefined ? `{${token}}` : spellValue(found);
+  };
 }
 
 function compileValue(value: Json): (view: TemplateView) => Json {
