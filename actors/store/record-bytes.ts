@@ -119,7 +119,8 @@ function claimHead(bytes: Buffer): Head {
 /** Reads an object that was stored; undefined where a damaged disk left none. */
 function readJson(bytes: Buffer, from: number): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8', from));
+    // The binding's buffer is longer than the value; only its `length` says where that ends.
+    const value: unknown = JSON.parse(bytes.toString('utf8', from, bytes.length));
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
