@@ -25,6 +25,7 @@ import { onSignals, takeLock } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
 import { assembleServers } from './servers.ts';
+import { indexTimers } from './timers.ts';
 import { assembleWebhooks } from './webhooks.ts';
 import { wireSupervisor } from './wiring/supervisor.ts';
 
@@ -157,6 +158,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     input: { listens: settings().webhook.enabled, blocked: blockedBy },
     clock: createClock(),
   });
+  indexTimers(root);
   /** Resolves when the configuration is in force. One that comes while another is under way waits for its turn. */
   const reload = (): Promise<void> =>
     new Promise((resolve, reject) => {

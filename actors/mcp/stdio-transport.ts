@@ -8,7 +8,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
-  deserializeMessage,
   type JSONRPCMessage,
   SdkError,
   SdkErrorCode,
@@ -191,7 +190,9 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
 function messageOf(line: Buffer): JSONRPCMessage | undefined {
   if (line[0] !== openingBrace && !/^\s*\{/.test(line.toString('latin1', 0, 64))) return undefined;
   try {
-    return deserializeMessage(line.toString('utf8'));
+    // The client reads the shape of each message itself; twice would be as dear as the rest of reading.
+    const message = JSON.parse(line.toString('utf8')) as { readonly jsonrpc?: unknown } | null;
+    return message?.jsonrpc === '2.0' ? (message as unknown as JSONRPCMessage) : undefined;
   } catch {
     return undefined;
   }

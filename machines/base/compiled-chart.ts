@@ -334,20 +334,23 @@ function assignOf(assignment: unknown, paramsOf: (args: Args) => unknown): Compi
   if (typeof assignment === 'function') {
     return (run, event) => {
       const args = { context: run.context, event, self: run.scope.self, spawn: noSpawn };
-      const partial = assignment(args, paramsOf(args)) as object;
-      for (const _ in partial) {
-        run.context = { ...(run.context as object), ...partial };
-        return;
+      const partial = assignment(args, paramsOf(args)) as Record<string, unknown>;
+      // A second spread would leave the engine's fast path.
+      let next: Record<string, unknown> | undefined;
+      for (const key in partial) {
+        next ??= { ...(run.context as object) };
+        next[key] = partial[key];
       }
+      if (next !== undefined) run.context = next;
     };
   }
   const entries = Object.entries(assignment as Record<string, unknown>);
   return (run, event) => {
     const args = { context: run.context, event, self: run.scope.self, spawn: noSpawn };
     const params = paramsOf(args);
-    const partial: Record<string, unknown> = {};
-    for (const [key, value] of entries) partial[key] = typeof value === 'function' ? value(args, params) : value;
-    run.context = { ...(run.context as object), ...partial };
+    const next: Record<string, unknown> = { ...(run.context as object) };
+    for (const [key, value] of entries) next[key] = typeof value === 'function' ? value(args, params) : value;
+    run.context = next;
   };
 }
 

@@ -68,6 +68,8 @@ interface Children {
   readonly keyOf: Map<string, string>;
   readonly context: WardContext;
   readonly logic: AnyActorLogic;
+  /** Made once: it is asked for with every spawn and every look. */
+  handle: unknown;
 }
 
 /** The children of every ward, kept beside its snapshot so that the snapshot stays JSON and is never copied. */
@@ -80,7 +82,7 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
 
     getInitialSnapshot({ self }) {
       const context: WardContext = { name: options.name, size: 0, spawned: 0, finished: 0, crashed: 0 };
-      wards.set(self, { byKey: new Map(), keyOf: new Map(), context, logic: options.logic });
+      wards.set(self, { byKey: new Map(), keyOf: new Map(), context, logic: options.logic, handle: undefined });
       return { status: 'active', output: undefined, error: undefined, context };
     },
 
@@ -124,6 +126,14 @@ export function wardHandle<Logic extends AnyActorLogic>(
 ): WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
   const children = wards.get(ref);
   if (children === undefined) throw new TypeError(`actor "${ref.id}" is no ward`);
+  children.handle ??= handleOf(ref, children);
+  return children.handle as WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>>;
+}
+
+function handleOf<Logic extends AnyActorLogic>(
+  ref: AnyActorRef,
+  children: Children,
+): WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
   const { byKey, keyOf, context, logic } = children;
   return {
     name: context.name,

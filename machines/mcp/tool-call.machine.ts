@@ -108,8 +108,12 @@ export const toolCallMachine = setup({
   delays: { reachLimit: ({ context }) => context.reachMs },
 }).createMachine({
   id: 'toolCall',
-  context: ({ input }) => ({
-    ...input,
+  // Field by field: a spread with more fields after it costs a third of the whole call's chart.
+  context: ({ input: { id, profile, name, caller } }) => ({
+    id,
+    profile,
+    name,
+    caller,
     server: null,
     tool: null,
     readOnly: false,
