@@ -6,9 +6,7 @@
 import { refused, type SendOutcome, transient, type Undelivered } from '../../../machines/dispatch/send-outcome.ts';
 import type { Now } from '../../ports.ts';
 
-export type TokenAnswer =
-  | { readonly kind: 'token'; readonly token: string; readonly lifetimeMs: number }
-  | SendOutcome;
+export type TokenAnswer = { readonly kind: 'token'; readonly token: string; readonly lifetimeMs: number } | SendOutcome;
 
 /** What a call says whose token the platform no longer takes. */
 export const tokenRefused = { kind: 'tokenRefused' } as const;

@@ -88,11 +88,15 @@ export function createCommunityChat(settings: PlatformSettings, ports: TargetPor
             ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } }
             : {}),
         };
-        return client.ask({ method: 'POST', path: `/channels/${place}/messages`, headers, json: body }, signal, (answer) => {
-          const { json, status } = answer;
-          if (status === 200 && isJsonObject(json) && typeof json.id === 'string') return deliveredAs(json.id);
-          return read(answer, ports.now());
-        });
+        return client.ask(
+          { method: 'POST', path: `/channels/${place}/messages`, headers, json: body },
+          signal,
+          (answer) => {
+            const { json, status } = answer;
+            if (status === 200 && isJsonObject(json) && typeof json.id === 'string') return deliveredAs(json.id);
+            return read(answer, ports.now());
+          },
+        );
       },
       verify: (signal) =>
         client.ask({ method: 'GET', path: '/users/@me', headers }, signal, (answer) =>

@@ -70,7 +70,8 @@ export function createFederatedChat(settings: PlatformSettings, ports: TargetPor
       maxPieces: 10,
       deduplicatesForMs: transactionLifetimeMs,
       problem: missing('federated_chat', settings, 'api_base', 'token'),
-      placeProblem: (chat) => (/^(?:![^\s:]+(?::\S+)?|#[^\s:]+:\S+)$/.test(chat) ? undefined : wrongPlace(chat, chatForm)),
+      placeProblem: (chat) =>
+        /^(?:![^\s:]+(?::\S+)?|#[^\s:]+:\S+)$/.test(chat) ? undefined : wrongPlace(chat, chatForm),
       async send({ chat, text, extra, key }, signal) {
         const room = await roomOf(chat, signal);
         if (typeof room !== 'string') return room;
@@ -94,7 +95,8 @@ export function createFederatedChat(settings: PlatformSettings, ports: TargetPor
         const path = `${api}/rooms/${encodeURIComponent(room)}/send/m.room.message/${key}`;
         return client.ask({ method: 'PUT', path, headers, json: body }, signal, (answer) => {
           const { json, status } = answer;
-          if (status === 200 && isJsonObject(json) && typeof json.event_id === 'string') return deliveredAs(json.event_id);
+          if (status === 200 && isJsonObject(json) && typeof json.event_id === 'string')
+            return deliveredAs(json.event_id);
           return read(answer, ports.now());
         });
       },

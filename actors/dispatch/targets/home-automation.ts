@@ -48,13 +48,17 @@ export function createHomeAutomation(settings: PlatformSettings, ports: TargetPo
           ...(isNotice(message) ? { notification_id: key } : {}),
         };
         const service = isNotice(message) ? `${notice}/create` : `notify/${chat.replace(/^notify\./, '')}`;
-        return client.ask({ method: 'POST', path: `/api/services/${service}`, headers, json: body }, signal, (answer) => {
-          // The states that changed meanwhile, often none.
-          if (answer.status === 200 && Array.isArray(answer.json)) {
-            return isNotice(message) ? { kind: 'delivered', messageId: key } : { kind: 'delivered' };
-          }
-          return read(answer, message, ports.now());
-        });
+        return client.ask(
+          { method: 'POST', path: `/api/services/${service}`, headers, json: body },
+          signal,
+          (answer) => {
+            // The states that changed meanwhile, often none.
+            if (answer.status === 200 && Array.isArray(answer.json)) {
+              return isNotice(message) ? { kind: 'delivered', messageId: key } : { kind: 'delivered' };
+            }
+            return read(answer, message, ports.now());
+          },
+        );
       },
       verify: (signal) =>
         client.ask({ method: 'GET', path: '/api/', headers }, signal, (answer) =>

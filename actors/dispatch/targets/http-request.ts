@@ -64,7 +64,10 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
   const limit = AbortSignal.timeout(call.timeoutMs);
   const request = buildRequest(call, AbortSignal.any([signal, limit]));
   if (request === undefined)
-    return { kind: 'unsendable', reason: 'no request can be made of these settings; check api_base and the credentials' };
+    return {
+      kind: 'unsendable',
+      reason: 'no request can be made of these settings; check api_base and the credentials',
+    };
   const mine: Progress = { written: false };
   try {
     const response = await progress.run(mine, () => fetch(request));
@@ -92,6 +95,7 @@ function buildRequest(call: HttpCall, signal: AbortSignal): Request | undefined 
       headers.set('content-type', 'application/x-www-form-urlencoded');
       body = new URLSearchParams(call.form).toString();
     }
+    if (!/^https?:/.test(call.url)) return undefined;
     return new Request(call.url, { method: call.method, headers, body, signal, redirect: 'manual' });
   } catch {
     // The error quotes the header or the address.
@@ -130,7 +134,9 @@ function whyNot(thrown: unknown): string {
     code = (error as NodeJS.ErrnoException).code ?? code;
     error = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
   }
-  return typeof code === 'string' && codePattern.test(code) ? `the connection failed (${code})` : 'the connection failed';
+  return typeof code === 'string' && codePattern.test(code)
+    ? `the connection failed (${code})`
+    : 'the connection failed';
 }
 
 function hostOf(url: string): string {

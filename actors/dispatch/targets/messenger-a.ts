@@ -42,8 +42,10 @@ export function createMessengerA(settings: PlatformSettings, ports: TargetPorts)
   const post = (message: Message, body: JsonObject, signal: AbortSignal): Promise<SendOutcome> =>
     client.ask({ method: 'POST', path: `${bot}/sendMessage`, json: body }, signal, (answer) => {
       const { json } = answer;
-      if (isJsonObject(json) && json.ok === true && isJsonObject(json.result)) return deliveredAs(json.result.message_id);
-      const moved = isJsonObject(json) && isJsonObject(json.parameters) ? json.parameters.migrate_to_chat_id : undefined;
+      if (isJsonObject(json) && json.ok === true && isJsonObject(json.result))
+        return deliveredAs(json.result.message_id);
+      const moved =
+        isJsonObject(json) && isJsonObject(json.parameters) ? json.parameters.migrate_to_chat_id : undefined;
       // A group that has become a supergroup has a new number.
       if (moved !== undefined && body.chat_id !== moved) return post(message, { ...body, chat_id: moved }, signal);
       if (body.parse_mode !== undefined && answer.status === 400 && /can't parse entities/i.test(wordsOf(json))) {
@@ -59,7 +61,8 @@ export function createMessengerA(settings: PlatformSettings, ports: TargetPorts)
       limit: { most: 4_096, unit: 'utf16' },
       maxPieces: 20,
       problem: missing('messenger_a', settings, 'token'),
-      placeProblem: (chat) => (/^(?:-?\d{1,20}|@[A-Za-z]\w{3,31})$/.test(chat) ? undefined : wrongPlace(chat, chatForm)),
+      placeProblem: (chat) =>
+        /^(?:-?\d{1,20}|@[A-Za-z]\w{3,31})$/.test(chat) ? undefined : wrongPlace(chat, chatForm),
       send(message, signal) {
         const { chat, text, extra } = message;
         const thread = Number(wordOf(extra, 'message_thread_id', 'thread_id') ?? Number.NaN);
@@ -80,7 +83,8 @@ export function createMessengerA(settings: PlatformSettings, ports: TargetPorts)
       verify: (signal) =>
         client.ask({ method: 'GET', path: `${bot}/getMe` }, signal, (answer) => {
           const { json } = answer;
-          if (isJsonObject(json) && json.ok === true && isJsonObject(json.result)) return verifiedAs(json.result.username);
+          if (isJsonObject(json) && json.ok === true && isJsonObject(json.result))
+            return verifiedAs(json.result.username);
           return read(answer, ports.now());
         }),
     },

@@ -8,7 +8,13 @@
 
 import { isJsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { deliveredAs, refused, type SendOutcome, transient, unknownOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import {
+  deliveredAs,
+  refused,
+  type SendOutcome,
+  transient,
+  unknownOutcome,
+} from '../../../machines/dispatch/send-outcome.ts';
 import type { HttpAnswer } from './http-request.ts';
 import {
   type CodeMeaning,
@@ -154,7 +160,8 @@ function createBridge(settings: PlatformSettings, ports: TargetPorts): PlatformT
           if (status === 200 && isJsonObject(json) && json.success === true) return deliveredAs(json.messageId);
           // It failed somewhere between here and the phone.
           if (status === 500) return unknownOutcome(`the bridge failed while it sent (${saying(status)})`);
-          if (status === 200 && isJsonObject(json) && json.success === false) return refusedAs('permanent', saying(status));
+          if (status === 200 && isJsonObject(json) && json.success === false)
+            return refusedAs('permanent', saying(status));
           return readStatus(answer, { nowMs: ports.now() });
         });
       },

@@ -44,7 +44,10 @@ const meanings: Readonly<Record<string, CodeMeaning>> = {
   [-4]: { refusal: 'forbidden', because: untrusted },
   [-5]: 'rateLimited',
   [-6]: 'auth',
-  [-32602]: { refusal: 'auth', because: 'the daemon does not know the account; check platforms.secure_messenger.account' },
+  [-32602]: {
+    refusal: 'auth',
+    because: 'the daemon does not know the account; check platforms.secure_messenger.account',
+  },
   // The command failed in a way that it did not foresee.
   [-32603]: 'unknown',
 };
@@ -64,7 +67,8 @@ export function createSecureMessenger(settings: PlatformSettings, ports: TargetP
       signal,
       (answer): Outcome | SendOutcome => {
         const { json, status } = answer;
-        if (status === 421) return refused('permanent', `the daemon does not take this host name (${saying(status)}); check api_base`);
+        if (status === 421)
+          return refused('permanent', `the daemon does not take this host name (${saying(status)}); check api_base`);
         if (status !== 200 || !isJsonObject(json)) return readStatus(answer, { nowMs: ports.now() });
         if (isJsonObject(json.error)) return readError(answer, json.error, ports.now());
         if (typeof json.result !== 'object' || json.result === null) return readStatus(answer, { nowMs: ports.now() });
@@ -103,7 +107,9 @@ export function createSecureMessenger(settings: PlatformSettings, ports: TargetP
         if (account === undefined) return { kind: 'verified' };
         const listed = await rpc('listAccounts', {}, signal, (result): VerifyOutcome => {
           const known = Array.isArray(result) && result.some((one) => isJsonObject(one) && one.number === account);
-          return known ? verifiedAs(account) : (refusedAs('auth', 'the account is not registered there') as VerifyOutcome);
+          return known
+            ? verifiedAs(account)
+            : (refusedAs('auth', 'the account is not registered there') as VerifyOutcome);
         });
         // A daemon of one account has no such method, and needs none.
         return listed.kind === 'refused' && listed.reason.includes('-32601') ? { kind: 'verified' } : listed;
@@ -138,7 +144,10 @@ function readResults(
     const seconds = Math.max(0, ...limited.map(({ retryAfterSeconds }) => Number(retryAfterSeconds ?? 0)));
     const outcome = rateLimited(said, seconds > 0 ? { seconds } : {}, nowMs, 60_000);
     if (!limited.some(({ token }) => typeof token === 'string')) return outcome;
-    return { ...outcome, reason: `${outcome.reason}; or solve its captcha with submitRateLimitChallenge of signal-cli` };
+    return {
+      ...outcome,
+      reason: `${outcome.reason}; or solve its captcha with submitRateLimitChallenge of signal-cli`,
+    };
   }
   if (of('NETWORK_FAILURE').length > 0) return readCode(answer, { code: -3, meanings, nowMs });
   if (of('IDENTITY_FAILURE').length > 0) return refused('forbidden', `${untrusted} (${said})`);

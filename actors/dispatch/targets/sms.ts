@@ -64,7 +64,10 @@ export function createSms(settings: PlatformSettings, ports: TargetPorts): Platf
   const from = optionOf(settings, 'from');
   const service = optionOf(settings, 'messaging_service_sid');
   // An API key has a name and a secret of its own, and no token.
-  const [user, secret] = [optionOf(settings, 'api_key') ?? sid, optionOf(settings, 'api_secret') ?? optionOf(settings, 'auth_token') ?? ''];
+  const [user, secret] = [
+    optionOf(settings, 'api_key') ?? sid,
+    optionOf(settings, 'api_secret') ?? optionOf(settings, 'auth_token') ?? '',
+  ];
   const headers = { authorization: `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}` };
   const account = `/2010-04-01/Accounts/${encodeURIComponent(sid)}`;
 
