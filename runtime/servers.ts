@@ -15,7 +15,7 @@ import type { Logger } from '../actors/ports.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import { createWard, type WardHandle, wardHandle } from '../machines/base/ward.ts';
-import type { HomePaths } from '../machines/config/profile.ts';
+import { type HomePaths, profilePaths } from '../machines/config/profile.ts';
 import type { ApprovalInput } from '../machines/mcp/approval.machine.ts';
 import type { ConnectionInput } from '../machines/mcp/server-connection.machine.ts';
 import type { ServerRequestInput } from '../machines/mcp/server-request.machine.ts';
@@ -96,7 +96,8 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   };
   const stores = new Map<string, Credentials>();
   const credentials = (profile: string): Credentials =>
-    made(stores, profile, () => createCredentials(profileOf(profile)?.paths.tokens ?? paths.tokens));
+    // By name alone: a profile that is not loaded must never fall back to another one's tokens.
+    made(stores, profile, () => createCredentials(profilePaths(paths.home, profile as ProfileName).tokens, log));
   const logins = createLogins({
     browser: ward<LoginInput>('browserLogins'),
     device: ward<LoginInput>('deviceLogins'),
@@ -205,6 +206,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     }),
     ward: connections,
     reconcile,
+    live: calls,
     closeFiles: sessions.closeFiles,
     log,
   });

@@ -3,6 +3,7 @@
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
+import { causeOf } from '../../machines/base/fault.ts';
 import type { AgentRunner } from '../ports.ts';
 import { endOf, runCommand, scrubbedEnv } from '../process-group.ts';
 
@@ -11,6 +12,8 @@ export interface CommandRunnerSettings {
   readonly cwd: string;
   /** The profile's `.env`, which the program sees: it needs its keys. */
   readonly scope: ReadonlyMap<string, string>;
+  /** Writes the file that offers the supervised tools and returns its path; rejects where it cannot be written. */
+  readonly mcpConfig?: () => Promise<string>;
 }
 
 const maxResponseBytes = 10 * 1_048_576;
@@ -18,8 +21,14 @@ const maxResponseBytes = 10 * 1_048_576;
 const longestMs = 2_147_483_647;
 const keptReason = 500;
 
-export function createCommandRunner({ command, cwd, scope }: CommandRunnerSettings): AgentRunner {
+export function createCommandRunner({ command, cwd, scope, mcpConfig }: CommandRunnerSettings): AgentRunner {
   return async (request, signal) => {
+    let tools: string | undefined;
+    try {
+      tools = await mcpConfig?.();
+    } catch (thrown) {
+      return { kind: 'failed', reason: `the file that AGENT_MCP_CONFIG names cannot be written: ${causeOf(thrown)}` };
+    }
     const result = await runCommand({
       argv: command,
       cwd,
@@ -32,6 +41,7 @@ export function createCommandRunner({ command, cwd, scope }: CommandRunnerSettin
         AGENT_PROFILE: request.profile,
         AGENT_ATTEMPT: String(request.attempt),
         AGENT_TOOLSETS: request.toolsets.join(','),
+        ...(tools === undefined ? {} : { AGENT_MCP_CONFIG: tools }),
       }),
       stdin: request.prompt,
       timeoutMs: longestMs,

@@ -19,6 +19,8 @@ export type CallOutcome =
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'timedOut'; readonly afterMs: number }
   | { readonly kind: 'cancelled' }
+  /** The credentials are refused, and could not be renewed. */
+  | { readonly kind: 'unauthorized' }
   /** The token does not reach this far: only a login for more can help. */
   | { readonly kind: 'needsScope'; readonly scope: string | undefined }
   /** The server has forgotten the session. */
@@ -61,6 +63,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       return { kind: 'refused', message: `error ${failure.code}: ${clean(failure.message)}` };
     case 'http':
       if (isSessionExpiry(failure, hadSession)) return { kind: 'expired' };
+      if (failure.status === 401) return { kind: 'unauthorized' };
       if (failure.status >= 500) return lost(true, `HTTP ${failure.status} ${clean(failure.message)}`);
       return { kind: 'refused', message: `HTTP ${failure.status} ${clean(failure.message)}` };
     case 'exited':

@@ -110,8 +110,7 @@ export function readConnectError(thrown: unknown, context: ReadingContext): Conn
 }
 
 function readSetting({ code, file, message }: SettingFailure): ConnectFailure {
-  if (file !== undefined && (code === 'tls-file-missing' || code === 'tls-file-unreadable'))
-    return { kind: 'tlsFile', ...file };
+  if (file !== undefined && code === 'tls-file-missing') return { kind: 'tlsFile', ...file };
   return { kind: 'setting', message };
 }
 

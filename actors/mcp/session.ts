@@ -76,7 +76,7 @@ const relistenMs = 1_000;
 const longestRelistenMs = 60_000;
 /**
  * The shape of a result, for a call past the SDK's `callTool`. That one looks for an output schema and a mirrored header
- * each time, and makes an error of its own schema only to learn that there is one: twice the cost of the call itself.
+ * each time, and makes an error of its own schema only to learn that there is one: about a fifth of what a call costs.
  * What of the blocks can be read is decided where the result is shaped.
  */
 const callResult = {

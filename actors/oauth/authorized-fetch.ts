@@ -6,9 +6,10 @@
  */
 
 import type { FetchLike } from '@modelcontextprotocol/client';
+import { causeOf } from '../../machines/base/fault.ts';
 import type { OauthClient } from '../../machines/oauth/client-identity.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
-import { chooseToken, type TokenRecord } from '../../machines/oauth/token-record.ts';
+import { chooseToken, isFor, type TokenRecord } from '../../machines/oauth/token-record.ts';
 import type { Logger } from '../ports.ts';
 import type { Credentials } from './credentials.store.ts';
 import { createOauthFetch } from './oauth-fetch.ts';
@@ -30,12 +31,16 @@ type Renewal =
   | { readonly kind: 'login' }
   | { readonly kind: 'unreachable'; readonly why: string };
 
+/** Shorter than anybody waits for the lock that a renewal holds. */
+const renewalTimeoutMs = 12_000;
+
 /** Renewals under way, by profile folder and server: shared by every session of this process. */
 const underWay = new WeakMap<Credentials, Map<string, Promise<Renewal>>>();
 
 export function createAuthorizedFetch(options: AuthorizedFetchSettings): (fetch: FetchLike) => FetchLike {
   const { server, url: serverUrl, credentials, nowMs } = options;
   const own = new URL(serverUrl);
+  const standing = (): TokenRecord | undefined => recordFor(options);
 
   return (fetch) => {
     const renew = (refused: string | undefined): Promise<Renewal> => {
@@ -51,20 +56,21 @@ export function createAuthorizedFetch(options: AuthorizedFetchSettings): (fetch:
 
     /** The token to send; undefined: none, and the server will say what it thinks of that. */
     const current = async (): Promise<string | undefined> => {
-      const use = chooseToken(credentials.tokens(server), nowMs());
+      const use = chooseToken(standing(), nowMs());
       if (use.kind === 'use') return use.accessToken;
       return use.kind === 'refresh' ? tokenOf(await renew(undefined), server) : undefined;
     };
 
     return async (url, init) => {
       const target = new URL(String(url));
-      if (target.origin !== own.origin || target.pathname !== own.pathname) return fetch(url, init);
+      // With SSE the server names another path of its own for what is posted.
+      if (target.origin !== own.origin) return fetch(url, init);
       const sent = await current();
       const answer = await fetch(url, withToken(init, sent));
       if (answer.status !== 401 || sent === undefined) return answer;
-      const standing = credentials.tokens(server)?.accessToken;
+      const now = standing()?.accessToken;
       // Another request has renewed it while this one was on its way.
-      const fresh = standing !== undefined && standing !== sent ? standing : tokenOf(await renew(sent), server);
+      const fresh = now !== undefined && now !== sent ? now : tokenOf(await renew(sent), server);
       if (fresh === undefined) return answer;
       await answer.body?.cancel();
       return fetch(url, withToken(init, fresh));
@@ -77,40 +83,64 @@ export function createAuthorizedFetch(options: AuthorizedFetchSettings): (fetch:
  * @param refused the token that the server refused; undefined where it has merely run out
  */
 async function renewOnce(
-  { server, settings, credentials, version, nowMs, log }: AuthorizedFetchSettings,
+  options: AuthorizedFetchSettings,
   fetch: FetchLike,
   refused: string | undefined,
 ): Promise<Renewal> {
-  return credentials.locked(server, async () => {
-    const record = credentials.tokens(server);
-    const meta = credentials.server(server);
-    if (record === undefined || meta === undefined) return { kind: 'login' };
-    const use = chooseToken(record, nowMs());
-    // Another process was first.
-    if (use.kind === 'use' && use.accessToken !== refused) return { kind: 'renewed', accessToken: use.accessToken };
-    if (record.refreshToken === undefined) return { kind: 'login' };
-    const oauth = createOauthFetch({ fetch, version, userAgent: settings.userAgent });
-    const client = clientOf(record, settings, credentials.client(server));
-    const answer = await refreshTokens({ ...meta, client, oauth }, record, nowMs());
-    switch (answer.kind) {
-      case 'tokens':
-        await credentials.saveTokens(server, answer.record);
-        return { kind: 'renewed', accessToken: answer.record.accessToken };
-      case 'unreachable':
-        return { kind: 'unreachable', why: answer.why };
-      case 'clientRefused':
-        if (client.clientId === settings.clientMetadataUrl) {
-          await credentials.refuseDocument(server, answer.why);
-          log.log('warn', `mcp server "${server}": refuses the client metadata document; the next login registers`, {
-            server,
-          });
-        }
-        return { kind: 'login' };
-      case 'refused':
-        log.log('warn', `mcp server "${server}": its tokens cannot be renewed: ${answer.why}`, { server });
-        return { kind: 'login' };
-    }
-  });
+  try {
+    return await options.credentials.locked(options.server, () => renewLocked(options, fetch, refused));
+  } catch (thrown) {
+    // Without the lock nothing is sent: a refresh token that is spent and not replaced would be lost.
+    return { kind: 'unreachable', why: `the folder of its tokens: ${causeOf(thrown)}` };
+  }
+}
+
+async function renewLocked(
+  options: AuthorizedFetchSettings,
+  fetch: FetchLike,
+  refused: string | undefined,
+): Promise<Renewal> {
+  const { server, settings, credentials, version, nowMs, log } = options;
+  const record = recordFor(options);
+  const meta = credentials.server(server);
+  // Tokens of one authorization server are nothing that another may see.
+  if (record === undefined || meta === undefined || meta.issuer !== record.issuer) return { kind: 'login' };
+  const use = chooseToken(record, nowMs());
+  // Another process was first.
+  if (use.kind === 'use' && use.accessToken !== refused) return { kind: 'renewed', accessToken: use.accessToken };
+  if (record.refreshToken === undefined) return { kind: 'login' };
+  const oauth = createOauthFetch({ fetch, version, userAgent: settings.userAgent, timeoutMs: renewalTimeoutMs });
+  const client = clientOf(record, settings, credentials.client(server));
+  const answer = await refreshTokens({ ...meta, client, oauth }, record, nowMs());
+  switch (answer.kind) {
+    case 'tokens':
+      await credentials.saveTokens(server, answer.record).catch((thrown: unknown) => {
+        const what = `mcp server "${server}": its renewed tokens cannot be written and are lost when the gateway ends`;
+        log.log('error', `${what}: ${causeOf(thrown)}`, { server });
+      });
+      return { kind: 'renewed', accessToken: answer.record.accessToken };
+    case 'unreachable':
+      return { kind: 'unreachable', why: answer.why };
+    case 'clientRefused':
+      if (client.clientId === settings.clientMetadataUrl) {
+        await credentials.refuseDocument(server, answer.why).catch(() => {});
+        log.log('warn', `mcp server "${server}": refuses the client metadata document; the next login registers`, {
+          server,
+        });
+      }
+      break;
+    case 'refused':
+      break;
+  }
+  credentials.noteRefusal(server, `its tokens cannot be renewed: ${answer.why}`);
+  log.log('warn', `mcp server "${server}": its tokens cannot be renewed: ${answer.why}`, { server });
+  return { kind: 'login' };
+}
+
+/** The tokens that may go to this server: those of a server that once had its name may not. */
+function recordFor({ server, url, credentials }: AuthorizedFetchSettings): TokenRecord | undefined {
+  const record = credentials.tokens(server);
+  return record !== undefined && isFor(record, url) ? record : undefined;
 }
 
 /** The client that the tokens were issued to. */

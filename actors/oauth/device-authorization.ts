@@ -15,6 +15,7 @@ import {
   usualIntervalMs,
 } from '../../machines/oauth/device-grant.ts';
 import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
+import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import type { TokenEndpoint } from './token-request.ts';
 
 export interface IssuedCode extends DeviceCode {
@@ -25,6 +26,9 @@ export interface IssuedCode extends DeviceCode {
 export type CodeAnswer =
   | { readonly kind: 'issued'; readonly code: IssuedCode }
   | { readonly kind: 'failed'; readonly why: string };
+
+/** A server that names no pause would be asked without one. */
+const shortestIntervalMs = 1_000;
 
 export type PollAnswer = PollVerdict | { readonly kind: 'approved'; readonly record: TokenRecord };
 
@@ -50,11 +54,13 @@ export async function requestDeviceCode(endpoint: TokenEndpoint, scope: string |
           ? {}
           : { verificationUriComplete: answer.verification_uri_complete }),
         expiresInMs: answer.expires_in * 1_000,
-        intervalMs: answer.interval === undefined ? usualIntervalMs : answer.interval * 1_000,
+        intervalMs:
+          answer.interval === undefined ? usualIntervalMs : Math.max(shortestIntervalMs, answer.interval * 1_000),
       },
     };
   } catch (thrown) {
-    return { kind: 'failed', why: `the authorization server gave no device code: ${reasonOf(thrown)}` };
+    const reason = reasonOf(thrown, [endpoint.client.clientSecret]);
+    return { kind: 'failed', why: `the authorization server gave no device code: ${reason}` };
   }
 }
 
@@ -73,14 +79,21 @@ export async function pollForTokens(
       [oauth.customFetch]: endpoint.oauth.tokenFetch as never,
     });
     const answer = (await oauth.processDeviceCodeResponse(server, client, response)) as unknown as JsonObject;
-    const record = recordOf(answer, { issuer: endpoint.issuer, clientId: endpoint.client.clientId }, nowMs);
+    const { issuer, client: asked, url } = endpoint;
+    const owner = { issuer, clientId: asked.clientId, ...(url === undefined ? {} : { url }) };
+    const record = recordOf(answer, owner, nowMs);
     return record === undefined
       ? { kind: 'stop', why: 'the token endpoint answered without an access token' }
       : { kind: 'approved', record };
   } catch (thrown) {
     if (thrown instanceof oauth.ResponseBodyError) return readPollError(thrown.error, intervalMs);
-    if (thrown instanceof oauth.OperationProcessingError || thrown instanceof oauth.WWWAuthenticateChallengeError) {
-      return { kind: 'stop', why: `the token endpoint answered something else: ${reasonOf(thrown)}` };
+    const isFinal =
+      thrown instanceof oauth.OperationProcessingError || thrown instanceof oauth.WWWAuthenticateChallengeError;
+    // A proxy's page while the server behind it restarts is as good as no answer.
+    const isTrouble = thrown instanceof Error && thrown.cause instanceof Response && thrown.cause.status >= 500;
+    if (isFinal && !isTrouble) {
+      const reason = reasonOf(thrown, [deviceCode, endpoint.client.clientSecret]);
+      return { kind: 'stop', why: `the token endpoint answered something else: ${reason}` };
     }
     // RFC 8628 §3.5: a connection that timed out or broke is tried again, less often.
     return { kind: 'wait', intervalMs: intervalMs * 2 };
@@ -109,7 +122,7 @@ function insecure({ authorizationServerUrl }: TokenEndpoint): { [oauth.allowInse
   return protocol === 'http:' && isLoopback ? { [oauth.allowInsecureRequests]: true } : {};
 }
 
-function reasonOf(thrown: unknown): string {
-  if (thrown instanceof oauth.ResponseBodyError) return thrown.error_description ?? thrown.error;
-  return causeOf(thrown).slice(0, 300);
+function reasonOf(thrown: unknown, secrets: readonly (string | undefined)[]): string {
+  const said = thrown instanceof oauth.ResponseBodyError ? (thrown.error_description ?? thrown.error) : causeOf(thrown);
+  return withoutSecrets(said, secrets);
 }

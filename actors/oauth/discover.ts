@@ -7,6 +7,7 @@
 
 import {
   discoverAuthorizationServerMetadata,
+  discoverOAuthProtectedResourceMetadata,
   discoverOAuthServerInfo,
   extractWWWAuthenticateParams,
   selectResourceURL,
@@ -15,6 +16,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import { chooseScope } from '../../machines/oauth/scope.ts';
+import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
 
 export interface Discovery {
@@ -30,6 +32,12 @@ export type DiscoveryVerdict =
   | { readonly kind: 'found'; readonly discovery: Discovery }
   | { readonly kind: 'failed'; readonly why: string };
 
+interface Found {
+  readonly authorizationServerUrl: string;
+  readonly metadata: JsonObject;
+  readonly resourceMetadata: Parameters<typeof selectResourceURL>[2];
+}
+
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /** For a login in the browser. Never rejects. */
@@ -44,31 +52,36 @@ export async function discoverForBrowser(url: string, oauth: OauthFetch): Promis
     }
     return { kind: 'found', discovery: found.discovery };
   } catch (thrown) {
-    return failed(describeDiscovery(oauth.seen, causeOf(thrown)));
+    return failed(describeDiscovery(oauth.seen, wordsOf(thrown)));
   }
 }
 
 /** For a device login: scans the advertised servers for the first whose issuer matches and that offers the grant. */
 export async function discoverForDevice(url: string, oauth: OauthFetch): Promise<DiscoveryVerdict> {
   try {
-    const found = await lookAt(url, oauth);
-    const advertised = found.resourceMetadata?.authorization_servers ?? [found.authorizationServerUrl];
+    const challenge = await challengeOf(url, oauth);
+    const resourceMetadata = await resourceOf(url, challenge.resourceMetadataUrl, oauth);
+    const advertised = resourceMetadata?.authorization_servers ?? [];
+    const candidates = advertised.length > 0 ? advertised.map(String) : [String(new URL('/', url))];
     const whys: string[] = [];
-    for (const candidate of advertised) {
-      const looked = await lookForDevice(String(candidate), oauth);
+    for (const candidate of candidates) {
+      const looked = await lookForDevice(candidate, oauth);
       if (typeof looked === 'string') {
         whys.push(looked);
         continue;
       }
-      const issuer = String(looked.issuer);
-      const discovery = { ...found.discovery, authorizationServerUrl: String(candidate), metadata: looked, issuer };
+      const discovery = await discoveryOf(url, challenge.scope, {
+        authorizationServerUrl: candidate,
+        metadata: looked,
+        resourceMetadata,
+      });
       return { kind: 'found', discovery };
     }
     return failed(
-      `no authorization server offers device login: ${whys.join('; ')}; use \`agent mcp login <server> --flow browser\``,
+      `no authorization server offers device login: ${whys.join('; ')}; log in with \`--flow browser\` on a machine with a browser, or paste the redirect URL back`,
     );
   } catch (thrown) {
-    return failed(describeDiscovery(oauth.seen, causeOf(thrown)));
+    return failed(describeDiscovery(oauth.seen, wordsOf(thrown)));
   }
 }
 
@@ -80,13 +93,28 @@ async function lookForDevice(candidate: string, oauth: OauthFetch): Promise<Json
     if (metadata === undefined) return `${candidate} has no metadata`;
     if (!sameIssuer(String(found.issuer), candidate)) return `${candidate} calls itself ${String(found.issuer)}`;
     const grants = found.grant_types_supported;
-    if (typeof found.device_authorization_endpoint !== 'string')
+    if (typeof found.device_authorization_endpoint !== 'string' || !URL.canParse(found.device_authorization_endpoint))
       return `${candidate} has no device_authorization_endpoint`;
     if (Array.isArray(grants) && !grants.includes(deviceGrant))
       return `${candidate} does not list the device_code grant`;
     return found;
   } catch (thrown) {
-    return `${candidate}: ${causeOf(thrown)}`;
+    return `${candidate}: ${wordsOf(thrown)}`;
+  }
+}
+
+/** What the server says of itself; undefined where it says nothing. */
+async function resourceOf(url: string, resourceMetadataUrl: URL | undefined, { fetch }: OauthFetch) {
+  try {
+    return await discoverOAuthProtectedResourceMetadata(
+      url,
+      resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl },
+      fetch,
+    );
+  } catch (thrown) {
+    // Not reached at all: nothing is known of what it says.
+    if (thrown instanceof TypeError) throw thrown;
+    return undefined;
   }
 }
 
@@ -96,19 +124,31 @@ async function lookAt(url: string, oauth: OauthFetch) {
     ...(challenge.resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl: challenge.resourceMetadataUrl }),
     fetchFn: oauth.fetch,
   });
-  // The provider may change the rule for resources; none is given, so the rule stands.
-  const selected = await selectResourceURL(url, {} as never, info.resourceMetadata);
-  const resource = selected === undefined ? undefined : (info.resourceMetadata?.resource ?? selected.href);
   const metadata = (info.authorizationServerMetadata ?? {}) as unknown as JsonObject;
-  const scope = chooseScope(challenge.scope, info.resourceMetadata as unknown as JsonObject | undefined, metadata);
-  const discovery: Discovery = {
-    authorizationServerUrl: String(info.authorizationServerUrl),
+  const authorizationServerUrl = String(info.authorizationServerUrl);
+  const { resourceMetadata } = info;
+  return {
+    ...info,
+    discovery: await discoveryOf(url, challenge.scope, { authorizationServerUrl, metadata, resourceMetadata }),
+  };
+}
+
+async function discoveryOf(
+  url: string,
+  challengeScope: string | undefined,
+  { authorizationServerUrl, metadata, resourceMetadata }: Found,
+): Promise<Discovery> {
+  // The provider may change the rule for resources; none is given, so the rule stands.
+  const selected = await selectResourceURL(url, {} as never, resourceMetadata);
+  const resource = selected === undefined ? undefined : (resourceMetadata?.resource ?? selected.href);
+  const scope = chooseScope(challengeScope, resourceMetadata as unknown as JsonObject | undefined, metadata);
+  return {
+    authorizationServerUrl,
     metadata,
-    issuer: typeof metadata.issuer === 'string' ? metadata.issuer : String(info.authorizationServerUrl),
+    issuer: typeof metadata.issuer === 'string' ? metadata.issuer : authorizationServerUrl,
     ...(resource === undefined ? {} : { resource }),
     ...(scope === undefined ? {} : { scope }),
   };
-  return { ...info, discovery };
 }
 
 /** What the server says to a request without credentials. */
@@ -122,9 +162,16 @@ async function challengeOf(url: string, { fetch }: OauthFetch) {
   return answer.status === 401 || answer.status === 403 ? extractWWWAuthenticateParams(answer) : {};
 }
 
-/** RFC 3986 allows an empty path to be written as a slash; nothing else is relaxed. */
+/** An empty path may be written as a slash (RFC 3986 §6.2.3), and many servers do; nothing else is relaxed. */
 function sameIssuer(issuer: string, advertised: string): boolean {
-  return issuer === advertised || issuer === advertised.replace(/\/$/, '') || `${issuer}` === `${advertised}/`;
+  const spelled = (text: string): string => (/^https?:\/\/[^/?#]+\/$/.test(text) ? text.slice(0, -1) : text);
+  return spelled(issuer) === spelled(advertised);
+}
+
+function wordsOf(thrown: unknown): string {
+  if (thrown instanceof SyntaxError) return 'its metadata is no JSON';
+  const { cause } = thrown as { readonly cause?: unknown };
+  return withoutSecrets(cause instanceof Error ? `${causeOf(thrown)}: ${cause.message}` : causeOf(thrown), []);
 }
 
 function failed(why: string): DiscoveryVerdict {

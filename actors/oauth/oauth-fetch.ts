@@ -21,18 +21,21 @@ export interface OauthFetchSettings {
   readonly version: string;
   readonly userAgent: string | undefined;
   readonly signal?: AbortSignal;
+  /** Of one request. */
+  readonly timeoutMs?: number;
 }
 
 const requestTimeoutMs = 30_000;
 
-export function createOauthFetch({ fetch, version, userAgent, signal }: OauthFetchSettings): OauthFetch {
+export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
+  const { fetch, version, userAgent, signal, timeoutMs = requestTimeoutMs } = settings;
   const seen: SeenAnswer[] = [];
   const product = `AgentGateway-Agent/${version}`;
 
   const bounded = (init: RequestInit | undefined, agent: string): RequestInit => {
     const headers = new Headers(init?.headers);
     headers.set('user-agent', agent);
-    const limits = [AbortSignal.timeout(requestTimeoutMs), signal, init?.signal].filter((each) => each != null);
+    const limits = [AbortSignal.timeout(timeoutMs), signal, init?.signal].filter((each) => each != null);
     return { ...init, headers, signal: AbortSignal.any(limits) };
   };
 
@@ -42,7 +45,7 @@ export function createOauthFetch({ fetch, version, userAgent, signal }: OauthFet
       const isMetadata = /\/\.well-known\//.test(String(url));
       try {
         const answer = await fetch(url, bounded(init, product));
-        if (isMetadata) seen.push({ url: String(url), status: answer.status });
+        if (isMetadata) seen.push({ url: String(url), status: statusOf(answer) });
         return answer;
       } catch (thrown) {
         if (isMetadata) seen.push({ url: String(url), status: 'no answer' });
@@ -51,4 +54,10 @@ export function createOauthFetch({ fetch, version, userAgent, signal }: OauthFet
     },
     tokenFetch: (url, init) => fetch(url, bounded(init, userAgent ?? product)),
   };
+}
+
+/** A page that answers every address with 200 is no metadata. */
+function statusOf(answer: Response): number | string {
+  const type = answer.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase();
+  return answer.ok && type !== undefined && !/[/+]json$/.test(type) ? `${answer.status} with ${type}` : answer.status;
 }

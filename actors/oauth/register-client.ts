@@ -9,6 +9,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
+import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import type { Discovery } from './discover.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
 
@@ -60,7 +61,9 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
     };
   } catch (thrown) {
     const what =
-      thrown instanceof RegistrationRejectedError ? `Registration failed: ${thrown.status}` : causeOf(thrown);
+      thrown instanceof RegistrationRejectedError
+        ? `Registration failed: ${thrown.status}`
+        : `Registration failed: ${withoutSecrets(causeOf(thrown), [])}`;
     return {
       kind: 'failed',
       why: describeDiscovery(oauth.seen, `${what}; set oauth.client_id to use a client of your own`),

@@ -9,6 +9,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { OauthClient } from '../../machines/oauth/client-identity.ts';
 import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
+import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
 
 export interface TokenEndpoint {
@@ -17,6 +18,8 @@ export interface TokenEndpoint {
   readonly issuer: string;
   readonly resource?: string;
   readonly client: OauthClient;
+  /** The server that the tokens will be for. */
+  readonly url?: string;
   readonly oauth: OauthFetch;
 }
 
@@ -36,7 +39,8 @@ export type TokenAnswer =
 
 /** Never rejects. */
 export function exchangeForTokens(endpoint: TokenEndpoint, grant: Grant, nowMs: number): Promise<TokenAnswer> {
-  return ask(endpoint, nowMs, undefined, () =>
+  const asked = { nowMs, before: undefined, secrets: [grant.code, grant.codeVerifier] };
+  return ask(endpoint, asked, () =>
     exchangeAuthorization(endpoint.authorizationServerUrl, {
       ...common(endpoint),
       authorizationCode: grant.code,
@@ -49,7 +53,8 @@ export function exchangeForTokens(endpoint: TokenEndpoint, grant: Grant, nowMs: 
 
 /** Never rejects. */
 export function refreshTokens(endpoint: TokenEndpoint, before: TokenRecord, nowMs: number): Promise<TokenAnswer> {
-  return ask(endpoint, nowMs, before, () =>
+  const asked = { nowMs, before, secrets: [before.refreshToken, before.accessToken] };
+  return ask(endpoint, asked, () =>
     refreshAuthorization(endpoint.authorizationServerUrl, {
       ...common(endpoint),
       refreshToken: before.refreshToken ?? '',
@@ -58,26 +63,48 @@ export function refreshTokens(endpoint: TokenEndpoint, before: TokenRecord, nowM
 }
 
 async function ask(
-  { issuer, client }: TokenEndpoint,
-  nowMs: number,
-  before: TokenRecord | undefined,
+  { issuer, client, url = undefined }: TokenEndpoint,
+  { nowMs, before, secrets }: Asked,
   send: () => Promise<unknown>,
 ): Promise<TokenAnswer> {
+  const owner = { issuer, clientId: client.clientId, ...ownedUrl(url ?? before?.url) };
   try {
     const answer = (await send()) as JsonObject;
-    const record = recordOf(answer, { issuer, clientId: client.clientId }, nowMs, before);
+    const record = recordOf(answer, owner, nowMs, before);
     return record === undefined
       ? { kind: 'refused', why: 'the token endpoint answered without an access token' }
       : { kind: 'tokens', record };
   } catch (thrown) {
-    const why = `the token endpoint refused: ${causeOf(thrown).slice(0, 300)}`;
-    if (!(thrown instanceof OAuthError)) return { kind: 'unreachable', why: `the token endpoint: ${causeOf(thrown)}` };
+    const said = withoutSecrets(wordsOf(thrown), [...secrets, client.clientSecret]);
+    if (!(thrown instanceof OAuthError)) return { kind: 'unreachable', why: `the token endpoint: ${said}` };
+    const why = `the token endpoint refused: ${said}`;
     if (thrown.code === 'invalid_client' || thrown.code === 'unauthorized_client')
       return { kind: 'clientRefused', why };
     return thrown.code === 'server_error' || thrown.code === 'temporarily_unavailable'
       ? { kind: 'unreachable', why }
       : { kind: 'refused', why };
   }
+}
+
+interface Asked {
+  readonly nowMs: number;
+  readonly before: TokenRecord | undefined;
+  /** What the request held: an answer may quote it. */
+  readonly secrets: readonly (string | undefined)[];
+}
+
+function ownedUrl(url: string | undefined): Pick<TokenRecord, 'url'> {
+  return url === undefined ? {} : { url };
+}
+
+/** What was said, without the SDK's own words around it. */
+function wordsOf(thrown: unknown): string {
+  // The parser quotes the beginning of the answer, which may be a token.
+  if (thrown instanceof SyntaxError) return 'its answer is no JSON';
+  const cause = thrown instanceof Error && thrown.cause instanceof Error ? ` (${thrown.cause.message})` : '';
+  const text = causeOf(thrown).replace(/Invalid OAuth error response: .* Raw body: /s, 'answered ');
+  const code = thrown instanceof OAuthError && !text.includes(thrown.code) ? `${thrown.code}: ` : '';
+  return `${code}${text}${cause}`;
 }
 
 export function clientInformation({ clientId, clientSecret, authMethod }: OauthClient) {

@@ -14,9 +14,12 @@ import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { bold, plain } from '../terminal.ts';
 
+/** How one login ended; `cancelled` where a person said stop, and that means all of them. */
+type Ended = 'loggedIn' | 'failed' | 'cancelled';
+
 export async function login(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
-  return (await loginTo(context, server, textFlag(context, 'profile'))) === undefined ? 0 : 1;
+  return (await loginTo(context, server, textFlag(context, 'profile'))) === 'loggedIn' ? 0 : 1;
 }
 
 /** Logs in again to one server or to all, one at a time; goes on after a failure and sums up. */
@@ -35,49 +38,54 @@ export async function reauthorize(context: CommandContext): Promise<ExitCode> {
     return 0;
   }
   const failed: string[] = [];
+  let done = 0;
   for (const row of rows) {
-    const why = await loginTo(context, row.server, row.profile);
-    if (why !== undefined) failed.push(row.server);
+    const ended = await loginTo(context, row.server, row.profile);
+    if (ended === 'loggedIn') done += 1;
+    if (ended === 'failed') failed.push(row.profile === 'default' ? row.server : `${row.server}@${row.profile}`);
+    if (ended === 'cancelled') break;
   }
   if (rows.length > 1) {
     const tail = failed.length === 0 ? '' : `; failed: ${failed.map(plain).join(', ')}`;
-    context.out.print(`${rows.length - failed.length} of ${rows.length} logged in${tail}\n`);
+    context.out.print(`${done} of ${rows.length} logged in${tail}\n`);
   }
-  return failed.length === 0 ? 0 : 1;
+  return done === rows.length ? 0 : 1;
 }
 
-/** Resolves with why it failed; undefined where it succeeded. */
-async function loginTo(
-  context: CommandContext,
-  server: string,
-  profile: string | undefined,
-): Promise<string | undefined> {
+async function loginTo(context: CommandContext, server: string, profile: string | undefined): Promise<Ended> {
   const { out } = context;
   const client = await connectControl(homePaths(context.home).socket);
   if (client === undefined) throw new NotRunning(context.home);
   const where = { server, ...(profile === undefined ? {} : { profile }) };
-  const cancel = (): void => client.close();
+  let cancelled = false;
+  const cancel = (): void => {
+    cancelled = true;
+    client.close();
+  };
   process.once('SIGINT', cancel);
+  process.once('SIGTERM', cancel);
   const typed = createInterface({ input: process.stdin });
   typed.on('line', (line) => {
     if (line.trim() === '') return;
     client
       .call('mcp.loginPaste', { ...where, url: line })
-      .catch((error: Error) => out.complain(`agent: ${plain(error.message)}\n`));
+      .catch((error: Error) => cancelled || out.complain(`agent: ${plain(error.message)}\n`));
   });
   client.onNotification((_, progress) => show(context, server, progress));
   try {
     const flow = textFlag(context, 'flow');
     await client.call('mcp.login', { ...where, ...(flow === undefined ? {} : { flow }) });
     out.print(`Logged in to ${plain(server)}.\n`);
-    return undefined;
+    return 'loggedIn';
   } catch (thrown) {
     const { message, code } = thrown as Error & { readonly code?: string };
-    const why = code === 'gateway-gone' ? 'the login was cancelled' : message;
-    out.complain(`agent: ${plain(server)}: ${plain(why)}${code === undefined ? '' : ` [${code}]`}\n`);
-    return why;
+    const why = cancelled ? 'the login was cancelled' : message;
+    const shown = cancelled ? ' [login-stopped]' : code === undefined ? '' : ` [${code}]`;
+    out.complain(`agent: ${plain(server)}: ${plain(why)}${shown}\n`);
+    return cancelled ? 'cancelled' : 'failed';
   } finally {
     process.off('SIGINT', cancel);
+    process.off('SIGTERM', cancel);
     typed.close();
     client.close();
   }

@@ -4,6 +4,8 @@
  * @see DIS-5 in docs/specification.md
  */
 
+import { matchesGlob } from '../mcp/glob.ts';
+
 export interface Toolsets {
   readonly names: readonly string[];
   readonly dropped: readonly { readonly name: string; readonly why: string }[];
@@ -28,4 +30,20 @@ export function resolveToolsets(asked: readonly string[] | undefined): Toolsets 
     else dropped.push({ name, why: restricted.has(name) ? 'not for webhook runs' : 'unknown toolset' });
   }
   return { names: [...names], dropped };
+}
+
+/** Where a tool of a server comes from, and the name that it is registered under. */
+export interface ServerTool {
+  readonly server: string;
+  readonly name: string;
+}
+
+/**
+ * Tells which tools of servers the names allow: `mcp:<server>` all of one server, `mcp__<server>__<tool>` one, either
+ * with the stars of a shell. Without such a name there is none: a stranger's payload starts the run.
+ */
+export function toolFilter(names: readonly string[]): (tool: ServerTool) => boolean {
+  const servers = names.filter((name) => name.startsWith('mcp:')).map((name) => matchesGlob(name.slice('mcp:'.length)));
+  const tools = names.filter((name) => name.startsWith('mcp__')).map((name) => matchesGlob(name));
+  return ({ server, name }) => servers.some((matches) => matches(server)) || tools.some((matches) => matches(name));
 }

@@ -64,8 +64,10 @@ function editOne(text: string, edit: ConfigEdit): string | undefined {
   if (document.errors.length > 0) return undefined;
   const spliced = splice(text, document, edit);
   try {
-    if (edit.value === undefined) document.deleteIn(edit.path);
-    else {
+    if (edit.value === undefined) {
+      if (!document.hasIn(edit.path)) return text;
+      document.deleteIn(edit.path);
+    } else {
       makeRoom(document, edit.path);
       document.setIn(edit.path, edit.value);
     }

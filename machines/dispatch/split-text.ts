@@ -66,6 +66,7 @@ export function splitText(text: string, limit: TextLimit): Piece[] {
   const fences = fencesOf(text, limit);
   const pieces: Piece[] = [];
   let open: Fence | undefined;
+  let first = 0;
   for (let at = 0; at < text.length; ) {
     const before = open === undefined ? '' : `${open.opening}\n`;
     const room = limit.most - lengthIn(before, limit.unit);
@@ -74,7 +75,10 @@ export function splitText(text: string, limit: TextLimit): Piece[] {
       pieces.push({ before, text: text.slice(at), after: '' });
       break;
     }
-    const near = fences.filter(({ start, end }) => start < fitsTo && end > at);
+    while ((fences[first]?.end ?? text.length) <= at) first += 1;
+    let last = first;
+    while ((fences[last]?.start ?? text.length) < fitsTo) last += 1;
+    const near = fences.slice(first, last);
     // Wherever the cut falls, the closing line must fit; a fence is ASCII, so all units count it alike.
     const reserve = Math.max(0, ...near.map(({ marker }) => marker.length + 1));
     const cut = cutBetween(text, at, reach(text, at, room - reserve, limit.unit), near, limit);

@@ -24,7 +24,7 @@ export type ConnectFailure =
   | { readonly kind: 'tls'; readonly message: string }
   /** A setting cannot be used until somebody mends it; the message says which, and how. */
   | { readonly kind: 'setting'; readonly message: string }
-  /** A file of the TLS options cannot be read; `key` is the entry's key. */
+  /** A file of the TLS options is not there; `key` is the entry's key. */
   | { readonly kind: 'tlsFile'; readonly key: string; readonly path: string; readonly resolved: string };
 
 export type AfterFailure = 'retry' | 'needsLogin' | 'failed';
@@ -78,8 +78,10 @@ export function isSessionExpiry(answer: { readonly status: number; readonly mess
 
 /** One line: the server, what went wrong in the order of the attempts, and what to do. */
 export function describeFailure(server: string, failures: readonly ConnectFailure[]): string {
-  const cures = new Set(failures.map((failure) => cureOf(failure, server)));
-  return `mcp server "${server}": ${[failures.map(whatOf).join('; then '), [...cures].join(', or ')].join('; ')}`;
+  const place = `mcp server "${server}": `;
+  const whats = failures.map((failure) => whatOf(failure).replace(place, ''));
+  const cures = new Set(failures.map((failure) => cureOf(failure, server)).filter((cure) => cure !== ''));
+  return `${place}${[whats.join('; then '), [...cures].join(', or ')].filter((part) => part !== '').join('; ')}`;
 }
 
 function whatOf(failure: ConnectFailure): string {
@@ -130,9 +132,10 @@ function cureOf(failure: ConnectFailure, server: string): string {
     case 'tls':
       return 'check ssl_verify and client_cert';
     case 'setting':
-      return 'mend the entry';
+      // Its message says it.
+      return '';
     case 'tlsFile':
-      return `check ${failure.key}`;
+      return `check ${failure.key} [tls-file-missing]`;
   }
 }
 

@@ -60,8 +60,8 @@ export type ConnectionEvent =
   | { readonly type: 'session.expired'; readonly session: number }
   | { readonly type: 'tools.listed'; readonly tools: number }
   | { readonly type: 'call.began'; readonly atMs: number }
-  /** What the end says of the transport; null where it says nothing. */
-  | { readonly type: 'call.ended'; readonly reading: BreakerEvent | null }
+  /** By which session it was sent, and what its end says of the transport; null where it says nothing. */
+  | { readonly type: 'call.ended'; readonly session: number; readonly reading: BreakerEvent | null }
   | { readonly type: 'keepalive.due' }
   | { readonly type: 'idle.due' }
   | { readonly type: 'age.due' }
@@ -109,8 +109,10 @@ export const serverConnectionMachine = setup({
     })),
     endCall: assign(({ context }, params: { reading: BreakerEvent | null }) => ({
       inFlight: Math.max(0, context.inFlight - 1),
-      breaker:
-        params.reading === null ? context.breaker : breakerStep(context.breaker, params.reading, context.breakerLimits),
+      breaker: heeded(context, params.reading),
+    })),
+    heedReading: assign(({ context }, params: { reading: BreakerEvent | null }) => ({
+      breaker: heeded(context, params.reading),
     })),
     armKeepalive: raise({ type: 'keepalive.due' }, { id: 'keepalive', delay: 'keepalive' }),
     armIdle: raise({ type: 'idle.due' }, { id: 'idle', delay: 'idleTimeout' }),
@@ -130,6 +132,7 @@ export const serverConnectionMachine = setup({
     isPermanent: (_, verdict: ConnectVerdict) => verdict.kind === 'refused' && verdict.after === 'failed',
     hasBudget: ({ context }) => planRetry(context.failures + 1, 0).kind === 'retry',
     isCurrent: ({ context }, params: { session: number }) => params.session === context.session,
+    isOfOldSession: ({ context }, params: { session: number }) => params.session !== context.session,
     isCurrentWithBudget: ({ context }, params: { session: number }) =>
       params.session === context.session && planRetry(context.failures + 1, 0).kind === 'retry',
     isWanted: ({ context }) => context.wanted,
@@ -232,6 +235,8 @@ export const serverConnectionMachine = setup({
           actions: { type: 'rememberFailure', params: { why: 'connecting crashed; see the log', chance: 0 } },
         },
       },
+      // The attempt under way has the old ones.
+      on: { 'credentials.changed': { target: 'connecting', reenter: true } },
     },
     connected: {
       description: 'Calls are taken. Pings, the idle time and the lifetime are counted here.',
@@ -242,6 +247,11 @@ export const serverConnectionMachine = setup({
       on: {
         'call.began': { actions: [{ type: 'beginCall', params: ({ event }) => event }, 'disarmIdle'] },
         'call.ended': [
+          {
+            // A retired session brings its calls to an end beside the new one.
+            guard: { type: 'isOfOldSession', params: ({ event }) => event },
+            actions: { type: 'heedReading', params: ({ event }) => event },
+          },
           {
             guard: 'lastOfRetiring',
             target: 'recycling',
@@ -348,6 +358,10 @@ export const serverConnectionMachine = setup({
     },
   },
 });
+
+function heeded({ breaker, breakerLimits }: ConnectionContext, reading: BreakerEvent | null): BreakerState {
+  return reading === null ? breaker : breakerStep(breaker, reading, breakerLimits);
+}
 
 function waitAfter(failures: number, chance: number): number {
   const plan = planRetry(failures, chance);

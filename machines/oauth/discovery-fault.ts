@@ -11,10 +11,16 @@ export interface SeenAnswer {
 
 /** The failed fetches of metadata, and then what came of going on without. */
 export function describeDiscovery(seen: readonly SeenAnswer[], then: string): string {
-  const failed = seen.filter(({ status }) => typeof status !== 'number' || status >= 400);
-  if (failed.length === 0) return then;
+  const failed = seen.filter(isFailed);
+  // A resource that says nothing of itself is no news where its authorization server was read.
+  const wasRead = seen.some((answer) => !isFailed(answer) && !/\/oauth-protected-resource/.test(answer.url));
+  if (failed.length === 0 || wasRead) return then;
   const list = failed.map(({ status, url }) => `${status} from ${withoutQuery(url)}`).join('; ');
   return `Could not read authorization-server metadata (${list}): ${then}`;
+}
+
+function isFailed({ status }: SeenAnswer): boolean {
+  return typeof status !== 'number' || status >= 400;
 }
 
 function withoutQuery(url: string): string {

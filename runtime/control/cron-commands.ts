@@ -91,7 +91,8 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<JsonObject
     name: textOf(params, 'name'),
     // Written down, so that every gateway and every later start means the same times.
     ...(scheduled && given.timezone === undefined ? { timezone: hostZone() } : {}),
-    created_at: iso(Date.now()),
+    // In whole seconds: intervals are counted from here.
+    created_at: iso(Math.floor(Date.now() / 1_000) * 1_000),
   };
   const problems = checkNewJob(record, knowsZone);
   if (problems.length > 0) {

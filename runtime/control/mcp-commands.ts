@@ -99,7 +99,11 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
     ofServers((mcp, params) => {
       const server = textOf(params, 'server');
       const taken = mcp.logins.paste(profileOf(params), server, textOf(params, 'url'));
-      if (!taken) throw new Refusal('login-paste', `no login to "${server}" waits for this, or it is no redirect URL`);
+      if (!taken)
+        throw new Refusal(
+          'login-paste',
+          `no login to "${server}" waits for this; paste the whole address that the browser ended at`,
+        );
       return { taken: server };
     }),
   ],

@@ -33,15 +33,22 @@ export interface LiveCall {
 
 export interface Calls {
   start(request: CallRequest): Promise<CallAnswer>;
+  /** Ends the calls of which nothing was sent yet. */
+  stop(): void;
+  /** The ward is gone, or about to be: nothing is told to it any more. */
+  stopped(): void;
   get(id: string): LiveCall | undefined;
   /** The chart of a call has ended. */
   settled(id: string, output: CallOutput): void;
   crashed(id: string): void;
 }
 
+const stopping: CallFault = { code: 'cancelled', message: 'the gateway stops' };
+
 export function createCalls(ward: () => WardHandle<CallInput>): Calls {
   const rows = new Map<string, LiveCall>();
   let last = 0;
+  let stopped = false;
 
   function end(id: string, answer: CallAnswer): void {
     const row = rows.get(id);
@@ -55,7 +62,10 @@ export function createCalls(ward: () => WardHandle<CallInput>): Calls {
         last += 1;
         const id = String(last);
         const { profile, name, caller, signal } = request;
-        const cancel = (): void => void ward().get(id)?.send({ type: 'call.cancel' });
+        const cancel = (): void => {
+          // The ward of a daemon that stops is gone before the last callers are.
+          if (rows.has(id) && !stopped) ward().get(id)?.send({ type: 'call.cancel' });
+        };
         const answer = (given: CallAnswer): void => {
           signal?.removeEventListener('abort', cancel);
           resolve(given);
@@ -65,11 +75,23 @@ export function createCalls(ward: () => WardHandle<CallInput>): Calls {
         if (signal?.aborted === true) cancel();
         else signal?.addEventListener('abort', cancel, { once: true });
       }),
+    stop() {
+      for (const [id, { answer }] of rows) {
+        const call = ward().get(id);
+        // What was sent hears from its session how it ended.
+        if (call === undefined || (call.getSnapshot() as { readonly value?: unknown }).value === 'calling') continue;
+        answer({ kind: 'fault', fault: stopping });
+        call.send({ type: 'call.cancel' });
+      }
+    },
+    stopped() {
+      stopped = true;
+    },
     get: (id) => rows.get(id),
     settled(id, { fault }) {
       const result = rows.get(id)?.result;
       if (fault === null && result !== undefined) end(id, { kind: 'result', result });
-      else end(id, { kind: 'fault', fault: fault ?? { code: 'cancelled', message: 'the gateway stops' } });
+      else end(id, { kind: 'fault', fault: fault ?? stopping });
     },
     crashed(id) {
       const fault = { code: 'outcome_uncertain', message: 'the call crashed in the gateway; see the log' } as const;

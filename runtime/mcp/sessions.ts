@@ -17,6 +17,7 @@ import { afterFailures, describeFailure } from '../../machines/mcp/connect-failu
 import type { Handshake } from '../../machines/mcp/era.ts';
 import type { ConnectInput, ConnectionEvent, ConnectVerdict } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
 import type { Registry } from './registry.ts';
 
 export interface SessionsPorts {
@@ -158,7 +159,11 @@ export function createSessions(ports: SessionsPorts): Sessions {
     if (verdict.kind === 'failed') {
       const { transport } = settings;
       const after = afterFailures(verdict.failures, transport.kind !== 'stdio' && transport.oauth !== null);
-      return { kind: 'refused', after, why: describeFailure(server, verdict.failures), chance };
+      const why =
+        after === 'needsLogin'
+          ? describeLoginNeed(server, profile, ports.credentials(profile).problem(server))
+          : describeFailure(server, verdict.failures);
+      return { kind: 'refused', after, why, chance };
     }
     if (signal.aborted) {
       await verdict.session.close();

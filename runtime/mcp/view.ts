@@ -119,8 +119,9 @@ export function createMcpView(servers: Servers, redactor: Redactor): McpView {
     oauthServers() {
       const found: { profile: string; server: string }[] = [];
       each(({ context: { profile, server } }) => {
-        const transport = reconcile.settings(profile, server)?.transport;
-        if (transport !== undefined && transport.kind !== 'stdio' && transport.oauth !== null)
+        const settings = reconcile.settings(profile, server);
+        const { enabled = false, transport } = settings ?? {};
+        if (enabled && transport !== undefined && transport.kind !== 'stdio' && transport.oauth !== null)
           found.push({ profile, server });
       });
       return found;

@@ -11,6 +11,7 @@ import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { createOauthFetch } from '../../actors/oauth/oauth-fetch.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { loginCommand } from '../../machines/oauth/login-hint.ts';
 import { pastedQuery } from '../../machines/oauth/redirect-answer.ts';
 import type { LoginOutcome, LoginProgress, Logins } from './logins.ts';
 
@@ -61,12 +62,12 @@ export function createLoginDesk({ logins, credentials, settings, env, version }:
       }
       const flow = asked ?? plan.oauth.flow;
       if (flow === 'device' && startedFrom === 'page') {
-        const message = `a device login is begun from a terminal: \`agent mcp login ${server} --flow device\``;
+        const message = `a device login is begun from a terminal: \`${loginCommand(server, profile)} --flow device\``;
         return { kind: 'refused', code: 'login-terminal-only', message };
       }
-      await credentials(profile).clearRefusal(server);
       let connections: ReturnType<typeof createServerFetch>;
       try {
+        await credentials(profile).clearRefusal(server);
         const tls = await readTlsFiles({ server, plan: plan.tls, userHome: homedir() });
         connections = createServerFetch({ server, plan, tls, env, version });
       } catch (thrown) {

@@ -40,8 +40,8 @@ export interface LiveLogin {
   code?: string;
   iss?: string | undefined;
   authorizationUrl?: string;
-  /** Takes the query of a pasted redirect URL. */
-  paste?: (query: string) => void;
+  /** Takes the query of a pasted redirect URL; false where it does not belong to this login. */
+  paste?: (query: string) => boolean;
   device?: IssuedCode;
   tokens?: TokenRecord;
   close: () => void;
@@ -57,7 +57,7 @@ export interface Logins {
     signal: AbortSignal,
   ): Promise<LoginOutcome> | undefined;
   get(id: string): LiveLogin | undefined;
-  /** Hands a pasted redirect to the login of a server; false where none waits for one. */
+  /** Hands a pasted redirect to the login of a server; false where none waits for this one. */
   paste(profile: string, server: string, query: string): boolean;
   ended(id: string, outcome: LoginOutcome): void;
 }
@@ -83,16 +83,16 @@ export function createLogins(wards: {
         });
         ward.spawn(id, { ...input, id });
         signal.addEventListener('abort', cancel, { once: true });
+        if (signal.aborted) cancel();
       });
     },
     get: (id) => rows.get(id),
-    paste(profile, server, query) {
-      const row = rows.get(keyOf(profile, server));
-      row?.paste?.(query);
-      return row?.paste !== undefined;
-    },
+    paste: (profile, server, query) => rows.get(keyOf(profile, server))?.paste?.(query) ?? false,
     ended(id, outcome) {
-      rows.get(id)?.close();
+      const row = rows.get(id);
+      row?.close();
+      // A chart that crashed has not let go of its port.
+      row?.listener?.close();
       rows.delete(id);
       resolvers.get(id)?.(outcome);
       resolvers.delete(id);

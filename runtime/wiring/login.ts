@@ -67,7 +67,12 @@ export function wireBrowserLogin(ports: LoginPorts) {
         ports.log.log('warn', `mcp server "${context.server}": ${why}; registering instead`, {
           server: context.server,
         });
-        void credentials(context.profile).refuseDocument(context.server, why);
+        credentials(context.profile)
+          .refuseDocument(context.server, why)
+          .catch((thrown: unknown) => {
+            const what = `mcp server "${context.server}": that its document was refused cannot be recorded`;
+            ports.log.log('error', `${what}: ${causeOf(thrown)}`, { server: context.server });
+          });
       },
       letGo: ({ context }) => logins.get(context.id)?.listener?.close(),
     },
@@ -135,7 +140,13 @@ async function bindPort({ logins, credentials }: LoginPorts, context: BrowserLog
   const plan = planCallback(row.settings, { documents, registered: stored !== undefined }, startedFrom);
   const path = row.settings.redirectUri === undefined ? '/callback' : new URL(row.settings.redirectUri).pathname;
   try {
-    row.listener = await listenForRedirect(plan, path);
+    const listener = await listenForRedirect(plan, path);
+    // Cancelled meanwhile: nobody would ever let go of the port.
+    if (logins.get(id) !== row) {
+      listener.close();
+      return gone;
+    }
+    row.listener = listener;
   } catch (thrown) {
     const port = plan.kind === 'fixed' ? ` ${plan.port}` : '';
     return {
@@ -213,7 +224,12 @@ async function awaitRedirect(row: LiveLogin | undefined, signal: AbortSignal): P
   const { discovery, state, listener } = row;
   const stop = new AbortController();
   const pasted = new Promise<string>((resolve) => {
-    row.paste = resolve;
+    row.paste = (query) => {
+      // Of another login, or of an earlier try: this one goes on.
+      if (new URLSearchParams(query).get('state') !== state) return false;
+      resolve(query);
+      return true;
+    };
   });
   try {
     const query = await Promise.race([listener.redirect(state, AbortSignal.any([signal, stop.signal])), pasted]);
@@ -291,8 +307,9 @@ async function store({ logins, credentials }: LoginPorts, { id, profile, server 
   }
 }
 
-function endpointOf({ discovery, client, oauth }: LiveLogin): TokenEndpoint | undefined {
+function endpointOf({ discovery, client, oauth, url }: LiveLogin): TokenEndpoint | undefined {
   if (discovery === undefined || client === undefined) return undefined;
   const { authorizationServerUrl, metadata, issuer, resource } = discovery;
-  return { authorizationServerUrl, metadata, issuer, ...(resource === undefined ? {} : { resource }), client, oauth };
+  const asked = { authorizationServerUrl, metadata, issuer, client, url, oauth };
+  return resource === undefined ? asked : { ...asked, resource };
 }

@@ -6,6 +6,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import { serversMachine } from '../../machines/mcp/servers.machine.ts';
+import type { Calls } from '../mcp/calls.ts';
 import type { Reconcile } from '../mcp/reconcile.ts';
 
 export interface ServersPorts {
@@ -17,6 +18,8 @@ export interface ServersPorts {
   readonly deviceLogins: AnyActorLogic;
   readonly ward: () => WardHandle<ConnectionInput>;
   readonly reconcile: Reconcile;
+  /** The calls under way. */
+  readonly live: Pick<Calls, 'stop' | 'stopped'>;
   readonly closeFiles: () => Promise<void>;
   readonly log: Logger;
 }
@@ -31,8 +34,10 @@ export function wireServers(ports: ServersPorts) {
       browserLogins: ports.browserLogins,
       deviceLogins: ports.deviceLogins,
       closeAll: fromPromise<undefined, undefined>(async () => {
+        ports.live.stop();
         await ports.reconcile.retireAll();
         await ports.closeFiles();
+        ports.live.stopped();
         return undefined;
       }),
     },

@@ -1,6 +1,6 @@
 /** Fills the holes of the call chart: the registry's answer, the question to a person, the way to the server, the call. */
 
-import { assign, fromPromise } from 'xstate';
+import { type AnyActorRef, assign, fromPromise } from 'xstate';
 import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
 import { checkOf } from '../../actors/mcp/validate-arguments.ts';
@@ -8,7 +8,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
-import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
+import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import {
   type CallContext,
@@ -20,6 +20,7 @@ import {
 import type { Utility } from '../../machines/mcp/tool-name.ts';
 import { shapeResult } from '../../machines/mcp/tool-result.ts';
 import { needsApproval } from '../../machines/mcp/trust.ts';
+import { loginCommand } from '../../machines/oauth/login-hint.ts';
 import type { Approvals } from '../mcp/approvals.ts';
 import type { Calls } from '../mcp/calls.ts';
 import type { Reach } from '../mcp/reach.ts';
@@ -132,13 +133,17 @@ async function callTool(context: CallContext, signal: AbortSignal, ports: ToolCa
         ? session.callUtility(tool.tool as Utility, args, options)
         : session.call(tool.tool, args, options);
     // It is on its way: the books are kept while the server works.
+    const number = numberOf(connection);
     connection?.send({ type: 'call.began', atMs: ports.nowMs() });
     const outcome = await answered;
-    connection?.send({ type: 'call.ended', reading: readingOf(outcome, ports.nowMs()) });
+    connection?.send({ type: 'call.ended', session: number, reading: readingOf(outcome, ports.nowMs()) });
     if (outcome.kind === 'needsScope' && outcome.scope !== undefined) {
       ports.demandScope(context.profile, context.server ?? '', outcome.scope);
     }
     if (outcome.kind === 'expired') ports.sessions.lose(key, { kind: 'expired' }, session);
+    // The next attempt to connect finds out whether a login is needed, and says so.
+    if (outcome.kind === 'unauthorized')
+      ports.sessions.lose(key, { kind: 'broken', why: 'its credentials are refused' }, session);
     if (outcome.kind === 'lost') ports.sessions.lose(key, { kind: 'broken', why: outcome.why }, session);
     return outcome;
   };
@@ -164,6 +169,7 @@ function verdictOf(
   },
 ): CallVerdict {
   const place = `mcp server "${context.server}"`;
+  const command = loginCommand(context.server ?? '', context.profile);
   switch (outcome.kind) {
     case 'result': {
       const { result, notes } = shapeResult(outcome.result, cap);
@@ -173,8 +179,12 @@ function verdictOf(
     }
     case 'refused':
       return { kind: 'failed', fault: { code: 'rpc_error', message: `${place}: ${context.name}: ${outcome.message}` } };
+    case 'unauthorized': {
+      const message = `${place}: the server refuses the credentials; run \`${command}\`, or check headers`;
+      return { kind: 'failed', fault: { code: 'needs_login', message } };
+    }
     case 'needsScope': {
-      const message = `${place}: ${context.name} needs the scope ${JSON.stringify(outcome.scope ?? '')}; run agent mcp login ${context.server}`;
+      const message = `${place}: ${context.name} needs the scope ${JSON.stringify(outcome.scope ?? '')}; run \`${command}\``;
       return { kind: 'failed', fault: { code: 'needs_login', message } };
     }
     case 'timedOut': {
@@ -195,6 +205,7 @@ function readingOf(outcome: CallOutcome, nowMs: number): BreakerEvent | null {
   switch (outcome.kind) {
     case 'result':
     case 'refused':
+    case 'unauthorized':
     case 'needsScope':
     case 'expired':
       return { kind: 'answered' };
@@ -208,4 +219,10 @@ function readingOf(outcome: CallOutcome, nowMs: number): BreakerEvent | null {
 
 function keyOf({ profile, server }: CallContext): string {
   return connectionKey(profile, server ?? '');
+}
+
+/** Which session a connection has now. */
+function numberOf(connection: AnyActorRef | undefined): number {
+  const snapshot = connection?.getSnapshot() as { readonly context: ConnectionContext } | undefined;
+  return snapshot?.context.session ?? 0;
 }

@@ -1,13 +1,15 @@
 /**
- * Measures the receiver beside bare handlers that do the same HMAC and JSON parse, alternating in one run, and the cost of
- * groups. Prints medians and ratios; judges nothing.
+ * Measures the receiver beside bare handlers that do the same HMAC and JSON parse, alternating in one run, the cost of
+ * groups, and the servers' half beside the raw SDK client. Prints medians and ratios; judges nothing.
  *
- * `npm run bench` for all, `npm run bench -- --quick` for a minute.
+ * `npm run bench` for all, `npm run bench -- --quick` for a minute or two, `--only receiver|groups|mcp` for a part.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type LoadResult, sendLoad } from './load.ts';
+import { measureMcp } from './mcp.ts';
+import { median, print } from './table.ts';
 import { measureWards } from './wards.ts';
 
 interface Subject {
@@ -42,57 +44,71 @@ const subjects: readonly Subject[] = [
   { name: 'gateway, in memory, with echo runs', words: ['gateway', 'memory', 'auto', '1'], path: '/webhooks/run' },
 ];
 
-const results = new Map<string, Measured[]>();
-const servers = await Promise.all(subjects.map(start));
-for (let round = 0; round <= rounds; round += 1) {
-  for (const [index, subject] of subjects.entries()) {
-    const server = servers[index];
-    if (server === undefined) continue;
-    const before = await usageOf(server.child);
-    const result = await sendLoad({
-      port: server.port,
-      path: subject.path,
-      secret,
-      connections: 64,
-      requests,
-      round: `r${round}`,
-    });
-    const after = await usageOf(server.child);
-    if (result.refused > 0) throw new Error(`${subject.name}: ${result.refused} of ${requests} requests were refused`);
-    // The first round warms up.
-    if (round === 0) continue;
-    const measured = {
-      ...result,
-      cpuMicros: ((after.cpuMs - before.cpuMs) * 1_000) / requests,
-      perSecond: requests / result.seconds,
-    };
-    results.set(subject.name, [...(results.get(subject.name) ?? []), measured]);
+const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
+if (only !== undefined && !['receiver', 'groups', 'mcp'].includes(only)) throw new Error(`--only knows no "${only}"`);
+if (only === undefined || only === 'receiver') await measureReceiver();
+if (only === undefined || only === 'groups') measureGroups();
+if (only === undefined || only === 'mcp') await measureMcp(quick);
+
+async function measureReceiver(): Promise<void> {
+  const results = new Map<string, Measured[]>();
+  const servers = await Promise.all(subjects.map(start));
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const [index, subject] of subjects.entries()) {
+      const server = servers[index];
+      if (server === undefined) continue;
+      const before = await usageOf(server.child);
+      const result = await sendLoad({
+        port: server.port,
+        path: subject.path,
+        secret,
+        connections: 64,
+        requests,
+        round: `r${round}`,
+      });
+      const after = await usageOf(server.child);
+      if (result.refused > 0)
+        throw new Error(`${subject.name}: ${result.refused} of ${requests} requests were refused`);
+      // The first round warms up.
+      if (round === 0) continue;
+      const measured = {
+        ...result,
+        cpuMicros: ((after.cpuMs - before.cpuMs) * 1_000) / requests,
+        perSecond: requests / result.seconds,
+      };
+      results.set(subject.name, [...(results.get(subject.name) ?? []), measured]);
+    }
   }
-}
-for (const { child } of servers) child.disconnect();
+  for (const { child } of servers) child.disconnect();
 
-const bare = median(results.get(subjects[0]?.name ?? '') ?? [], ({ cpuMicros }) => cpuMicros);
-print(['receiver, 64 connections', 'CPU µs', '× bare', 'req/s', 'p50 ms', 'p99 ms']);
-for (const { name } of subjects) {
-  const rows = results.get(name) ?? [];
-  const cpu = median(rows, ({ cpuMicros }) => cpuMicros);
-  print([
-    name,
-    cpu.toFixed(1),
-    (cpu / bare).toFixed(2),
-    median(rows, ({ perSecond }) => perSecond).toFixed(0),
-    median(rows, ({ p50Ms }) => p50Ms).toFixed(2),
-    median(rows, ({ p99Ms }) => p99Ms).toFixed(2),
-  ]);
+  const bare = median(results.get(subjects[0]?.name ?? '') ?? [], ({ cpuMicros }) => cpuMicros);
+  print(['receiver, 64 connections', 'CPU µs', '× bare', 'req/s', 'p50 ms', 'p99 ms']);
+  for (const { name } of subjects) {
+    const rows = results.get(name) ?? [];
+    const cpu = median(rows, ({ cpuMicros }) => cpuMicros);
+    print([
+      name,
+      cpu.toFixed(1),
+      (cpu / bare).toFixed(2),
+      median(rows, ({ perSecond }) => perSecond).toFixed(0),
+      median(rows, ({ p50Ms }) => p50Ms).toFixed(2),
+      median(rows, ({ p99Ms }) => p99Ms).toFixed(2),
+    ]);
+  }
+  const rate = (name: string): number => median(results.get(name) ?? [], ({ perSecond }) => perSecond);
+  process.stdout.write(
+    `\ndurable / in memory, req/s: ${(rate('gateway, durable') / rate('gateway, in memory')).toFixed(2)}\n\n`,
+  );
 }
-const rate = (name: string): number => median(results.get(name) ?? [], ({ perSecond }) => perSecond);
-process.stdout.write(
-  `\ndurable / in memory, req/s: ${(rate('gateway, durable') / rate('gateway, in memory')).toFixed(2)}\n\n`,
-);
 
-print(['groups alive', 'spawn µs', 'bytes each']);
-for (const { alive, spawnMicros, bytes } of measureWards(quick ? [10, 1_000, 10_000] : [10, 1_000, 10_000, 100_000])) {
-  print([String(alive), spawnMicros.toFixed(2), bytes.toFixed(0)]);
+function measureGroups(): void {
+  print(['groups alive', 'spawn µs', 'bytes each']);
+  for (const { alive, spawnMicros, bytes } of measureWards(
+    quick ? [10, 1_000, 10_000] : [10, 1_000, 10_000, 100_000],
+  )) {
+    print([String(alive), spawnMicros.toFixed(2), bytes.toFixed(0)]);
+  }
+  process.stdout.write('\n');
 }
 
 async function start({ words }: Subject): Promise<{ readonly child: ChildProcess; readonly port: number }> {
@@ -113,13 +129,4 @@ function messageOf<Message>(child: ChildProcess): Promise<Message> {
     child.once('message', (message) => resolve(message as Message));
     child.once('exit', (code) => reject(new Error(`a measured server ended with ${code}`)));
   });
-}
-
-function median<Row>(rows: readonly Row[], of: (row: Row) => number): number {
-  const sorted = rows.map(of).sort((one, other) => one - other);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
-function print([first = '', ...others]: readonly string[]): void {
-  process.stdout.write(`${first.padEnd(36)}${others.map((cell) => cell.padStart(12)).join('')}\n`);
 }

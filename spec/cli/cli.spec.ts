@@ -111,7 +111,7 @@ t.test('INS-1 · INS-2 · CLI-5 · CON-4 · the living machines as a tree, one b
   t.match(tree, { id: 'supervisor', machine: 'supervisor', state: 'up.running' });
   t.same(
     tree.children.map(({ id }) => id),
-    ['journal', 'gateway'],
+    ['journal', 'servers', 'gateway'],
   );
   const text = (await runCli(['inspect'], home.path)).stdout;
   t.match(text, /groups\/default\/co\/x {2}pending/);

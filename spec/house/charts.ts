@@ -1,24 +1,29 @@
 /** The charts, for the specs that look at all of them and for their diagrams. */
 
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
-import { supervisorMachine } from '../../machines/supervisor.machine.ts';
-import { agentRunMachine } from '../../machines/webhook/agent-run.machine.ts';
-import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
-import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
-import { gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
-import { journalMachine } from '../../machines/webhook/journal.machine.ts';
-import { webhookRequestMachine } from '../../machines/webhook/webhook-request.machine.ts';
+import { sourceFiles } from './sources.ts';
+
+/** The name of a chart by the file that holds it: its words in camel case. */
+export function chartName(path: string): string {
+  const words = (path.split('/').at(-1) ?? '').replace('.machine.ts', '').split('-');
+  return words.map((word, index) => (index === 0 ? word : `${word[0]?.toUpperCase()}${word.slice(1)}`)).join('');
+}
 
 /** Each chart by the file that holds it. */
-export const charts: ReadonlyMap<string, AnyStateMachine> = new Map<string, AnyStateMachine>([
-  ['machines/supervisor.machine.ts', supervisorMachine],
-  ['machines/webhook/agent-run.machine.ts', agentRunMachine],
-  ['machines/webhook/coalescing-group.machine.ts', coalescingGroupMachine],
-  ['machines/webhook/delivery.machine.ts', deliveryMachine],
-  ['machines/webhook/gateway.machine.ts', gatewayMachine],
-  ['machines/webhook/journal.machine.ts', journalMachine],
-  ['machines/webhook/webhook-request.machine.ts', webhookRequestMachine],
-]);
+export const charts: ReadonlyMap<string, AnyStateMachine> = new Map(
+  await Promise.all(
+    sourceFiles(['machines'])
+      .map(({ path }) => path)
+      .filter((path) => path.endsWith('.machine.ts'))
+      .sort()
+      .map(async (path): Promise<[string, AnyStateMachine]> => {
+        const exported: Record<string, unknown> = await import(`../../${path}`);
+        const machine = exported[`${chartName(path)}Machine`];
+        if (machine === undefined) throw new Error(`${path} exports no ${chartName(path)}Machine`);
+        return [path, machine as AnyStateMachine];
+      }),
+  ),
+);
 
 /** Every state of a chart, the root left out, outer states first. */
 export function statesOf(machine: AnyStateMachine): AnyStateNode[] {

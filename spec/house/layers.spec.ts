@@ -31,13 +31,13 @@ const rooms: readonly Room[] = [
   {
     name: 'charts',
     holds: (path) => path.endsWith('.machine.ts'),
-    may: [/^xstate$/, base, config, /^machines\/(webhook|mcp)\//],
+    may: [/^xstate$/, base, config, /^machines\/(webhook|mcp|oauth|cron|dispatch)\//],
     why: 'a chart names its effects and never imports them',
   },
   {
     name: 'machines (rules)',
     holds: under('machines/'),
-    may: [base, config, /^machines\/(webhook|agent|mcp)\//, /^re2js$/, /^node:crypto$/],
+    may: [base, config, /^machines\/(webhook|agent|mcp|oauth|cron|dispatch)\//, /^re2js$/, /^node:crypto$/],
     why: 'rules decide and touch nothing',
   },
   {
@@ -58,10 +58,13 @@ const rooms: readonly Room[] = [
     may: [
       base,
       /^machines\/config\/(profile|nearest|edit|diagnostic)\.ts$/,
+      /^machines\/mcp\/(install-link|add-server\.machine)\.ts$/,
       /^actors\/files\.ts$/,
+      /^actors\/config\/server-entries\.ts$/,
       /^runtime\/control\/(client|commands)\.ts$/,
-      /^runtime\/(daemon|example-home)\.ts$/,
+      /^runtime\/(daemon|example-home|link-dialog)\.ts$/,
       /^cli\//,
+      /^@modelcontextprotocol\/server(\/stdio)?$/,
       builtIn,
     ],
     why: 'the command line speaks to the socket',
@@ -75,6 +78,11 @@ const doors: readonly (readonly [string, RegExp])[] = [
   ['lmdb', /^actors\/store\/lmdb-tables\.ts$/],
   ['p-queue', /^actors\/(dispatch\/places|mcp\/call-lanes)\.ts$/],
   ['undici', /^actors\/mcp\/http-fetch\.ts$/],
+  ['@modelcontextprotocol/client', /^actors\/(mcp|oauth)\//],
+  ['@modelcontextprotocol/server', /^cli\/commands\/mcp-serve\.ts$/],
+  ['@modelcontextprotocol/server/stdio', /^cli\/commands\/mcp-serve\.ts$/],
+  ['croner', /^actors\/cron\/next-due\.ts$/],
+  ['oauth4webapi', /^actors\/oauth\//],
   ['ajv', /^(machines\/config\/validate|actors\/mcp\/validate-arguments)\.ts$/],
 ];
 

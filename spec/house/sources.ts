@@ -34,7 +34,12 @@ function readSource(path: string): SourceFile {
 /** Static, type-only and dynamic imports alike. */
 function importsOf(text: string): string[] {
   const bare = text.replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
-  const found = [...bare.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)];
+  const found = [
+    // A statement begins its line, and nothing else of that form does.
+    ...bare.matchAll(/^(?:import|export)\b[^;']*?\bfrom '([^'\n]+)';$/gm),
+    ...bare.matchAll(/^import '([^'\n]+)';$/gm),
+    ...bare.matchAll(/\bimport\(\s*'([^'\n]+)'/g),
+  ];
   return [...new Set(found.map(([, specifier]) => specifier ?? ''))];
 }
 

@@ -30,7 +30,7 @@ t.test('every built rule is named by a spec, and every named rule exists', (t) =
   const mentioned = sourceFiles().flatMap(({ path, text }) =>
     (
       text.match(
-        /\b(?:HOME|CFG|INT|ADP|RTE|SIG|LIM|EVT|FIL|SCR|TPL|IDM|COA|DIS|DLV|PRF|SUB|CRN|CLI|INS|DUR|OBS|CON|LIF|SRV|OAU|FLT)-\d+\b/g,
+        /\b(?:HOME|CFG|INT|ADP|RTE|SIG|LIM|EVT|FIL|SCR|TPL|IDM|COA|DIS|DLV|PRF|SUB|CRN|CLI|INS|DUR|OBS|CON|NAM|FLT|TRU|ERA|TLS|LIF|SRV|OAU|DEV|LNK)-\d+\b/g,
       ) ?? []
     ).map((id) => ({ path, id })),
   );
@@ -66,11 +66,22 @@ t.test('every fault is in docs/errors.md, every fault there exists, and every co
   t.end();
 });
 
+t.test('every code of a call is in docs/errors.md, and every one there exists', (t) => {
+  const [, union = ''] =
+    /interface CallFault \{([\s\S]*?);/.exec(readFileSync('machines/mcp/tool-call.machine.ts', 'utf8')) ?? [];
+  const codes = [...union.matchAll(/'([a-z_]+)'/g)].map(([, code]) => code ?? '');
+  const [, section = ''] = /^# Codes of a call$([\s\S]*?)^# /m.exec(readFileSync('docs/errors.md', 'utf8')) ?? [];
+  const documented = [...section.matchAll(/^\| `([a-z_]+)`/gm)].map(([, code]) => code ?? '');
+  t.ok(codes.length > 5);
+  t.same(documented.sort(), codes.sort());
+  t.end();
+});
+
 t.test('every control method is documented, and every documented one exists', async (t) => {
   const { commands } = await import('../../runtime/control/commands.ts');
-  const documented = [...readFileSync('docs/control-protocol.md', 'utf8').matchAll(/^#+ `?([a-z]+\.[a-z]+)`?$/gm)].map(
-    ([, name]) => name ?? '',
-  );
+  const documented = [
+    ...readFileSync('docs/control-protocol.md', 'utf8').matchAll(/^#+ `?([a-z]+\.[a-zA-Z]+)`?$/gm),
+  ].map(([, name]) => name ?? '');
   t.same(
     [...commands.keys()].filter((name) => !documented.includes(name)),
     [],

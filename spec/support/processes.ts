@@ -18,8 +18,8 @@ export function hasEnded(pid: number): boolean {
 }
 
 /** Resolves once a condition holds; the spec's own time limit ends a wait in vain. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** The whole numbers of a file, one a line; none while it is not there. */

@@ -95,6 +95,7 @@ function buildRequest(call: HttpCall, signal: AbortSignal): Request | undefined 
       headers.set('content-type', 'application/x-www-form-urlencoded');
       body = new URLSearchParams(call.form).toString();
     }
+    if (!/^https?:/.test(call.url)) return undefined;
     return new Request(call.url, { method: call.method, headers, body, signal, redirect: 'manual' });
   } catch {
     // The error quotes the header or the address.

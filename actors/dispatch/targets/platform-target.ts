@@ -29,7 +29,7 @@ export type VerifyOutcome =
   | Exclude<Undelivered, { readonly kind: 'unknown' }>;
 
 export interface PlatformTarget {
-  /** True where a text may be sent again after an unknown outcome, for an hour at least. */
+  /** True where a text may be sent again after an unknown outcome, for half an hour at least. */
   readonly deduplicates: boolean;
   /** For how long the platform takes the same delivery for the same message; 0 where it never does. */
   readonly deduplicatesForMs: number;
@@ -76,7 +76,8 @@ export interface Wire {
   verify(signal: AbortSignal): Promise<SendOutcome | VerifyOutcome>;
 }
 
-const hourMs = 3_600_000;
+/** A gateway that was cut off is usually back by then. */
+const longEnoughMs = 1_800_000;
 /** A text that has begun is finished where the platform asks for no longer a pause than this, all pauses together. */
 const longestPauseMs = 30_000;
 
@@ -123,10 +124,11 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
       const key = keyOf(request, chat, index, piece);
       const message: Message = { chat, text: piece, extra, key, index, of: messages.length };
       let outcome = await sendOne(message, signal);
-      while (index > 0 && outcome.kind === 'rateLimited' && pausedMs + outcome.retryAfterMs <= longestPauseMs) {
+      while (index > 0 && outcome.kind === 'rateLimited') {
         // A platform that says 0 and means it not is asked thirty times at most.
         const pauseMs = Math.max(1_000, outcome.retryAfterMs);
         pausedMs += pauseMs;
+        if (pausedMs > longestPauseMs) break;
         await ports.wait(pauseMs, signal);
         if (signal.aborted) break;
         outcome = await sendOne(message, signal);
@@ -142,7 +144,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
   };
 
   return {
-    deduplicates: deduplicatesForMs >= hourMs,
+    deduplicates: deduplicatesForMs >= longEnoughMs,
     deduplicatesForMs,
     async deliver(request, signal) {
       try {
@@ -335,8 +337,9 @@ function fits(text: string, { limit, maxPieces }: Wire): boolean {
   return lengthIn(text, limit.unit) <= limit.most * maxPieces;
 }
 
-function keyOf({ profile, deliveryId }: DeliveryRequest, chat: string, index: number, piece: string): string {
-  const whole = JSON.stringify([profile, deliveryId, chat, index, piece]);
+/** The delivery's id alone would not do: two routes may deliver the same event to the same chat. */
+function keyOf({ profile, deliveryId, extra }: DeliveryRequest, chat: string, index: number, piece: string): string {
+  const whole = JSON.stringify([profile, deliveryId, chat, extra, index, piece]);
   return createHash('sha256').update(whole).digest('base64url').slice(0, 32);
 }
 

@@ -1,6 +1,7 @@
-import { rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync } from 'node:fs';
 import t from 'tap';
 import { createJobsStore } from '../../../actors/cron/jobs.store.ts';
+import { putJob } from '../../../machines/cron/edit-jobs.ts';
 import { makeHome } from '../../support/home.ts';
 
 const digest = {
@@ -58,4 +59,46 @@ t.test('DIS-1 · a change is seen at once, and a file that is no list of jobs le
   rmSync(`${home.path}/cron`, { recursive: true });
   t.equal(jobs.find('j1'), undefined);
   t.end();
+});
+
+t.test('CRN-1 · HOME-3 · changes are made under the lock, privately, and are seen at once', async (t) => {
+  const home = makeHome(t);
+  const folder = `${home.path}/profiles/work/cron`;
+  const jobs = createJobsStore({ folder });
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const verdicts = await Promise.all(
+    names.map((id) => createJobsStore({ folder }).update((text) => putJob(text, { id }))),
+  );
+  t.same(
+    verdicts.map(({ kind }) => kind),
+    names.map(() => 'updated'),
+  );
+  t.same(
+    jobs
+      .all()
+      .map(({ id }) => id)
+      .sort(),
+    names,
+    'no change is lost',
+  );
+  t.equal(statSync(`${folder}/jobs.json`).mode & 0o777, 0o600);
+  t.equal(statSync(folder).mode & 0o777, 0o700);
+  t.equal(jobs.all(), jobs.all(), 'the same list while nothing changes');
+  t.same(await jobs.update(() => undefined), { kind: 'unchanged' });
+  t.notOk(existsSync(`${folder}/jobs.json.lock`));
+});
+
+t.test('CRN-1 · a corrupt file is told of, not overwritten, and mended by hand', async (t) => {
+  const home = makeHome(t, { 'cron/jobs.json': JSON.stringify([digest]) });
+  const jobs = createJobsStore({ folder: `${home.path}/cron` });
+  t.equal(jobs.problem(), undefined);
+  home.write('cron/jobs.json', '{"jobs": [');
+  t.match(jobs.problem(), /jobs\.json: is no list of jobs; mend it/);
+  t.match(await jobs.update((text) => putJob(text, { id: 'new' })), { kind: 'failed', problem: /mend it/ });
+  t.equal(readFileSync(`${home.path}/cron/jobs.json`, 'utf8'), '{"jobs": [');
+  home.write('cron/jobs.json', '[]');
+  t.same([jobs.problem(), jobs.all()], [undefined, []]);
+  rmSync(`${home.path}/cron`, { recursive: true });
+  home.write('cron', 'a file where the folder should be');
+  t.match(await jobs.update((text) => putJob(text, { id: 'new' })), { kind: 'failed', problem: /cannot be changed/ });
 });

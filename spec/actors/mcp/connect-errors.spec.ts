@@ -26,9 +26,9 @@ t.test('LIF-7 · every error is read into one failure', (t) => {
   for (const [thrown, expected] of [
     [new SpawnFailure('no', 'ENOENT', 'npx'), { kind: 'spawn', code: 'ENOENT', command: 'npx' }],
     [new SettingFailure('no', 'tls-file-missing', file), { kind: 'tlsFile', ...file }],
-    [new SettingFailure('no', 'tls-file-unreadable', file), { kind: 'tlsFile', ...file }],
-    [new SettingFailure('no', 'tls-key-password', file), { kind: 'tls', message: 'no [tls-key-password]' }],
-    [new SettingFailure('no', 'proxy-invalid'), { kind: 'network', message: 'no [proxy-invalid]' }],
+    [new SettingFailure('no', 'tls-file-unreadable', file), { kind: 'setting', message: 'no [tls-file-unreadable]' }],
+    [new SettingFailure('no', 'tls-key-password', file), { kind: 'setting', message: 'no [tls-key-password]' }],
+    [new SettingFailure('no', 'proxy-invalid'), { kind: 'setting', message: 'no [proxy-invalid]' }],
     [new NotMcpFailure('no', 'text/html'), { kind: 'notMcp', contentType: 'text/html' }],
     [new UnauthorizedError('who'), { kind: 'http', status: 401, message: 'who' }],
     [new ProtocolError(-32601, 'unknown'), { kind: 'rpc', code: -32601, message: 'unknown' }],

@@ -84,3 +84,20 @@ t.test('HOME-4 · CLI-1 · a variable is set in its place, and reads back as it 
   );
   t.end();
 });
+
+t.test('HOME-4 · what is not there is taken out without a trace', (t) => {
+  const take = (text: string) => editConfig(text, [{ path: ['mcp_servers', 'a'], value: undefined }]);
+  for (const text of ['', '# only words\n', 'mcp_servers:\n', 'mcp_servers: text\n', 'agent:\n  runner: echo\n'])
+    t.equal(take(text), text, text);
+  t.equal(
+    take('mcp_servers:\n  a: { command: x }\n  # kept\n  b: { command: y }\n'),
+    'mcp_servers:\n  # kept\n  b: { command: y }\n',
+  );
+  t.end();
+});
+
+t.test('HOME-4 · what cannot hold the key is left alone', (t) => {
+  for (const text of ['a: [\n', '- a\n- b\n', 'just a text\n', 'platforms: text\n', 'platforms: [a]\n'])
+    t.equal(edited(text), undefined, text);
+  t.end();
+});

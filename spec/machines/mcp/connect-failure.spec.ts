@@ -105,7 +105,11 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
     [[{ kind: 'tls', message: 'expired' }], 'TLS handshake failed: expired; check ssl_verify and client_cert'],
     [
       [{ kind: 'tlsFile', key: 'client_cert', path: '~/gh.pem', resolved: '/home/u/gh.pem' }],
-      'client_cert file not found: ~/gh.pem (resolved /home/u/gh.pem); check client_cert',
+      'client_cert file not found: ~/gh.pem (resolved /home/u/gh.pem); check client_cert [tls-file-missing]',
+    ],
+    [
+      [{ kind: 'setting', message: 'mcp server "hub": header "A" is none; check headers [header-invalid]' }],
+      'header "A" is none; check headers [header-invalid]',
     ],
   ];
   for (const [failures, expected] of rows) t.equal(describeFailure('hub', failures), `mcp server "hub": ${expected}`);

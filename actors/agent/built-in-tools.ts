@@ -1,0 +1,39 @@
+/**
+ * The tools that a run has without any server, by their names. What a tool needs and was not given leaves it out: an
+ * offer that can only fail would cost the model its steps.
+ * @see DIS-5 in docs/specification.md
+ */
+
+import type { Question, ToolOffer } from '../../machines/agent/model-wire.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { type AskPerson, createClarify } from './clarify.ts';
+import { createFetchPublic, type FetchPublic } from './fetch-public.ts';
+import type { ToolAnswer } from './run-model.ts';
+import type { ModelVerdict } from './stream-model.ts';
+import { createVisionAnalyze } from './vision-analyze.ts';
+import { createWebExtract } from './web-extract.ts';
+import { createWebSearch, type SearchSettings } from './web-search.ts';
+
+export interface BuiltInTool {
+  readonly offer: ToolOffer;
+  /** Resolves with an answer, never rejects. The arguments are as the model gave them. */
+  readonly call: (args: JsonObject, signal: AbortSignal) => Promise<ToolAnswer>;
+}
+
+export interface BuiltInPorts {
+  readonly search?: SearchSettings;
+  readonly askModel: (question: Question, signal: AbortSignal) => Promise<ModelVerdict>;
+  readonly askPerson: AskPerson;
+  readonly fetchPublic?: FetchPublic;
+}
+
+export function createBuiltInTools(ports: BuiltInPorts): ReadonlyMap<string, BuiltInTool> {
+  const { search, askModel, askPerson, fetchPublic = createFetchPublic() } = ports;
+  const tools = [
+    ...(search === undefined ? [] : [createWebSearch(search)]),
+    createWebExtract(fetchPublic),
+    createVisionAnalyze(fetchPublic, askModel),
+    createClarify(askPerson),
+  ];
+  return new Map(tools.map((tool) => [tool.offer.name, tool]));
+}

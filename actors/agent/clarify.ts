@@ -1,0 +1,80 @@
+/**
+ * The tool `clarify`: a question to a person, through the same surface as approvals. Nobody need be there: a question has
+ * its time, and the model reads that nobody answered.
+ * @see DIS-5 and TRU-3 in docs/specification.md
+ */
+
+import { cut, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { stripTags } from '../../machines/mcp/strip-tags.ts';
+import type { BuiltInTool } from './built-in-tools.ts';
+
+export interface ClarifyQuestion {
+  readonly message: string;
+  /** The form that a person fills in. */
+  readonly form: JsonObject;
+  readonly timeoutMs: number;
+}
+
+export type ClarifyAnswer =
+  | { readonly kind: 'approved'; readonly values: JsonObject | null }
+  | { readonly kind: 'denied' }
+  | { readonly kind: 'timedOut' };
+
+/** Asks a person; withdraws the question when the signal aborts, and answers as if it were denied. */
+export type AskPerson = (question: ClarifyQuestion, signal: AbortSignal) => Promise<ClarifyAnswer>;
+
+/** As long as a person has for the approval of a call. */
+const patienceMs = 300_000;
+const longestQuestion = 2_000;
+const mostChoices = 10;
+
+export function createClarify(ask: AskPerson): BuiltInTool {
+  return {
+    offer: {
+      name: 'clarify',
+      description:
+        'Asks a person one question and waits for the answer. Often nobody is there: ask only what cannot be decided otherwise.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          question: { type: 'string', description: 'The question, with what the person needs to answer it.' },
+          choices: {
+            type: 'array',
+            items: { type: 'string' },
+            description: 'The answers to choose from, if there are.',
+          },
+        },
+        required: ['question'],
+      },
+    },
+    async call({ question, choices }, signal) {
+      if (typeof question !== 'string' || question.trim() === '') {
+        return { text: 'clarify: give the question as a text', isError: true };
+      }
+      const options = choicesIn(choices);
+      const answer = { type: 'string', title: 'Answer', ...(options.length === 0 ? {} : { enum: options }) };
+      const outcome = await ask(
+        {
+          message: cut(stripTags(question), longestQuestion),
+          form: { type: 'object', properties: { answer }, required: ['answer'] },
+          timeoutMs: patienceMs,
+        },
+        signal,
+      );
+      switch (outcome.kind) {
+        case 'approved':
+          return { text: String(outcome.values?.answer ?? ''), isError: false };
+        case 'denied':
+          return { text: 'The person declined to answer.', isError: false };
+        case 'timedOut':
+          return { text: `Nobody answered within ${patienceMs / 1_000} s. Go on without the answer.`, isError: false };
+      }
+    },
+  };
+}
+
+function choicesIn(given: Json | undefined): readonly string[] {
+  if (!Array.isArray(given)) return [];
+  const texts = (given as readonly Json[]).filter((one) => typeof one === 'string' && one.trim() !== '') as string[];
+  return [...new Set(texts.map((one) => cut(stripTags(one), longestQuestion)))].slice(0, mostChoices);
+}

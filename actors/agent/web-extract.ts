@@ -1,0 +1,55 @@
+/**
+ * The tool `web_extract`: the readable text of a public page. Reaches no private address, whatever the name or a redirect
+ * says.
+ * @see DIS-5 in docs/specification.md
+ */
+
+import { readableText } from '../../machines/agent/readable-text.ts';
+import { cut } from '../../machines/base/json.ts';
+import { stripTags } from '../../machines/mcp/strip-tags.ts';
+import type { BuiltInTool } from './built-in-tools.ts';
+import type { FetchPublic } from './fetch-public.ts';
+
+const timeoutMs = 20_000;
+const maxBytes = 2_097_152;
+const longestText = 20_000;
+const readable = ['text/', 'application/json', 'application/xml', 'application/xhtml+xml', 'application/rss+xml'];
+
+export function createWebExtract(fetchPublic: FetchPublic): BuiltInTool {
+  return {
+    offer: {
+      name: 'web_extract',
+      description: `Reads a public web page and returns its text, at most ${longestText} characters of it.`,
+      inputSchema: {
+        type: 'object',
+        properties: { url: { type: 'string', description: 'The whole URL, https://…' } },
+        required: ['url'],
+      },
+    },
+    async call({ url }, signal) {
+      if (typeof url !== 'string') return { text: 'web_extract: give the URL as a text', isError: true };
+      const outcome = await fetchPublic({ url, accept: readable, maxBytes, timeoutMs }, signal);
+      if (outcome.kind === 'refused') return { text: `web_extract: ${outcome.why}`, isError: true };
+      const source = decode(outcome.bytes, outcome.type);
+      const isPage = /^(?:text\/html|application\/xhtml)/.test(outcome.type);
+      const { title, text } = isPage ? readableText(source) : { title: '', text: source };
+      const clean = stripTags(text);
+      const kept = cut(clean, longestText);
+      const head = title === '' ? outcome.url : `${stripTags(title)}\n${outcome.url}`;
+      const tail = kept.length === clean.length ? '' : `\n\n[${clean.length - kept.length} characters left out]`;
+      return { text: `${head}\n\n${kept}${tail}`, isError: false };
+    },
+  };
+}
+
+/** In the encoding that the answer names, else that the page names, else UTF-8. */
+function decode(bytes: Buffer, type: string): string {
+  const beginning = bytes.subarray(0, 1_024).toString('latin1');
+  const named =
+    /charset=["']?([\w-]{1,40})/.exec(type)?.[1] ?? /<meta[^>]{0,200}charset=["']?([\w-]{1,40})/i.exec(beginning)?.[1];
+  try {
+    return new TextDecoder(named ?? 'utf-8').decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
+}

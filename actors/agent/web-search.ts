@@ -1,0 +1,126 @@
+/**
+ * The tool `web_search`: asks the configured search endpoint, which speaks SearXNG's JSON. The endpoint is the owner's
+ * choice and may be private; what it finds is strangers' text.
+ * @see DIS-5 in docs/specification.md
+ */
+
+import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
+import { stripTags } from '../../machines/mcp/strip-tags.ts';
+import type { BuiltInTool } from './built-in-tools.ts';
+import type { ToolAnswer } from './run-model.ts';
+
+export interface SearchSettings {
+  /** Where SearXNG answers, such as `http://127.0.0.1:8888`. */
+  readonly baseUrl: string;
+  /** Sent as a bearer token. */
+  readonly apiKey?: string;
+}
+
+const timeoutMs = 20_000;
+const maxBytes = 2_097_152;
+const mostResults = 10;
+const usualResults = 5;
+const longestSnippet = 500;
+
+export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInTool {
+  return {
+    offer: {
+      name: 'web_search',
+      description: 'Searches the web. Returns titles, addresses and snippets; read a page with web_extract.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          query: { type: 'string', description: 'What to search for.' },
+          limit: {
+            type: 'integer',
+            minimum: 1,
+            maximum: mostResults,
+            description: 'How many results; 5 unless given.',
+          },
+        },
+        required: ['query'],
+      },
+    },
+    async call({ query, limit }, signal) {
+      if (typeof query !== 'string' || query.trim() === '') return failure('give the query as a text');
+      const most = typeof limit === 'number' ? Math.min(mostResults, Math.max(1, Math.floor(limit))) : usualResults;
+      const bound = AbortSignal.timeout(timeoutMs);
+      try {
+        const url = new URL(`${baseUrl.replace(/\/+$/, '')}/search`);
+        url.searchParams.set('q', query);
+        url.searchParams.set('format', 'json');
+        const response = await fetch(url, {
+          headers: {
+            accept: 'application/json',
+            ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+          },
+          redirect: 'manual',
+          signal: AbortSignal.any([signal, bound]),
+        });
+        if (!response.ok) {
+          await response.body?.cancel();
+          return failure(`the search endpoint answered HTTP ${response.status}`);
+        }
+        const found = resultsIn(await boundedText(response));
+        if (found === undefined) return failure('the search endpoint answered with what is no list of results');
+        return { text: spell(found.slice(0, most)), isError: false };
+      } catch {
+        // The error may quote the address, which may hold a login.
+        if (signal.aborted) return failure('the run was stopped');
+        return failure(
+          bound.aborted ? `no answer within ${timeoutMs / 1_000} s` : 'the search endpoint was not reached',
+        );
+      }
+    },
+  };
+}
+
+function failure(why: string): ToolAnswer {
+  return { text: `web_search: ${why}`, isError: true };
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) return '';
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+interface Found {
+  readonly title: string;
+  readonly url: string;
+  readonly snippet: string;
+}
+
+function resultsIn(text: string): readonly Found[] | undefined {
+  const body = parse(text);
+  const results = isJsonObject(body) ? body.results : undefined;
+  if (!Array.isArray(results)) return undefined;
+  return (results as readonly Json[]).flatMap((one) => {
+    if (!isJsonObject(one) || typeof one.url !== 'string') return [];
+    return [{ title: plain(one.title), url: plain(one.url), snippet: plain(one.content) }];
+  });
+}
+
+function plain(value: Json | undefined): string {
+  return typeof value === 'string' ? cut(stripTags(value).replace(/\s+/g, ' ').trim(), longestSnippet) : '';
+}
+
+function spell(results: readonly Found[]): string {
+  if (results.length === 0) return 'Nothing was found.';
+  return results
+    .map(({ title, url, snippet }, index) => `${index + 1}. ${title}\n${url}${snippet === '' ? '' : `\n${snippet}`}`)
+    .join('\n\n');
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,253 @@
+/**
+ * email: one message over SMTP. The transport is nodemailer's, lent from outside, so that this file can be read and
+ * tested without it: implicit TLS on port 465, STARTTLS elsewhere. A text goes in one piece.
+ * @see [RFC 5321 §4.2](https://www.rfc-editor.org/rfc/rfc5321.html#section-4.2) for the replies
+ * @see DLV-1 in docs/specification.md
+ */
+
+import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import {
+  deliveredAs,
+  refused,
+  type SendOutcome,
+  transient,
+  type Undelivered,
+  unknownOutcome,
+} from '../../../machines/dispatch/send-outcome.ts';
+import {
+  createPieceTarget,
+  missing,
+  optionOf,
+  type PlatformTarget,
+  refusedAs,
+  type TargetPorts,
+  wordOf,
+  wrongPlace,
+} from './platform-target.ts';
+
+/** The options of nodemailer's SMTP transport that are used. */
+export interface MailTransportOptions {
+  readonly host: string;
+  readonly port: number;
+  /** TLS from the first byte. */
+  readonly secure: boolean;
+  /** Refuses a server that offers no STARTTLS. */
+  readonly requireTLS: boolean;
+  readonly auth?:
+    | { readonly user: string; readonly pass: string }
+    | { readonly type: 'OAuth2'; readonly user: string; readonly accessToken: string };
+  readonly connectionTimeout: number;
+  readonly greetingTimeout: number;
+  readonly socketTimeout: number;
+  readonly disableFileAccess: true;
+  readonly disableUrlAccess: true;
+  /** Makes the transport say each line of the conversation, which is how it is known that the text went out. */
+  readonly transactionLog: true;
+  readonly logger: Readonly<Record<'trace' | 'debug' | 'info' | 'warn' | 'error', MailLog>>;
+}
+
+export type MailLog = (entry: { readonly tnx?: unknown }, message?: unknown) => void;
+
+export interface Mail {
+  readonly from: string;
+  /** As an object, so that nothing in it is read as a list. */
+  readonly to: { readonly name: string; readonly address: string };
+  readonly subject: string;
+  readonly text: string;
+  readonly messageId: string;
+  readonly inReplyTo?: string;
+  readonly references?: string;
+  readonly signal: AbortSignal;
+}
+
+/** What nodemailer's `createTransport` gives, as far as it is used. */
+export interface MailTransport {
+  sendMail(mail: Mail): Promise<{ readonly messageId?: string; readonly rejected?: readonly unknown[] }>;
+  verify(): Promise<unknown>;
+  close(): void;
+}
+
+/** `(options) => nodemailer.createTransport(options)`. */
+export type MailTransportFactory = (options: MailTransportOptions) => MailTransport;
+
+/** The port and its factory; without one, every delivery says so. */
+export interface MailPorts extends TargetPorts {
+  readonly createMailTransport?: MailTransportFactory;
+}
+
+/** What nodemailer throws. */
+interface MailError {
+  readonly code?: unknown;
+  readonly responseCode?: unknown;
+  readonly command?: unknown;
+}
+
+const address = /^[^\s<>(),;:"@\\[\]]{1,64}@[^\s<>(),;:"@\\[\]]{1,255}$/u;
+const implicitTlsPort = 465;
+const submissionPort = 587;
+const longestSubject = 120;
+/** Servers commonly take ten and more. */
+const mostBytes = 5_000_000;
+
+export function createEmail(settings: PlatformSettings, ports: MailPorts): PlatformTarget {
+  const { createMailTransport } = ports;
+  const from = optionOf(settings, 'from') ?? optionOf(settings, 'username') ?? '';
+  const sender = /<([^<>]+)>\s*$/.exec(from)?.[1] ?? from;
+  const withTransport = async <Outcome>(use: (transport: MailTransport) => Promise<Outcome>) => {
+    if (createMailTransport === undefined)
+      return refused('permanent', 'this gateway was built without a mail transport');
+    let asked = false;
+    let textSent = false;
+    const transport = createMailTransport(
+      transportOptions(settings, (by, line) => {
+        // The text follows the server's word on DATA.
+        if (by === 'client') asked = line === 'DATA';
+        else textSent ||= asked;
+      }),
+    );
+    try {
+      return await use(transport);
+    } catch (thrown) {
+      return readMailError(thrown as MailError, textSent);
+    } finally {
+      transport.close();
+    }
+  };
+
+  return createPieceTarget(
+    {
+      name: 'email',
+      limit: { most: mostBytes, unit: 'utf8Bytes' },
+      maxPieces: 1,
+      problem:
+        missing('email', settings, 'host') ??
+        (address.test(sender)
+          ? undefined
+          : 'platforms.email.from is no address; set it to one such as bot@example.org'),
+      placeProblem: (chat) => (address.test(chat) ? undefined : wrongPlace(chat, 'one address such as me@example.org')),
+      send: async ({ chat, text, extra, key }, signal) => {
+        if (signal.aborted) return transient('stopped before the mail was sent');
+        return withTransport(async (transport): Promise<SendOutcome> => {
+          const replyTo = headerId(wordOf(extra, 'in_reply_to', 'thread_id'));
+          const messageId = `<${key}@${sender.slice(sender.lastIndexOf('@') + 1)}>`;
+          const sent = await transport.sendMail({
+            from,
+            to: { name: '', address: chat },
+            subject: subjectOf(wordOf(extra, 'subject', 'title') ?? text),
+            text,
+            messageId,
+            ...(replyTo === undefined ? {} : { inReplyTo: replyTo, references: replyTo }),
+            signal,
+          });
+          if ((sent.rejected ?? []).length > 0) return refusedAs('notFound', 'the server refused the recipient');
+          return deliveredAs(sent.messageId ?? messageId);
+        });
+      },
+      verify: () =>
+        withTransport(async (transport) => {
+          await transport.verify();
+          return { kind: 'verified' } as const;
+        }),
+    },
+    settings,
+    ports,
+  );
+}
+
+function transportOptions(
+  settings: PlatformSettings,
+  sees: (by: 'client' | 'server', line: unknown) => void,
+): MailTransportOptions {
+  const { timeoutMs } = settings;
+  const written = settings.options.secure;
+  const port = Number(optionOf(settings, 'port') ?? (written === true ? implicitTlsPort : submissionPort));
+  const secure = typeof written === 'boolean' ? written : port === implicitTlsPort;
+  const user = optionOf(settings, 'username');
+  const pass = optionOf(settings, 'password');
+  const accessToken = optionOf(settings, 'access_token');
+  const auth =
+    user !== undefined && accessToken !== undefined
+      ? ({ type: 'OAuth2', user, accessToken } as const)
+      : user !== undefined && pass !== undefined
+        ? { user, pass }
+        : undefined;
+  return {
+    host: optionOf(settings, 'host') ?? '',
+    port,
+    secure,
+    // A password does not travel in the clear; a relay without one may have no TLS.
+    requireTLS: !secure && auth !== undefined && settings.options.require_tls !== false,
+    ...(auth === undefined ? {} : { auth }),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    transactionLog: true,
+    logger: {
+      trace: silent,
+      debug: (entry, message) => {
+        if (entry.tnx === 'client' || entry.tnx === 'server') sees(entry.tnx, message);
+      },
+      info: silent,
+      warn: silent,
+      error: silent,
+    },
+  };
+}
+
+function silent(): void {}
+
+/**
+ * Reads the code of the server's reply, else how the connection failed, and whether the text had gone out by then. Never
+ * the words.
+ */
+export function readMailError({ code, responseCode, command }: MailError, textSent: boolean): Undelivered {
+  const step = typeof command === 'string' && /^[A-Z][A-Z0-9 ]{0,20}$/.test(command) ? command : 'the connection';
+  if (typeof responseCode === 'number') {
+    const said = `SMTP ${responseCode} at ${step}`;
+    if (responseCode < 500) return transient(`the server asks to come again later (${said})`);
+    if (code === 'EAUTH' || [530, 534, 535, 538].includes(responseCode)) return refusedAs('auth', said);
+    if (responseCode === 552 || responseCode === 523) return refusedAs('tooLong', said);
+    // At any other step these are about the sender or the message.
+    if (command === 'RCPT TO' && responseCode !== 554) return refusedAs('notFound', said);
+    return refusedAs('permanent', said);
+  }
+  const said = `${typeof code === 'string' && /^E[A-Z\d]{2,20}$/.test(code) ? code : 'no code'} at ${step}`;
+  // Once the text is on its way, only the server's last reply says whether it was taken.
+  if (textSent) return unknownOutcome(`the connection was lost after the text was sent (${said})`);
+  switch (code) {
+    case 'EAUTH':
+    case 'ENOAUTH':
+    case 'EOAUTH2':
+      return refusedAs('auth', said);
+    case 'ETLS':
+      return refused(
+        'permanent',
+        `no encrypted connection came about (${said}); check port, secure and the certificate`,
+      );
+    case 'EENVELOPE':
+    case 'EMESSAGE':
+    case 'ESTREAM':
+    case 'ECONFIG':
+      return refusedAs('permanent', said);
+    default:
+      return transient(`the server was not reached, or broke off before the text was sent (${said})`);
+  }
+}
+
+/** The first line that says something; a subject has one line. */
+function subjectOf(text: string): string {
+  const line = text
+    .split('\n')
+    .map((one) => one.replace(/^[#>*\s-]+/, '').trim())
+    .find((one) => one !== '' && !one.startsWith('```'));
+  const subject = (line ?? 'Message').replace(/\p{Cc}/gu, ' ');
+  return subject.length <= longestSubject ? subject : `${subject.slice(0, longestSubject - 1).trimEnd()}…`;
+}
+
+/** An id of a message, with its brackets; undefined for what is none. */
+function headerId(written: string | undefined): string | undefined {
+  const id = written?.replace(/^<|>$/g, '');
+  return id !== undefined && /^[^\s<>]{3,250}$/.test(id) ? `<${id}>` : undefined;
+}

@@ -1,0 +1,65 @@
+/**
+ * Cuts a stream of server-sent events into events, whatever the chunks it comes in. Knows no model and reads no data.
+ * @see [HTML §9.2.6](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation)
+ * @see DIS-3 in docs/specification.md
+ */
+
+export interface StreamEvent {
+  /** Empty where the stream names none. */
+  readonly name: string;
+  readonly data: string;
+}
+
+export interface EventReader {
+  /** The events that the chunk completed. */
+  read(chunk: string): readonly StreamEvent[];
+}
+
+/** Each character is looked at once, so that a line in a thousand chunks costs no more than one in a single one. */
+export function createEventReader(): EventReader {
+  let line = '';
+  let name = '';
+  let data: string[] = [];
+  let afterReturn = false;
+  let first = true;
+
+  function endLine(events: StreamEvent[]): void {
+    const whole = first ? line.replace(/^\uFEFF/, '') : line;
+    first = false;
+    line = '';
+    if (whole === '') {
+      // An event without data is none.
+      if (data.length > 0) events.push({ name, data: data.join('\n') });
+      name = '';
+      data = [];
+      return;
+    }
+    const colon = whole.indexOf(':');
+    const field = colon === -1 ? whole : whole.slice(0, colon);
+    const value = colon === -1 ? '' : whole.slice(colon + 1).replace(/^ /, '');
+    if (field === 'data') data.push(value);
+    else if (field === 'event') name = value;
+  }
+
+  return {
+    read(chunk) {
+      const events: StreamEvent[] = [];
+      let from = 0;
+      for (const { index, 0: end } of chunk.matchAll(/[\r\n]/g)) {
+        // A line may end in two characters, and a chunk between them.
+        const isSecondHalf = end === '\n' && afterReturn && index === from && line === '';
+        if (!isSecondHalf) {
+          line += chunk.slice(from, index);
+          endLine(events);
+        }
+        afterReturn = end === '\r';
+        from = index + 1;
+      }
+      if (from < chunk.length) {
+        line += chunk.slice(from);
+        afterReturn = false;
+      }
+      return events;
+    },
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * Decides what follows a model's answer: these tools are called, or this is the response, or the run has failed. What a
+ * model asks for wrongly becomes an error that it can read and mend. Calls nothing.
+ * @see DIS-3 in docs/specification.md
+ */
+
+import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import type { ModelAnswer, ToolAsk } from './model-wire.ts';
+
+export type PlannedCall =
+  | { readonly kind: 'call'; readonly ask: ToolAsk; readonly args: JsonObject }
+  /** Not called; the model reads why. */
+  | { readonly kind: 'refuse'; readonly ask: ToolAsk; readonly why: string };
+
+export type NextStep =
+  | { readonly kind: 'callTools'; readonly calls: readonly PlannedCall[] }
+  | { readonly kind: 'respond'; readonly response: string }
+  | { readonly kind: 'fail'; readonly reason: string };
+
+export interface LoopState {
+  /** Requests made of the model, this answer's included. */
+  readonly steps: number;
+  readonly maxSteps: number;
+  readonly isOffered: (name: string) => boolean;
+}
+
+/** A model that asks for more at once has lost its way. */
+export const mostCallsAtOnce = 32;
+const cutMark = '[the model’s token limit cut the answer off here]';
+const keptArguments = 200;
+
+export function nextStep(answer: ModelAnswer, { steps, maxSteps, isOffered }: LoopState): NextStep {
+  const { calls, stop, text } = answer;
+  if (stop === 'refused')
+    return { kind: 'fail', reason: 'the model, or the filter of its endpoint, refused to answer' };
+  if (calls.length === 0) return { kind: 'respond', response: stop === 'cut' ? `${text}\n\n${cutMark}` : text };
+  if (steps >= maxSteps) {
+    const limit = `${maxSteps} ${maxSteps === 1 ? 'step' : 'steps'} (agent.model.max_steps)`;
+    return { kind: 'fail', reason: `the model still asked for tools after ${limit}` };
+  }
+  const planned = calls.map((ask, index): PlannedCall => {
+    if (index >= mostCallsAtOnce) {
+      return { kind: 'refuse', ask, why: `not called: at most ${mostCallsAtOnce} tools can be called at once` };
+    }
+    // Half of the arguments may read as whole ones.
+    if (stop === 'cut' && index === calls.length - 1) {
+      return { kind: 'refuse', ask, why: 'not called: the token limit cut this call off; ask for less at once' };
+    }
+    return plan(ask, isOffered);
+  });
+  return { kind: 'callTools', calls: planned };
+}
+
+function plan(ask: ToolAsk, isOffered: (name: string) => boolean): PlannedCall {
+  if (!isOffered(ask.name)) {
+    return { kind: 'refuse', ask, why: `no tool is named ${JSON.stringify(cut(ask.name, keptArguments))}` };
+  }
+  const args = parse(ask.argumentsText);
+  if (args === undefined) {
+    const given = JSON.stringify(cut(ask.argumentsText, keptArguments));
+    return { kind: 'refuse', ask, why: `not called: the arguments are not JSON: ${given}` };
+  }
+  if (!isJsonObject(args)) return { kind: 'refuse', ask, why: 'not called: the arguments are not a JSON object' };
+  return { kind: 'call', ask, args };
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}

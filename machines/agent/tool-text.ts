@@ -1,0 +1,34 @@
+/**
+ * Spells a tool's result for a model as one text. What is no text is named, so that the model knows it was there. Cuts
+ * nothing: the result was bounded before.
+ * @see DIS-3 and LIF-13 in docs/specification.md
+ */
+
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+import type { ShapedResult } from '../mcp/tool-result.ts';
+
+/** Structured content is the content over again for those who can read it, so it stands alone or not at all. */
+export function toolText({ content, structuredContent }: ShapedResult): string {
+  const texts = content.map(spell).filter((text) => text !== '');
+  if (texts.length > 0) return texts.join('\n');
+  return structuredContent === undefined ? '(no content)' : JSON.stringify(structuredContent);
+}
+
+function spell(block: JsonObject): string {
+  switch (block.type) {
+    case 'text':
+      return String(block.text);
+    case 'image':
+    case 'audio':
+      return `[${block.type}, ${String(block.mimeType)}]`;
+    case 'resource': {
+      const resource = isJsonObject(block.resource) ? block.resource : {};
+      const uri = String(resource.uri ?? '');
+      return typeof resource.text === 'string' ? `${uri}\n${resource.text}` : `[${uri}, not a text]`;
+    }
+    case 'resource_link':
+      return `[${String(block.name ?? 'resource')}: ${String(block.uri)}]`;
+    default:
+      return '';
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * Lends tools to the runs of one profile: those that the route's toolsets name, of the registered tools of servers and of
+ * the built-in ones. A call of a server's tool goes the way of all calls, so trust, filters and supervision hold.
+ * @see DIS-3, DIS-5, TRU-3 and PRF-2 in docs/specification.md
+ */
+
+import { createBuiltInTools } from '../../actors/agent/built-in-tools.ts';
+import type { AskPerson } from '../../actors/agent/clarify.ts';
+import type { FetchPublic } from '../../actors/agent/fetch-public.ts';
+import { type RunTools, type ToolAnswer, waitFor } from '../../actors/agent/run-model.ts';
+import { streamModel } from '../../actors/agent/stream-model.ts';
+import type { SearchSettings } from '../../actors/agent/web-search.ts';
+import type { AgentRunRequest, Logger } from '../../actors/ports.ts';
+import type { Question, ToolOffer } from '../../machines/agent/model-wire.ts';
+import { toolText } from '../../machines/agent/tool-text.ts';
+import { toolFilter } from '../../machines/agent/toolset.ts';
+import { isJsonObject } from '../../machines/base/json.ts';
+import type { ModelSettings } from '../../machines/config/settings.ts';
+import type { Approvals } from '../mcp/approvals.ts';
+import type { CallAnswer, Calls } from '../mcp/calls.ts';
+import type { RegisteredTool, Registry } from '../mcp/registry.ts';
+
+export interface ToolDeskPorts {
+  readonly model: ModelSettings;
+  readonly registry: () => Pick<Registry, 'all'> | undefined;
+  readonly calls: Pick<Calls, 'start'>;
+  readonly approvals: Pick<Approvals, 'ask' | 'withdraw'>;
+  readonly search?: SearchSettings;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  readonly log: Logger;
+  /** The guarded way to public pages; the real one unless given. */
+  readonly fetchPublic?: FetchPublic;
+}
+
+export type ToolDesk = (request: AgentRunRequest) => RunTools;
+
+/** Who asks, where a question names its server. */
+const asker = 'agent';
+const builtInNames: ReadonlySet<string> = new Set(['web_search', 'web_extract', 'vision_analyze', 'clarify']);
+
+export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
+  const { model, search, fetchPublic, calls, log } = ports;
+  const askModel = (question: Question, signal: AbortSignal) =>
+    streamModel(model, question, { nowMs: ports.nowMs, random: ports.random, wait: waitFor, signal });
+
+  return (request) => {
+    const { profile, route, toolsets } = request;
+    const builtIn = createBuiltInTools({
+      askModel,
+      askPerson: askPersonFor(request, ports.approvals),
+      ...(search === undefined ? {} : { search }),
+      ...(fetchPublic === undefined ? {} : { fetchPublic }),
+    });
+    const lent = toolsets.flatMap((name) => builtIn.get(name) ?? []);
+    const registered = ports.registry()?.all() ?? [];
+    const supervised = registered.filter(toolFilter(toolsets));
+    for (const name of toolsets) warnWhereEmpty(name);
+
+    const own = new Map(lent.map((tool) => [tool.offer.name, tool]));
+    const theirs = new Set(supervised.map(({ name }) => name));
+    return {
+      offers: [...lent.map(({ offer }) => offer), ...supervised.map(offerOf)],
+      async call(name, args, signal) {
+        const tool = own.get(name);
+        if (tool !== undefined) return tool.call(args, signal);
+        if (!theirs.has(name)) return { text: `no tool is named "${name}"`, isError: true };
+        return answerOf(await calls.start({ profile, name, args, caller: 'run', signal }));
+      },
+    };
+
+    function warnWhereEmpty(name: string): void {
+      const key = `tools/${profile}/${route}/${name}`;
+      if (builtInNames.has(name)) {
+        if (builtIn.has(name)) return;
+        log.warnOnce(key, `route "${route}": ${name} is left out: there is no search endpoint; set AGENT_SEARCH_URL`);
+      } else if (!registered.some(toolFilter([name]))) {
+        log.warnOnce(key, `route "${route}": toolset "${name}" names no tool; \`agent mcp tools\` lists them`);
+      }
+    }
+  };
+}
+
+function offerOf({ name, definition }: RegisteredTool): ToolOffer {
+  const { description, inputSchema } = definition;
+  return {
+    name,
+    description: typeof description === 'string' ? description : '',
+    // Endpoints want a schema of an object with its properties, and some servers give neither.
+    inputSchema: { type: 'object', properties: {}, ...(isJsonObject(inputSchema) ? inputSchema : {}) },
+  };
+}
+
+/** A fault is for the model to read: it may try another way, or say why it could not. */
+function answerOf(answer: CallAnswer): ToolAnswer {
+  if (answer.kind === 'fault') return { text: `${answer.fault.message} [${answer.fault.code}]`, isError: true };
+  return { text: toolText(answer.result), isError: answer.result.isError };
+}
+
+function askPersonFor({ profile, route }: AgentRunRequest, approvals: ToolDeskPorts['approvals']): AskPerson {
+  return ({ message, form, timeoutMs }, signal) =>
+    new Promise((resolve) => {
+      if (signal.aborted) {
+        resolve({ kind: 'denied' });
+        return;
+      }
+      const stop = (): void => {
+        approvals.withdraw(id);
+        resolve({ kind: 'denied' });
+      };
+      const id = approvals.ask(
+        {
+          profile,
+          server: asker,
+          kind: 'form',
+          tool: 'clarify',
+          message: `A run of route "${route}" asks: ${message}`,
+          detail: form,
+          timeoutMs,
+        },
+        ({ verdict, values }) => {
+          signal.removeEventListener('abort', stop);
+          resolve(verdict === 'approved' ? { kind: 'approved', values } : { kind: verdict });
+        },
+      );
+      signal.addEventListener('abort', stop, { once: true });
+    });
+}

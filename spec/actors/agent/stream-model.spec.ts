@@ -1,0 +1,203 @@
+import t, { type Test } from 'tap';
+import { type ModelVerdict, type StreamLimits, streamModel } from '../../../actors/agent/stream-model.ts';
+import type { ModelSettings } from '../../../machines/config/settings.ts';
+import { costOfAnswer, type ModelReply, type ModelServer, startModelServer } from '../../support/model-server.ts';
+import { until } from '../../support/processes.ts';
+
+const providers = ['openai-compatible', 'anthropic'] as const;
+const key = 'sk-verysecret0123456789';
+const question = { system: 'Be brief', turns: [{ role: 'user', text: 'Go' }], tools: [] } as const;
+
+interface Asking {
+  readonly provider: ModelSettings['provider'];
+  readonly limits?: Partial<StreamLimits>;
+  readonly signal?: AbortSignal;
+  readonly baseUrl?: string;
+}
+
+/** Asks a server with that script; the waits between attempts are counted and not waited. */
+async function ask(
+  t: Test,
+  script: readonly ModelReply[],
+  { provider, limits = {}, signal = new AbortController().signal, baseUrl }: Asking,
+): Promise<{ verdict: ModelVerdict; waits: number[]; server: ModelServer }> {
+  const server = await startModelServer(t, script);
+  const waits: number[] = [];
+  const base = baseUrl ?? (provider === 'anthropic' ? server.url : `${server.url}/v1/`);
+  const model: ModelSettings = { provider, baseUrl: base, apiKey: key, name: 'usual', maxSteps: 20 };
+  const verdict = await streamModel(model, question, {
+    nowMs: () => 0,
+    random: () => 1,
+    wait: (ms) => {
+      waits.push(ms);
+      return Promise.resolve();
+    },
+    limits,
+    signal,
+  });
+  t.notMatch(JSON.stringify(verdict), key, 'no verdict holds the key');
+  return { verdict, waits, server };
+}
+
+t.test('DIS-3 · CON-3 · both kinds of endpoint stream an answer: text, calls, tokens', async (t) => {
+  for (const provider of providers) {
+    const script = [{ kind: 'says', text: 'Hällo 😀', calls: [{ name: 'look', args: '{"at":"ü"}' }] }] as const;
+    const { verdict, server } = await ask(t, script, { provider });
+    t.match(verdict, {
+      kind: 'answered',
+      answer: {
+        text: 'Hällo 😀',
+        calls: [{ name: 'look', argumentsText: '{"at":"ü"}' }],
+        stop: 'calls',
+        tokens: costOfAnswer,
+      },
+    });
+    const [asked] = server.asked;
+    t.equal(asked?.path, provider === 'anthropic' ? '/v1/messages' : '/v1/chat/completions');
+    t.equal(asked?.body.stream, true);
+    t.equal(asked?.headers[provider === 'anthropic' ? 'x-api-key' : 'authorization']?.includes(key), true);
+  }
+});
+
+t.test('DIS-3 · an endpoint that does not stream is read all the same', async (t) => {
+  for (const provider of providers) {
+    const script = [{ kind: 'whole', text: 'Hi', calls: [{ name: 'look', args: '{"at":1}' }] }] as const;
+    const { verdict } = await ask(t, script, { provider });
+    t.match(verdict, { answer: { text: 'Hi', calls: [{ argumentsText: '{"at":1}' }], tokens: costOfAnswer } });
+  }
+});
+
+t.test('DIS-3 · a passing failure is asked again, and the answer is the whole one', async (t) => {
+  const failures: readonly ModelReply[] = [
+    { kind: 'status', status: 500, body: '<html><body>Oops</body></html>' },
+    { kind: 'status', status: 529 },
+    { kind: 'half', text: 'Half an ans' },
+    { kind: 'half', text: 'Half an ans', reset: true },
+    { kind: 'nothing' },
+    { kind: 'reset' },
+    { kind: 'givesUp', type: 'overloaded_error' },
+    { kind: 'raw', type: 'application/json', body: '{"half":' },
+  ];
+  for (const provider of providers) {
+    for (const failure of failures) {
+      const { verdict, waits } = await ask(t, [failure, { kind: 'says', text: 'Whole' }], { provider });
+      t.match(verdict, { kind: 'answered', answer: { text: 'Whole' } }, `${provider} ${JSON.stringify(failure)}`);
+      t.same(waits, [1_000]);
+    }
+  }
+});
+
+t.test('DIS-3 · each failure that lasts is a known outcome', async (t) => {
+  const rows: readonly (readonly [ModelReply, RegExp])[] = [
+    [{ kind: 'status', status: 503 }, /HTTP 503; asked 4 times$/],
+    [{ kind: 'status', status: 502, body: '<!doctype html><p>x' }, /HTTP 502 with an HTML page; asked 4 times$/],
+    [{ kind: 'half', text: 'Half' }, /did not come whole: it broke off before its end; asked 4 times$/],
+    [{ kind: 'half', text: 'Half', reset: true }, /did not come whole: the connection failed.*asked 4 times$/],
+    [{ kind: 'nothing' }, /gave no answer: it broke off before its end; asked 4 times$/],
+    [{ kind: 'reset' }, /gave no answer: the connection failed \(\w+\); asked 4 times$/],
+    [{ kind: 'givesUp', type: 'overloaded_error' }, /gave up.*\(overloaded_error\); asked 4 times$/],
+  ];
+  for (const provider of providers) {
+    for (const [reply, why] of rows) {
+      const { verdict, waits, server } = await ask(t, [reply], { provider });
+      t.match(verdict, { kind: 'failed', why }, provider);
+      t.same(waits, [1_000, 2_000, 4_000], `${provider} ${why}`);
+      t.equal(server.asked.length, 4);
+    }
+  }
+});
+
+t.test('DIS-3 · what asking again cannot mend is asked once', async (t) => {
+  const said = (status: number, message: string, code = 'x') =>
+    ({ kind: 'status', status, body: JSON.stringify({ error: { message, code } }) }) as const;
+  const rows: readonly (readonly [ModelReply, RegExp])[] = [
+    [said(401, `Incorrect API key provided: ${key}`), /^the model endpoint answered HTTP 401; check agent\.model$/],
+    [said(403, 'sk-ver…789'), /HTTP 403; check agent\.model$/],
+    [
+      said(400, `too long for ${key} and Bearer abcdefgh`),
+      /HTTP 400: too long for \[redacted\] and Bearer \[redacted\]; /,
+    ],
+    [said(404, 'no such model'), /HTTP 404: no such model; check agent\.model$/],
+    [said(429, 'You exceeded', 'insufficient_quota'), /HTTP 429; its quota is spent$/],
+    [{ kind: 'status', status: 404, body: '<html>' }, /HTTP 404 with an HTML page; check agent\.model$/],
+    [{ kind: 'status', status: 307, headers: { location: 'http://127.0.0.1:9/' } }, /redirect; give agent\.model/],
+    [{ kind: 'raw', type: 'text/html', body: '<!doctype html><title>Sign in</title>' }, /an HTML page; check/],
+    [{ kind: 'givesUp', type: 'invalid_request_error' }, /gave up.*\(invalid_request_error\)$/],
+  ];
+  for (const provider of providers) {
+    for (const [reply, why] of rows) {
+      const { verdict, waits, server } = await ask(t, [reply], { provider });
+      t.match(verdict, { kind: 'failed', why }, provider);
+      t.same([waits, server.asked.length], [[], 1], `${provider} ${why}`);
+    }
+  }
+});
+
+t.test('DIS-3 · Retry-After is obeyed, unless it asks for too long', async (t) => {
+  const busy = (headers: Record<string, string>) => [{ kind: 'status', status: 429, headers } as const];
+  const rows: readonly (readonly [Record<string, string>, number])[] = [
+    [{ 'retry-after': '7' }, 7_000],
+    [{ 'retry-after': 'Thu, 01 Jan 1970 00:00:09 GMT' }, 9_000],
+    [{ 'retry-after-ms': '250' }, 250],
+    [{ 'retry-after': 'soon' }, 1_000],
+  ];
+  for (const [headers, ms] of rows) {
+    const { verdict, waits } = await ask(t, [...busy(headers), { kind: 'says', text: 'Hi' }], {
+      provider: 'anthropic',
+    });
+    t.same([verdict.kind, waits], ['answered', [ms]], JSON.stringify(headers));
+  }
+  const { verdict, waits } = await ask(t, busy({ 'retry-after': '3600' }), { provider: 'openai-compatible' });
+  t.match(verdict, { kind: 'failed', why: /HTTP 429; it asks to be left alone for 3600 s/ });
+  t.same(waits, []);
+});
+
+t.test('DIS-3 · silence and floods are bounded; an answer that was whole stands', async (t) => {
+  for (const provider of providers) {
+    const limits = { idleMs: 50, attempts: 1 };
+    const silent = await ask(t, [{ kind: 'silent' }], { provider, limits });
+    t.match(silent.verdict, { kind: 'failed', why: /gave no answer: it was silent for 0\.05 s/ });
+    const midway = await ask(t, [{ kind: 'silent', text: 'Half' }], { provider, limits });
+    t.match(midway.verdict, { kind: 'failed', why: /did not come whole: it was silent/ });
+    const flood = await ask(t, [{ kind: 'says', text: 'x'.repeat(5_000) }], { provider, limits: { maxBytes: 4_096 } });
+    t.match(flood.verdict, { kind: 'failed', why: /more than 4096 bytes/ });
+  }
+  const noEnd = 'data: {"choices":[{"delta":{"content":"Hi"},"finish_reason":"stop"}]}';
+  const unended = await ask(t, [{ kind: 'raw', type: 'text/event-stream', body: noEnd }], {
+    provider: 'openai-compatible',
+  });
+  t.match(unended.verdict, { kind: 'answered', answer: { text: 'Hi' } });
+});
+
+t.test('DIS-3 · a run that is stopped stops its question, in mid-stream too', async (t) => {
+  for (const reply of [{ kind: 'silent' }, { kind: 'silent', text: 'Half' }] as const) {
+    const stopping = new AbortController();
+    const server = await startModelServer(t, [reply]);
+    const model: ModelSettings = { provider: 'anthropic', baseUrl: server.url, name: 'usual', maxSteps: 20 };
+    const asking = streamModel(model, question, {
+      nowMs: () => 0,
+      random: () => 0,
+      wait: () => Promise.reject(new Error('no wait is needed')),
+      signal: stopping.signal,
+    });
+    await until(() => server.asked.length === 1);
+    stopping.abort();
+    t.match(await asking, { kind: 'failed', why: 'the run was stopped' });
+  }
+});
+
+t.test(
+  'CON-3 · settings that make no request, and an endpoint that is not there, are told without the address',
+  async (t) => {
+    const rows = [
+      ['not a url with pass=hunter22', /no request can be made of agent\.model/],
+      ['http://user:hunter22@127.0.0.1:9', /no request can be made/],
+      ['http://127.0.0.1:9', /gave no answer: the connection failed/],
+    ] as const;
+    for (const [baseUrl, why] of rows) {
+      const { verdict } = await ask(t, [], { provider: 'anthropic', baseUrl });
+      t.match(verdict, { kind: 'failed', why });
+      t.notMatch(JSON.stringify(verdict), /hunter22/);
+    }
+  },
+);

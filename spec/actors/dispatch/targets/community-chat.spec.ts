@@ -1,0 +1,26 @@
+import t from 'tap';
+import { never, openBench, requestOf, targetContract } from '../../../conformance/target.ts';
+import { communityChat } from '../../../support/platforms/community-chat.ts';
+
+targetContract(t, communityChat);
+
+t.test('DLV-1 · a thread is a channel of its own, and reply_to names a message', async (t) => {
+  const bench = await openBench(t, communityChat);
+  await bench.deliver('hello', { thread_id: '1100000000000000002', reply_to: '1200000000000000001' });
+
+  t.match(bench.platform.world.messages, [{ place: '1100000000000000002', thread: '1200000000000000001' }]);
+});
+
+t.test('IDM-1 · the nonce is the same for the same delivery, and another for another', async (t) => {
+  const bench = await openBench(t, communityChat);
+  const extra = { chat_id: communityChat.chat ?? '' };
+  const same = await bench.target.deliver(requestOf('hello', extra), never);
+  const again = await bench.target.deliver(requestOf('hello', extra), never);
+  const other = await bench.target.deliver(requestOf('hello', extra, 'd2'), never);
+  const otherText = await bench.target.deliver(requestOf('hello!', extra), never);
+
+  t.same(same, again);
+  t.equal(new Set([same, other, otherText].map((outcome) => JSON.stringify(outcome))).size, 3);
+  t.equal(bench.platform.world.messages.length, 3);
+  t.same([bench.target.deduplicates, bench.target.deduplicatesForMs], [false, 120_000]);
+});

@@ -1,0 +1,96 @@
+import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
+import t, { type Test } from 'tap';
+import { httpRequest } from '../../../../actors/dispatch/targets/http-request.ts';
+
+const never = new AbortController().signal;
+const timeoutMs = 20_000;
+
+function listen(t: Test, onConnection: Parameters<typeof createServer>[1]): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer(onConnection);
+  server.on('connection', (socket) => sockets.add(socket));
+  t.teardown(() => {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  });
+  return new Promise((resolve) =>
+    server.listen(0, '127.0.0.1', () => resolve(`127.0.0.1:${(server.address() as AddressInfo).port}`)),
+  );
+}
+
+t.test('DUR-1 · what never left this machine is told from what was written and lost', async (t) => {
+  const resetting = await listen(t, (socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.resetAndDestroy());
+  });
+  const silent = await listen(t, (socket) => void socket.on('error', () => {}));
+  const closing = await listen(t, (socket) => {
+    socket.on('error', () => {});
+    socket.resetAndDestroy();
+  });
+  for (const [title, url, limitMs, expected] of [
+    ['refused', 'http://127.0.0.1:9/', timeoutMs, { kind: 'neverSent' }],
+    ['no such name', 'http://host.invalid/', timeoutMs, { kind: 'neverSent', reason: /host\.invalid was not reached/ }],
+    ['no TLS at the other end', `https://${resetting}/`, timeoutMs, { kind: 'neverSent' }],
+    [
+      'no answer to the TLS greeting',
+      `https://${silent}/`,
+      300,
+      { kind: 'neverSent', reason: /no answer within 0\.3 s/ },
+    ],
+    ['closed at once', `https://${closing}/`, timeoutMs, { kind: 'neverSent' }],
+    ['reset after it was written', `http://${resetting}/`, timeoutMs, { kind: 'lost', reason: /ECONNRESET/ }],
+    ['no answer', `http://${silent}/`, 300, { kind: 'lost', reason: /no answer within 0\.3 s/ }],
+    ['a port that fetch does not take', 'http://127.0.0.1:1/', timeoutMs, { kind: 'neverSent' }],
+  ] as const) {
+    t.match(await httpRequest({ method: 'POST', url, json: { a: 1 }, timeoutMs: limitMs }, never), expected, title);
+  }
+});
+
+t.test('DUR-1 · requests under way at the same time are told apart', async (t) => {
+  const resetting = await listen(t, (socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.resetAndDestroy());
+  });
+  const one = (url: string) => httpRequest({ method: 'POST', url, json: 1, timeoutMs }, never);
+  const outcomes = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => one(index % 2 === 0 ? `http://${resetting}/` : `https://${resetting}/`)),
+  );
+
+  t.same(
+    outcomes.map(({ kind }) => kind),
+    outcomes.map((_, index) => (index % 2 === 0 ? 'lost' : 'neverSent')),
+  );
+});
+
+t.test('OBS-1 · no reason quotes an address, a header or a body', async (t) => {
+  for (const call of [
+    { url: 'http://127.0.0.1:9/bot-secret/send?key=secret' },
+    { url: 'http://user:secret@127.0.0.1:9/' },
+    { url: 'http://[secret/' },
+    { url: 'http://127.0.0.1:9/', headers: { authorization: 'Bearer secret\nX: y' } },
+    { url: 'http://127.0.0.1:9/', headers: { 'secret name': 'x' } },
+    { url: 'http://127.0.0.1:9/', json: { text: 'secret' } },
+  ]) {
+    const outcome = await httpRequest({ method: 'POST', timeoutMs, ...call }, never);
+    t.not(outcome.kind, 'answered');
+    t.notMatch(JSON.stringify(outcome), /secret/);
+  }
+});
+
+t.test('DLV-4 · an answer is read up to its limit, and no redirect is followed', async (t) => {
+  const reply = (text: string) =>
+    listen(t, (socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () => socket.end(text));
+    });
+  const long = await reply(`HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n"${'x'.repeat(300_000)}"`);
+  const moved = await reply('HTTP/1.1 301 Moved\r\nlocation: http://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n');
+  const json = await reply('HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{"a":1}');
+
+  const get = (host: string) => httpRequest({ method: 'GET', url: `http://${host}/`, timeoutMs }, never);
+  t.match(await get(long), { kind: 'answered', status: 200, json: undefined });
+  t.match(await get(moved), { kind: 'answered', status: 301 });
+  t.match(await get(json), { kind: 'answered', json: { a: 1 } });
+});

@@ -1,0 +1,41 @@
+import t from 'tap';
+import { never, openBench, requestOf, targetContract } from '../../../conformance/target.ts';
+import { messengerC } from '../../../support/platforms/messenger-c.ts';
+
+targetContract(t, messengerC);
+
+t.test('DLV-1 · without a message to answer nothing can be sent, and the error says just that', async (t) => {
+  const bench = await openBench(t, messengerC);
+
+  t.match(await bench.target.deliver(requestOf('hello', { chat_id: messengerC.chat ?? '' }), never), {
+    kind: 'refused',
+    class: 'forbidden',
+    reason: /only answer.*deliver_extra\.msg_id or event_id/,
+  });
+  t.equal(bench.platform.requests.length, 0);
+});
+
+t.test('DLV-1 · each kind of place has its own path, and channels number nothing', async (t) => {
+  const bench = await openBench(t, messengerC);
+  for (const chat_id of ['group:G1', 'channel:7', '7', 'dm:8']) await bench.deliver('hello', { chat_id });
+
+  t.same(
+    bench.platform.requests.flatMap(({ path, json }) =>
+      path.endsWith('/messages') ? [[path, typeof json.msg_seq]] : [],
+    ),
+    [
+      ['/v2/groups/G1/messages', 'number'],
+      ['/channels/7/messages', 'undefined'],
+      ['/channels/7/messages', 'undefined'],
+      ['/dms/8/messages', 'undefined'],
+    ],
+  );
+});
+
+t.test('IDM-1 · two deliveries that answer the same message have numbers of their own', async (t) => {
+  const bench = await openBench(t, messengerC);
+  const extra = { chat_id: messengerC.chat ?? '', ...messengerC.extra };
+  for (const id of ['d1', 'd2', 'd3']) await bench.target.deliver(requestOf('hello', extra, id), never);
+
+  t.equal(bench.platform.world.messages.length, 3);
+});

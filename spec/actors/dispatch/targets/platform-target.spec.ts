@@ -1,0 +1,113 @@
+import t from 'tap';
+import {
+  createPieceTarget,
+  type Message,
+  type TargetPorts,
+  type Wire,
+} from '../../../../actors/dispatch/targets/platform-target.ts';
+import type { SendOutcome } from '../../../../machines/dispatch/send-outcome.ts';
+import { never, requestOf } from '../../../conformance/target.ts';
+
+const settings = { enabled: true, timeoutMs: 1, options: {} };
+const limited = (retryAfterMs: number): SendOutcome => ({ kind: 'rateLimited', retryAfterMs, reason: 'slow down' });
+const extra = { chat_id: 'c' };
+const three = 'x'.repeat(100);
+
+/** A target whose platform answers from a list, then takes everything. */
+function fake(answers: readonly SendOutcome[], change: Partial<Wire> = {}, abort?: AbortController) {
+  const left = [...answers];
+  const sent: Message[] = [];
+  const waits: number[] = [];
+  const ports: TargetPorts = {
+    now: () => 0,
+    random: () => 0,
+    wait: (ms) => {
+      waits.push(ms);
+      abort?.abort();
+      return Promise.resolve();
+    },
+  };
+  const wire: Wire = {
+    name: 'fake',
+    limit: { most: 40, unit: 'utf16' },
+    maxPieces: 3,
+    send: (message) => {
+      sent.push(message);
+      return Promise.resolve(left.shift() ?? { kind: 'delivered', messageId: `m${sent.length}` });
+    },
+    verify: () => Promise.resolve({ kind: 'unknown', reason: 'lost' }),
+    ...change,
+  };
+  return { target: createPieceTarget(wire, settings, ports), sent, waits };
+}
+
+const ok: SendOutcome = { kind: 'delivered', messageId: 'm1' };
+
+t.test('DLV-4 · pauses between pieces are taken as long as they come to half a minute together', async (t) => {
+  const short = fake([ok, limited(10_000), limited(0), ok, limited(15_000)]);
+  t.match(await short.target.deliver(requestOf(three, extra), never), { kind: 'delivered', messageId: 'm1' });
+  t.same(short.waits, [10_000, 1_000, 15_000]);
+
+  const long = fake([ok, limited(20_000), ok, limited(20_000)]);
+  t.match(await long.target.deliver(requestOf(three, extra), never), {
+    kind: 'rateLimited',
+    retryAfterMs: 20_000,
+    partly: { pieces: 2, of: 3, messageId: 'm1' },
+    reason: 'fake: slow down (piece 3 of 3; those before were delivered, the first as m1)',
+  });
+
+  const endless = fake([ok, ...Array.from({ length: 99 }, () => limited(0))]);
+  t.match(await endless.target.deliver(requestOf(three, extra), never), { kind: 'rateLimited', partly: { pieces: 1 } });
+  t.equal(endless.waits.length, 30);
+});
+
+t.test('DUR-1 · a delivery that is stopped in a pause ends there', async (t) => {
+  const stop = new AbortController();
+  const { target, sent } = fake([ok, limited(5_000)], {}, stop);
+
+  t.match(await target.deliver(requestOf(three, extra), stop.signal), {
+    kind: 'rateLimited',
+    partly: { pieces: 1, of: 3 },
+  });
+  t.equal(sent.length, 2);
+});
+
+t.test('IDM-1 · every piece has a key of its own, the same each time', async (t) => {
+  const one = fake([]);
+  await one.target.deliver(requestOf(three, extra), never);
+  await one.target.deliver(requestOf(three, extra), never);
+  await one.target.deliver(requestOf(three, { chat_id: 'd' }), never);
+  await one.target.deliver(requestOf(three, extra, 'other'), never);
+  const keys = one.sent.map(({ key }) => key);
+
+  t.same(keys.slice(0, 3), keys.slice(3, 6));
+  t.equal(new Set(keys).size, 9);
+  t.ok(keys.every((key) => /^[\w-]{32}$/.test(key)));
+});
+
+t.test('DUR-1 · only a platform that knows a message again is asked once more', async (t) => {
+  const lost: SendOutcome = { kind: 'unknown', reason: 'lost' };
+  for (const [change, sent, outcome] of [
+    [{}, 1, { kind: 'unknown' }],
+    [{ deduplicatesForMs: 1_000 }, 2, { kind: 'delivered' }],
+    [{ deduplicatesForMs: 1_000, knowsAgain: () => false }, 1, { kind: 'unknown' }],
+  ] as const) {
+    const one = fake([lost], change);
+    t.match(await one.target.deliver(requestOf('hello', extra), never), outcome);
+    t.equal(one.sent.length, sent);
+  }
+});
+
+t.test('DLV-4 · a target’s own mistake is an outcome too, and quotes nothing', async (t) => {
+  const broken = fake([], {
+    send: () => Promise.reject(new Error('secret')),
+    verify: () => Promise.reject(new Error('secret')),
+  });
+
+  t.same(await broken.target.deliver(requestOf('hello', extra), never), {
+    kind: 'unknown',
+    reason: 'fake: the target’s own code failed',
+  });
+  t.same(await broken.target.verify(never), { kind: 'transient', reason: 'fake: the target’s own code failed' });
+  t.same(await fake([]).target.verify(never), { kind: 'transient', reason: 'fake: lost' });
+});

@@ -1,0 +1,23 @@
+import t from 'tap';
+import { openBench, targetContract } from '../../../conformance/target.ts';
+import { teamChatA } from '../../../support/platforms/team-chat-a.ts';
+
+targetContract(t, teamChatA);
+
+t.test('DLV-1 · a thread is named by thread_ts or thread_id', async (t) => {
+  const bench = await openBench(t, teamChatA);
+  for (const extra of [{ thread_ts: '1762171200.000001' }, { thread_id: '1762171200.000001' }])
+    await bench.deliver('hello', extra);
+
+  t.same(
+    bench.platform.world.messages.map(({ thread }) => thread),
+    ['1762171200.000001', '1762171200.000001'],
+  );
+});
+
+t.test('DLV-1 · mentions in a text ring nobody’s bell, and links stay links', async (t) => {
+  const bench = await openBench(t, teamChatA);
+  await bench.deliver('<!channel> <@U1> <#C1> <https://example.org|a link> 1 < 2');
+
+  t.equal(bench.platform.requests[0]?.json.text, '&lt;!channel> &lt;@U1> &lt;#C1> <https://example.org|a link> 1 < 2');
+});

@@ -1,0 +1,47 @@
+import t from 'tap';
+import { openBench, targetContract } from '../../../conformance/target.ts';
+import { workplaceChatB } from '../../../support/platforms/workplace-chat-b.ts';
+
+targetContract(t, workplaceChatB);
+
+t.test('DLV-1 · the kind of a place is read from its id', async (t) => {
+  const bench = await openBench(t, workplaceChatB);
+  await bench.deliver('hello', { chat_id: 'me@example.org' });
+  for (const chat_id of ['ou_1', 'on_1', 'u123']) await bench.deliver('hello', { chat_id });
+
+  t.same(
+    bench.platform.requests.flatMap(({ query }) => query.get('receive_id_type') ?? []),
+    ['email', 'open_id', 'union_id', 'user_id'],
+  );
+});
+
+t.test('DLV-1 · an answer goes to the message, in its thread where that is asked for', async (t) => {
+  const bench = await openBench(t, workplaceChatB);
+  await bench.deliver('hello', { thread_id: 'om_root' });
+  await bench.deliver('hello', { reply_to: 'om_root' });
+
+  t.match(bench.platform.world.messages, [
+    { place: 'reply true', thread: 'om_root' },
+    { place: 'reply false', thread: 'om_root' },
+  ]);
+});
+
+t.test('DLV-1 · a tag in a text rings nobody’s bell', async (t) => {
+  const bench = await openBench(t, workplaceChatB);
+  await bench.deliver('<at user_id="all">all</at> & <b>');
+
+  t.equal(bench.platform.world.messages[0]?.text, '< at user_id="all">all< /at> & <b>');
+});
+
+t.test('DLV-1 · a token is fetched once, and again where the platform no longer takes it', async (t) => {
+  const bench = await openBench(t, workplaceChatB);
+  await bench.deliver('one');
+  await bench.deliver('two');
+  const tokens = (): number =>
+    bench.platform.requests.filter(({ path }) => path.includes('tenant_access_token')).length;
+  t.equal(tokens(), 1);
+
+  bench.platform.scripts.push({ status: 400, json: { code: 99991663, msg: 'expired' } });
+  t.match(await bench.deliver('three'), { kind: 'delivered' });
+  t.equal(tokens(), 2);
+});

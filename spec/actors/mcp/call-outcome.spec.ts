@@ -1,0 +1,80 @@
+import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
+import t from 'tap';
+import { type CallCircumstances, type CallOutcome, readCallError } from '../../../actors/mcp/call-outcome.ts';
+import { SettingFailure } from '../../../actors/mcp/connect-errors.ts';
+
+const usual: CallCircumstances = { timeoutMs: 700, hadSession: true, exitStatus: undefined, whyClosed: undefined };
+const read = (thrown: unknown, more: Partial<CallCircumstances> = {}): CallOutcome =>
+  readCallError(thrown, { ...usual, ...more });
+const http = (status: number, text: string): SdkHttpError =>
+  new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'x', { status, text });
+const network = (code: string): TypeError =>
+  new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
+const sdk = (code: SdkErrorCode, cause?: unknown): SdkError => new SdkError(code, 'said so', undefined, { cause });
+
+t.test('LIF-3 · LIF-8 · an answer that says no, and a time that ran out, are read as such', (t) => {
+  const rows: readonly (readonly [unknown, CallOutcome])[] = [
+    [new ProtocolError(-32602, 'no such tool'), { kind: 'refused', message: 'error -32602: no such tool' }],
+    [http(403, 'Forbidden'), { kind: 'refused', message: 'HTTP 403 Forbidden' }],
+    [http(429, ''), { kind: 'refused', message: 'HTTP 429' }],
+    [sdk(SdkErrorCode.RequestTimeout), { kind: 'timedOut', afterMs: 700 }],
+  ];
+  for (const [thrown, expected] of rows) t.match(read(thrown), expected, String(thrown));
+  t.end();
+});
+
+t.test('OAU-1 · credentials that are refused are told as such, with a session and without', (t) => {
+  t.same(read(http(401, 'Unauthorized')), { kind: 'unauthorized' });
+  t.same(read(http(401, ''), { hadSession: false }), { kind: 'unauthorized' });
+  t.end();
+});
+
+t.test('TRU-2 · a session that the server forgot is expired, and only where there was one', (t) => {
+  t.same(read(http(404, 'Session not found')), { kind: 'expired' });
+  t.same(read(http(400, 'Bad Request: No valid session ID provided')), { kind: 'expired' });
+  t.equal(read(http(400, 'Bad Request: arguments')).kind, 'refused');
+  t.equal(read(http(404, 'Session not found'), { hadSession: false }).kind, 'refused');
+  t.end();
+});
+
+t.test('TRU-2 · a connection that was never made sent nothing', (t) => {
+  for (const thrown of [
+    network('ECONNREFUSED'),
+    network('ENOTFOUND'),
+    network('EHOSTUNREACH'),
+    network('UND_ERR_CONNECT_TIMEOUT'),
+    sdk(SdkErrorCode.NotConnected),
+    sdk(SdkErrorCode.SendFailed),
+    new SettingFailure('client_cert file not found', 'tls-file-missing'),
+  ])
+    t.match(read(thrown), { kind: 'lost', dispatched: false }, String(thrown));
+  t.end();
+});
+
+t.test('TRU-2 · whatever else breaks may have reached the server', (t) => {
+  for (const thrown of [
+    network('ECONNRESET'),
+    network('UND_ERR_SOCKET'),
+    network('EPIPE'),
+    http(500, 'Internal'),
+    http(502, '<html>'),
+    sdk(SdkErrorCode.ConnectionClosed),
+    new Error('anything'),
+    'a text',
+    undefined,
+  ])
+    t.match(read(thrown), { kind: 'lost', dispatched: true }, String(thrown));
+  t.end();
+});
+
+t.test('LIF-13 · the words are one line without secrets and invisible characters, the child’s own first', (t) => {
+  const secret = read(http(403, 'sent Authorization: Bearer sk-live-4f9c2a7d8e1b6035\n\nto you\u{e0041}'));
+  t.match(secret, { kind: 'refused' });
+  t.notMatch(JSON.stringify(secret), /sk-live|\\n|\u{e0041}/u);
+  t.match(read(sdk(SdkErrorCode.ConnectionClosed), { exitStatus: 3, whyClosed: 'ended with 3: no licence' }), {
+    kind: 'lost',
+    why: 'ended with 3: no licence',
+  });
+  t.ok(JSON.stringify(read(http(500, 'x'.repeat(100_000)))).length < 1_000);
+  t.end();
+});

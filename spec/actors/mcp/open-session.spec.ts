@@ -1,0 +1,173 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { makeHome } from '../../support/home.ts';
+import { faults } from '../../support/mcp/faults.ts';
+import { startHttpPeer } from '../../support/mcp/http-peer.ts';
+import { open, opened } from '../../support/mcp/open-session.ts';
+import { started } from '../../support/mcp/plain-client.ts';
+import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
+import { hasEnded, until } from '../../support/processes.ts';
+
+t.test('ERA-1 · ERA-3 · every transport and era opens, in the order that `protocol` asks for', async (t) => {
+  const rows = [
+    ['http', 'auto', 'legacy', ['initialize']],
+    ['http', 'legacy', 'legacy', ['initialize']],
+    ['http', 'stateless', 'legacy', ['server/discover', 'initialize']],
+    ['modern', 'auto', 'stateless', ['initialize', 'server/discover']],
+    ['modern', 'stateless', 'stateless', ['server/discover']],
+    ['sse', 'auto', 'legacy', ['initialize']],
+    ['dual', 'auto', 'legacy', ['initialize']],
+    ['dual', 'stateless', 'stateless', ['server/discover']],
+  ] as const;
+  for (const [kind, protocol, era, handshakes] of rows) {
+    const peer = await started(t, { kind });
+    const entry = { url: peer.url, protocol, ...(kind === 'sse' ? { transport: 'sse' } : {}) };
+    const { session, listing, facts } = await opened(t, entry);
+    t.equal(session.era, era, `${kind} ${protocol}`);
+    t.ok(listing.tools.length > 5, `${kind} ${protocol}: its tools are listed`);
+    const said = peer.requests.map(({ rpc }) => rpc).filter((rpc) => /initialize$|discover/.test(rpc ?? ''));
+    t.same([...new Set(said.filter((rpc) => rpc !== 'notifications/initialized'))], handshakes, `${kind} ${protocol}`);
+    t.equal(facts.handshake, handshakes.at(-1) === 'server/discover' ? 'discover' : 'initialize');
+    await session.close();
+  }
+});
+
+t.test('ERA-1 · stdio servers of both eras open, and leave no child', async (t) => {
+  const home = makeHome(t);
+  for (const [behaviour, era] of [
+    ['legacy', 'legacy'],
+    ['modern', 'stateless'],
+  ] as const) {
+    const pidFile = join(home.path, behaviour);
+    const peer = stdioPeer(behaviour, { pidFile });
+    const { session } = await opened(t, { command: peer.command, args: peer.args });
+    t.equal(session.era, era);
+    const pids = readFileSync(pidFile, 'utf8').trim().split('\n').map(Number);
+    await session.close();
+    t.same(
+      pids.filter((pid) => !hasEnded(pid)),
+      [],
+      behaviour,
+    );
+  }
+});
+
+t.test('ERA-1 · what the server took last time is tried first', async (t) => {
+  const peer = await started(t, { kind: 'modern' });
+  await opened(t, { url: peer.url }, { handshake: 'discover' });
+  t.equal(peer.seen('initialize').length, 0);
+});
+
+t.test('ERA-2 · silence, a broken connection and trouble of the server are no refusal', async (t) => {
+  for (const fault of [
+    { kind: 'hang', at: 'before-head' },
+    { kind: 'reset', at: 'before-head' },
+    faults.serverError,
+    faults.unauthorized,
+    faults.tooMany,
+  ] as const) {
+    const peer = await started(t, { kind: 'dual' });
+    peer.set({ ...fault, on: 'initialize' });
+    const { verdict } = await open(t, { url: peer.url, connect_timeout: 1, skip_preflight: true });
+    t.equal(verdict.kind, 'failed');
+    t.equal(peer.seen('server/discover').length, 0, JSON.stringify(fault));
+  }
+});
+
+t.test('ERA-2 · two refusals are told in the order of the attempts', async (t) => {
+  const peer = await started(t);
+  peer.set({ ...faults.notFound, on: 'POST' });
+  const { verdict } = await open(t, { url: peer.url, skip_preflight: true });
+  t.match(verdict, {
+    kind: 'failed',
+    failures: [
+      { kind: 'http', status: 404, message: 'Not Found' },
+      { kind: 'http', status: 404 },
+    ],
+  });
+});
+
+t.test('ERA-2 · requests of the stateless era carry their revision, method and client', async (t) => {
+  const peer = await started(t, { kind: 'modern' });
+  const { session } = await opened(t, { url: peer.url, protocol: 'stateless' });
+  await session.call('echo', { text: 'hi' }, { signal: new AbortController().signal });
+  const [call] = peer.seen('tools/call');
+  t.match(call?.headers, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'echo' });
+  t.match(call?.body, {
+    params: {
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': { name: 'agent-gateway', version: '1.2.3' },
+      },
+    },
+  });
+});
+
+t.test('LIF-3 · a server that is silent is given up at its connect timeout and leaves no child', async (t) => {
+  const pidFile = join(makeHome(t).path, 'pids');
+  const peer = stdioPeer('silent', { pidFile });
+  const { verdict } = await open(t, { command: peer.command, args: peer.args, connect_timeout: 1 });
+  t.same(verdict, { kind: 'failed', failures: [{ kind: 'timeout', afterMs: 1_000 }] });
+  t.equal(hasEnded(Number(readFileSync(pidFile, 'utf8'))), true);
+});
+
+t.test('LIF-3 · an attempt that is aborted is over at once and leaves no child', async (t) => {
+  const pidFile = join(makeHome(t).path, 'pids');
+  const peer = stdioPeer('silent', { pidFile });
+  const stop = new AbortController();
+  const attempt = open(t, { command: peer.command, args: peer.args }, { signal: stop.signal });
+  await until(() => existsSync(pidFile) && readFileSync(pidFile, 'utf8').includes('\n'));
+  stop.abort();
+  t.equal((await attempt).verdict.kind, 'failed');
+  t.equal(hasEnded(Number(readFileSync(pidFile, 'utf8'))), true);
+});
+
+t.test('LIF-7 · a child that cannot start says why in its last words', async (t) => {
+  const peer = stdioPeer(['exit=3']);
+  const { verdict } = await open(t, { command: peer.command, args: peer.args });
+  t.match(verdict, { kind: 'failed', failures: [{ kind: 'exited', words: /no licence found/ }] });
+  const { verdict: missing } = await open(t, { command: 'no-such-command-here' });
+  t.match(missing, { kind: 'failed', failures: [{ kind: 'spawn', code: 'ENOENT' }] });
+});
+
+t.test('SRV-1 · SRV-2 · a client says what it offers, and no more', async (t) => {
+  const rows = [
+    [{}, { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} }],
+    [{ elicitation: { enabled: false } }, { elicitation: undefined, sampling: {} }],
+    [{ sampling: { enabled: false } }, { elicitation: { form: {} }, sampling: undefined }],
+  ] as const;
+  for (const [more, expected] of rows) {
+    const peer = await startHttpPeer();
+    t.teardown(() => peer.close());
+    await opened(t, { url: peer.url, ...more });
+    const body = peer.seen('initialize')[0]?.body as { params: { capabilities: object; clientInfo: object } };
+    t.match(body.params.capabilities, expected, JSON.stringify(more));
+    t.same(body.params.clientInfo, { name: 'agent-gateway', version: '1.2.3' });
+  }
+});
+
+t.test('SRV-1 · SRV-2 · what a server asks goes to the desk, and the answer back', async (t) => {
+  for (const kind of ['http', 'modern'] as const) {
+    const peer = await started(t, { kind });
+    const asked: unknown[] = [];
+    const { session } = await opened(
+      t,
+      { url: peer.url },
+      {
+        requests: {
+          elicit: (params) => {
+            asked.push(params.message);
+            return Promise.resolve({ kind: 'answered', result: { action: 'accept', content: { name: 'Ada' } } });
+          },
+          sample: () => Promise.resolve({ kind: 'refused', reason: 'sampling refused: switched off' }),
+        },
+      },
+    );
+    const signal = new AbortController().signal;
+    const form = await session.call('ask', {}, { signal });
+    t.match(JSON.stringify(form), /Ada/, kind);
+    t.same(asked, ['What is your name?'], kind);
+    t.match(JSON.stringify(await session.call('sample', {}, { signal })), /switched off/, kind);
+  }
+});

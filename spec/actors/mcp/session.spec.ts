@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { makeHome } from '../../support/home.ts';
+import { invisibleWords, taggedTool } from '../../support/mcp/odd-tools.ts';
+import { opened } from '../../support/mcp/open-session.ts';
+import { started } from '../../support/mcp/plain-client.ts';
+import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
+import { until } from '../../support/processes.ts';
+
+const never = (): AbortSignal => new AbortController().signal;
+
+t.test(
+  'LIF-13 · every page is listed, texts without invisible characters, names as the server spells them',
+  async (t) => {
+    for (const kind of ['http', 'modern'] as const) {
+      const odd = { ...taggedTool, definition: { ...taggedTool.definition, name: `odd${invisibleWords}` } };
+      const peer = await started(t, { kind, tools: ['one', 'two', 'three', taggedTool, odd], pageSize: 2 });
+      const { listing } = await opened(t, { url: peer.url });
+      t.same(
+        listing.tools.map(({ name }) => name),
+        ['one', 'two', 'three', 'tagged', `odd${invisibleWords}`],
+        kind,
+      );
+      t.equal(listing.tools[3]?.description, 'Looks harmless', kind);
+      t.ok(listing.capabilities.tools !== undefined, kind);
+    }
+  },
+);
+
+t.test('FLT-4 · a changed list is told, in each era, and listed anew', async (t) => {
+  for (const kind of ['http', 'modern', 'sse'] as const) {
+    const peer = await started(t, { kind, tools: ['one'] });
+    const entry = { url: peer.url, ...(kind === 'sse' ? { transport: 'sse' } : {}) };
+    const { session, facts } = await opened(t, entry);
+    await until(async () => {
+      // Where a stream must be open first, the server says it again.
+      await peer.setTools(['one', 'two']);
+      return facts.changed > 0;
+    });
+    const { tools } = await session.list(never());
+    t.same(
+      tools.map(({ name }) => name),
+      ['one', 'two'],
+      kind,
+    );
+  }
+});
+
+t.test('SRV-3 · log messages of the server are told as lines, and its progress goes to the call', async (t) => {
+  const peer = await started(t);
+  const { session, facts } = await opened(t, { url: peer.url });
+  await session.call('log', { text: 'half done' }, { signal: never() });
+  await until(() => facts.logged.length > 0);
+  t.match(facts.logged, [/^\[info\].* half done$/]);
+
+  const steps: unknown[] = [];
+  await session.call(
+    'progress',
+    { steps: 3, everyMs: 1 },
+    { signal: never(), onProgress: ({ progress, total }) => void steps.push([progress, total]) },
+  );
+  t.same(steps, [
+    [1, 3],
+    [2, 3],
+    [3, 3],
+  ]);
+});
+
+t.test('LIF-3 · a call that takes too long is cancelled on the wire', async (t) => {
+  for (const kind of ['http', 'modern', 'sse'] as const) {
+    const peer = await started(t, { kind });
+    const entry = { url: peer.url, timeout: 1, ...(kind === 'sse' ? { transport: 'sse' } : {}) };
+    const { session, facts } = await opened(t, entry);
+    t.same(await session.call('slow', {}, { signal: never() }), { kind: 'timedOut', afterMs: 1_000 }, kind);
+    await until(() => peer.work.slow[0]?.state === 'cancelled');
+    t.ok((await session.list(never())).tools.length > 0, `${kind}: the session goes on`);
+    t.same(facts.closed, []);
+  }
+});
+
+t.test('LIF-3 · a call that its caller gives up is cancelled on the wire', async (t) => {
+  const peer = await started(t);
+  const { session } = await opened(t, { url: peer.url });
+  const stop = new AbortController();
+  const call = session.call('slow', {}, { signal: stop.signal });
+  await until(() => peer.work.slow.length > 0);
+  stop.abort();
+  t.same(await call, { kind: 'cancelled' });
+  await until(() => peer.work.slow[0]?.state === 'cancelled');
+});
+
+t.test('TRU-2 · an expired session is told as expired, whatever the status it is told with', async (t) => {
+  for (const status of [404, 400] as const) {
+    const peer = await started(t);
+    const { session } = await opened(t, { url: peer.url });
+    await peer.expireSessions(status);
+    t.same(await session.call('write_note', { text: 'x' }, { signal: never() }), { kind: 'expired' }, String(status));
+    t.equal(peer.executions('write_note'), 0);
+  }
+});
+
+t.test('TRU-2 · a child that dies in a call is a loss after dispatch; a later call was never sent', async (t) => {
+  const home = makeHome(t);
+  const counter = join(home.path, 'counter');
+  const peer = stdioPeer('die-on-call', { counter });
+  const { session, facts } = await opened(t, { command: peer.command, args: peer.args });
+  t.match(await session.call('write_note', { text: 'x' }, { signal: never() }), { kind: 'lost', dispatched: true });
+  t.equal(readFileSync(counter, 'utf8'), 'write_note\n');
+  await until(() => facts.closed.length > 0);
+  t.match(await session.call('write_note', { text: 'x' }, { signal: never() }), { kind: 'lost', dispatched: false });
+  t.equal(facts.closed.length, 1, 'once');
+  t.equal(readFileSync(counter, 'utf8'), 'write_note\n', 'nothing ran twice');
+});
+
+t.test('TRU-2 · LIF-8 · a connection that is refused sent nothing; one that breaks may have', async (t) => {
+  const peer = await started(t, { kind: 'modern' });
+  const { session } = await opened(t, { url: peer.url });
+  peer.set({ kind: 'reset', at: 'after-request', on: 'tools/call' });
+  t.match(await session.call('write_note', { text: 'x' }, { signal: never() }), { kind: 'lost', dispatched: true });
+  t.equal(peer.executions('write_note'), 1);
+  await peer.stop();
+  t.match(await session.call('write_note', { text: 'x' }, { signal: never() }), { kind: 'lost', dispatched: false });
+  t.equal(peer.executions('write_note'), 1);
+});
+
+t.test('LIF-4 · a living server answers the ping of its era; a dead one is told with the reason', async (t) => {
+  for (const [kind, method] of [
+    ['http', 'ping'],
+    ['modern', 'server/discover'],
+  ] as const) {
+    const peer = await started(t, { kind });
+    const { session } = await opened(t, { url: peer.url });
+    const before = peer.seen(method).length;
+    t.equal(await session.ping(), undefined, kind);
+    t.equal(peer.seen(method).length, before + 1, kind);
+    await peer.stop();
+    t.match(await session.ping(), /no answer to a liveness ping/, kind);
+  }
+});
+
+t.test('LIF-4 · where ping is not known, the tools are listed instead', async (t) => {
+  const peer = await started(t);
+  const { session } = await opened(t, { url: peer.url });
+  const unknown = { jsonrpc: '2.0', error: { code: -32601, message: 'Method not found' } };
+  peer.set({
+    kind: 'answer',
+    status: 404,
+    body: JSON.stringify({ ...unknown, id: null }),
+    contentType: 'application/json',
+    on: 'ping',
+  });
+  t.equal(await session.ping(), undefined, 'whoever answers lives');
+  const listed = peer.seen('tools/list').length;
+  t.equal(await session.ping(), undefined);
+  t.equal(peer.seen('tools/list').length, listed + 1);
+});
+
+t.test('LIF-9 · closing says nothing of a loss, and a closed session sends nothing', async (t) => {
+  const peer = await started(t);
+  const { session, facts } = await opened(t, { url: peer.url });
+  await session.close();
+  t.match(await session.call('echo', { text: 'x' }, { signal: never() }), { kind: 'lost', dispatched: false });
+  t.same(facts.closed, []);
+  t.equal(peer.seen('tools/call').length, 0);
+  await session.close();
+});
+
+t.test('LIF-1 · an SSE stream that breaks ends the session, and says so once', async (t) => {
+  const peer = await started(t, { kind: 'sse' });
+  const { facts } = await opened(t, { url: peer.url, transport: 'sse' });
+  peer.dropStreams();
+  await until(() => facts.closed.length > 0);
+  t.equal(facts.closed.length, 1);
+});

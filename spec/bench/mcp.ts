@@ -1,0 +1,229 @@
+/**
+ * Measures the servers' half: a call through the gateway beside the same call on the raw SDK client, what lazy servers add
+ * to the daemon's start, and what connected servers cost while nobody calls. Prints; judges nothing.
+ */
+
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { connectControl } from '../../runtime/control/client.ts';
+import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import type { CallComparison, CallOrder, RoundCost } from './mcp-calls.ts';
+import { median, print } from './table.ts';
+
+interface Running {
+  readonly child: ChildProcess;
+  /** From spawn to the line that says that it listens. */
+  readonly startMs: number;
+  /** Its processor time until then. */
+  readonly cpuMs: number;
+}
+
+const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
+const lazyServers = 20;
+const idleServers = 200;
+const idleWindowMs = 10_000;
+const idleWindows = 3;
+/** What a start leaves behind: compiling, collecting, the first look at the files. */
+const settleMs = 5_000;
+
+export async function measureMcp(quick: boolean): Promise<void> {
+  const peer = fork(fileURLToPath(new URL('mcp-peer.js', import.meta.url)), {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const [url] = (await once(peer, 'message')) as [string];
+  await measureCalls({ url, rounds: quick ? 15 : 40, calls: quick ? 200 : 400 });
+  await measureStart(quick ? 7 : 21);
+  await measureIdle(url);
+  peer.disconnect();
+}
+
+async function measureCalls(order: CallOrder): Promise<void> {
+  // Both fetches put a listener for each call on one signal until they are collected, and Node warns of each.
+  const child = fork(fileURLToPath(new URL('mcp-calls.js', import.meta.url)), {
+    execArgv: ['--no-warnings'],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  await once(child, 'message');
+  child.send(order);
+  const [compared] = (await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(([code]) => Promise.reject(new Error(`the measured calls ended with ${code}`))),
+  ])) as [CallComparison[]];
+  print(['one tool call', 'raw µs', 'gateway µs', '× raw', 'raw CPU µs', 'gw CPU µs', '× raw CPU']);
+  for (const { name, rounds } of compared) {
+    const cells = (of: (cost: RoundCost) => number): string[] => [
+      median(rounds, ({ raw }) => of(raw)).toFixed(0),
+      median(rounds, ({ gateway }) => of(gateway)).toFixed(0),
+      // Of neighbours, so that a machine that grows busy meanwhile is no part of it.
+      median(rounds, ({ raw, gateway }) => of(gateway) / of(raw)).toFixed(2),
+    ];
+    print([name, ...cells(({ micros }) => micros), ...cells(({ cpuMicros }) => cpuMicros)]);
+  }
+  process.stdout.write('\n');
+}
+
+async function measureStart(rounds: number): Promise<void> {
+  const entries = Array.from({ length: lazyServers }, (_, index) => [`lazy-${index}`, { ...stdioPeer(), lazy: true }]);
+  const homes = [homeWith({}), homeWith(Object.fromEntries(entries))];
+  const rows: { readonly without: Running; readonly with: Running }[] = [];
+  try {
+    await rememberTools(homes[1] ?? '');
+    for (let at = -1; at < rounds; at += 1) {
+      const pair: Running[] = [];
+      for (const which of at % 2 === 0 ? [0, 1] : [1, 0]) {
+        const running = await started(homes[which] ?? '');
+        pair[which] = running;
+        await ended(running.child, 'SIGKILL');
+      }
+      const [without, withThem] = pair;
+      if (at >= 0 && without !== undefined && withThem !== undefined) rows.push({ without, with: withThem });
+    }
+  } finally {
+    for (const home of homes) rmSync(home, { recursive: true, force: true });
+  }
+  print(['start of the daemon', 'wall ms', 'CPU ms']);
+  print([
+    'no server',
+    median(rows, (row) => row.without.startMs).toFixed(0),
+    median(rows, (row) => row.without.cpuMs).toFixed(0),
+  ]);
+  print([
+    `${lazyServers} lazy servers`,
+    median(rows, (row) => row.with.startMs).toFixed(0),
+    median(rows, (row) => row.with.cpuMs).toFixed(0),
+  ]);
+  print([
+    'added',
+    median(rows, (row) => row.with.startMs - row.without.startMs).toFixed(1),
+    median(rows, (row) => row.with.cpuMs - row.without.cpuMs).toFixed(1),
+  ]);
+  process.stdout.write('\n');
+}
+
+async function measureIdle(url: string): Promise<void> {
+  const entries = Array.from({ length: idleServers }, (_, index) => [`idle-${index}`, { url }]);
+  const homes = [homeWith({}), homeWith(Object.fromEntries(entries))];
+  const running: Running[] = [];
+  try {
+    for (const home of homes) running.push(await started(home));
+    await untilStates(homes[1] ?? '', 'connected', idleServers);
+    await wait(settleMs);
+    // Both in the same window, and of several the quietest: a collection of garbage is no part of being idle.
+    const windows: (readonly number[])[] = [];
+    for (let at = 0; at < idleWindows; at += 1) {
+      const before = running.map(({ child }) => cpuMsOf(child));
+      await wait(idleWindowMs);
+      windows.push(running.map(({ child }, index) => cpuMsOf(child) - (before[index] ?? 0)));
+    }
+    const spent = running.map((_, index) => Math.min(...windows.map((row) => row[index] ?? Number.NaN)));
+    const held = running.map(({ child }) => rssOf(child) / 1_048_576);
+    print([`idle for ${idleWindowMs / 1_000} s`, 'CPU ms', 'CPU %', 'RSS MiB']);
+    for (const [index, name] of ['no server', `${idleServers} connected servers`].entries())
+      print([
+        name,
+        (spent[index] ?? 0).toFixed(1),
+        (((spent[index] ?? 0) / idleWindowMs) * 100).toFixed(3),
+        (held[index] ?? 0).toFixed(0),
+      ]);
+    process.stdout.write('\n');
+  } finally {
+    for (const { child } of running) await ended(child, 'SIGTERM');
+    for (const home of homes) rmSync(home, { recursive: true, force: true });
+  }
+}
+
+function homeWith(servers: object): string {
+  const home = mkdtempSync(join(tmpdir(), 'agent-bench-'));
+  const platforms = {
+    webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: 'bench-secret-bench-secret' } },
+  };
+  writeFileSync(
+    join(home, 'config.yaml'),
+    JSON.stringify({ inspector: { enabled: false }, platforms, mcp_servers: servers }),
+  );
+  return home;
+}
+
+/** Connects every server once, so that its tools lie in the cache. */
+async function rememberTools(home: string): Promise<void> {
+  const { child } = await started(home);
+  for (;;) {
+    if (namesIn(join(home, 'cache', 'mcp')).filter((name) => name.endsWith('.json')).length >= lazyServers) break;
+    await wait(50);
+  }
+  await ended(child, 'SIGTERM');
+  const again = await started(home);
+  await untilStates(home, 'lazy', lazyServers);
+  await ended(again.child, 'SIGTERM');
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+async function started(home: string): Promise<Running> {
+  const began = performance.now();
+  const child = spawn(process.execPath, [main, 'gateway', 'run'], {
+    env: { ...process.env, AGENT_LOG_LEVEL: 'info', AGENT_HOME: home },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await new Promise<void>((resolve, reject) => {
+    let text = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      if (text.includes('listening')) resolve();
+    });
+    child.once('exit', (code) => reject(new Error(`the daemon ended with ${code}: ${text}`)));
+  });
+  const startMs = performance.now() - began;
+  return { child, startMs, cpuMs: cpuMsOf(child) };
+}
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill(signal);
+  await exited;
+}
+
+async function untilStates(home: string, state: string, count: number): Promise<void> {
+  for (;;) {
+    const client = await connectControl(join(home, 'gateway.sock'));
+    const rows = (await client?.call('mcp.list')) as readonly { readonly state: string; readonly error?: string }[];
+    client?.close();
+    if ((rows ?? []).filter((row) => row.state === state).length === count) return;
+    await wait(100);
+  }
+}
+
+/** The processor time of every thread, to the nanosecond; NaN where the system does not tell. */
+function cpuMsOf({ pid }: ChildProcess): number {
+  try {
+    let nanos = 0;
+    for (const task of readdirSync(`/proc/${pid}/task`))
+      nanos += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]);
+    return nanos / 1e6;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function rssOf({ pid }: ChildProcess): number {
+  try {
+    return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

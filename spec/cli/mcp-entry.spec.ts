@@ -1,0 +1,182 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { parse } from 'yaml';
+import { type CliResult, runCli } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import { faults } from '../support/mcp/faults.ts';
+import { started } from '../support/mcp/plain-client.ts';
+import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+
+const config = `# The servers of this machine.
+mcp_servers:
+  # Keep me first.
+  kept:
+    command: kept-server # and me
+    args: [ --one ]
+
+# The model.
+agent: { runner: echo }
+`;
+
+function stage(t: Test, text?: string, env?: string) {
+  const home = makeHome(t, {
+    ...(text === undefined ? {} : { 'config.yaml': text }),
+    ...(env === undefined ? {} : { '.env': env }),
+  });
+  const path = join(home.path, 'config.yaml');
+  return {
+    home,
+    agent: (...words: string[]): Promise<CliResult> => runCli(words, home.path),
+    text: () => readFileSync(path, 'utf8'),
+    servers: () => (parse(readFileSync(path, 'utf8')) as { mcp_servers: Record<string, unknown> }).mcp_servers,
+    path,
+  };
+}
+
+t.test('CLI-5 · HOME-4 · `mcp add` connects, shows what it found, and keeps comments and order', async (t) => {
+  const peer = stdioPeer();
+  const { agent, text, servers } = stage(t, config);
+  const { code, stdout } = await agent(
+    'mcp',
+    'add',
+    'notes',
+    '--env',
+    'A=1',
+    '--env',
+    'B=x=y',
+    '--lazy',
+    '--untrusted',
+    '--',
+    peer.command,
+    ...peer.args,
+  );
+  t.equal(code, 0, stdout);
+  t.match(stdout, /notes {2}connected in \d+ ms, legacy era, 14 tools/);
+  t.match(stdout, /mcp__notes__echo {2}Says the text again/);
+  t.match(stdout, /Added notes/);
+  t.same(servers().notes, {
+    command: peer.command,
+    args: peer.args,
+    env: { A: '1', B: 'x=y' },
+    lazy: true,
+    trust: 'untrusted',
+  });
+  for (const line of config.split('\n').filter(Boolean)) t.ok(text().includes(line), line);
+  t.ok(text().indexOf('kept:') < text().indexOf('notes:'));
+
+  const removed = await agent('mcp', 'remove', 'notes');
+  t.equal(removed.code, 0, removed.stderr);
+  t.equal(text(), config, 'as it was');
+});
+
+t.test('CLI-5 · headers may be repeated, and what the home keeps secret stays a name in the file', async (t) => {
+  const peer = await started(t);
+  const { agent, servers } = stage(t, config, 'NOTES_TOKEN=sk-notes-1234567890\n');
+  const { code, stdout, stderr } = await agent(
+    ...['mcp', 'add', 'notes', '--url', peer.url],
+    ...['--header', 'Authorization: Bearer ${NOTES_TOKEN}', '--header', 'X-Team: a: b'],
+    ...['--entry', '{"timeout": 5}'],
+  );
+  t.equal(code, 0, stderr);
+  t.match(peer.seen('initialize')[0]?.headers, { authorization: 'Bearer sk-notes-1234567890', 'x-team': 'a: b' });
+  t.same(servers().notes, {
+    url: peer.url,
+    headers: { Authorization: 'Bearer ${NOTES_TOKEN}', 'X-Team': 'a: b' },
+    timeout: 5,
+  });
+  t.notMatch(stdout, /sk-notes/);
+});
+
+t.test('CLI-5 · an existing name is refused, and replaced with --force', async (t) => {
+  const { agent, text, servers } = stage(t, config);
+  const refused = await agent('mcp', 'add', 'kept', '--no-test', '--', 'other');
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /an mcp server is named "kept" already; --force replaces it/);
+  t.equal(text(), config);
+  t.equal(
+    (await agent('mcp', 'add', 'kept', '--no-test', '--force', '--json', '--', 'other')).stdout.trim(),
+    '{\n  "added": "kept"\n}',
+  );
+  t.same(servers().kept, { command: 'other' });
+  t.match(text(), /# The model\./);
+});
+
+t.test('CLI-5 · what cannot be reached is not written, unless told so', async (t) => {
+  const peer = await started(t);
+  peer.set({ ...faults.forbidden });
+  const { agent, text, servers } = stage(t, config);
+  const refused = await agent('mcp', 'add', 'remote', '--url', peer.url);
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /mcp server "remote": .*403.*\n.*Nothing was written; --no-test/);
+  t.equal(text(), config);
+  t.equal((await agent('mcp', 'add', 'remote', '--url', peer.url, '--no-test')).code, 0);
+  t.same(servers().remote, { url: peer.url });
+});
+
+t.test('CLI-5 · CFG-1 · an entry with a finding is not written, connected or not', async (t) => {
+  const { agent, text } = stage(t, config);
+  const rows: readonly (readonly [readonly string[], number, RegExp])[] = [
+    [[], 1, /neither command nor url.*\[server-no-transport\]/],
+    [['--url', 'ftp://x/'], 1, /http or https.*\[server-url\]/],
+    [['--entry', '{"comand": "x"}'], 1, /unknown key "comand"; did you mean "command"/],
+    [['--url', 'http://x/', '--entry', '{"timeout": "soon"}'], 1, /timeout.*must be a number/],
+    [['--url', 'http://x/', '--', 'x'], 2, /give a command or --url, not both/],
+    [['--entry', '[1]'], 2, /--entry must be a JSON object/],
+    [['--env', 'NOVALUE', '--', 'x'], 2, /--env takes NAME=VALUE/],
+    [['--url', 'http://x/', '--header', 'no colon'], 2, /--header takes "Name: value"/],
+  ];
+  const results = rows.map(async ([words, code, complaint], index) => {
+    // Nothing is connected before the entry is read, so both ways end alike.
+    const result = await agent('mcp', 'add', 'odd', ...(index % 2 === 0 ? ['--no-test'] : []), ...words);
+    t.equal(result.code, code, words.join(' '));
+    t.match(result.stderr, complaint, words.join(' '));
+  });
+  await Promise.all(results);
+  t.equal(text(), config);
+});
+
+t.test('CLI-5 · HOME-3 · a home without a file gets one, private; a profile its own', async (t) => {
+  const { agent, home, path, servers } = stage(t);
+  t.equal((await agent('mcp', 'add', 'first', '--no-test', '--', 'x')).code, 0);
+  t.same(servers(), { first: { command: 'x' } });
+  t.equal(statSync(path).mode & 0o777, 0o600);
+  t.equal((await agent('mcp', 'add', 'first', '--no-test', '--profile', 'work', '--', 'y')).code, 0);
+  t.match(readFileSync(join(home.path, 'profiles/work/config.yaml'), 'utf8'), /command: y/);
+  t.same(servers(), { first: { command: 'x' } });
+});
+
+t.test('CLI-5 · a file that is no YAML is not touched; a server that is not there is not removed', async (t) => {
+  const broken = stage(t, 'mcp_servers: {a: [\n');
+  t.equal((await broken.agent('mcp', 'add', 'b', '--no-test', '--', 'x')).code, 1);
+  t.equal(broken.text(), 'mcp_servers: {a: [\n');
+  const { agent, text } = stage(t, config);
+  const refused = await agent('mcp', 'remove', 'none');
+  t.equal(refused.code, 1);
+  t.match(refused.stderr, /no mcp server is named "none"/);
+  t.equal(text(), config);
+  const empty = stage(t);
+  t.equal((await empty.agent('mcp', 'remove', 'none')).code, 1);
+  t.equal(existsSync(empty.path), false);
+});
+
+t.test('CLI-5 · CLI-2 · `mcp test` needs no daemon; the others say that it does not run', async (t) => {
+  const peer = stdioPeer();
+  const { agent } = stage(t, JSON.stringify({ mcp_servers: { notes: { command: peer.command, args: peer.args } } }));
+  const found = await agent('mcp', 'test', 'notes', '--json');
+  t.equal(found.code, 0, found.stderr);
+  t.match(JSON.parse(found.stdout), { ok: true, era: 'legacy', filtered: 0 });
+  const unknown = await agent('mcp', 'test', 'none');
+  t.equal(unknown.code, 1);
+  t.match(unknown.stderr, /no mcp server is named "none".*\[server-unknown\]/);
+  const rows: readonly (readonly [readonly string[], number])[] = [
+    [['mcp', 'list'], 3],
+    [['mcp', 'call', 'x'], 3],
+    [['mcp', 'serve'], 3],
+    [['approvals', '--watch'], 3],
+    [['approvals', 'approve', 'a1'], 3],
+    [['mcp', 'call', 'x', '[1]'], 2],
+    [['approvals', 'approve', 'a1', '--values', '1'], 2],
+  ];
+  await Promise.all(rows.map(async ([words, code]) => t.equal((await agent(...words)).code, code, words.join(' '))));
+});

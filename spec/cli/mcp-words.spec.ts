@@ -1,0 +1,100 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import t from 'tap';
+import { commandOf, entryOf, startGateway } from '../support/mcp/gateway.ts';
+import { invisibleWords } from '../support/mcp/odd-tools.ts';
+import { started } from '../support/mcp/plain-client.ts';
+import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { until } from '../support/processes.ts';
+
+const main = new URL('../../cli/main.js', import.meta.url).pathname;
+
+t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls and logs', async (t) => {
+  const peer = await started(t, { tools: ['echo', 'add', 'fail', 'log'] });
+  const gateway = await startGateway(t, {
+    notes: entryOf(peer, { tools: { prompts: false } }),
+    gone: commandOf({ command: 'no-such-command-here', args: [] }),
+  });
+  await gateway.reaches('notes', 'connected');
+  await gateway.reaches('gone', 'failed');
+
+  const list = await gateway.cli('mcp', 'list');
+  t.match(list.stdout, /SERVER +STATE +SINCE +VIA +ERA +TOOLS +WHY/);
+  t.match(list.stdout, /notes +connected +\S+ +http +legacy +6/);
+  t.match(list.stdout, /gone +failed +\S+ +stdio +0 +mcp server "gone": command cannot be started/);
+  const tools = await gateway.cli('mcp', 'tools', 'notes');
+  t.match(tools.stdout, /mcp__notes__echo +notes +Says the text again/);
+
+  const rows: readonly (readonly [readonly string[], number, RegExp])[] = [
+    [['mcp__notes__echo', JSON.stringify({ text: `hi\u001b[31m${invisibleWords}` })], 0, /^hi\S*\n$/],
+    [['mcp__notes__add', '{"a": 1, "b": 2}', '--json'], 0, /"structuredContent": \{\s+"sum": 3/],
+    [['mcp__notes__fail'], 1, /^it failed as asked\n$/],
+    [['mcp__notes__read_resource', '{"uri": "note://one"}'], 0, /^the first note\n$/],
+    [['mcp__notes__echo', '{}'], 1, /agent: mcp__notes__echo: .*'text' \[invalid_arguments\]/],
+    [['mcp__notes__none'], 1, /no tool is named.*\[unknown_tool\]/],
+    [['mcp__notes__log', '{"text": "half done"}'], 0, /^logged\n$/],
+  ];
+  for (const [words, code, text] of rows) {
+    const result = await gateway.cli('mcp', 'call', ...words);
+    t.equal(result.code, code, words.join(' '));
+    t.match(result.stdout + result.stderr, text, words.join(' '));
+    t.notOk(result.stdout.includes('\u001b'), words.join(' '));
+  }
+  await until(async () => (await gateway.cli('mcp', 'logs', 'notes', '--lines', '5')).stdout.includes('half done'));
+  t.match(await gateway.cli('mcp', 'logs', 'none'), { code: 1, stderr: /no mcp server is named "none"/ });
+
+  t.match(await gateway.cli('mcp', 'reload'), { code: 0, stdout: /read again/ });
+  t.match(await gateway.cli('mcp', 'reload', 'notes'), { code: 0, stdout: /being connected anew/ });
+  t.match(await gateway.cli('mcp', 'reload', 'none'), { code: 1, stderr: /\[server-unknown\]/ });
+});
+
+t.test('TRU-3 · SRV-1 · CLI-5 · questions are listed, shown, watched and answered from the terminal', async (t) => {
+  const peer = stdioPeer();
+  const gateway = await startGateway(t, { notes: commandOf(peer, { trust: 'untrusted' }) });
+  await gateway.reaches('notes', 'connected');
+  t.equal((await gateway.cli('approvals')).stdout, 'Nothing waits for an approval.\n');
+
+  const watching = spawn(process.execPath, [main, 'approvals', '--watch', '--json'], {
+    env: { ...process.env, AGENT_HOME: gateway.home.path },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.teardown(() => watching.kill('SIGKILL'));
+  let seen = '';
+  watching.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    seen += chunk;
+  });
+
+  const call = gateway.call('mcp__notes__ask');
+  const question = await gateway.asked();
+  t.match((await gateway.cli('approvals', 'list')).stdout, new RegExp(`${question.id} .*notes +mcp__notes__ask`));
+  t.match((await gateway.cli('approvals', 'show', question.id)).stdout, /Asks for a form[\s\S]*expires in \d+s/);
+  t.match(await gateway.cli('approvals', 'approve', question.id), { code: 0, stdout: `Approved ${question.id}.\n` });
+
+  // The tool was let run, and now its server asks for values.
+  let form = await gateway.asked();
+  await until(async () => {
+    form = await gateway.asked();
+    return form.kind === 'form';
+  });
+  const refused = await gateway.cli('approvals', 'approve', form.id, '--values', '{"name": []}');
+  t.match(refused, { code: 1, stderr: /name .*give the values anew \[approval-values\]/ });
+  const approved = await gateway.cli('approvals', 'approve', form.id, '--values', '{"name": "Ada"}');
+  t.equal(approved.code, 0, approved.stderr);
+  t.match(JSON.stringify(await call), /Ada/);
+
+  const denied = gateway.call('mcp__notes__write_note', { text: 'x' });
+  const second = await gateway.asked();
+  t.match(await gateway.cli('approvals', 'deny', second.id), { code: 0, stdout: `Denied ${second.id}.\n` });
+  t.match(await denied, { error: { code: 'approval_denied' } });
+  t.match(await gateway.cli('approvals', 'deny', second.id), { code: 1, stderr: /\[approval-unknown\]/ });
+
+  await until(() => seen.includes(second.id));
+  const ids = seen
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { id: string }).id);
+  for (const { id } of [question, form, second]) t.ok(ids.includes(id), `${id} was watched`);
+  gateway.daemon.kill('SIGTERM');
+  await once(watching, 'exit');
+  t.pass('watching ends with the daemon');
+});

@@ -1,0 +1,544 @@
+/** The life of the servers in a real daemon: how they begin, rest, change and end, seen through its real doors. */
+
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { isJsonObject } from '../../machines/base/json.ts';
+import { runCli } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import {
+  commandOf,
+  controlOf,
+  entryOf,
+  eventually,
+  folder,
+  type Gateway,
+  startGateway,
+  type ToolRow,
+  wordsOf,
+} from '../support/mcp/gateway.ts';
+import { leakedToken } from '../support/mcp/odd-tools.ts';
+import { started } from '../support/mcp/plain-client.ts';
+import { type StdioBehaviour, stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { hasEnded, numbersIn } from '../support/processes.ts';
+
+t.setTimeout(110_000);
+
+interface Counted {
+  readonly entry: (more?: Readonly<Record<string, unknown>>) => Record<string, unknown>;
+  /** The process ids of its starts so far. */
+  pids(): readonly number[];
+}
+
+function counted(t: Test, ...behaviour: readonly (StdioBehaviour | `${StdioBehaviour}=${string}`)[]): Counted {
+  const pidFile = join(folder(t), 'pids');
+  const peer = stdioPeer(behaviour, { pidFile });
+  return { entry: (more) => commandOf(peer, more), pids: () => numbersIn(pidFile) };
+}
+
+/** The schema cache of a server once the daemon has written it. */
+function cached(gateway: Gateway, server: string): Promise<string> {
+  const path = join(gateway.home.path, 'cache', 'mcp', `${server}.json`);
+  return eventually(() => {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch {
+      return undefined;
+    }
+  });
+}
+
+t.test('how a server begins', async (t) => {
+  t.test(
+    'LIF-1 · LIF-2 · CFG-3 · a disabled server and a broken entry are shown, not tried, and harm nobody',
+    async (t) => {
+      const off = counted(t);
+      const offHttp = await started(t);
+      const good = counted(t);
+      const gateway = await startGateway(t, {
+        off: off.entry({ enabled: false }),
+        'off-http': entryOf(offHttp, { enabled: false }),
+        neither: { timeout: 5 },
+        both: { command: 'node', url: 'http://127.0.0.1:9/mcp' },
+        'no-such-command': { command: 'surely-no-such-command' },
+        good: good.entry(),
+      });
+
+      await gateway.reaches('good', 'connected');
+      const missing = await gateway.reaches('no-such-command', 'failed');
+      t.match(missing.error, /surely-no-such-command/);
+      t.match(await gateway.server('off'), { state: 'disabled', tools: 0 });
+      t.match(await gateway.server('off-http'), { state: 'disabled', tools: 0 });
+      for (const name of ['neither', 'both']) {
+        const row = await gateway.server(name);
+        t.equal(row?.state, 'failed', name);
+        t.match(row?.error, /url|command/);
+      }
+      t.equal(wordsOf(await gateway.call('mcp__good__echo', { text: 'alive' })), 'alive');
+      t.equal((await gateway.call('mcp__off__echo', { text: 'no' })).error?.code, 'unknown_tool');
+      await gateway.cli('mcp', 'reload', 'off');
+      await gateway.cli('mcp', 'reload', 'neither');
+      await gateway.call('mcp__good__echo', { text: 'again' });
+      t.same(off.pids(), [], 'the disabled one was never started');
+      t.equal(offHttp.connections, 0, 'and never reached');
+      t.match(await gateway.server('off'), { state: 'disabled' });
+      t.match(await gateway.server('neither'), { state: 'failed' });
+    },
+  );
+
+  t.test('LIF-6 · LIF-1 · a lazy server is not started until its first call, whoever looks', async (t) => {
+    const lazy = counted(t);
+    const first = await startGateway(t, { lazy: lazy.entry({ lazy: true }) });
+    await first.reaches('lazy', 'connected');
+    await cached(first, 'lazy');
+    t.equal(lazy.pids().length, 1, 'nothing is remembered yet, so it was connected to');
+    first.daemon.kill('SIGTERM');
+    t.equal(await first.daemon.exited, 0);
+
+    const gateway = await startGateway(t, { lazy: lazy.entry({ lazy: true }) }, { home: first.home });
+
+    t.match(await gateway.server('lazy'), { state: 'lazy', tools: 14, era: null });
+    const tools = await gateway.tools('lazy');
+    t.equal(tools.length, 14);
+    t.ok(tools.every(({ available }) => available));
+    for (const words of [
+      ['mcp', 'list'],
+      ['mcp', 'tools'],
+      ['mcp', 'logs', 'lazy'],
+      ['gateway', 'status'],
+      ['inspect', 'tree'],
+    ]) {
+      t.equal((await gateway.cli(...words, ...(words[1] === 'logs' ? [] : ['--json']))).code, 0, words.join(' '));
+    }
+    t.equal((await gateway.call('mcp__lazy__echo', {})).error?.code, 'invalid_arguments');
+    t.equal(lazy.pids().length, 1, 'looking started nothing');
+    t.match(await gateway.server('lazy'), { state: 'lazy' });
+
+    t.equal(wordsOf(await gateway.call('mcp__lazy__echo', { text: 'wake' })), 'wake');
+    t.equal(lazy.pids().length, 2);
+    t.match(await gateway.server('lazy'), { state: 'connected', era: 'legacy', tools: 14 });
+  });
+
+  t.test('LIF-6 · what is remembered counts no more once entry, format or time say so', async (t) => {
+    const modern = await started(t, { kind: 'modern', ttlMs: 3_600_000 });
+    const names = ['same', 'changed', 'old', 'expired', 'corrupt'] as const;
+    const peers = Object.fromEntries(names.map((name) => [name, counted(t)])) as Record<
+      (typeof names)[number],
+      Counted
+    >;
+    const entries = (changed: Readonly<Record<string, unknown>>) => ({
+      ...Object.fromEntries(names.map((name) => [name, peers[name].entry({ lazy: true })])),
+      changed: peers.changed.entry({ lazy: true, ...changed }),
+      modern: entryOf(modern, { lazy: true, protocol: 'stateless' }),
+    });
+    const first = await startGateway(t, entries({}));
+    for (const name of [...names, 'modern']) {
+      await first.reaches(name, 'connected');
+      await cached(first, name);
+    }
+    first.daemon.kill('SIGTERM');
+    await first.daemon.exited;
+    const edit = (name: string, change: (entry: Record<string, unknown>) => string): void => {
+      const path = join(first.home.path, 'cache', 'mcp', `${name}.json`);
+      writeFileSync(path, change(JSON.parse(readFileSync(path, 'utf8'))));
+    };
+    edit('old', (entry) => JSON.stringify({ ...entry, format: 0 }));
+    edit('expired', (entry) => JSON.stringify({ ...entry, ttlMs: 1, savedAtMs: 1 }));
+    edit('corrupt', () => '{"format": 1, "fingerpri');
+    const requests = modern.requests.length;
+
+    const gateway = await startGateway(t, entries({ env: { ANOTHER: 'value' } }), { home: first.home });
+
+    for (const name of ['changed', 'old', 'expired', 'corrupt'] as const) {
+      await gateway.reaches(name, 'connected');
+      t.equal(peers[name].pids().length, 2, `${name} was connected to`);
+    }
+    t.match(await gateway.server('same'), { state: 'lazy', tools: 14 });
+    t.equal(peers.same.pids().length, 1);
+    t.match(await gateway.server('modern'), { state: 'lazy', tools: 14 }, 'its time to live is not over');
+    t.equal(modern.requests.length, requests);
+  });
+});
+
+t.test(
+  'LIF-12 · CFG-2 · a change on disk connects, retires and restarts what it names, and touches nothing else',
+  async (t) => {
+    const kept = counted(t);
+    const changed = counted(t);
+    const removed = counted(t);
+    const added = counted(t);
+    const keptHttp = await started(t);
+    const gateway = await startGateway(t, {
+      kept: kept.entry(),
+      'kept-http': entryOf(keptHttp),
+      changed: changed.entry(),
+      removed: removed.entry(),
+    });
+    for (const name of ['kept', 'kept-http', 'changed', 'removed']) await gateway.reaches(name, 'connected');
+    const before = await gateway.server('kept');
+    const [removedPid = 0] = removed.pids();
+    const [changedPid = 0] = changed.pids();
+    const requests = keptHttp.requests.length;
+
+    gateway.configure({
+      added: added.entry(),
+      changed: changed.entry({ tools: { include: 'echo', resources: false, prompts: false } }),
+      kept: kept.entry(),
+      'kept-http': entryOf(keptHttp),
+    });
+
+    await gateway.reaches('added', 'connected');
+    await eventually(async () => ((await gateway.tools('changed')).length === 1 ? true : undefined));
+    await gateway.reaches('changed', 'connected');
+    await eventually(async () => ((await gateway.server('removed')) === undefined ? true : undefined));
+    t.ok(hasEnded(removedPid), 'the child of the removed server has ended');
+    t.ok(hasEnded(changedPid), 'the child of the changed server has ended');
+    t.equal(changed.pids().length, 2);
+    t.same(await gateway.tools('removed'), []);
+    t.equal((await gateway.call('mcp__removed__echo', { text: 'x' })).error?.code, 'unknown_tool');
+    t.equal(wordsOf(await gateway.call('mcp__added__echo', { text: 'new' })), 'new');
+    t.equal(kept.pids().length, 1, 'the untouched one was not started again');
+    t.notOk(hasEnded(kept.pids()[0] ?? 0));
+    t.same(await gateway.server('kept'), before);
+    t.equal(keptHttp.requests.length, requests, 'nothing was said to the untouched one');
+
+    t.test('LIF-12 · `agent mcp reload` reads the configuration again at once', async (t) => {
+      gateway.configure({ kept: kept.entry(), back: removed.entry() });
+
+      t.equal((await gateway.cli('mcp', 'reload')).code, 0);
+
+      await gateway.reaches('back', 'connected');
+      await eventually(async () => ((await gateway.list()).length === 2 ? true : undefined));
+      t.same(await gateway.server('kept'), before);
+    });
+
+    t.test('LIF-12 · a configuration that cannot be read leaves everything as it is', async (t) => {
+      gateway.home.write('config.yaml', 'mcp_servers: {kept: [');
+
+      const { code, stderr } = await gateway.cli('mcp', 'reload');
+
+      t.equal(code, 1);
+      t.match(stderr, /has findings; the last good one stays in force/);
+      t.same(await gateway.server('kept'), before);
+      t.equal(wordsOf(await gateway.call('mcp__back__echo', { text: 'still' })), 'still');
+    });
+  },
+);
+
+for (const kind of ['http', 'sse', 'modern'] as const) {
+  t.test(`FLT-4 · on ${kind} a changed list is registered anew, without a gap in what stays`, async (t) => {
+    const peer = await started(t, { kind, tools: ['echo', 'goes', 'hidden_one'] });
+    const gateway = await startGateway(t, {
+      peer: entryOf(peer, { tools: { exclude: 'hidden_*', resources: false, prompts: false } }),
+    });
+    await gateway.reaches('peer', 'connected');
+    if (kind === 'modern') await eventually(() => (peer.seen('subscriptions/listen').length > 0 ? true : undefined));
+    t.same(
+      (await gateway.tools()).map(({ tool }) => tool),
+      ['echo', 'goes'],
+    );
+    const watcher = await controlOf(t, gateway.home);
+    const seen: string[][] = [];
+    const looks: Promise<unknown>[] = [];
+    watcher.onNotification((method) => {
+      if (method !== 'mcp.toolsChanged') return;
+      const look = gateway.tools().then((rows) => void seen.push(rows.map(({ tool }) => tool)));
+      looks.push(look);
+    });
+    await watcher.call('mcp.watch');
+
+    await peer.setTools(['echo', 'comes', 'hidden_two']);
+
+    const gaps: number[] = [];
+    await eventually(async () => {
+      const names = (await gateway.tools()).map(({ tool }) => tool);
+      if (!names.includes('echo')) gaps.push(1);
+      return names.includes('comes') ? true : undefined;
+    });
+    await Promise.all(looks);
+    t.same(gaps, []);
+    t.ok(seen.length > 0, 'whoever watches was told');
+    t.ok(seen.every((names) => names.includes('echo')));
+    t.same(
+      (await gateway.tools()).map(({ tool }) => tool),
+      ['echo', 'comes'],
+    );
+    t.equal((await gateway.call('mcp__peer__goes')).error?.code, 'unknown_tool');
+    t.equal(wordsOf(await gateway.call('mcp__peer__comes')), 'comes');
+    await eventually(async () => ((await gateway.server('peer'))?.tools === 2 ? true : undefined));
+    const remembered = async (): Promise<string> =>
+      JSON.parse(await cached(gateway, 'peer'))
+        .tools.map(({ name }: { name: string }) => name)
+        .join();
+    await eventually(async () => ((await remembered()) === 'echo,comes,hidden_two' ? true : undefined));
+  });
+}
+
+t.test('LIF-5 · an idle child is recycled, its tools stay, and the next call wakes it', async (t) => {
+  const peer = counted(t);
+  const gateway = await startGateway(t, { idle: peer.entry({ idle_timeout_seconds: 0.3 }) });
+  await gateway.reaches('idle', 'lazy');
+  const [pid = 0] = peer.pids();
+
+  t.ok(hasEnded(pid));
+  const tools = await gateway.tools('idle');
+  t.equal(tools.length, 14);
+  t.ok(tools.every(({ available }) => available));
+  t.equal(wordsOf(await gateway.call('mcp__idle__echo', { text: 'awake' })), 'awake');
+  t.equal(peer.pids().length, 2);
+
+  t.test('LIF-5 · it is not recycled while a call is in flight', async (t) => {
+    const control = await controlOf(t, gateway.home);
+    // Three times the idle time, and the steps prove that the call went on.
+    const call = control.call('mcp.call', { name: 'mcp__idle__progress', arguments: { steps: 9, everyMs: 100 } });
+
+    t.match(await call, { content: [{ text: '9 steps' }], isError: false });
+    t.ok(peer.pids().length <= 3);
+    await gateway.reaches('idle', 'lazy');
+  });
+});
+
+t.test('LIF-5 · a child at the end of its lifetime is recycled, after the call in flight', async (t) => {
+  const peer = counted(t);
+  const gateway = await startGateway(t, { old: peer.entry({ max_lifetime_seconds: 0.5 }) });
+  await gateway.reaches('old', 'connected');
+  const [pid = 0] = peer.pids();
+
+  const answer = await gateway.call('mcp__old__progress', { steps: 8, everyMs: 100 });
+
+  t.equal(wordsOf(answer), '8 steps');
+  await gateway.reaches('old', 'lazy');
+  t.ok(hasEnded(pid));
+});
+
+t.test('LIF-4 · LIF-1 · keepalive pings HTTP when told, and stdio not unless told', async (t) => {
+  const pinged = await started(t);
+  const unpinged = await started(t, { kind: 'modern' });
+  const gateway = await startGateway(t, {
+    pinged: entryOf(pinged, { keepalive_interval: 0.001 }),
+    modern: entryOf(unpinged, { keepalive_interval: 1, protocol: 'stateless' }),
+  });
+  const { since } = await gateway.reaches('pinged', 'connected');
+
+  await eventually(() => (pinged.seen('ping').length >= 1 ? true : undefined));
+  t.ok(Date.now() - Date.parse(since) >= 5_000, 'not before the floor of five seconds');
+  await eventually(() => (unpinged.seen('server/discover').length >= 2 ? true : undefined));
+
+  pinged.set({ kind: 'reset', at: 'before-head', on: 'ping' });
+  await gateway.reaches('pinged', 'backingOff', 'connecting');
+  pinged.set();
+  await gateway.reaches('pinged', 'connected');
+});
+
+t.test('LIF-12 · `agent mcp reload <server>` makes one connection anew and no other', async (t) => {
+  const one = counted(t);
+  const other = counted(t);
+  const gateway = await startGateway(t, { one: one.entry(), other: other.entry() });
+  await gateway.reaches('one', 'connected');
+  await gateway.reaches('other', 'connected');
+
+  t.equal((await gateway.cli('mcp', 'reload', 'one')).code, 0);
+
+  await eventually(() => (one.pids().length === 2 ? true : undefined));
+  await gateway.reaches('one', 'connected');
+  t.ok(hasEnded(one.pids()[0] ?? 0));
+  t.equal(other.pids().length, 1);
+  const unknown = await gateway.cli('mcp', 'reload', 'nobody');
+  t.equal(unknown.code, 1);
+  t.match(unknown.stderr, /no mcp server is named "nobody"/);
+});
+
+t.test('LIF-10 · a stdio child sees the few variables it may, and its own', async (t) => {
+  const gateway = await startGateway(
+    t,
+    { peer: counted(t, 'environment').entry({ env: { OWN: 'own value', FROM_ENV: '${SPEC_TOKEN}' } }) },
+    { env: { SPEC_TOKEN: 'from the environment', SPEC_SECRET: 'not for children', LC_ALL: 'C.UTF-8' } },
+  );
+  await gateway.reaches('peer', 'connected');
+
+  const { env } = JSON.parse(wordsOf(await gateway.call('mcp__peer__environment'))) as { env: Record<string, string> };
+
+  t.match(env, { OWN: 'own value', FROM_ENV: 'from the environment', LC_ALL: 'C.UTF-8', PATH: String });
+  t.notOk('SPEC_SECRET' in env);
+  t.notOk('SPEC_TOKEN' in env);
+  t.notOk(Object.keys(env).some((name) => name.startsWith('AGENT_')));
+});
+
+t.test(
+  'LIF-10 · standard error and lines that are no messages are in `agent mcp logs`, secrets redacted',
+  async (t) => {
+    const gateway = await startGateway(t, {
+      talks: counted(t, 'secret-stderr', 'rubbish').entry(),
+      silent: counted(t).entry(),
+    });
+    await gateway.reaches('talks', 'connected');
+    await gateway.reaches('silent', 'connected');
+    await eventually(async () =>
+      (await gateway.logs('talks')).some((line) => /starting/.test(line)) ? true : undefined,
+    );
+
+    const { code, stdout } = await gateway.cli('mcp', 'logs', 'talks');
+    const one = await gateway.cli('mcp', 'logs', 'talks', '--lines', '1');
+
+    t.equal(code, 0);
+    t.match(stdout, /upstream refused Authorization: .*\[redacted\]/);
+    t.match(stdout, /Welcome to the peer!/);
+    t.notMatch(stdout, new RegExp(leakedToken));
+    t.equal(one.stdout.trimEnd().split('\n').length, 1);
+    t.equal((await gateway.cli('mcp', 'logs', 'silent')).stdout, '');
+    t.same(readdirSync(join(gateway.home.path, 'logs', 'mcp')), ['talks.log']);
+    t.equal((await gateway.cli('mcp', 'logs', 'nobody')).code, 1);
+  },
+);
+
+t.test('LIF-9 · no child and no grandchild outlives the daemon', async (t) => {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    t.test(`LIF-9 · after ${signal}`, async (t) => {
+      const plain = counted(t, 'grandchild');
+      const holding = counted(t, 'grandchild-holding', 'stubborn');
+      const starting = counted(t, 'silent', 'grandchild');
+      const gateway = await startGateway(t, {
+        plain: plain.entry(),
+        holding: holding.entry(),
+        starting: starting.entry(),
+      });
+      await gateway.reaches('plain', 'connected');
+      await gateway.reaches('holding', 'connected');
+      const grandchild = (server: string): Promise<number> =>
+        eventually(async () => {
+          const line = (await gateway.logs(server)).find((one) => one.startsWith('grandchild '));
+          return line === undefined ? undefined : Number(line.split(' ')[1]);
+        });
+      const pids = [
+        ...plain.pids(),
+        ...holding.pids(),
+        await grandchild('plain'),
+        await grandchild('holding'),
+        await grandchild('starting'),
+        ...starting.pids(),
+      ];
+      t.equal(pids.length, 6);
+      t.notOk(pids.some(hasEnded));
+
+      gateway.daemon.kill(signal);
+
+      t.equal(await gateway.daemon.exited, signal === 'SIGTERM' ? 0 : null);
+      await eventually(() => (pids.every(hasEnded) ? true : undefined));
+      t.pass('all have ended');
+    });
+  }
+});
+
+t.test('CON-4 · CLI-2 · what scripts read', async (t) => {
+  const peer = await started(t, { tools: ['echo', 'add', 'fail'] });
+  const gateway = await startGateway(t, {
+    peer: entryOf(peer),
+    lost: { url: 'http://127.0.0.1:9/mcp' },
+  });
+  await gateway.reaches('peer', 'connected');
+  await gateway.reaches('lost', 'backingOff', 'parked');
+  const parsed = (text: string): unknown => JSON.parse(text);
+
+  t.test('CON-4 · `mcp list --json`', async (t) => {
+    const { code, stdout } = await gateway.cli('mcp', 'list', '--json');
+
+    t.equal(code, 0);
+    const [first, second] = parsed(stdout) as Record<string, unknown>[];
+    t.match(first, { name: 'peer', state: 'connected', transport: 'http', era: 'legacy', tools: 7 });
+    t.notOk(Number.isNaN(Date.parse(String(first?.since))));
+    t.notOk('error' in (first ?? {}));
+    t.match(second, { name: 'lost', tools: 0, era: null, error: /^mcp server "lost": / });
+  });
+
+  t.test('CON-4 · `mcp tools --json`', async (t) => {
+    const { code, stdout } = await gateway.cli('mcp', 'tools', 'peer', '--json');
+
+    t.equal(code, 0);
+    const rows = parsed(stdout) as ToolRow[];
+    t.equal(rows.length, 7);
+    t.match(rows[0], {
+      name: 'mcp__peer__echo',
+      server: 'peer',
+      tool: 'echo',
+      description: 'Says the text again',
+      available: true,
+    });
+  });
+
+  const calls = [
+    [['mcp__peer__echo', '{"text":"hi"}'], 0, { content: [{ type: 'text', text: 'hi' }], isError: false }],
+    [
+      ['mcp__peer__add', '{"a":1,"b":2}'],
+      0,
+      { content: [{ type: 'text', text: '3' }], structuredContent: { sum: 3 }, isError: false },
+    ],
+    [['mcp__peer__fail'], 1, { content: [{ type: 'text', text: 'it failed as asked' }], isError: true }],
+    [['mcp__peer__echo', '{}'], 1, { error: { code: 'invalid_arguments', message: String } }],
+    [['mcp__peer__none'], 1, { error: { code: 'unknown_tool', message: String } }],
+  ] as const;
+  for (const [words, exit, shape] of calls) {
+    t.test(`CON-4 · \`mcp call ${words.join(' ')} --json\` exits with ${exit}`, async (t) => {
+      const { code, stdout } = await gateway.cli('mcp', 'call', ...words, '--json');
+
+      t.equal(code, exit);
+      const answer = parsed(stdout);
+      t.match(answer, shape);
+      t.same(Object.keys(isJsonObject(answer) ? answer : {}).sort(), Object.keys(shape).sort());
+    });
+  }
+
+  t.test('CLI-2 · a call in words: the text, the error with its code, and a usage error', async (t) => {
+    t.same(await gateway.cli('mcp', 'call', 'mcp__peer__echo', '{"text":"plain"}'), {
+      code: 0,
+      stdout: 'plain\n',
+      stderr: '',
+    });
+    const unknown = await gateway.cli('mcp', 'call', 'mcp__peer__none');
+    t.equal(unknown.code, 1);
+    t.match(unknown.stderr, /no tool is named "mcp__peer__none".*\[unknown_tool\]/);
+    t.equal((await gateway.cli('mcp', 'call', 'mcp__peer__echo', 'text')).code, 2);
+    t.equal((await gateway.cli('mcp', 'call')).code, 2);
+  });
+
+  t.test('CON-4 · LIF-1 · `gateway status --json` counts the servers by state', async (t) => {
+    const { code, stdout } = await gateway.cli('gateway', 'status', '--json');
+
+    t.equal(code, 0);
+    const { servers } = parsed(stdout) as { servers: Record<string, number> };
+    t.equal(servers.connected, 1);
+    t.equal(
+      Object.values(servers).reduce((sum, count) => sum + count, 0),
+      2,
+    );
+  });
+
+  t.test('CLI-5 · `mcp test` connects once and leaves nothing', async (t) => {
+    const sessions = peer.sessions;
+
+    const good = await gateway.cli('mcp', 'test', 'peer', '--json');
+    const bad = await gateway.cli('mcp', 'test', 'lost', '--json');
+
+    t.equal(good.code, 0);
+    t.match(parsed(good.stdout), { ok: true, era: 'legacy', filtered: 0 });
+    t.equal(bad.code, 1);
+    t.match(parsed(bad.stdout), { ok: false, error: /mcp server "lost"/ });
+    t.equal(peer.sessions, sessions);
+  });
+});
+
+t.test('CLI-2 · without a daemon every command says so with exit code 3', async (t) => {
+  const home = makeHome(t, { 'config.yaml': 'mcp_servers: {}\n' });
+
+  for (const words of [
+    ['mcp', 'list', '--json'],
+    ['mcp', 'tools'],
+    ['mcp', 'call', 'mcp__a__b'],
+    ['mcp', 'logs', 'a'],
+    ['approvals', 'list'],
+    ['approvals', '--watch'],
+  ]) {
+    const { code, stderr } = await runCli(words, home.path);
+    t.equal(code, 3, words.join(' '));
+    t.match(stderr, /not running/);
+  }
+});

@@ -1,0 +1,335 @@
+/** What servers ask of their client, in a real daemon: a form for a person, an address, a model, the roots, the log. */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import t, { type Test } from 'tap';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { PeerTool } from '../support/mcp/catalogue.ts';
+import { commandOf, controlOf, entryOf, eventually, startGateway, wordsOf } from '../support/mcp/gateway.ts';
+import { invisibleWords } from '../support/mcp/odd-tools.ts';
+import { started } from '../support/mcp/plain-client.ts';
+import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+
+t.setTimeout(110_000);
+
+interface ModelRequest {
+  readonly authorization: string | undefined;
+  readonly body: JsonObject & { readonly messages: readonly JsonObject[] };
+}
+
+interface FakeModel {
+  readonly url: string;
+  readonly requests: readonly ModelRequest[];
+  /** What the next requests are answered with; `hang` answers never. */
+  next: { readonly status: number; readonly body: Json } | 'hang' | undefined;
+}
+
+/** An endpoint that speaks as OpenAI's chat completions do. */
+async function startModel(t: Test): Promise<FakeModel> {
+  const requests: ModelRequest[] = [];
+  const model: FakeModel = { url: '', requests, next: undefined };
+  const server = createServer(async (req, res) => {
+    let text = '';
+    for await (const chunk of req) text += chunk;
+    const body = JSON.parse(text) as ModelRequest['body'];
+    requests.push({ authorization: req.headers.authorization, body });
+    if (model.next === 'hang') return;
+    const usual = { choices: [{ message: { content: `hello from ${body.model}` }, finish_reason: 'stop' }] };
+    const { status, body: answer } = model.next ?? { status: 200, body: usual };
+    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return Object.assign(model, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1` });
+}
+
+/** What the peer says it was answered, or how its tool failed. */
+function told(answer: Parameters<typeof wordsOf>[0]): JsonObject {
+  const words = wordsOf(answer);
+  try {
+    return JSON.parse(words) as JsonObject;
+  } catch {
+    return { words: words || (answer.error?.message ?? '') };
+  }
+}
+
+for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
+  t.test(`forms over ${kind}`, async (t) => {
+    const peer = kind === 'stdio' ? undefined : await started(t, { kind });
+    const entry = (more: Record<string, unknown> = {}) =>
+      peer === undefined ? commandOf(stdioPeer(), more) : entryOf(peer, more);
+    const gateway = await startGateway(t, {
+      peer: entry(),
+      hasty: entry({ elicitation: { timeout: 0.3 } }),
+      never: entry({ elicitation: { enabled: false } }),
+    });
+    for (const server of ['peer', 'hasty', 'never']) await gateway.reaches(server, 'connected');
+
+    t.test(`SRV-1 · TRU-3 · ${kind}: a form is answered from the command line with its values`, async (t) => {
+      const call = gateway.call('mcp__peer__ask');
+      const row = await gateway.asked();
+      t.match(row, { kind: 'form', server: 'peer', message: 'What is your name?' });
+      const shown = JSON.parse((await gateway.cli('approvals', 'show', row.id, '--json')).stdout);
+      t.match(shown.detail, { type: 'object', properties: { name: { type: 'string' } } });
+
+      const wrong = await gateway.cli('approvals', 'approve', row.id, '--values', '{"name": 5}');
+      const noJson = await gateway.cli('approvals', 'approve', row.id, '--values', 'Ada');
+      const right = await gateway.cli('approvals', 'approve', row.id, '--values', '{"name": "Ada"}');
+
+      t.equal(wrong.code, 1);
+      t.match(wrong.stderr, new RegExp(`approval ${row.id}: name .*; give the values anew \\[approval-values\\]`));
+      t.equal(noJson.code, 2);
+      t.equal(right.code, 0);
+      t.match(told(await call), { action: 'accept', content: { name: 'Ada' } });
+    });
+
+    t.test(`SRV-1 · ${kind}: a form that a person denies is declined`, async (t) => {
+      const call = gateway.call('mcp__peer__ask');
+      const { id } = await gateway.asked();
+
+      await gateway.cli('approvals', 'deny', id);
+
+      t.match(told(await call), { action: 'decline' });
+    });
+
+    t.test(`SRV-1 · ${kind}: a form that nobody answers is cancelled when its time is over`, async (t) => {
+      t.match(told(await gateway.call('mcp__hasty__ask')), { action: 'cancel' });
+      t.same(await gateway.approvals(), []);
+    });
+
+    t.test(`SRV-1 · ${kind}: an address is never opened: it is declined, and nobody is asked`, async (t) => {
+      t.match(told(await gateway.call('mcp__peer__ask_url')), { action: 'decline' });
+      t.same(await gateway.approvals(), []);
+    });
+
+    t.test(`SRV-1 · ${kind}: where elicitation is disabled the server is told so, and nobody is asked`, async (t) => {
+      const answer = await gateway.call('mcp__never__ask');
+
+      t.ok(answer.error !== undefined || answer.isError === true || /not support/i.test(wordsOf(answer)));
+      t.same(await gateway.approvals(), []);
+    });
+
+    // In the legacy era the form is the server's own request, and goes when the server takes it back.
+    if (kind !== 'modern') return;
+    t.test(`SRV-1 · TRU-3 · ${kind}: a form goes when the call that needs it is cancelled`, async (t) => {
+      const control = await controlOf(t, gateway.home);
+      const refused = t.rejects(control.call('mcp.call', { name: 'mcp__peer__ask' }));
+      await gateway.asked();
+
+      control.close();
+
+      await refused;
+      await eventually(async () => ((await gateway.approvals()).length === 0 ? true : undefined));
+    });
+  });
+}
+
+t.test('SRV-1 · what nobody sees in the words of a form is not shown', async (t) => {
+  const asks: PeerTool = {
+    definition: { name: 'book', description: 'Books', inputSchema: { type: 'object' } },
+    run: async (_args, call) => ({
+      text: JSON.stringify(await call.ask({ kind: 'form', message: `Which${invisibleWords}?`, field: 'name' })),
+    }),
+  };
+  const peer = await started(t, { tools: [asks] });
+  const gateway = await startGateway(t, { peer: entryOf(peer) });
+  await gateway.reaches('peer', 'connected');
+  const call = gateway.call('mcp__peer__book');
+  const { id, message } = await gateway.asked();
+
+  await t.rejects(gateway.answer(id, true, { name: ['a', 'list'] }), { code: 'approval-values' });
+  await gateway.answer(id, true, { name: 'Ada' });
+
+  t.equal(message, 'Which?');
+  t.match(told(await call), { action: 'accept', content: { name: 'Ada' } });
+});
+
+t.test('what server-everything asks', async (t) => {
+  const model = await startModel(t);
+  const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'));
+  const gateway = await startGateway(
+    t,
+    { everything: { command: process.execPath, args: [everything, 'stdio'] } },
+    { config: { agent: { runner: 'echo', model: { provider: 'openai-compatible', base_url: model.url, name: 'm' } } } },
+  );
+  await gateway.reaches('everything', 'connected');
+
+  t.test('SRV-1 · typed values are checked against its form, and reach it as it asked for them', async (t) => {
+    const ask = await eventually(async () =>
+      (await gateway.tools('everything')).find(({ tool }) => tool === 'trigger-elicitation-request'),
+    );
+    const call = gateway.call(ask.name);
+    const { id } = await gateway.asked();
+    const good = { name: 'Ada', check: true, integer: 7, number: 1.5, untitledMultipleSelectEnum: ['Piano'] };
+    const rows: readonly JsonObject[] = [
+      { check: true },
+      { ...good, check: 'perhaps' },
+      { ...good, integer: 101 },
+      { ...good, number: 'many' },
+      { ...good, email: 'no address' },
+      { ...good, untitledMultipleSelectEnum: ['Trumpet'] },
+      { ...good, untitledSingleSelectEnum: 'Gunther' },
+    ];
+    for (const values of rows) {
+      const { code, stderr } = await gateway.cli('approvals', 'approve', id, '--values', JSON.stringify(values));
+      t.equal(code, 1, JSON.stringify(values));
+      t.match(stderr, /\[approval-values\]/);
+    }
+
+    t.equal((await gateway.cli('approvals', 'approve', id, '--values', JSON.stringify(good))).code, 0);
+
+    const words = JSON.stringify(await call);
+    t.match(words, /- Name: Ada/);
+    t.match(words, /- Agreed to terms: true/);
+    t.match(words, /- Favorite Integer: 7/);
+    t.match(words, /- Favorite Number: 1\.5/);
+    t.match(words, /Piano/);
+  });
+
+  t.test('SRV-2 · it gets its sample from the model, within its bounds', async (t) => {
+    const answer = await gateway.call('mcp__everything__trigger_sampling_request', { prompt: 'Say it', maxTokens: 50 });
+
+    t.match(wordsOf(answer), /hello from m/);
+    t.match(model.requests.at(-1)?.body, { max_tokens: 50, model: 'm' });
+    t.match(JSON.stringify(model.requests.at(-1)?.body.messages), /Say it/);
+  });
+
+  t.test('SRV-3 · it is told of the one workspace folder', async (t) => {
+    const words = wordsOf(await gateway.call('mcp__everything__get_roots_list'));
+
+    t.match(words, /\(1 total\)/);
+    t.ok(words.includes(pathToFileURL(process.cwd()).href));
+  });
+});
+
+t.test('SRV-1 · TRU-3 · a form goes with its server', async (t) => {
+  const peer = await started(t);
+  const gateway = await startGateway(t, { peer: entryOf(peer) });
+  await gateway.reaches('peer', 'connected');
+  const call = gateway.call('mcp__peer__ask');
+  await gateway.asked();
+
+  gateway.configure({});
+  await gateway.control.call('gateway.reload');
+
+  await eventually(async () => ((await gateway.approvals()).length === 0 ? true : undefined));
+  t.ok((await call).error);
+});
+
+t.test('SRV-2 · sampling without a model is refused with what to do', async (t) => {
+  for (const kind of ['http', 'modern'] as const) {
+    const peer = await started(t, { kind });
+    const gateway = await startGateway(t, { peer: entryOf(peer) });
+    await gateway.reaches('peer', 'connected');
+
+    const answer = await gateway.call('mcp__peer__sample');
+
+    const words = JSON.stringify(answer);
+    t.match(words, /no model is configured for sampling; set agent\.model in config\.yaml/, kind);
+    t.same(await gateway.approvals(), []);
+  }
+});
+
+t.test('sampling with a model', async (t) => {
+  const model = await startModel(t);
+  const peer = await started(t);
+  const modern = await started(t, { kind: 'modern' });
+  const config = {
+    agent: {
+      runner: 'echo',
+      model: { provider: 'openai-compatible', base_url: model.url, api_key: 'model-key-0123456789', name: 'own-model' },
+    },
+  };
+  const gateway = await startGateway(
+    t,
+    {
+      peer: entryOf(peer),
+      modern: entryOf(modern),
+      capped: entryOf(peer, { sampling: { max_tokens_cap: 20, model: 'fixed-model' } }),
+      rare: entryOf(peer, { sampling: { max_rpm: 1 } }),
+      listed: entryOf(peer, { sampling: { allowed_models: ['listed-model'] } }),
+      hasty: entryOf(peer, { sampling: { timeout: 0.3 } }),
+      off: entryOf(peer, { sampling: { enabled: false } }),
+    },
+    { config },
+  );
+  for (const { name } of await gateway.list()) await gateway.reaches(name, 'connected');
+
+  for (const server of ['peer', 'modern']) {
+    t.test(`SRV-2 · ${server}: the agent's own model answers, with its key and the server's words`, async (t) => {
+      const answer = told(await gateway.call(`mcp__${server}__sample`));
+
+      t.match(answer, { role: 'assistant', content: { type: 'text', text: 'hello from own-model' } });
+      t.match(model.requests.at(-1), {
+        authorization: 'Bearer model-key-0123456789',
+        body: { model: 'own-model', max_tokens: 100, messages: [{ role: 'user', content: 'Say hello' }] },
+      });
+    });
+  }
+
+  t.test('SRV-2 · the cap of tokens and the configured model hold', async (t) => {
+    t.match(told(await gateway.call('mcp__capped__sample')), { content: { text: 'hello from fixed-model' } });
+    t.match(model.requests.at(-1)?.body, { model: 'fixed-model', max_tokens: 20 });
+  });
+
+  t.test('SRV-2 · where the server wishes for no model the list of allowed ones decides', async (t) => {
+    t.match(told(await gateway.call('mcp__listed__sample')), { content: { text: 'hello from listed-model' } });
+  });
+
+  t.test('SRV-2 · more requests than max_rpm are refused, and the model is not asked', async (t) => {
+    t.match(told(await gateway.call('mcp__rare__sample')), { content: { text: 'hello from own-model' } });
+    const asked = model.requests.length;
+
+    const answer = JSON.stringify(await gateway.call('mcp__rare__sample'));
+
+    t.match(answer, /more than 1 sampling requests in a minute/);
+    t.equal(model.requests.length, asked);
+    t.match(told(await gateway.call('mcp__peer__sample')), { role: 'assistant' }, 'another server has its own count');
+  });
+
+  t.test('SRV-2 · where sampling is disabled the model is not asked', async (t) => {
+    const asked = model.requests.length;
+
+    const answer = await gateway.call('mcp__off__sample');
+
+    t.ok(answer.error !== undefined || answer.isError === true || /not support/i.test(wordsOf(answer)));
+    t.equal(model.requests.length, asked);
+  });
+
+  t.test('SRV-2 · a model that does not answer in time, or with an error, is a refusal that says so', async (t) => {
+    model.next = 'hang';
+    t.match(JSON.stringify(await gateway.call('mcp__hasty__sample')), /sampling refused: the model endpoint/);
+    model.next = { status: 500, body: { error: 'model-key-0123456789 is overloaded' } };
+    const failed = JSON.stringify(await gateway.call('mcp__peer__sample'));
+    t.match(failed, /the model endpoint answered HTTP 500/);
+    t.notMatch(failed, /model-key-0123456789/);
+    model.next = { status: 200, body: { choices: [] } };
+    t.match(JSON.stringify(await gateway.call('mcp__peer__sample')), /without a text/);
+    model.next = undefined;
+    t.match(told(await gateway.call('mcp__peer__sample')), { role: 'assistant' });
+  });
+
+  t.test('SRV-2 · OBS-1 · neither the key nor the words of a sample are in the log', (t) => {
+    t.notMatch(JSON.stringify(gateway.daemon.log), /model-key-0123456789|Say hello/);
+    t.end();
+  });
+});
+
+for (const kind of ['http', 'sse', 'stdio'] as const) {
+  t.test(`SRV-3 · LIF-10 · over ${kind} the server's logging messages are in \`agent mcp logs\``, async (t) => {
+    const entry = kind === 'stdio' ? commandOf(stdioPeer()) : entryOf(await started(t, { kind }));
+    const gateway = await startGateway(t, { peer: entry });
+    await gateway.reaches('peer', 'connected');
+
+    t.equal(wordsOf(await gateway.call('mcp__peer__log', { text: 'a word to the log' })), 'logged');
+
+    await eventually(async () =>
+      (await gateway.logs('peer')).includes('[info] a word to the log') ? true : undefined,
+    );
+    t.match((await gateway.cli('mcp', 'logs', 'peer')).stdout, /\[info\] a word to the log/);
+  });
+}

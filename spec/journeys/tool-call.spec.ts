@@ -1,0 +1,454 @@
+/** A tool is called through the real doors of a real daemon, on real servers of every transport and era. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { PeerTool } from '../support/mcp/catalogue.ts';
+import {
+  type CallAnswer,
+  commandOf,
+  controlOf,
+  entryOf,
+  eventually,
+  folder,
+  startGateway,
+  wordsOf,
+} from '../support/mcp/gateway.ts';
+import { bigTool, invisibleWords, leakedToken, secretErrorTool, taggedTool } from '../support/mcp/odd-tools.ts';
+import { started } from '../support/mcp/plain-client.ts';
+import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { numbersIn } from '../support/processes.ts';
+
+t.setTimeout(110_000);
+
+const anyObject = { type: 'object' } as const;
+
+/** A module of a development dependency that is a server when it runs. */
+function realServer(name: string): string {
+  return fileURLToPath(import.meta.resolve(`@modelcontextprotocol/server-${name}/dist/index.js`));
+}
+
+function tool(name: string, run: PeerTool['run'], readOnly = true): PeerTool {
+  return {
+    definition: { name, description: name, inputSchema: anyObject, annotations: { readOnlyHint: readOnly } },
+    run,
+  };
+}
+
+t.test('on every transport and era', async (t) => {
+  const http = await started(t);
+  const sse = await started(t, { kind: 'sse' });
+  const modern = await started(t, { kind: 'modern' });
+  const dual = await started(t, { kind: 'dual' });
+  const gateway = await startGateway(t, {
+    piped: commandOf(stdioPeer()),
+    'piped-modern': commandOf(stdioPeer('modern')),
+    http: entryOf(http),
+    sse: entryOf(sse),
+    modern: entryOf(modern),
+    dual: entryOf(dual, { protocol: 'stateless' }),
+  });
+  const rows = [
+    ['piped', 'stdio', 'legacy'],
+    ['piped-modern', 'stdio', 'stateless'],
+    ['http', 'http', 'legacy'],
+    ['sse', 'sse', 'legacy'],
+    ['modern', 'http', 'stateless'],
+    ['dual', 'http', 'stateless'],
+  ] as const;
+  for (const [server, transport, era] of rows) {
+    t.test(`ERA-1 · ERA-3 · NAM-1 · ${server} answers a call, ${era} over ${transport}`, async (t) => {
+      const row = await gateway.reaches(server, 'connected');
+
+      const answer = await gateway.call(`mcp__${server.replaceAll('-', '_')}__echo`, { text: 'hello' });
+
+      t.match(row, { transport, era, tools: 14 });
+      t.same(answer, { content: [{ type: 'text', text: 'hello' }], isError: false });
+    });
+
+    t.test(`LIF-13 · ${server} keeps structured content and a tool's own error`, async (t) => {
+      const name = server.replaceAll('-', '_');
+
+      const sum = await gateway.call(`mcp__${name}__add`, { a: 2, b: 3 });
+      const failed = await gateway.call(`mcp__${name}__fail`);
+
+      t.same(sum, { content: [{ type: 'text', text: '5' }], structuredContent: { sum: 5 }, isError: false });
+      t.same(failed, { content: [{ type: 'text', text: 'it failed as asked' }], isError: true });
+    });
+
+    t.test(`SRV-3 · LIF-3 · ${server} tells its progress to whoever called`, async (t) => {
+      const control = await controlOf(t, gateway.home);
+      const told: JsonObject[] = [];
+      control.onNotification((method, params) => {
+        if (method === 'mcp.progress') told.push(params);
+      });
+
+      const answer = await control.call('mcp.call', {
+        name: `mcp__${server.replaceAll('-', '_')}__progress`,
+        arguments: { steps: 3, everyMs: 1 },
+      });
+
+      t.equal(wordsOf(answer as unknown as CallAnswer), '3 steps');
+      t.same(
+        told.map(({ progress, total }) => [progress, total]),
+        [
+          [1, 3],
+          [2, 3],
+          [3, 3],
+        ],
+      );
+    });
+
+    t.test(`FLT-2 · ${server} offers its resources and prompts as tools`, async (t) => {
+      const name = (utility: string) => `mcp__${server.replaceAll('-', '_')}__${utility}`;
+
+      const resources = JSON.parse(wordsOf(await gateway.call(name('list_resources'))));
+      const read = await gateway.call(name('read_resource'), { uri: 'note://one' });
+      const prompts = JSON.parse(wordsOf(await gateway.call(name('list_prompts'))));
+      const prompt = JSON.parse(
+        wordsOf(await gateway.call(name('get_prompt'), { name: 'greet', arguments: { who: 'Ada' } })),
+      );
+
+      t.same(
+        resources.resources.map(({ uri }: { uri: string }) => uri),
+        ['note://one', 'note://dot.png'],
+      );
+      t.match(read.content, [{ type: 'resource', resource: { uri: 'note://one', text: 'the first note' } }]);
+      t.match(prompts.prompts, [{ name: 'greet' }]);
+      t.match(prompt.messages, [{ role: 'user', content: { text: 'Greet Ada' } }]);
+    });
+  }
+});
+
+t.test('on servers that others wrote', async (t) => {
+  const memory = join(folder(t), 'memory.jsonl');
+  const gateway = await startGateway(t, {
+    everything: { command: process.execPath, args: [realServer('everything'), 'stdio'] },
+    files: { command: process.execPath, args: [realServer('filesystem'), folder(t)] },
+    memory: { command: process.execPath, args: [realServer('memory')], env: { MEMORY_FILE_PATH: memory } },
+  });
+
+  t.test('ERA-3 · LIF-13 · server-everything echoes, sends a picture and structured content', async (t) => {
+    await gateway.reaches('everything', 'connected');
+
+    t.equal(wordsOf(await gateway.call('mcp__everything__echo', { message: 'hi' })), 'Echo: hi');
+    const image = await gateway.call('mcp__everything__get_tiny_image');
+    const weather = await gateway.call('mcp__everything__get_structured_content', { location: 'New York' });
+
+    t.ok(image.content?.some(({ type, mimeType }) => type === 'image' && mimeType === 'image/png'));
+    t.match(weather.structuredContent, { temperature: Number, conditions: String });
+  });
+
+  t.test(
+    'ERA-3 · SRV-3 · server-filesystem reads in the workspace folder it is told of, and nowhere else',
+    async (t) => {
+      await gateway.reaches('files', 'connected');
+
+      const read = await gateway.call('mcp__files__read_text_file', { path: join(process.cwd(), 'package.json') });
+      const refused = await gateway.call('mcp__files__read_text_file', { path: '/etc/hostname' });
+
+      t.equal(wordsOf(read), readFileSync('package.json', 'utf8'));
+      t.equal(refused.isError, true);
+      t.match(wordsOf(refused), /outside allowed directories/);
+    },
+  );
+
+  t.test('ERA-3 · LIF-10 · server-memory gets its env and remembers across a fresh connection', async (t) => {
+    await gateway.reaches('memory', 'connected');
+    const entities = [{ name: 'Ada', entityType: 'person', observations: ['writes programs'] }];
+    await gateway.call('mcp__memory__create_entities', { entities });
+    await gateway.control.call('mcp.reconnect', { server: 'memory' });
+
+    const graph = await gateway.call('mcp__memory__read_graph');
+
+    t.match(graph.structuredContent, { entities: [{ name: 'Ada' }] });
+    t.match(readFileSync(memory, 'utf8'), /writes programs/);
+  });
+});
+
+t.test('what is refused before anything is sent', async (t) => {
+  const peer = await started(t);
+  const gateway = await startGateway(t, { peer: entryOf(peer) });
+  await gateway.reaches('peer', 'connected');
+  const rows = [
+    ['a missing argument', 'add', { a: 1 }, /mcp__peer__add: .*b/],
+    ['an argument of another type', 'add', { a: 1, b: 'two' }, /b.*number/],
+    ['an unknown argument of a utility', 'list_resources', { deep: true }, /deep|additional/],
+  ] as const;
+  for (const [what, name, args, message] of rows) {
+    t.test(`LIF-13 · ${what} is refused and nothing is sent`, async (t) => {
+      const before = peer.requests.length;
+
+      const { error } = await gateway.call(`mcp__peer__${name}`, args);
+
+      t.equal(error?.code, 'invalid_arguments');
+      t.match(error?.message, message);
+      t.equal(peer.requests.length, before);
+    });
+  }
+
+  t.test('NAM-2 · a name that nobody registered is refused with the way to find one', async (t) => {
+    const { error } = await gateway.call('mcp__peer__nothing');
+
+    t.same(error, {
+      code: 'unknown_tool',
+      message: 'no tool is named "mcp__peer__nothing"; `agent mcp tools` lists them',
+    });
+  });
+});
+
+t.test('what comes back', async (t) => {
+  const peer = await started(t, {
+    tools: [
+      bigTool(5_000),
+      secretErrorTool,
+      taggedTool,
+      tool('tags', () => ({ text: `seen${invisibleWords}`, structured: { word: `seen${invisibleWords}` } })),
+      tool('throws', () => {
+        throw new Error(`upstream said Authorization: Bearer ${leakedToken}`);
+      }),
+    ],
+  });
+  const gateway = await startGateway(t, {
+    capped: entryOf(peer, { max_result_chars: 100 }),
+    whole: entryOf(peer),
+  });
+  await gateway.reaches('capped', 'connected');
+  await gateway.reaches('whole', 'connected');
+
+  t.test('LIF-13 · a result over the cap is cut, and says so', async (t) => {
+    const capped = await gateway.call('mcp__capped__big');
+    const whole = await gateway.call('mcp__whole__big');
+
+    t.equal(String(capped.content?.[0]?.text), 'x'.repeat(100));
+    t.match(capped.content?.[1]?.text, /^\[4900 characters left out/);
+    t.equal(String(whole.content?.[0]?.text).length, 5_000);
+  });
+
+  t.test('LIF-13 · invisible characters are taken out of results and descriptions', async (t) => {
+    const answer = await gateway.call('mcp__whole__tags');
+    const [tagged] = (await gateway.tools('whole')).filter(({ tool }) => tool === 'tagged');
+
+    t.same(answer, { content: [{ type: 'text', text: 'seen' }], structuredContent: { word: 'seen' }, isError: false });
+    t.equal(tagged?.description, 'Looks harmless');
+  });
+
+  t.test("LIF-13 · a secret in a tool's error is redacted, in the answer and in the log", async (t) => {
+    const own = await gateway.call('mcp__whole__secret_error');
+    const thrown = await gateway.call('mcp__whole__throws');
+
+    t.equal(own.isError, true);
+    t.equal(thrown.error?.code, 'rpc_error');
+    t.match(thrown.error?.message, /upstream said/);
+    t.notMatch(JSON.stringify([own, thrown, gateway.daemon.log]), new RegExp(leakedToken));
+  });
+});
+
+t.test('which tools there are', async (t) => {
+  const peer = await started(t, {
+    tools: ['get_one', 'get_two', 'delete_one', 'list_resources', 'with-dash', 'with_dash'],
+  });
+  const gateway = await startGateway(t, {
+    all: entryOf(peer),
+    included: entryOf(peer, { tools: { include: ['get_*', 'delete_one'], exclude: 'get_two', prompts: 'no' } }),
+    excluded: entryOf(peer, { tools: { exclude: ['get_*', 'with?dash'], resources: 'off', prompts: false } }),
+    none: entryOf(peer, { tools: { include: [], resources: false, prompts: 0 } }),
+    'a-b': entryOf(peer, { tools: { include: 'get_one', resources: false, prompts: false } }),
+    a_b: entryOf(peer, { tools: { include: 'get_*', resources: false, prompts: false } }),
+  });
+  const all = ['all', 'included', 'excluded', 'none', 'a-b', 'a_b'];
+  for (const server of all) await gateway.reaches(server, 'connected');
+  const toolsOf = async (server: string) => (await gateway.tools(server)).map(({ tool }) => tool);
+
+  t.test('FLT-1 · include wins over exclude, globs count, and an empty include leaves nothing', async (t) => {
+    t.same(await toolsOf('included'), ['get_one', 'get_two', 'delete_one', 'list_resources', 'read_resource']);
+    t.same(await toolsOf('excluded'), ['delete_one', 'list_resources']);
+    t.same(await toolsOf('none'), []);
+  });
+
+  t.test('FLT-1 · FLT-3 · a tool that is filtered out cannot be called, and no toolset is left', async (t) => {
+    t.equal((await gateway.call('mcp__excluded__get_one')).error?.code, 'unknown_tool');
+    t.match(await gateway.server('none'), { state: 'connected', tools: 0 });
+    t.equal(peer.executions('get_one'), 0);
+  });
+
+  t.test(
+    'NAM-2 · tools that sanitise alike are left out, a native tool beats a utility, both are reported',
+    async (t) => {
+      t.same(await toolsOf('all'), [
+        'get_one',
+        'get_two',
+        'delete_one',
+        'list_resources',
+        'read_resource',
+        'list_prompts',
+        'get_prompt',
+      ]);
+      t.equal(wordsOf(await gateway.call('mcp__all__list_resources')), 'list_resources', 'the native one answers');
+      t.ok(gateway.daemon.log.some(({ message }) => /with-dash/.test(message) && /with_dash/.test(message)));
+      t.ok(gateway.daemon.log.some(({ message }) => /list_resources/.test(message)));
+    },
+  );
+
+  t.test('NAM-2 · across servers the first configured keeps the name, and the other is reported', async (t) => {
+    t.same(await toolsOf('a-b'), ['get_one']);
+    t.same(await toolsOf('a_b'), ['get_two']);
+    t.ok(
+      gateway.daemon.log.some(({ message }) => /a-b/.test(message) && /a_b/.test(message) && /get_one/.test(message)),
+    );
+  });
+});
+
+t.test('FLT-2 · utilities need the capability, not only the flag', async (t) => {
+  const gateway = await startGateway(t, {
+    files: { command: process.execPath, args: [realServer('filesystem'), folder(t)] },
+  });
+  await gateway.reaches('files', 'connected');
+
+  const names = (await gateway.tools('files')).map(({ tool }) => tool);
+
+  t.ok(names.includes('read_text_file'));
+  t.notOk(names.includes('list_resources'));
+  t.notOk(names.includes('get_prompt'));
+});
+
+t.test('when calls meet', async (t) => {
+  const peer = await started(t);
+  const gateway = await startGateway(t, {
+    serial: entryOf(peer),
+    parallel: entryOf(peer, { supports_parallel_tool_calls: true }),
+  });
+  await gateway.reaches('serial', 'connected');
+  await gateway.reaches('parallel', 'connected');
+
+  t.test('LIF-11 · a server gets one call at a time, in order', async (t) => {
+    const before = peer.work.calls.length;
+    const first = gateway.call('mcp__serial__slow');
+    await eventually(() => peer.work.slow.length === 1);
+    const second = gateway.call('mcp__serial__echo', { text: 'second' });
+    const third = gateway.call('mcp__serial__add', { a: 1, b: 1 });
+    // A round trip through the same socket, and one through the other server: the waiting calls had every chance.
+    await gateway.call('mcp__parallel__write_note', { text: 'between' });
+    t.same(
+      peer.work.calls.slice(before).map((call) => call.tool),
+      ['slow', 'write_note'],
+      'the second and the third wait',
+    );
+
+    peer.releaseSlow();
+
+    t.equal(wordsOf(await first), 'released');
+    t.equal(wordsOf(await second), 'second');
+    t.equal(wordsOf(await third), '2');
+    t.same(
+      peer.work.calls.slice(before).map((call) => call.tool),
+      ['slow', 'write_note', 'echo', 'add'],
+    );
+  });
+
+  t.test('LIF-11 · with supports_parallel_tool_calls its calls overlap on the wire', async (t) => {
+    const before = peer.work.slow.length;
+    const calls = [1, 2, 3].map(() => gateway.call('mcp__parallel__slow'));
+
+    await eventually(() => peer.work.slow.length === before + 3);
+    t.same(
+      peer.work.slow.slice(before).map(({ state }) => state),
+      ['waiting', 'waiting', 'waiting'],
+    );
+    peer.releaseSlow();
+
+    t.same((await Promise.all(calls)).map(wordsOf), ['released', 'released', 'released']);
+  });
+
+  t.test('LIF-11 · a call that is cancelled while it waits gives up its turn', async (t) => {
+    const before = peer.work.slow.length;
+    const first = gateway.call('mcp__serial__slow');
+    await eventually(() => peer.work.slow.length === before + 1);
+    const control = await controlOf(t, gateway.home);
+    const second = control.call('mcp.call', { name: 'mcp__serial__write_note', arguments: { text: 'never' } });
+    const refused = t.rejects(second);
+    // The daemon has begun the second one once it counts two calls.
+    await eventually(async () => {
+      const status = (await gateway.control.call('gateway.status')) as { actors: Record<string, number> };
+      return status.actors.toolCall === 2;
+    });
+    const notes = peer.executions('write_note');
+    control.close();
+    await refused;
+    peer.releaseSlow();
+
+    t.equal(wordsOf(await first), 'released');
+    t.equal(wordsOf(await gateway.call('mcp__serial__echo', { text: 'next' })), 'next');
+    t.equal(peer.executions('write_note'), notes);
+  });
+});
+
+for (const kind of ['http', 'sse', 'modern'] as const) {
+  t.test(`how a call on ${kind} ends early`, async (t) => {
+    const peer = await started(t, { kind });
+    const gateway = await startGateway(t, { peer: entryOf(peer), hasty: entryOf(peer, { timeout: 1 }) });
+    await gateway.reaches('peer', 'connected');
+    await gateway.reaches('hasty', 'connected');
+
+    t.test(`LIF-3 · closing the control connection cancels the call on the wire of ${kind}`, async (t) => {
+      const control = await controlOf(t, gateway.home);
+      const call = control.call('mcp.call', { name: 'mcp__peer__slow' });
+      const refused = t.rejects(call);
+      await eventually(() => peer.work.slow.length === 1);
+
+      control.close();
+
+      await eventually(() => peer.work.slow[0]?.state === 'cancelled');
+      await refused;
+      t.equal(wordsOf(await gateway.call('mcp__peer__echo', { text: 'well' })), 'well', 'the server goes on');
+      t.match(await gateway.server('peer'), { state: 'connected' });
+    });
+
+    t.test(`LIF-3 · a call over its timeout is told, and cancelled on the wire of ${kind}`, async (t) => {
+      const { error } = await gateway.call('mcp__hasty__slow');
+
+      t.equal(error?.code, 'timed_out');
+      t.match(error?.message, /mcp__hasty__slow had no answer in 1 s.*raise timeout/);
+      await eventually(() => peer.work.slow[1]?.state === 'cancelled');
+      t.match(await gateway.server('hasty'), { state: 'connected' });
+    });
+  });
+}
+
+t.test('LIF-3 · a stdio call is cancelled on the wire, and its child lives on', async (t) => {
+  const pidFile = join(folder(t), 'pids');
+  const gateway = await startGateway(t, {
+    peer: commandOf(stdioPeer('legacy', { pidFile }), { timeout: 2 }),
+  });
+  await gateway.reaches('peer', 'connected');
+
+  const { error } = await gateway.call('mcp__peer__slow');
+  // The lane is serial: this is answered only if the slow call was let go of.
+  const next = await gateway.call('mcp__peer__echo', { text: 'next' });
+
+  t.equal(error?.code, 'timed_out');
+  t.equal(wordsOf(next), 'next');
+  t.equal(numbersIn(pidFile).length, 1);
+});
+
+t.test('CLI-2 · Ctrl-C in `agent mcp call` cancels the call on the wire', async (t) => {
+  const { spawn } = await import('node:child_process');
+  const peer = await started(t);
+  const gateway = await startGateway(t, { peer: entryOf(peer) });
+  await gateway.reaches('peer', 'connected');
+  const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
+  const child = spawn(process.execPath, [main, 'mcp', 'call', 'mcp__peer__slow'], {
+    env: { ...process.env, AGENT_HOME: gateway.home.path },
+    stdio: 'ignore',
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  await eventually(() => peer.work.slow.length === 1);
+
+  child.kill('SIGINT');
+
+  await eventually(() => peer.work.slow[0]?.state === 'cancelled');
+  t.not(await exited, 0);
+});

@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { createEventReader, type StreamEvent } from '../../../machines/agent/event-stream.ts';
+
+function readAll(chunks: readonly string[]): StreamEvent[] {
+  const reader = createEventReader();
+  return chunks.flatMap((chunk) => reader.read(chunk));
+}
+
+t.test('DIS-3 · events are cut out of a stream: names, comments, joined lines, each line ending', (t) => {
+  const rows: readonly (readonly [string, readonly StreamEvent[]])[] = [
+    ['data: a\n\n', [{ name: '', data: 'a' }]],
+    ['\uFEFFdata:a\n\n', [{ name: '', data: 'a' }]],
+    [': hello\n\nevent: x\ndata: a\ndata:  b\nid: 7\nretry: 1\n\n', [{ name: 'x', data: 'a\n b' }]],
+    ['event: nothing\n\ndata\n\n', [{ name: '', data: '' }]],
+    ['data: a\r\n\r\ndata: b\r\rdata: c\n\n', ['a', 'b', 'c'].map((data) => ({ name: '', data }))],
+    ['data: unfinished\n', []],
+    ['', []],
+  ];
+  for (const [text, events] of rows) t.same(readAll([text]), events, JSON.stringify(text));
+  t.end();
+});
+
+t.test('DIS-3 · where the chunks end changes nothing', (t) => {
+  const piece = fc.constantFrom('data: ', 'event: e', 'x', '\n', '\r\n', '\r', ':', ' ', 'ü');
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 40 }), fc.array(fc.nat(80), { maxLength: 8 }), (pieces, cuts) => {
+      const text = pieces.join('');
+      const ends = [...new Set([0, ...cuts.map((at) => Math.min(at, text.length)), text.length])].sort((a, b) => a - b);
+      const chunks = ends.slice(1).map((end, index) => text.slice(ends[index], end));
+      t.same(readAll(chunks), readAll([text]), JSON.stringify(chunks));
+    }),
+    { numRuns: 300 },
+  );
+  t.end();
+});

@@ -1,0 +1,98 @@
+import t from 'tap';
+import { type ModelAnswer, noTokens } from '../../../machines/agent/model-wire.ts';
+import { mostCallsAtOnce, nextStep } from '../../../machines/agent/tool-loop.ts';
+import { createTranscript } from '../../../machines/agent/transcript.ts';
+import { wireName } from '../../../machines/agent/wire-name.ts';
+
+const state = { steps: 1, maxSteps: 3, isOffered: (name: string) => name === 'look' };
+const answer = (more: Partial<ModelAnswer>): ModelAnswer => ({
+  text: '',
+  calls: [],
+  stop: 'ended',
+  tokens: noTokens,
+  ...more,
+});
+const ask = (argumentsText: string, name = 'look') => ({ id: 'c', name, argumentsText });
+
+t.test('DIS-3 · an answer without calls is the response, an empty one too', (t) => {
+  t.same(nextStep(answer({ text: 'Done' }), state), { kind: 'respond', response: 'Done' });
+  t.same(nextStep(answer({}), state), { kind: 'respond', response: '' });
+  t.match(nextStep(answer({ text: 'Half', stop: 'cut' }), state), {
+    kind: 'respond',
+    response: /^Half\n\n\[the model’s token limit/,
+  });
+  t.match(nextStep(answer({ text: 'x', stop: 'refused' }), state), { kind: 'fail', reason: /refused/ });
+  t.end();
+});
+
+t.test('DIS-3 · calls are carried out, whatever reason to stop came with them', (t) => {
+  for (const stop of ['calls', 'ended'] as const) {
+    t.same(nextStep(answer({ calls: [ask('{"at":1}')], stop }), state), {
+      kind: 'callTools',
+      calls: [{ kind: 'call', ask: ask('{"at":1}'), args: { at: 1 } }],
+    });
+  }
+  t.end();
+});
+
+t.test('DIS-3 · malformed arguments and unknown tools become errors that the model reads', (t) => {
+  const rows: readonly (readonly [ReturnType<typeof ask>, RegExp])[] = [
+    [ask('{"at":'), /arguments are not JSON: "\{\\"at\\":"/],
+    [ask('[1]'), /not a JSON object/],
+    [ask('null'), /not a JSON object/],
+    [ask('{}', 'rm'), /no tool is named "rm"/],
+    [ask('{}', ''), /no tool is named ""/],
+  ];
+  for (const [one, why] of rows) {
+    t.match(nextStep(answer({ calls: [one], stop: 'calls' }), state), { calls: [{ kind: 'refuse', why }] });
+  }
+  t.end();
+});
+
+t.test('DIS-3 · a call that the token limit cut off is not made, those before it are', (t) => {
+  const step = nextStep(answer({ calls: [ask('{}'), ask('{}')], stop: 'cut' }), state);
+  t.match(step, { calls: [{ kind: 'call' }, { kind: 'refuse', why: /token limit/ }] });
+  t.end();
+});
+
+t.test(
+  'DIS-3 · a model that loops on tools is stopped at its last step, and one that asks for too many gets some',
+  (t) => {
+    const calls = [ask('{}')];
+    t.match(nextStep(answer({ calls }), { ...state, steps: 2 }), { kind: 'callTools' });
+    t.match(nextStep(answer({ calls }), { ...state, steps: 3 }), {
+      kind: 'fail',
+      reason: 'the model still asked for tools after 3 steps (agent.model.max_steps)',
+    });
+    const many = nextStep(answer({ calls: Array.from({ length: 40 }, () => ask('{}')) }), state);
+    const kinds = many.kind === 'callTools' ? many.calls.map(({ kind }) => kind) : [];
+    t.equal(kinds.filter((kind) => kind === 'call').length, mostCallsAtOnce);
+    t.equal(kinds.length, 40);
+    t.end();
+  },
+);
+
+t.test('NAM-1 · DIS-3 · a name that an endpoint would refuse is cut and told apart', (t) => {
+  t.equal(wireName('mcp__github__get_issue'), 'mcp__github__get_issue');
+  const long = `mcp__${'x'.repeat(70)}`;
+  t.match(wireName(`${long}1`), /^[\w-]{64}$/);
+  t.not(wireName(`${long}1`), wireName(`${long}2`));
+  t.match(wireName('ü'), /^__[0-9a-f]{10}$/);
+  t.end();
+});
+
+t.test('DIS-3 · a transcript is redacted, and bounded in each text and in all', (t) => {
+  const transcript = createTranscript((text) => text.replaceAll('secret', '[redacted]'));
+  transcript.add({ kind: 'prompt', text: 'a secret' });
+  transcript.add({ kind: 'call', id: 'c', tool: 'look', arguments: '{"key":"secret"}' });
+  transcript.add({ kind: 'result', id: 'c', text: 'y'.repeat(20_000), isError: false });
+  const [prompt, call, result] = transcript.entries();
+  t.same(prompt, { kind: 'prompt', text: 'a [redacted]' });
+  t.same(call, { kind: 'call', id: 'c', tool: 'look', arguments: '{"key":"[redacted]"}' });
+  t.match(result, { text: /^y{16384} … \[3616 characters left out\]$/ });
+  for (let index = 0; index < 100; index += 1) {
+    transcript.add({ kind: 'result', id: 'c', text: 'z'.repeat(20_000), isError: false });
+  }
+  t.ok(JSON.stringify(transcript.entries()).length < 600_000);
+  t.end();
+});

@@ -1,0 +1,33 @@
+import t from 'tap';
+import { changeJob, noJobs, putJob, readJobs, removeJob } from '../../../machines/cron/edit-jobs.ts';
+
+const object = '{"version": 3, "jobs": [{"id": "a", "own": 1}, 7, {"id": 42, "name": "n"}]}';
+const list = '[{"id": "a"}]';
+
+t.test('CRN-1 · a change keeps the form of the file, unknown keys and every other record', (t) => {
+  t.same(JSON.parse(putJob(noJobs, { id: 'a' }) ?? ''), { jobs: [{ id: 'a' }] });
+  t.same(JSON.parse(putJob(list, { id: 'b' }) ?? ''), [{ id: 'a' }, { id: 'b' }]);
+  t.same(JSON.parse(putJob(object, { id: 'a', new: 2 }) ?? ''), {
+    version: 3,
+    jobs: [{ id: 'a', new: 2 }, 7, { id: 42, name: 'n' }],
+  });
+  t.same(JSON.parse(changeJob(object, '42', { paused: true, name: undefined }) ?? ''), {
+    version: 3,
+    jobs: [{ id: 'a', own: 1 }, 7, { id: 42, paused: true }],
+  });
+  t.same(JSON.parse(removeJob(object, 'a') ?? ''), { version: 3, jobs: [7, { id: 42, name: 'n' }] });
+  t.same(JSON.parse(removeJob(list, 'nobody') ?? ''), [{ id: 'a' }]);
+  t.match(putJob(list, { id: 'b' }), /\n {2}\{\n[\s\S]*\]\n$/, 'written for people too');
+  t.end();
+});
+
+t.test('CRN-1 · a text that is no list of jobs is neither read nor changed', (t) => {
+  for (const text of ['', '{', '7', 'null', '{"jobs": 7}', '{}', '"text"']) {
+    t.same(readJobs(text), { kind: 'corrupt' }, text);
+    t.equal(putJob(text, { id: 'a' }), undefined, text);
+    t.equal(changeJob(text, 'a', {}), undefined, text);
+    t.equal(removeJob(text, 'a'), undefined, text);
+  }
+  t.match(readJobs(object), { kind: 'read', jobs: [{ id: 'a' }, { id: '42' }] });
+  t.end();
+});

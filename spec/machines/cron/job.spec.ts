@@ -1,0 +1,80 @@
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { checkNewJob, readJob, timingOf } from '../../../machines/cron/job.ts';
+
+const knowsZone = (zone: string): boolean => zone === 'UTC' || zone === 'Europe/Berlin';
+const fit: JsonObject = { id: 'j', name: 'digest', prompt: 'Sum up.', schedule: '@daily', timezone: 'UTC' };
+
+t.test('CRN-1 · a record is read leniently: what it lacks is filled in, what is odd is passed over', (t) => {
+  const bare = {
+    name: 'j',
+    prompt: '',
+    enabled: true,
+    paused: false,
+    skills: [],
+    deliver: 'log',
+    deliverExtra: {},
+  };
+  t.same(readJob({ id: 'j' }), { id: 'j', ...bare });
+  t.same(readJob({ id: 'j', schedule: null, timezone: 7, grace_seconds: -1, created_at: 'never', enabled: 'no' }), {
+    id: 'j',
+    ...bare,
+  });
+  t.match(
+    readJob({
+      ...fit,
+      grace_seconds: 90,
+      created_at: '2026-01-01T00:00:00Z',
+      resumed_at: '2026-01-02T00:00:00Z',
+    }),
+    {
+      schedule: '@daily',
+      timezone: 'UTC',
+      graceMs: 90_000,
+      createdAtMs: Date.UTC(2026, 0, 1),
+      resumedAtMs: Date.UTC(2026, 0, 2),
+    },
+  );
+  for (const id of [undefined, '', null, {}]) t.equal(readJob({ ...fit, id: id as never }), undefined);
+  t.equal(readJob({ id: 42 })?.id, '42');
+  t.end();
+});
+
+t.test('CRN-1 · a job is due by its schedule, by none, or never because its schedule is of no use', (t) => {
+  const timing = (changes: JsonObject) => {
+    const job = readJob({ ...fit, ...changes });
+    return job && timingOf(job, knowsZone);
+  };
+  t.match(timing({}), { kind: 'scheduled', zone: 'UTC', print: '@daily|UTC' });
+  t.same(timing({ schedule: null }), { kind: 'none' });
+  t.match(timing({ schedule: '0 0 30 2 *' }), { kind: 'unfit', problem: /never falls/ });
+  t.match(timing({ schedule: 5 }), { kind: 'unfit', problem: /"5" has 1 fields/ });
+  t.match(timing({ schedule: { kind: 'cron' } }), { kind: 'unfit', problem: /fields/ });
+  t.match(timing({ timezone: 'Mars/Olympus' }), { kind: 'unfit', problem: /"Mars\/Olympus" is no time zone/ });
+  t.end();
+});
+
+t.test('CRN-1 · a new job is held to every rule, and all findings come at once', (t) => {
+  t.same(checkNewJob(fit, knowsZone), []);
+  t.same(checkNewJob({ id: 'j', name: 'by webhook' }, knowsZone), [], 'a job without a schedule needs no prompt');
+  t.same(checkNewJob({ ...fit, prompt: '', skills: ['review'] }, knowsZone), []);
+  const rows: readonly (readonly [JsonObject, string, RegExp])[] = [
+    [{ name: ' ' }, 'cron-name', /empty/],
+    [{ name: 'a\nb' }, 'cron-name', /control characters/],
+    [{ name: 'x'.repeat(101) }, 'cron-name', /longer than 100/],
+    [{ schedule: '61 * * * *' }, 'cron-schedule', /61 is above 59/],
+    [{ timezone: 'Nowhere' }, 'cron-timezone', /"Nowhere" is no time zone/],
+    [{ prompt: ' ' }, 'cron-prompt', /needs a prompt or a skill/],
+    [{ deliver: 'telegran' }, 'deliver-unknown', /did you mean "telegram"/],
+    [{ grace_seconds: -1 }, 'cron-grace', /from 0 to/],
+    [{ grace_seconds: '5' }, 'cron-grace', /from 0 to/],
+    [{ id: '' }, 'cron-id', /needs an id/],
+  ];
+  for (const [changes, code, message] of rows) {
+    const found = checkNewJob({ ...fit, ...changes }, knowsZone);
+    t.match(found, [{ code, message }], code);
+    t.equal(found.length, 1, code);
+  }
+  t.equal(checkNewJob({ ...fit, schedule: 'x', timezone: 'y', deliver: 'z', prompt: '' }, knowsZone).length, 4);
+  t.end();
+});

@@ -1,0 +1,278 @@
+import t from 'tap';
+import { createActor, fromPromise, SimulatedClock } from 'xstate';
+import { compile } from '../../../machines/base/compile.ts';
+import {
+  type ConnectInput,
+  type ConnectionContext,
+  type ConnectionEvent,
+  type ConnectionInput,
+  type ConnectVerdict,
+  serverConnectionMachine,
+} from '../../../machines/mcp/server-connection.machine.ts';
+import { turn } from '../../support/turns.ts';
+
+const input: ConnectionInput = {
+  server: 's',
+  profile: 'default',
+  transport: 'stdio',
+  begin: 'connecting',
+  why: null,
+  tools: 0,
+  keepaliveMs: 0,
+  idleTimeoutMs: 0,
+  maxLifetimeMs: 0,
+  breakerLimits: { failures: 5, resetMs: 30_000 },
+};
+const well: ConnectVerdict = { kind: 'connected', era: 'legacy', tools: 2 };
+const busy = (chance: number): ConnectVerdict => ({ kind: 'refused', after: 'retry', why: 'busy', chance });
+
+interface Watched {
+  readonly clock: SimulatedClock;
+  /** What the effects were asked, in order. */
+  readonly told: string[];
+  send(event: ConnectionEvent): void;
+  state(): string;
+  context(): ConnectionContext;
+  /** Advances the clock, and lets promises settle. */
+  pass(ms: number): Promise<void>;
+}
+
+/** A connection whose attempts end as told, the last verdict for ever. */
+async function connection(given: Partial<ConnectionInput>, ...verdicts: ConnectVerdict[]): Promise<Watched> {
+  const clock = new SimulatedClock();
+  const told: string[] = [];
+  const machine = serverConnectionMachine.provide({
+    actors: {
+      connectServer: fromPromise<ConnectVerdict, ConnectInput>(() => {
+        told.push('connect');
+        const [verdict = well, ...more] = verdicts;
+        if (more.length > 0) verdicts = more;
+        return Promise.resolve(verdict);
+      }),
+      closeSession: fromPromise<undefined, ConnectInput>(() => {
+        told.push('close');
+        return Promise.resolve(undefined);
+      }),
+    },
+    actions: {
+      ping: () => void told.push('ping'),
+      tellReached: () => void told.push('reached'),
+      tellUnreachable: () => void told.push('unreachable'),
+    },
+  });
+  const actor = createActor(compile(machine), { input: { ...input, ...given }, clock });
+  const snapshot = () => actor.getSnapshot() as unknown as { value: string; context: ConnectionContext };
+  actor.start();
+  await turn();
+  return {
+    clock,
+    told,
+    send: (event) => actor.send(event),
+    state: () => snapshot().value,
+    context: () => snapshot().context,
+    async pass(ms) {
+      clock.increment(ms);
+      await turn();
+    },
+  };
+}
+
+t.test('LIF-4 · a quiet connection is pinged each interval, and not while a call is in flight', async (t) => {
+  const server = await connection({ keepaliveMs: 5_000 });
+  const pings = () => server.told.filter((word) => word === 'ping').length;
+
+  await server.pass(4_999);
+  t.equal(pings(), 0);
+  await server.pass(1);
+  t.equal(pings(), 1);
+  server.send({ type: 'call.began', atMs: 0 });
+  await server.pass(10_000);
+  t.equal(pings(), 1, 'a call in flight is proof enough');
+  server.send({ type: 'call.ended', session: server.context().session, reading: null });
+  await server.pass(5_000);
+  t.equal(pings(), 2);
+  server.send({ type: 'session.closed', session: 1, why: 'no answer to a liveness ping', chance: 0.5 });
+  await server.pass(0);
+  t.equal(server.state(), 'backingOff', 'a ping without an answer reconnects');
+  await server.pass(1_000);
+  t.equal(server.state(), 'connected');
+});
+
+t.test('LIF-4 · LIF-5 · without intervals and limits nothing is due, for weeks', async (t) => {
+  const server = await connection({});
+  await server.pass(20 * 86_400_000);
+  t.same([server.state(), server.told], ['connected', ['connect', 'reached']]);
+});
+
+t.test('LIF-5 · an idle server is put to sleep, a call starts the time anew, and wakes it', async (t) => {
+  const server = await connection({ idleTimeoutMs: 60_000 });
+
+  await server.pass(59_999);
+  server.send({ type: 'call.began', atMs: 0 });
+  await server.pass(100_000);
+  t.equal(server.state(), 'connected', 'not while a call is in flight');
+  server.send({ type: 'call.ended', session: server.context().session, reading: null });
+  await server.pass(59_999);
+  t.equal(server.state(), 'connected');
+  await server.pass(1);
+  t.equal(server.state(), 'lazy');
+  t.equal(server.context().tools, 2, 'its tools stay');
+  server.send({ type: 'server.wake' });
+  await server.pass(0);
+  t.equal(server.state(), 'connected');
+  t.same(server.told, ['connect', 'reached', 'close', 'connect', 'reached']);
+});
+
+t.test('LIF-5 · two calls at once: the time runs from the end of the last', async (t) => {
+  const server = await connection({ idleTimeoutMs: 1_000 });
+  server.send({ type: 'call.began', atMs: 0 });
+  server.send({ type: 'call.began', atMs: 0 });
+  server.send({ type: 'call.ended', session: server.context().session, reading: null });
+  await server.pass(5_000);
+  t.equal(server.state(), 'connected');
+  server.send({ type: 'call.ended', session: server.context().session, reading: null });
+  await server.pass(1_000);
+  t.equal(server.state(), 'lazy');
+});
+
+t.test(
+  'LIF-5 · an old server is recycled when its time is over, or after the call that is in flight then',
+  async (t) => {
+    const quiet = await connection({ maxLifetimeMs: 600_000 });
+    await quiet.pass(600_000);
+    t.equal(quiet.state(), 'lazy');
+
+    const used = await connection({ maxLifetimeMs: 600_000 });
+    used.send({ type: 'call.began', atMs: 0 });
+    await used.pass(600_000);
+    t.equal(used.state(), 'connected');
+    used.send({ type: 'call.ended', session: 1, reading: null });
+    await used.pass(0);
+    t.equal(used.state(), 'lazy');
+    used.send({ type: 'server.wake' });
+    await used.pass(0);
+    await used.pass(599_999);
+    t.equal(used.state(), 'connected', 'the new session has a lifetime of its own');
+  },
+);
+
+t.test('LIF-4 · LIF-5 · LIF-7 · what was due for an old session is not due for the new one', async (t) => {
+  const server = await connection({ keepaliveMs: 10_000, idleTimeoutMs: 60_000, maxLifetimeMs: 60_000 });
+  const pings = () => server.told.filter((word) => word === 'ping').length;
+
+  await server.pass(9_000);
+  server.send({ type: 'session.closed', session: 1, why: 'its command ended', chance: 0 });
+  await server.pass(0);
+  t.same([server.state(), pings()], ['connected', 0]);
+  await server.pass(9_999);
+  t.equal(pings(), 0, 'the interval began anew');
+  await server.pass(1);
+  t.equal(pings(), 1);
+  await server.pass(11_001);
+  t.equal(server.context().failures, 1, 'half a minute since the first session gives nothing back');
+  await server.pass(38_998);
+  t.equal(server.state(), 'connected', 'more than a minute since the first session');
+  await server.pass(1);
+  t.equal(server.state(), 'lazy');
+});
+
+t.test('LIF-4 · LIF-5 · a call that an old session brings to its end does not count for the new one', async (t) => {
+  const server = await connection({ keepaliveMs: 5_000, idleTimeoutMs: 5_000, maxLifetimeMs: 5_000 });
+  server.send({ type: 'call.began', atMs: 0 });
+  server.send({ type: 'session.expired', session: 1 });
+  await server.pass(0);
+  server.send({ type: 'call.began', atMs: 0 });
+  server.send({ type: 'call.ended', session: 1, reading: { kind: 'answered' } });
+  t.equal(server.context().inFlight, 1);
+  await server.pass(20_000);
+  t.same([server.state(), server.told.includes('ping')], ['connected', false], 'its own call is in flight');
+  server.send({ type: 'call.ended', session: 2, reading: null });
+  await server.pass(0);
+  t.equal(server.state(), 'lazy', 'its lifetime was over meanwhile');
+});
+
+t.test('LIF-7 · waits grow with each failure, are spread by chance, and the budget ends in parked', async (t) => {
+  const server = await connection({}, busy(0.5));
+  const waits: number[] = [];
+  while (server.state() === 'backingOff') {
+    const wait = server.context().retryMs;
+    waits.push(wait);
+    await server.pass(wait - 1);
+    t.equal(server.state(), 'backingOff');
+    await server.pass(1);
+  }
+  t.same(waits, [500, 1_000, 2_000, 4_000]);
+  t.equal(server.state(), 'parked');
+  t.equal(server.told.filter((word) => word === 'connect').length, 5);
+  t.equal(server.context().why, 'busy');
+});
+
+t.test('LIF-7 · a parked server is looked at every five minutes, and a call is one attempt at once', async (t) => {
+  const server = await connection({}, busy(0), busy(0), busy(0), busy(0), busy(0), busy(0), busy(0), well);
+  while (server.state() === 'backingOff') await server.pass(0);
+  const attempts = () => server.told.filter((word) => word === 'connect').length;
+  t.same([server.state(), attempts()], ['parked', 5]);
+
+  await server.pass(299_999);
+  t.equal(attempts(), 5);
+  await server.pass(1);
+  t.same([server.state(), attempts()], ['parked', 6]);
+  server.send({ type: 'server.wake' });
+  await server.pass(0);
+  t.same([server.state(), attempts()], ['parked', 7], 'one attempt for the call');
+  await server.pass(300_000);
+  t.same([server.state(), attempts()], ['connected', 8]);
+});
+
+t.test('LIF-7 · a call does not wait for the backoff', async (t) => {
+  const server = await connection({}, busy(0.99), well);
+  t.equal(server.state(), 'backingOff');
+  server.send({ type: 'server.wake' });
+  await server.pass(0);
+  t.equal(server.state(), 'connected');
+});
+
+t.test('LIF-7 · a session that holds for half a minute gives the whole budget back', async (t) => {
+  const server = await connection({}, busy(0), busy(0), busy(0), well);
+  while (server.state() === 'backingOff') await server.pass(0);
+  t.same([server.state(), server.context().failures], ['connected', 3]);
+  await server.pass(29_999);
+  t.equal(server.context().failures, 3);
+  await server.pass(1);
+  t.equal(server.context().failures, 0);
+});
+
+t.test('LIF-7 · a server that comes and goes uses its budget up all the same', async (t) => {
+  const server = await connection({}, well);
+  for (let session = 1; session < 5; session += 1) {
+    t.equal(server.state(), 'connected');
+    await server.pass(1_000);
+    server.send({ type: 'session.closed', session, why: 'its command ended', chance: 0 });
+    await server.pass(0);
+  }
+  server.send({ type: 'session.closed', session: 5, why: 'its command ended', chance: 0 });
+  t.equal(server.state(), 'parked');
+});
+
+t.test('LIF-7 · OAU-8 · what needs a person is not tried again by time or by calls', async (t) => {
+  for (const after of ['failed', 'needsLogin'] as const) {
+    const server = await connection({}, { kind: 'refused', after, why: 'HTTP 403', chance: 0 }, well);
+    await server.pass(86_400_000);
+    server.send({ type: 'server.wake' });
+    await server.pass(0);
+    t.equal(server.state(), after);
+    t.same(server.told, ['connect', 'unreachable', 'unreachable'], 'the call hears it at once');
+    server.send({ type: 'server.connect' });
+    await server.pass(0);
+    t.equal(server.state(), 'connected', 'a person may try');
+  }
+});
+
+t.test('LIF-1 · LIF-9 · a stop closes the session and ends, whatever was due', async (t) => {
+  const server = await connection({ keepaliveMs: 5_000, idleTimeoutMs: 5_000, maxLifetimeMs: 5_000 });
+  server.send({ type: 'server.stop' });
+  await server.pass(0);
+  t.equal(server.state(), 'stopped');
+  await server.pass(10_000);
+  t.same(server.told, ['connect', 'reached', 'close', 'unreachable']);
+});

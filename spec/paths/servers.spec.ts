@@ -1,0 +1,31 @@
+import t from 'tap';
+import type { AnyStateMachine, EventObject } from 'xstate';
+import { serversMachine } from '../../machines/mcp/servers.machine.ts';
+import { edgesOf, valuesOf } from '../support/edges.ts';
+
+const events: readonly EventObject[] = [
+  { type: 'servers.reconcile' },
+  { type: 'servers.stop' },
+  { type: 'xstate.after.0.servers.opening' },
+  { type: 'xstate.done.actor.closeAll' },
+  { type: 'xstate.error.actor.closeAll', error: 'x' } as EventObject,
+];
+const inert = {
+  transition: (snapshot: unknown) => snapshot,
+  getInitialSnapshot: () => ({ status: 'active', output: undefined, error: undefined }),
+  getPersistedSnapshot: (snapshot: unknown) => snapshot,
+} as never;
+const machine = serversMachine.provide({
+  actors: { connections: inert, calls: inert, approvals: inert, serverRequests: inert },
+}) as unknown as AnyStateMachine;
+const edges = edgesOf(machine, { input: {}, events, key: ({ value }) => value });
+
+t.test('LIF-9 · LIF-12 · every state is reached, and every way out closes the sessions first', (t) => {
+  t.same([...valuesOf(edges)].sort(), ['closed', 'closing', 'keeping', 'opening']);
+  for (const { from, event, to } of edges) {
+    if (event.type === 'servers.stop' && from.value !== 'closed') t.equal(to.value, 'closing', from.value);
+    if (to.value === 'closed' && from.value !== 'closed') t.equal(from.value, 'closing', event.type);
+    if (event.type === 'servers.reconcile') t.equal(to.value, from.value, 'a reload leaves the chart where it is');
+  }
+  t.end();
+});

@@ -1,0 +1,296 @@
+import { readFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import * as cron from '../../../cli/commands/cron.ts';
+import type { CommandContext } from '../../../cli/context.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
+import type { CommandHost } from '../../../runtime/control/commands.ts';
+import { cronCommands } from '../../../runtime/control/cron-commands.ts';
+import { Refusal } from '../../../runtime/control/refusal.ts';
+import type { HandVerdict } from '../../../runtime/cron/schedule.ts';
+import type { CronView, JobStanding } from '../../../runtime/cron/view.ts';
+import { makeHome, type TestHome } from '../../support/home.ts';
+
+const commands = new Map(cronCommands);
+const peer = { notify: () => {}, onEnd: () => {} };
+
+interface Rig {
+  readonly home: TestHome;
+  call(method: string, params?: JsonObject): Promise<Json>;
+  file(profile?: string): JsonObject;
+}
+
+function rig(t: Test, view?: CronView, files: Readonly<Record<string, string>> = {}): Rig {
+  const home = makeHome(t, files);
+  const daemon = (view === undefined ? undefined : { cron: view }) as unknown as CommandHost['daemon'];
+  const host: CommandHost = { source: { home: home.path, env: {} }, ...(daemon === undefined ? {} : { daemon }) };
+  return {
+    home,
+    async call(method, params = {}) {
+      const answer = await commands.get(method)?.run(params, host, peer);
+      return JSON.parse(JSON.stringify(answer ?? null)) as Json;
+    },
+    file: (profile) => {
+      const folder = profile === undefined ? home.path : `${home.path}/profiles/${profile}`;
+      return JSON.parse(readFileSync(`${folder}/cron/jobs.json`, 'utf8')) as JsonObject;
+    },
+  };
+}
+
+const digest = {
+  name: 'digest',
+  record: { schedule: '0 9 * * 1-5', timezone: 'UTC', prompt: 'Sum up.' },
+};
+
+/** The refusal of a call, by its code and words. */
+async function refusal(call: Promise<Json>): Promise<{ readonly code: string; readonly message: string }> {
+  try {
+    await call;
+  } catch (thrown) {
+    if (thrown instanceof Refusal) return { code: thrown.code, message: thrown.message };
+    throw thrown;
+  }
+  return { code: 'none', message: 'it was not refused' };
+}
+
+t.test('CRN-1 · only firing needs the daemon', (t) => {
+  t.same(
+    cronCommands.filter(([, { access }]) => access === 'daemon').map(([name]) => name),
+    ['cron.run'],
+  );
+  t.end();
+});
+
+t.test('CRN-1 · CLI-5 · jobs are added, listed, shown, paused, resumed and removed without a daemon', async (t) => {
+  const { call, file } = rig(t);
+  t.same(await call('cron.list'), []);
+  const added = (await call('cron.add', digest)) as JsonObject;
+  t.match(added, {
+    id: /^[0-9a-f]{12}$/,
+    name: 'digest',
+    profile: 'default',
+    schedule: '0 9 * * 1-5',
+    timezone: 'UTC',
+    state: 'scheduled',
+    next_due: /T09:00:00\.000Z$/,
+    deliver: 'log',
+  });
+  t.match(file(), { jobs: [{ id: added.id, name: 'digest', created_at: /^\d{4}-/, prompt: 'Sum up.' }] });
+  t.match(await call('cron.list'), [{ name: 'digest' }]);
+  const shown = (await call('cron.show', { job: String(added.id) })) as JsonObject;
+  t.match(shown, { prompt: 'Sum up.', grace_seconds: 3_600, skills: [] });
+  t.equal((shown.next as Json[]).length, 5);
+  t.notOk('history' in shown, 'the journal is the daemon’s');
+
+  t.match(await call('cron.pause', { job: 'digest' }), { state: 'paused', next_due: null });
+  t.match(await call('cron.pause', { job: 'digest' }), { state: 'paused' }, 'twice is once');
+  t.match(await call('cron.show', { job: 'digest' }), { state: 'paused', next: [] });
+  t.match(file(), { jobs: [{ paused: true }] });
+  t.match(await call('cron.resume', { job: 'digest' }), { state: 'scheduled' });
+  t.match(file(), { jobs: [{ resumed_at: /^\d{4}-/ }] });
+  t.notOk('paused' in ((file().jobs as JsonObject[])[0] ?? {}));
+  t.match(await call('cron.remove', { job: 'digest' }), { removed: 'digest', id: added.id });
+  t.same(await call('cron.list'), []);
+});
+
+t.test('CRN-1 · a job without a zone gets that of the machine, written down', async (t) => {
+  const { call, file } = rig(t);
+  await call('cron.add', { name: 'a', record: { schedule: '@daily', prompt: 'p' } });
+  const [job] = file().jobs as JsonObject[];
+  t.equal(job?.timezone, new Intl.DateTimeFormat().resolvedOptions().timeZone);
+  t.match(await call('cron.add', { name: 'b', record: {} }), { state: 'idle', schedule: '', next_due: null });
+});
+
+t.test('CRN-1 · what cannot be is refused with its code, and nothing is written', async (t) => {
+  const { call, home } = rig(t);
+  const rows: readonly (readonly [JsonObject, string, RegExp])[] = [
+    [{ schedule: '0 0 30 2 *', prompt: 'p' }, 'cron-schedule', /never falls/],
+    [{ schedule: 'every 5s', prompt: 'p' }, 'cron-schedule', /every 15m/],
+    [{ schedule: '@daily', prompt: 'p', timezone: 'Mars' }, 'cron-timezone', /"Mars" is no time zone/],
+    [{ schedule: '@daily' }, 'cron-prompt', /needs a prompt/],
+    [{ deliver: 'fax' }, 'deliver-unknown', /no target/],
+  ];
+  for (const [record, code, message] of rows)
+    t.match(await refusal(call('cron.add', { name: 'x', record })), { code, message });
+  const both = await refusal(call('cron.add', { name: 'x', record: { schedule: '@daily', deliver: 'fax' } }));
+  t.equal(both.message.split('\n').length, 2, 'all findings at once');
+  t.match(await refusal(call('cron.add', {})), { code: 'params-missing' });
+  t.match(await refusal(call('cron.add', { ...digest, profile: 'work' })), { code: 'profile-unknown' });
+  t.match(await refusal(call('cron.add', { ...digest, profile: '../x' })), { code: 'profile-name' });
+  t.same(await call('cron.list'), []);
+
+  await call('cron.add', digest);
+  t.match(await refusal(call('cron.add', digest)), { code: 'cron-job-exists', message: /--force/ });
+  const [before] = (await call('cron.list')) as JsonObject[];
+  await call('cron.add', { ...digest, force: true, record: { ...digest.record, schedule: '@hourly' } });
+  t.match(await call('cron.list'), [{ id: before?.id, schedule: '@hourly' }], 'a replaced job keeps its id');
+  for (const method of ['cron.show', 'cron.pause', 'cron.resume', 'cron.remove']) {
+    t.match(await refusal(call(method, { job: 'nobody' })), { code: 'cron-job-unknown', message: /cron list/ }, method);
+  }
+  t.match(await refusal(call('cron.run', { job: 'digest' })), { code: 'gateway-not-running' });
+
+  home.write('cron/jobs.json', '{');
+  t.match(await call('cron.list'), [{ state: 'broken', problem: /mend it/ }]);
+  t.match(await refusal(call('cron.pause', { job: 'digest' })), { code: 'cron-jobs-corrupt' });
+  t.match(await refusal(call('cron.add', digest)), { code: 'cron-jobs-unwritable', message: /mend it/ });
+});
+
+t.test('PRF-2 · CRN-1 · jobs are their profile’s', async (t) => {
+  const { call, file } = rig(t, undefined, {
+    'config.yaml': 'gateway: {multiplex_profiles: true}\n',
+    'profiles/work/config.yaml': '{}\n',
+  });
+  await call('cron.add', digest);
+  await call('cron.add', { ...digest, profile: 'work' });
+  t.match(await call('cron.list'), [{ profile: 'default' }, { profile: 'work' }]);
+  t.match(await call('cron.list', { profile: 'work' }), [{ profile: 'work' }]);
+  await call('cron.remove', { job: 'digest', profile: 'work' });
+  t.same([(file().jobs as Json[]).length, (file('work').jobs as Json[]).length], [1, 0]);
+});
+
+t.test('CRN-1 · a hand-written file shows what is wrong with its jobs', async (t) => {
+  const { call } = rig(t, undefined, {
+    'cron/jobs.json': JSON.stringify([
+      { id: 'a', schedule: '61 * * * *' },
+      { id: 'b', schedule: '@daily', timezone: 'Mars' },
+      { id: 'c', enabled: false, schedule: '@daily' },
+    ]),
+  });
+  t.match(await call('cron.list'), [
+    { id: 'a', state: 'broken', problem: /61 is above 59/, next_due: null },
+    { id: 'b', state: 'broken', problem: /no time zone/ },
+    { id: 'c', state: 'disabled', next_due: null },
+  ]);
+  await call('cron.resume', { job: 'c' });
+  t.match(await call('cron.show', { job: 'c' }), { state: 'scheduled' });
+});
+
+t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', async (t) => {
+  let looks = 0;
+  let verdict: HandVerdict = { kind: 'granted', run: 'r1', opened: { kind: 'nothing' } };
+  const asked: unknown[] = [];
+  const standing: JobStanding = { state: 'running', sinceMs: 0, run: 'r0' };
+  const view: CronView = {
+    standing: () => standing,
+    history: (_profile, _job, limit) => [
+      { at: '2026-06-01T09:00:00.000Z', cause: 'schedule', status: 'delivered', limit },
+    ],
+    run: async (...given) => {
+      asked.push(given);
+      return verdict;
+    },
+    look: () => {
+      looks += 1;
+    },
+  };
+  const { call } = rig(t, view);
+  t.match(await call('cron.add', digest), { state: 'running', run: 'r0', since: '1970-01-01T00:00:00.000Z' });
+  t.match(await call('cron.show', { job: 'digest', limit: 3 }), { history: [{ cause: 'schedule', limit: 3 }] });
+  await call('cron.pause', { job: 'digest' });
+  await call('cron.remove', { job: 'digest' });
+  t.equal(looks, 3);
+  t.same(await call('cron.run', { job: 'digest', context: 'c' }), { run: 'r1', profile: 'default' });
+  t.same(asked, [['default', 'digest', { context: 'c', force: false }]]);
+  const rows: readonly (readonly [HandVerdict, string, RegExp])[] = [
+    [{ kind: 'unknown' }, 'cron-job-unknown', /does not exist/],
+    [{ kind: 'dropped', rest: 'paused' }, 'cron-job-paused', /--force/],
+    [{ kind: 'dropped', rest: 'disabled' }, 'cron-job-disabled', /resume digest/],
+    [{ kind: 'taken' }, 'cron-job-taken', /another gateway/],
+    [{ kind: 'refused', reason: 'disk full' }, 'journal-unavailable', /disk full/],
+  ];
+  for (const [given, code, message] of rows) {
+    verdict = given;
+    t.match(await refusal(call('cron.run', { job: 'digest' })), { code, message });
+  }
+});
+
+/** Runs a command of the command line over the commands themselves. */
+function shell({ home, call }: Rig) {
+  return async (
+    run: (context: CommandContext) => Promise<number>,
+    args: readonly string[],
+    flags: Readonly<Record<string, string | true>> = {},
+  ) => {
+    let stdout = '';
+    let stderr = '';
+    const code = await run({
+      args,
+      flags,
+      home: home.path,
+      env: {},
+      out: {
+        isTerminal: false,
+        coloured: false,
+        columns: 80,
+        print: (text) => {
+          stdout += text;
+        },
+        complain: (text) => {
+          stderr += text;
+        },
+      },
+      call,
+    });
+    return { code, stdout, stderr };
+  };
+}
+
+t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with --json', async (t) => {
+  const view: CronView = {
+    standing: () => undefined,
+    history: () => [
+      { at: '2026-06-01T09:00:00.000Z', cause: 'schedule', status: 'ignored', reason: 'two\nlines', delivery_id: 'd' },
+    ],
+    run: async () => ({ kind: 'granted', run: 'r1', opened: { kind: 'nothing' } }),
+    look: () => {},
+  };
+  const made = rig(t, view);
+  const run = shell(made);
+  t.match((await run(cron.listJobs, [])).stdout, /No jobs\. Add one/);
+  t.match(
+    (await run(cron.addJob, ['digest', '0 9 * * *'], { prompt: 'Sum up.', timezone: 'UTC' })).stdout,
+    /^Added digest\. Next: .*T09:00/,
+  );
+  t.match((await run(cron.addJob, ['hook'])).stdout, /^Added hook\. It has no schedule/);
+  const flags = {
+    prompt: 'p',
+    skill: 'one\ntwo',
+    deliver: 'telegram',
+    'deliver-chat-id': '7',
+    grace: '60',
+    paused: true,
+  } as const;
+  t.match((await run(cron.addJob, ['full', 'every 2h'], flags)).stdout, /^Added full\. It is paused\./);
+  t.match((made.file().jobs as Json[])[2], {
+    skills: ['one', 'two'],
+    deliver: 'telegram',
+    deliver_extra: { chat_id: '7' },
+    grace_seconds: 60,
+    paused: true,
+  });
+  t.match(await run(cron.addJob, ['x', '@daily'], { grace: 'soon' }), { code: 2, stderr: /whole seconds/ });
+  t.match(
+    (await run(cron.listJobs, [])).stdout,
+    /NAME +STATE[\s\S]*digest +scheduled[\s\S]*hook +idle[\s\S]*full +paused/,
+  );
+  const shown = (await run(cron.showJob, ['digest'])).stdout;
+  t.match(
+    shown,
+    /Schedule +0 9 \* \* \* \(UTC\)[\s\S]*Next +\d{4}[\s\S]*Sum up\.[\s\S]*schedule +ignored[\s\S]*two lines/,
+  );
+  t.match((await run(cron.pauseJob, ['digest'])).stdout, /^Paused digest/);
+  t.match((await run(cron.resumeJob, ['digest'])).stdout, /^Resumed digest\. Next/);
+  t.match((await run(cron.runJob, ['digest'], { context: 'c' })).stdout, /agent runs show r1/);
+  for (const [command, args] of [
+    [cron.listJobs, []],
+    [cron.showJob, ['digest']],
+    [cron.pauseJob, ['digest']],
+    [cron.resumeJob, ['digest']],
+    [cron.runJob, ['digest']],
+    [cron.removeJob, ['digest']],
+  ] as const) {
+    const { stdout } = await run(command, args, { json: true });
+    const value = JSON.parse(stdout) as Json;
+    t.ok(isJsonObject(value) || Array.isArray(value), args.join());
+  }
+  t.match((await run(cron.removeJob, ['hook'])).stdout, /^Removed hook/);
+});

@@ -1,0 +1,113 @@
+import t, { type Test } from 'tap';
+import { compile } from '../../../machines/base/compile.ts';
+import type { ApprovalInput } from '../../../machines/mcp/approval.machine.ts';
+import { type Approvals, createApprovals, type Question } from '../../../runtime/mcp/approvals.ts';
+import { wireApproval } from '../../../runtime/wiring/approval.ts';
+import { startWard } from '../../support/wards.ts';
+
+const tool: Question = {
+  profile: 'default',
+  server: 's',
+  kind: 'tool',
+  tool: 'mcp__s__write',
+  message: 'Writes a file',
+  detail: { path: 'a.txt' },
+  timeoutMs: 300_000,
+};
+const form: Question = {
+  ...tool,
+  kind: 'form',
+  tool: '',
+  message: 'What is your name?',
+  detail: {
+    type: 'object',
+    properties: { name: { type: 'string', minLength: 2 }, age: { type: 'integer' } },
+    required: ['name'],
+  },
+};
+
+function start(t: Test): Approvals {
+  const approvals: Approvals = createApprovals(
+    startWard<ApprovalInput>(t, compile(wireApproval(() => approvals))),
+    () => 1_000_000,
+  );
+  return approvals;
+}
+
+t.test('TRU-3 · a question is announced, listed, shown and answered by whichever surface', (t) => {
+  const approvals = start(t);
+  const asked: unknown[] = [];
+  const answers: unknown[] = [];
+  const off = approvals.onAsked((row) => void asked.push(row.id));
+  const id = approvals.ask(tool, (answer) => void answers.push(answer));
+  t.same(asked, [id]);
+  t.same(approvals.list(), [
+    {
+      id,
+      kind: 'tool',
+      server: 's',
+      profile: 'default',
+      tool: 'mcp__s__write',
+      message: 'Writes a file',
+      asked_at: '1970-01-01T00:16:40.000Z',
+      expires_at: '1970-01-01T00:21:40.000Z',
+    },
+  ]);
+  t.same(approvals.show(id)?.detail, { path: 'a.txt' });
+  t.same(approvals.answer(id, true, 'page'), { kind: 'taken' });
+  t.same(answers, [{ verdict: 'approved', values: null }]);
+  t.same([approvals.list(), approvals.show(id)], [[], undefined]);
+  t.same(approvals.answer(id, false, 'cli'), { kind: 'unknown' }, 'the first answer stands');
+  off();
+  approvals.ask(tool, () => {});
+  t.equal(asked.length, 1);
+  t.end();
+});
+
+t.test('TRU-1 · a denial says so; each question has its own answer', (t) => {
+  const approvals = start(t);
+  const answers: unknown[] = [];
+  const first = approvals.ask(tool, ({ verdict }) => void answers.push(['first', verdict]));
+  const second = approvals.ask(tool, ({ verdict }) => void answers.push(['second', verdict]));
+  t.not(first, second);
+  approvals.answer(second, false, 'cli');
+  approvals.answer(first, true, 'cli');
+  t.same(answers, [
+    ['second', 'denied'],
+    ['first', 'approved'],
+  ]);
+  t.same(approvals.answer('a99', true, 'cli'), { kind: 'unknown' });
+  t.end();
+});
+
+t.test('TRU-3 · a question that is withdrawn is gone and answers nobody', (t) => {
+  const approvals = start(t);
+  const id = approvals.ask(tool, () => t.fail('it was withdrawn'));
+  approvals.withdraw(id);
+  t.same(approvals.list(), []);
+  t.same(approvals.answer(id, true, 'cli'), { kind: 'unknown' });
+  approvals.withdraw('a99');
+  t.end();
+});
+
+t.test('SRV-1 · values that do not fit the form are refused, every finding told, and the question stays', (t) => {
+  const approvals = start(t);
+  const answers: unknown[] = [];
+  const id = approvals.ask(form, (answer) => void answers.push(answer));
+  const refused = approvals.answer(id, true, 'cli', { age: 'old' });
+  t.equal(refused.kind, 'refused');
+  t.match(refused.kind === 'refused' && refused.reason, /name .*; age |age .*; name /);
+  t.equal(approvals.list().length, 1);
+  t.same(approvals.answer(id, true, 'cli', { name: 'Ada', age: '36' }), { kind: 'taken' });
+  t.same(answers, [{ verdict: 'approved', values: { name: 'Ada', age: 36 } }], 'typed as the form asks');
+  t.end();
+});
+
+t.test('SRV-1 · a form may be denied without values', (t) => {
+  const approvals = start(t);
+  const answers: unknown[] = [];
+  const id = approvals.ask(form, (answer) => void answers.push(answer));
+  t.same(approvals.answer(id, false, 'cli'), { kind: 'taken' });
+  t.same(answers, [{ verdict: 'denied', values: null }]);
+  t.end();
+});

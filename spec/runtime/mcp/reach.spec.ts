@@ -1,0 +1,84 @@
+import t from 'tap';
+import type { BreakerState } from '../../../machines/mcp/retry-plan.ts';
+import { createReach } from '../../../runtime/mcp/reach.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+interface Connection {
+  readonly value: string;
+  readonly breaker?: BreakerState;
+}
+
+function stage(connections: Readonly<Record<string, Connection>>) {
+  const servers = fakeWard<Connection>(({ value, breaker = { kind: 'closed', failures: 0 } }) => ({
+    value,
+    context: { breaker },
+  }));
+  const calls = fakeWard<object>();
+  for (const [key, input] of Object.entries(connections)) servers.handle().spawn(key, input as never);
+  for (const id of ['1', '2']) calls.handle().spawn(id, {} as never);
+  let nowMs = 0;
+  const reach = createReach({ connections: servers.handle, calls: calls.handle, nowMs: () => nowMs } as never);
+  return {
+    reach,
+    wait: (key: string, id: string) =>
+      reach.wait(key, { id, send: (event) => void calls.living(id)?.heard.push(event) }),
+    woken: (key: string) => servers.living(key)?.heard.map(({ type }) => type),
+    heard: (id: string) => calls.living(id)?.heard,
+    at: (ms: number) => {
+      nowMs = ms;
+    },
+    gone: (id: string) => calls.end(id),
+  };
+}
+
+t.test('LIF-6 · a call on a connected server goes on at once, and wakes nobody', (t) => {
+  const { wait, woken, heard } = stage({ s: { value: 'connected' } });
+  wait('s', '1');
+  t.same([heard('1'), woken('s')], [[{ type: 'server.reached' }], []]);
+  t.end();
+});
+
+t.test('LIF-6 · LIF-7 · every other state is woken, and the calls wait for the same connection', (t) => {
+  for (const value of ['lazy', 'connecting', 'backingOff', 'parked', 'recycling', 'failed', 'needsLogin']) {
+    const { wait, woken, heard, reach } = stage({ s: { value }, other: { value: 'connecting' } });
+    wait('s', '1');
+    wait('s', '2');
+    t.same([heard('1'), woken('s'), woken('other')], [[], ['server.wake', 'server.wake'], []], value);
+    reach.reached('other');
+    t.same(heard('1'), [], 'another server is not this one');
+    reach.reached('s');
+    t.same([heard('1'), heard('2')], [[{ type: 'server.reached' }], [{ type: 'server.reached' }]], value);
+    reach.unreachable('s', 'later');
+    t.equal(heard('1')?.length, 1, 'each call hears once');
+  }
+  t.end();
+});
+
+t.test('LIF-7 · a server that cannot be reached tells every call why', (t) => {
+  const { wait, heard, reach, gone } = stage({ s: { value: 'parked' } });
+  wait('s', '1');
+  wait('s', '2');
+  gone('2');
+  reach.unreachable('s', 'mcp server "s": no answer in 60 s');
+  t.same(heard('1'), [{ type: 'server.unreachable', why: 'mcp server "s": no answer in 60 s' }]);
+  t.end();
+});
+
+t.test('LIF-12 · a server that is gone is unreachable at once', (t) => {
+  const { wait, heard } = stage({});
+  wait('s', '1');
+  t.match(heard('1'), [{ type: 'server.unreachable', why: 'mcp server "s": is not configured any more' }]);
+  t.end();
+});
+
+t.test('LIF-8 · an open breaker refuses without waking, and says when calls are tried again', (t) => {
+  const { wait, heard, woken, at } = stage({ s: { value: 'connected', breaker: { kind: 'open', untilMs: 30_000 } } });
+  at(10_500);
+  wait('s', '1');
+  t.same(woken('s'), []);
+  t.match(heard('1'), [{ type: 'server.unreachable', why: /tried again in 20 s$/ }]);
+  at(30_000);
+  wait('s', '2');
+  t.same(heard('2'), [{ type: 'server.reached' }]);
+  t.end();
+});

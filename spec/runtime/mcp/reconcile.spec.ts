@@ -1,0 +1,176 @@
+import t from 'tap';
+import type { SchemaCache } from '../../../actors/mcp/schema-cache.store.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { ConnectionInput } from '../../../machines/mcp/server-connection.machine.ts';
+import { createReconcile } from '../../../runtime/mcp/reconcile.ts';
+import { createRegistry, type Registry } from '../../../runtime/mcp/registry.ts';
+import { turn } from '../../support/turns.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+interface Given {
+  readonly [name: string]: JsonObject & { readonly problem?: string };
+}
+
+const log = { log: () => {}, warnOnce: () => {} };
+const tools = [{ name: 'one' }];
+
+function stage(first: Given, remembered: readonly string[] = []) {
+  let config: Readonly<Record<string, Given>> = { default: first };
+  const ward = fakeWard<ConnectionInput>();
+  const registries = new Map<string, Registry>();
+  const registry = (profile: string): Registry => {
+    const standing = registries.get(profile) ?? createRegistry(log);
+    registries.set(profile, standing);
+    return standing;
+  };
+  const cache: SchemaCache = {
+    read: ({ name }) =>
+      remembered.includes(name)
+        ? { kind: 'fresh', discovery: { fingerprint: '', savedAtMs: 0, tools, capabilities: {} } }
+        : { kind: 'absent' },
+    write: () => Promise.resolve(),
+  };
+  const reconcile = createReconcile({
+    entries: () =>
+      Object.entries(config).map(([profile, servers]) => ({
+        profile,
+        servers: Object.entries(servers).map(([name, { problem, ...entry }]) => ({
+          name,
+          enabled: entry.enabled !== false,
+          entry,
+          ...(problem === undefined ? {} : { problem }),
+        })) as never,
+      })),
+    ward: ward.handle,
+    registry,
+    cache: () => cache,
+    nowMs: () => 0,
+  } as never);
+  return {
+    reconcile,
+    ward,
+    registry,
+    /** Takes over another configuration. */
+    change(next: Given, others: Readonly<Record<string, Given>> = {}) {
+      config = { default: next, ...others };
+      reconcile.run();
+    },
+    /** The connection does what it is told, and ends. */
+    end(key: string) {
+      ward.end(key);
+      reconcile.ended(key);
+    },
+    heard: () => ward.spawned.map(({ key, heard }) => [key, ...heard.map(({ type }) => type)].join(' ')),
+  };
+}
+
+t.test('LIF-1 · LIF-2 · LIF-6 · CFG-3 · each entry begins where it says', (t) => {
+  const { reconcile, ward } = stage(
+    {
+      usual: { command: 'x' },
+      off: { command: 'x', enabled: false },
+      broken: { command: 'x', problem: 'config.yaml:3:1: it has both' },
+      lazy: { command: 'x', lazy: true },
+      forgotten: { command: 'x', lazy: true },
+      remote: { url: 'http://127.0.0.1/mcp' },
+    },
+    ['lazy', 'usual'],
+  );
+  reconcile.run();
+  t.same(
+    ward.spawned.map(({ key, input }) => [key, input.begin, input.tools]),
+    [
+      ['usual', 'connecting', 0],
+      ['off', 'disabled', 0],
+      ['broken', 'failed', 0],
+      ['lazy', 'lazy', 1],
+      ['forgotten', 'connecting', 0],
+      ['remote', 'connecting', 0],
+    ],
+  );
+  t.equal(ward.spawned[2]?.input.why, 'config.yaml:3:1: it has both');
+  t.same([ward.spawned[0]?.input.keepaliveMs, ward.spawned[5]?.input.keepaliveMs], [0, 180_000], 'LIF-4');
+  t.end();
+});
+
+t.test('LIF-12 · a change connects what was added, retires what was removed, restarts what changed', (t) => {
+  const { change, end, heard, reconcile } = stage({
+    same: { command: 'x' },
+    changes: { command: 'x' },
+    goes: { command: 'x' },
+  });
+  reconcile.run();
+  change({ same: { command: 'x' }, changes: { command: 'y' }, comes: { command: 'x' } });
+  t.same(heard(), ['same', 'changes server.stop', 'goes server.stop', 'comes']);
+  end('goes');
+  end('changes');
+  t.same(heard(), ['same', 'changes server.stop', 'goes server.stop', 'comes', 'changes']);
+  change({ same: { command: 'x' }, changes: { command: 'y' }, comes: { command: 'x' } });
+  t.equal(heard().length, 5, 'the same again changes nothing');
+  t.end();
+});
+
+t.test('LIF-12 · a second change while the first one still closes leads to the last word', (t) => {
+  const { change, end, ward, reconcile } = stage({ s: { command: 'one' } });
+  reconcile.run();
+  change({ s: { command: 'two' } });
+  change({ s: { command: 'three' } });
+  end('s');
+  t.equal(ward.spawned.length, 2);
+  t.match(reconcile.settings('default', 's')?.transport, { command: 'three' });
+  change({});
+  end('s');
+  t.equal(ward.spawned.length, 2, 'what is gone does not come back');
+  t.equal(reconcile.settings('default', 's'), undefined);
+  t.end();
+});
+
+t.test('LIF-12 · tools that were listed under other settings are forgotten; a changed filter too', (t) => {
+  const { change, registry, reconcile } = stage({ s: { command: 'x', lazy: true } }, ['s']);
+  reconcile.run();
+  t.equal(registry('default').all().length, 1);
+  change({ s: { command: 'y', lazy: true } });
+  t.equal(registry('default').all().length, 0);
+  t.end();
+});
+
+t.test('OAU-9 · PRF-2 · a server of one name in two profiles is two connections', (t) => {
+  const { change, ward, reconcile } = stage({});
+  change({ s: { command: 'x' } }, { work: { s: { command: 'y' } } });
+  t.same(
+    ward.spawned.map(({ key, input }) => [key, input.profile, input.server]),
+    [
+      ['s', 'default', 's'],
+      ['s@work', 'work', 's'],
+    ],
+  );
+  t.match(reconcile.settings('work', 's')?.transport, { command: 'y' });
+  t.same(reconcile.profiles(), ['default', 'work']);
+  t.end();
+});
+
+t.test('LIF-12 · a connection that crashed comes back with its entry', (t) => {
+  const { end, ward, reconcile } = stage({ s: { command: 'x' } });
+  reconcile.run();
+  end('s');
+  t.equal(ward.spawned.length, 2);
+  t.end();
+});
+
+t.test('LIF-9 · the end waits for every connection, and none is spawned any more', async (t) => {
+  const { change, end, heard, reconcile } = stage({ a: { command: 'x' }, b: { command: 'x' } });
+  reconcile.run();
+  let over = false;
+  const ending = reconcile.retireAll().then(() => {
+    over = true;
+  });
+  t.same(heard(), ['a server.stop', 'b server.stop']);
+  end('a');
+  await turn();
+  t.equal(over, false);
+  change({ a: { command: 'x' }, b: { command: 'x' }, c: { command: 'x' } });
+  end('b');
+  await ending;
+  t.equal(heard().length, 2);
+  await stage({}).reconcile.retireAll();
+});

@@ -1,0 +1,94 @@
+import t from 'tap';
+import type { Listing } from '../../../actors/mcp/session.ts';
+import { createRegistry } from '../../../runtime/mcp/registry.ts';
+import { settingsOf } from '../../support/mcp/open-session.ts';
+
+const warned: string[] = [];
+const log = { log: () => {}, warnOnce: (_: string, text: string) => void warned.push(text) };
+const listed = (...names: string[]): Listing => ({
+  tools: names.map((name) => ({ name, description: `does ${name}` })),
+  capabilities: { tools: {} },
+});
+const server = (name: string, tools?: object) => settingsOf({ command: 'x', ...(tools && { tools }) } as never, name);
+
+t.test('NAM-1 · FLT-1 · FLT-2 · what was listed is filtered, named and found again', (t) => {
+  const registry = createRegistry(log);
+  registry.configure([server('git-hub', { exclude: ['drop_*'] })]);
+  const count = registry.learn('git-hub', {
+    ...listed('search.code', 'drop_repo'),
+    capabilities: { tools: {}, resources: {} },
+  });
+  t.equal(count, 3);
+  t.same(
+    registry.all().map(({ name, kind }) => [name, kind]),
+    [
+      ['mcp__git_hub__search_code', 'native'],
+      ['mcp__git_hub__list_resources', 'utility'],
+      ['mcp__git_hub__read_resource', 'utility'],
+    ],
+  );
+  t.match(registry.find('mcp__git_hub__search_code'), {
+    server: 'git-hub',
+    tool: 'search.code',
+    definition: { description: 'does search.code' },
+  });
+  t.match(registry.find('mcp__git_hub__read_resource')?.definition, { annotations: { readOnlyHint: true } });
+  t.equal(registry.find('mcp__git_hub__drop_repo'), undefined);
+  t.end();
+});
+
+t.test('FLT-3 · a server with nothing left has no tools', (t) => {
+  const registry = createRegistry(log);
+  registry.configure([server('s', { include: [], resources: false, prompts: false })]);
+  t.equal(registry.learn('s', { ...listed('one'), capabilities: { tools: {}, resources: {}, prompts: {} } }), 0);
+  t.same(registry.all(), []);
+  t.end();
+});
+
+t.test('NAM-2 · collisions are reported, and the first configured keeps the name whoever connects first', (t) => {
+  warned.length = 0;
+  const registry = createRegistry(log);
+  registry.configure([server('a.b'), server('a-b')]);
+  registry.learn('a-b', listed('one', 'only'));
+  t.equal(registry.find('mcp__a_b__one')?.server, 'a-b', 'while it is alone');
+  registry.learn('a.b', listed('one'));
+  t.equal(registry.find('mcp__a_b__one')?.server, 'a.b');
+  t.equal(registry.find('mcp__a_b__only')?.server, 'a-b');
+  t.match(warned, [/"one" of "a-b" left out, for "one" of "a\.b" is mcp__a_b__one already/]);
+  t.end();
+});
+
+t.test('FLT-4 · a new list replaces the old in one step: what still exists is never missing', (t) => {
+  const registry = createRegistry(log);
+  registry.configure([server('s')]);
+  const seen: (readonly string[])[] = [];
+  registry.learn('s', listed('kept', 'goes'));
+  const forget = registry.onChange(() => void seen.push(registry.all().map(({ tool }) => tool)));
+  registry.learn('s', listed('kept', 'comes'));
+  t.same(seen, [['kept', 'comes']], 'one change, and no moment between');
+  forget();
+  registry.learn('s', listed());
+  t.equal(seen.length, 1);
+  t.end();
+});
+
+t.test('LIF-12 · what is configured no more is gone; what changed is filtered anew without a listing', (t) => {
+  const registry = createRegistry(log);
+  registry.configure([server('a'), server('b')]);
+  registry.learn('a', listed('one', 'two'));
+  registry.learn('b', listed('one'));
+  registry.configure([server('a', { include: 'two' })]);
+  t.same(
+    registry.all().map(({ name }) => name),
+    ['mcp__a__two'],
+  );
+  registry.configure([server('a'), server('b')]);
+  t.same(
+    registry.all().map(({ name }) => name),
+    ['mcp__a__one', 'mcp__a__two'],
+    'b must be listed again',
+  );
+  registry.forget('a');
+  t.same(registry.all(), []);
+  t.end();
+});

@@ -1,0 +1,62 @@
+import t from 'tap';
+import type { ServerRequestInput } from '../../../machines/mcp/server-request.machine.ts';
+import { createServerRequests } from '../../../runtime/mcp/server-requests.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+function stage() {
+  const ward = fakeWard<ServerRequestInput>();
+  let nowMs = 0;
+  const requests = createServerRequests(ward.handle as never, () => nowMs);
+  return {
+    ward,
+    requests,
+    at: (ms: number) => {
+      nowMs = ms;
+    },
+  };
+}
+const never = (): AbortSignal => new AbortController().signal;
+
+t.test('SRV-1 · SRV-2 · each request of a server is a chart of its own, and is answered once', async (t) => {
+  const { ward, requests } = stage();
+  const desk = requests.deskOf('work', 's');
+  const form = desk.elicit({ message: 'Who?' }, never());
+  const text = desk.sample({ messages: [] }, never());
+  t.match(
+    ward.spawned.map(({ input }) => input),
+    [
+      { profile: 'work', server: 's', kind: 'elicitation' },
+      { profile: 'work', server: 's', kind: 'sampling' },
+    ],
+  );
+  const [first = '', second = ''] = ward.spawned.map(({ key }) => key);
+  t.same(requests.get(first)?.params, { message: 'Who?' });
+  requests.answered(second, { kind: 'refused', reason: 'no model' });
+  requests.answered(first, { kind: 'answered', result: { action: 'decline' } });
+  requests.answered(first, { kind: 'refused', reason: 'too late' });
+  t.same(await form, { kind: 'answered', result: { action: 'decline' } });
+  t.same(await text, { kind: 'refused', reason: 'no model' });
+  t.equal(requests.get(first), undefined);
+});
+
+t.test('SRV-1 · a request that its server takes back is cancelled', async (t) => {
+  const { ward, requests } = stage();
+  const stop = new AbortController();
+  void requests.deskOf('default', 's').elicit({}, stop.signal);
+  stop.abort();
+  t.same(ward.spawned[0]?.heard, [{ type: 'request.cancel' }]);
+  void requests.deskOf('default', 's').elicit({}, AbortSignal.abort());
+  t.same(ward.spawned[1]?.heard, [{ type: 'request.cancel' }], 'one that was taken back already too');
+});
+
+t.test('SRV-2 · the rate counts the admitted of the last minute, by server and profile', (t) => {
+  const { requests, at } = stage();
+  requests.recent('default', 's').push(0);
+  at(30_000);
+  requests.recent('default', 's').push(30_000);
+  t.same(requests.recent('default', 's'), [0, 30_000]);
+  t.same([requests.recent('default', 'other'), requests.recent('work', 's')], [[], []]);
+  at(60_000);
+  t.same(requests.recent('default', 's'), [30_000]);
+  t.end();
+});

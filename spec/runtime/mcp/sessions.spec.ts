@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { Listing, Session } from '../../../actors/mcp/session.ts';
+import { createCredentials } from '../../../actors/oauth/credentials.store.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { ConnectionEvent } from '../../../machines/mcp/server-connection.machine.ts';
+import { createRegistry } from '../../../runtime/mcp/registry.ts';
+import { connectionKey, createSessions } from '../../../runtime/mcp/sessions.ts';
+import { makeHome } from '../../support/home.ts';
+import { faults } from '../../support/mcp/faults.ts';
+import { settingsOf } from '../../support/mcp/open-session.ts';
+import { started } from '../../support/mcp/plain-client.ts';
+import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
+import { hasEnded, numbersIn, until } from '../../support/processes.ts';
+
+const log = { log: () => {}, warnOnce: () => {} };
+const declined = { kind: 'answered', result: { action: 'decline' } } as const;
+const never = (): AbortSignal => new AbortController().signal;
+const first = { server: 's', profile: 'default', session: 1 };
+
+function stage(t: Test, entry: JsonObject | undefined) {
+  const home = makeHome(t);
+  const registry = createRegistry(log);
+  const told: ConnectionEvent[] = [];
+  const remembered: string[][] = [];
+  const settings = entry === undefined ? undefined : settingsOf(entry, 's');
+  if (settings !== undefined) registry.configure([settings]);
+  const sessions = createSessions({
+    settings: () => settings,
+    registry: () => registry,
+    cache: () => ({
+      read: () => ({ kind: 'absent' }),
+      write: (_: unknown, { tools }: Listing) => {
+        remembered.push(tools.map(({ name }) => String(name)));
+        return Promise.resolve();
+      },
+    }),
+    logFolder: () => join(home.path, 'logs'),
+    requests: () => ({ elicit: () => Promise.resolve(declined), sample: () => Promise.resolve(declined) }),
+    tell: (_: string, event: ConnectionEvent) => void told.push(event),
+    credentials: () => createCredentials(join(home.path, 'mcp-tokens')),
+    env: {},
+    userHome: home.path,
+    workspaceFolder: home.path,
+    version: '1.2.3',
+    nowMs: () => 0,
+    random: () => 0.25,
+    log,
+  } as never);
+  t.teardown(async () => {
+    await sessions.close(first);
+    await sessions.closeFiles();
+  });
+  return { sessions, registry, told, remembered, home };
+}
+
+t.test('LIF-1 · LIF-6 · a connect registers the tools, remembers them and has a session', async (t) => {
+  const peer = await started(t, { tools: ['one', 'two'] });
+  const { sessions, registry, remembered, told } = stage(t, {
+    url: peer.url,
+    tools: { resources: false, prompts: false },
+  });
+  t.same(await sessions.connect(first, never()), { kind: 'connected', era: 'legacy', tools: 2 });
+  t.ok(sessions.get('s'));
+  t.same(
+    registry.all().map(({ tool }) => tool),
+    ['one', 'two'],
+  );
+  t.same(remembered, [['one', 'two']]);
+  await sessions.close(first);
+  t.equal(sessions.get('s'), undefined);
+  t.same(told, [], 'closing is no loss');
+  t.equal(registry.all().length, 2, 'the tools stay');
+});
+
+t.test('LIF-7 · a failed connect says what follows and why, and the chance of its wait', async (t) => {
+  const peer = await started(t);
+  const { sessions } = stage(t, { url: peer.url });
+  peer.set({ ...faults.serverError });
+  t.match(await sessions.connect(first, never()), {
+    kind: 'refused',
+    after: 'retry',
+    why: /^mcp server "s": .*HTTP 500/,
+    chance: 0.25,
+  });
+  peer.set({ ...faults.unauthorized });
+  t.match(await sessions.connect({ ...first, session: 2 }, never()), { kind: 'refused', after: 'failed' });
+
+  const oauth = stage(t, { url: peer.url, auth: 'oauth' });
+  t.match(await oauth.sessions.connect(first, never()), { kind: 'refused', after: 'needsLogin' });
+  const gone = stage(t, undefined);
+  t.match(await gone.sessions.connect(first, never()), {
+    kind: 'refused',
+    after: 'failed',
+    why: /not configured any more/,
+  });
+});
+
+t.test('LIF-1 · a session that ends by itself is told once, with its number and a log to read', async (t) => {
+  const peer = stdioPeer('die-after-list');
+  const { sessions, told } = stage(t, { command: peer.command, args: peer.args });
+  await sessions.connect({ ...first, session: 7 }, never());
+  const live = sessions.get('s');
+  await until(() => told.length > 0);
+  t.match(told, [{ type: 'session.closed', session: 7, why: /read agent mcp logs s$/, chance: 0.25 }]);
+  t.equal(sessions.get('s'), undefined);
+  if (live !== undefined) sessions.lose('s', { kind: 'expired' }, live);
+  t.equal(told.length, 1);
+});
+
+t.test('TRU-2 · a call that finds the session expired or broken says so to the chart', async (t) => {
+  for (const [how, event] of [
+    [{ kind: 'expired' }, { type: 'session.expired', session: 1 }],
+    [
+      { kind: 'broken', why: 'HTTP 502' },
+      { type: 'session.closed', session: 1, why: 'HTTP 502', chance: 0.25 },
+    ],
+  ] as const) {
+    const peer = await started(t);
+    const { sessions, told } = stage(t, { url: peer.url });
+    await sessions.connect(first, never());
+    const live = sessions.get('s') as Session;
+    sessions.lose('s', how, live);
+    sessions.lose('s', how, live);
+    t.same(told, [event]);
+    t.equal(sessions.get('s'), undefined);
+  }
+});
+
+t.test('LIF-4 · a ping without an answer loses the session; one with an answer does nothing', async (t) => {
+  const peer = await started(t);
+  const { sessions, told } = stage(t, { url: peer.url });
+  await sessions.connect(first, never());
+  sessions.ping('s');
+  await until(() => peer.seen('ping').length === 1);
+  t.same(told, []);
+  await peer.stop();
+  sessions.ping('s');
+  await until(() => told.length > 0);
+  t.match(told, [{ type: 'session.closed', session: 1, why: /liveness ping/ }]);
+  sessions.ping('s');
+});
+
+t.test('FLT-4 · a changed list is registered, remembered and counted', async (t) => {
+  const peer = await started(t, { tools: ['one'] });
+  const { sessions, registry, told, remembered } = stage(t, {
+    url: peer.url,
+    tools: { resources: false, prompts: false },
+  });
+  await sessions.connect(first, never());
+  await until(async () => {
+    // Until the stream of the client is open, what the server says is lost.
+    if (told.length === 0) await peer.setTools(['one', 'two']);
+    return told.length > 0;
+  });
+  t.match(told[0], { type: 'tools.listed', tools: 2 });
+  t.same(
+    registry.all().map(({ tool }) => tool),
+    ['one', 'two'],
+  );
+  t.same(remembered.at(-1), ['one', 'two']);
+});
+
+t.test('LIF-9 · a new connect and a close leave no child of an earlier one', async (t) => {
+  const home = makeHome(t);
+  const pidFile = join(home.path, 'pids');
+  const peer = stdioPeer('legacy', { pidFile });
+  const { sessions, told } = stage(t, { command: peer.command, args: peer.args });
+  await sessions.connect(first, never());
+  await sessions.connect({ ...first, session: 2 }, never());
+  const [one = 0, two = 0] = numbersIn(pidFile);
+  t.same([hasEnded(one), hasEnded(two)], [true, false]);
+  await sessions.close(first);
+  t.same([hasEnded(two), told], [true, []]);
+});
+
+t.test('LIF-9 · a close during an attempt waits for it, and nothing of it is left', async (t) => {
+  const pidFile = join(makeHome(t).path, 'pids');
+  const peer = stdioPeer('silent', { pidFile });
+  const { sessions } = stage(t, { command: peer.command, args: peer.args });
+  const stop = new AbortController();
+  const attempt = sessions.connect(first, stop.signal);
+  await until(() => numbersIn(pidFile).length > 0);
+  stop.abort();
+  await sessions.close(first);
+  t.equal((await attempt).kind, 'refused');
+  t.equal(hasEnded(numbersIn(pidFile)[0] ?? 0), true);
+  t.equal(sessions.get('s'), undefined);
+});
+
+t.test('LIF-10 · SRV-3 · standard error and log messages go to the server’s log', async (t) => {
+  const peer = stdioPeer(['chatty=10']);
+  const { sessions, home } = stage(t, { command: peer.command, args: peer.args });
+  await sessions.connect(first, never());
+  await sessions.get('s')?.call('log', { text: 'half done' }, { signal: never() });
+  const text = () => readFileSync(join(home.path, 'logs', 's.log'), 'utf8');
+  await until(() => text().includes('half done'));
+  t.match(text(), /e{10}\n/);
+});
+
+t.test('OAU-9 · a server of another profile has a key of its own', (t) => {
+  t.equal(connectionKey('default', 's'), 's');
+  t.equal(connectionKey('work', 's'), 's@work');
+  t.end();
+});

@@ -1,0 +1,80 @@
+/** Opens a session as the project does, and writes down the facts it tells. */
+
+import { setImmediate } from 'node:timers/promises';
+import type { Test } from 'tap';
+import { type OpenVerdict, openSession, type RequestDesk } from '../../../actors/mcp/open-session.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { Handshake } from '../../../machines/mcp/era.ts';
+import { readServerSettings, type ServerSettings } from '../../../machines/mcp/server-settings.ts';
+
+export interface OpenFacts {
+  readonly closed: string[];
+  readonly logged: string[];
+  changed: number;
+  handshake: Handshake | undefined;
+}
+
+export interface OpenOptions {
+  readonly requests?: Partial<RequestDesk>;
+  readonly signal?: AbortSignal;
+  readonly handshake?: Handshake;
+}
+
+const silent = { log: () => {}, warnOnce: () => {} };
+const declined = { kind: 'answered', result: { action: 'decline' } } as const;
+
+/** The settings of an entry of `mcp_servers`. */
+export function settingsOf(entry: JsonObject, name = 'peer'): ServerSettings {
+  return readServerSettings({ name, enabled: entry.enabled !== false, entry } as never);
+}
+
+/** Opens; what was opened is closed with the spec. */
+export async function open(
+  t: Test,
+  entry: JsonObject,
+  { requests = {}, signal = new AbortController().signal, handshake }: OpenOptions = {},
+): Promise<{ verdict: OpenVerdict; facts: OpenFacts }> {
+  const facts: OpenFacts = { closed: [], logged: [], changed: 0, handshake };
+  const verdict = await openSession(
+    settingsOf(entry),
+    {
+      transport: {
+        log: silent,
+        onStderr: () => {},
+        cwd: process.cwd(),
+        userHome: '/nowhere',
+        env: {},
+        version: '1.2.3',
+      },
+      facts: {
+        closed: (why) => void facts.closed.push(why),
+        listChanged: () => {
+          facts.changed += 1;
+        },
+        logged: (line) => void facts.logged.push(line),
+      },
+      requests: { elicit: () => Promise.resolve(declined), sample: () => Promise.resolve(declined), ...requests },
+      workspaceUrl: 'file:///work/space%20one',
+      handshake: {
+        get: () => facts.handshake,
+        set: (taken) => {
+          facts.handshake = taken;
+        },
+      },
+      version: '1.2.3',
+      log: silent,
+    },
+    signal,
+  );
+  if (verdict.kind === 'opened') t.teardown(() => verdict.session.close());
+  // What a connect leaves behind in this turn is part of it.
+  await setImmediate();
+  return { verdict, facts };
+}
+
+/** Opens what must open. */
+export async function opened(t: Test, entry: JsonObject, options: OpenOptions = {}) {
+  const { verdict, facts } = await open(t, entry, options);
+  if (verdict.kind === 'failed') throw new Error(`it did not open: ${JSON.stringify(verdict.failures)}`);
+  return { session: verdict.session, listing: verdict.listing, facts };
+}

@@ -1,0 +1,76 @@
+/** Wards for specs: one whose children only write down what they hear, and a real one around a chart. */
+
+import type { Test } from 'tap';
+import { type AnyActorLogic, createActor } from 'xstate';
+import { createWard, type WardHandle, type WardOptions, wardHandle } from '../../machines/base/ward.ts';
+
+export interface FakeChild<Input> {
+  readonly key: string;
+  readonly input: Input;
+  /** What it was sent. */
+  readonly heard: { readonly type: string }[];
+  /** What it shows of itself. */
+  snapshot: { value: string; since: number; context: unknown };
+}
+
+export interface FakeWard<Input> {
+  readonly handle: () => WardHandle<never>;
+  /** The children, in the order of their spawning; those that ended too. */
+  readonly spawned: FakeChild<Input>[];
+  living(key: string): FakeChild<Input> | undefined;
+  end(key: string): void;
+}
+
+export function fakeWard<Input>(
+  shown: (input: Input) => Partial<FakeChild<Input>['snapshot']> = () => ({}),
+): FakeWard<Input> {
+  const living = new Map<string, FakeChild<Input>>();
+  const spawned: FakeChild<Input>[] = [];
+  const refOf = (child: FakeChild<Input>) => ({
+    id: child.key,
+    send: (event: { readonly type: string }) => void child.heard.push(event),
+    getSnapshot: () => child.snapshot,
+  });
+  const handle = {
+    name: 'fake',
+    childMachine: 'fake',
+    get size() {
+      return living.size;
+    },
+    spawn(key: string, input: Input) {
+      if (living.has(key)) return undefined;
+      const snapshot = { value: 'living', since: 0, context: input, ...shown(input) };
+      const child: FakeChild<Input> = { key, input, heard: [], snapshot };
+      living.set(key, child);
+      spawned.push(child);
+      return refOf(child);
+    },
+    get: (key: string) => {
+      const child = living.get(key);
+      return child === undefined ? undefined : refOf(child);
+    },
+    keyOf: () => undefined,
+    each(visit: (key: string, child: unknown) => boolean) {
+      for (const child of living.values()) if (!visit(child.key, refOf(child))) return;
+    },
+    clear: () => living.clear(),
+  };
+  return {
+    handle: () => handle as never,
+    spawned,
+    living: (key) => living.get(key),
+    end: (key) => void living.delete(key),
+  };
+}
+
+/** A real ward; it ends with the spec. */
+export function startWard<Input>(
+  t: Test,
+  logic: AnyActorLogic,
+  more: Partial<WardOptions<AnyActorLogic>> = {},
+): () => WardHandle<Input> {
+  const actor = createActor(createWard({ name: 'ward', logic, ...more }) as AnyActorLogic, {}).start();
+  t.teardown(() => actor.stop());
+  const handle = wardHandle(actor as never) as unknown as WardHandle<Input>;
+  return () => handle;
+}
