@@ -239,50 +239,64 @@ async function overtake(stage: Gate): Promise<void> {
   await stage.land();
 }
 
-type Step = { readonly kind: 'join' | 'duplicate' | 'close' | 'land' | 'land one' | 'refuse one' };
+interface Step {
+  readonly kind: 'join' | 'duplicate' | 'close' | 'land' | 'land one' | 'refuse one';
+  /** Which of two gateways takes it. */
+  readonly at: 'one' | 'other';
+}
 
-/** Plays steps against one gateway as its group does, settles, closes what is known to gather, and checks every event. */
-async function play(steps: readonly Step[]): Promise<{ readonly lost: string[]; readonly left: Burst | undefined }> {
-  const stage = gate();
-  const { join, close, found } = await gateway(stage.journal);
-  /** What the group knows: it was told of a burst, and has not closed it since. */
+/** A gateway that closes what it knows to gather, as its group does. */
+async function player(journal: Journal, owner: string) {
+  const { join, close, found } = await gateway(journal, owner);
+  /** It was told of a burst, and has not closed it since. */
   let gathers = false;
   let closing = false;
   const under: Promise<unknown>[] = [];
-  const joined = (eventKey: string, id: string): void => {
-    under.push(
-      join(eventKey, 0, id).then(({ verdict, absorbed }) => {
-        if (verdict.kind === 'committed' && !absorbed) gathers = true;
-      }),
-    );
+  return {
+    joins: (eventKey: string, id: string): void => {
+      under.push(
+        join(eventKey, 0, id).then(({ verdict, absorbed }) => {
+          if (verdict.kind === 'committed' && !absorbed) gathers = true;
+        }),
+      );
+    },
+    closes: (): void => {
+      if (!gathers || closing) return;
+      gathers = false;
+      closing = true;
+      under.push(
+        close().then(({ kind }) => {
+          closing = false;
+          if (kind !== 'committed' && found()) gathers = true;
+        }),
+      );
+    },
+    isBusy: () => gathers || closing,
+    ended: () => Promise.all(under),
   };
-  const closes = (): void => {
-    if (!gathers || closing) return;
-    gathers = false;
-    closing = true;
-    under.push(
-      close().then(({ kind }) => {
-        closing = false;
-        if (kind !== 'committed' && found()) gathers = true;
-      }),
-    );
-  };
-  joined('e000', 'e000');
-  for (const [n, { kind }] of steps.entries()) {
+}
+
+/** Plays steps, settles, closes what is known to gather, and checks every event. */
+async function play(steps: readonly Step[]): Promise<{ readonly lost: string[]; readonly left: Burst | undefined }> {
+  const stage = gate();
+  const gateways = { one: await player(stage.journal, 'one'), other: await player(stage.journal, 'other') };
+  const both = Object.values(gateways);
+  gateways.one.joins('e000', 'e000');
+  for (const [n, { kind, at }] of steps.entries()) {
     const eventKey = `e${String(n + 1).padStart(3, '0')}`;
-    if (kind === 'join') joined(eventKey, eventKey);
-    if (kind === 'duplicate') joined(eventKey, 'e000');
-    if (kind === 'close') closes();
+    if (kind === 'join') gateways[at].joins(eventKey, eventKey);
+    if (kind === 'duplicate') gateways[at].joins(eventKey, 'e000');
+    if (kind === 'close') gateways[at].closes();
     if (kind === 'land') await stage.land();
     if (kind === 'land one') await stage.land(1);
     if (kind === 'refuse one') await stage.refuse(1);
   }
   do {
     await stage.settle();
-    closes();
-  } while (stage.waiting() > 0 || gathers || closing);
+    for (const { closes } of both) closes();
+  } while (stage.waiting() > 0 || both.some(({ isBusy }) => isBusy()));
   await stage.settle();
-  await Promise.all(under);
+  await Promise.all(both.map(({ ended }) => ended()));
 
   const counted = new Map<string, number>();
   for (const { value } of stage.journal.list('events', { limit: 1_000, order: 'oldest' })) {
@@ -298,16 +312,16 @@ async function play(steps: readonly Step[]): Promise<{ readonly lost: string[]; 
   return { lost, left: standing(stage.journal) };
 }
 
-const steps = (...kinds: readonly Step['kind'][]): fc.Arbitrary<Step[]> =>
-  fc.array(
-    fc.constantFrom(...kinds).map((kind) => ({ kind })),
-    { maxLength: 30 },
-  );
+const steps = (
+  kinds: readonly Step['kind'][],
+  gateways: readonly Step['at'][] = ['one'],
+): fc.Arbitrary<readonly Step[]> =>
+  fc.array(fc.record({ kind: fc.constantFrom(...kinds), at: fc.constantFrom(...gateways) }), { maxLength: 30 });
 
 const settled = { lost: [], left: undefined };
 
 t.test('COA-1 · DUR-1 · in any interleaving of joins and closes every event is in exactly one run', async () => {
-  const played = fc.asyncProperty(steps('join', 'close', 'land', 'land one'), async (steps) => {
+  const played = fc.asyncProperty(steps(['join', 'close', 'land', 'land one']), async (steps) => {
     assert.deepEqual(await play(steps), settled);
   });
   await fc.assert(played, { numRuns: 500 });
@@ -354,13 +368,14 @@ t.test('DUR-1 · a burst that another gateway closed is not brought back', async
   t.match(standing(stage.journal), { id: 'b', count: 2, latestEventKey: 'c' });
 });
 
-for (const [title, kinds] of [
-  ['IDM-2 · where some of those who join are duplicates', ['duplicate']],
-  ['DUR-1 · where the disk refuses some', ['refuse one']],
-  ['IDM-2 · DUR-1 · where both happen', ['duplicate', 'refuse one']],
+for (const [title, kinds, gateways] of [
+  ['IDM-2 · where some of those who join are duplicates', ['duplicate'], ['one']],
+  ['DUR-1 · where the disk refuses some', ['refuse one'], ['one']],
+  ['IDM-2 · DUR-1 · on two gateways, duplicates and a full disk', ['duplicate', 'refuse one'], ['one', 'other']],
 ] as const) {
   t.test(`COA-1 · ${title}, every event is in exactly one run`, async () => {
-    const played = fc.asyncProperty(steps('join', 'close', 'land', 'land one', ...kinds), async (steps) => {
+    const drawn = steps(['join', 'close', 'land', 'land one', ...kinds], gateways);
+    const played = fc.asyncProperty(drawn, async (steps) => {
       assert.deepEqual(await play(steps), settled);
     });
     await fc.assert(played, { numRuns: 1_000 });
