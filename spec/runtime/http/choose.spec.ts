@@ -24,7 +24,7 @@ t.test('CON-2 · the front is chosen as configured, and one line says which', as
 });
 
 const hook = String.raw`export async function resolve(name, from, next) {
-  if (name === 'uWebSockets.js') throw new Error('no binary for this host\nand more of it');
+  if (name === 'uWebSockets.js') throw new Error('This version supports many hosts.\n\nError: no such libc\n');
   return next(name, from);
 }`;
 
@@ -45,7 +45,7 @@ t.test('CON-2 · where the binary cannot load, the front is node:http and one li
   t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202);
   t.same(
     daemon.log.filter(({ message }) => message.startsWith('front: ')).map(({ message }) => message),
-    ['front: node:http (uWebSockets.js cannot load: no binary for this host)'],
+    ['front: node:http (uWebSockets.js cannot load: no such libc)'],
   );
 });
 
@@ -54,5 +54,8 @@ t.test('CON-2 · a front that is forced and cannot load ends the start with the 
   const { code, stdout } = await runCli(['gateway', 'run'], path, env);
 
   t.equal(code, 1);
-  t.match(stdout, /gateway\.front is \\"uws\\" but uWebSockets\.js cannot load: no binary.*\\"auto\\" or \\"node\\"/);
+  t.match(
+    stdout,
+    /gateway\.front is \\"uws\\" but uWebSockets\.js cannot load: no such libc; set.*\\"auto\\" or \\"node\\"/,
+  );
 });
