@@ -4,7 +4,7 @@
  * @see CON-2 and HOME-2 in docs/specification.md
  */
 
-import { createActor } from 'xstate';
+import { type AnyActorRef, createActor } from 'xstate';
 import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
 import { ensurePrivateFolder } from '../actors/files.ts';
 import type { ProfileName } from '../machines/base/names.ts';
@@ -26,20 +26,27 @@ import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
 import { assembleServers } from './servers.ts';
 import { indexTimers } from './timers.ts';
-import { assembleWebhooks } from './webhooks.ts';
+import { assembleWebhooks, type Webhooks } from './webhooks.ts';
 import { wireSupervisor } from './wiring/supervisor.ts';
 
 export interface DaemonOptions {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
+  /** Is lent the living parts before they start, to count them. */
+  readonly lend?: (parts: DaemonParts) => void;
+}
+
+export interface DaemonParts {
+  readonly root: AnyActorRef;
+  readonly webhooks: Webhooks;
 }
 
 /** Steps that an actor remembers of itself. */
 const trailLength = 24;
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
-export async function runDaemon({ home, env, version }: DaemonOptions): Promise<0 | 1> {
+export async function runDaemon({ home, env, version, lend }: DaemonOptions): Promise<0 | 1> {
   const paths = homePaths(home);
   await ensurePrivateFolder(paths.home);
   await ensurePrivateFolder(paths.state);
@@ -214,6 +221,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     },
   });
   sinces.watch(root);
+  lend?.({ root, webhooks });
   root.start();
   const stopSignals = onSignals({
     stop: () => root.send({ type: 'daemon.stop' }),
