@@ -17,7 +17,7 @@ import { Refusal } from './control/refusal.ts';
 import { createControlServer } from './control/server.ts';
 import { createDaemonView } from './daemon-view.ts';
 import { createSinces } from './inspector/sinces.ts';
-import { createWatcher } from './inspector/watcher.ts';
+import { createWatcher, type Watcher } from './inspector/watcher.ts';
 import { adapterBlock, createProblemDesk, learnSecrets, reportDiagnostics, servesTools } from './loaded-home.ts';
 import { createLog } from './log.ts';
 import { createMcpView } from './mcp/view.ts';
@@ -40,6 +40,7 @@ export interface DaemonOptions {
 export interface DaemonParts {
   readonly root: AnyActorRef;
   readonly webhooks: Webhooks;
+  readonly watcher: Watcher;
 }
 
 /** Steps that an actor remembers of itself. */
@@ -221,7 +222,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     },
   });
   sinces.watch(root);
-  lend?.({ root, webhooks });
+  lend?.({ root, webhooks, watcher });
   root.start();
   const stopSignals = onSignals({
     stop: () => root.send({ type: 'daemon.stop' }),

@@ -19,6 +19,8 @@ export interface Counts {
   /** Those on the heap, in the tree or not. */
   readonly actorsOnHeap: number;
   readonly exchanges: number;
+  /** Whether somebody still follows the steps of the machines. */
+  readonly followed: boolean;
   /** Waits of the charts, by the machine that waits. */
   readonly waits: Readonly<Record<string, number>>;
   /** What keeps the loop alive. */
@@ -46,6 +48,7 @@ function count(): Counts {
     actors: root === undefined || root.getSnapshot().status !== 'active' ? {} : countActors(root),
     actorsOnHeap: v8.queryObjects(Actor, { format: 'count' }) as number,
     exchanges: lent?.webhooks.replay.exchanges.size ?? 0,
+    followed: lent?.watcher.isFollowed() ?? false,
     waits: root === undefined ? {} : waitsOf(root),
     resources: tally(process.getActiveResourcesInfo().filter((name) => name !== 'Immediate')),
     descriptors: tally(descriptors()),
