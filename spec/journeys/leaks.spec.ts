@@ -93,10 +93,11 @@ async function comesTo<Value>(t: Test, ask: () => Promise<Value>, expected: Valu
 
 const work = ['webhookRequest', 'coalescingGroup', 'agentRun', 'delivery'];
 
-/** The work that is under way. */
+/** The work that is under way, and who looks on. */
 async function underWay(daemon: Counted): Promise<readonly string[]> {
-  const { actors, exchanges } = await daemon.count();
-  return [...work.filter((machine) => machine in actors), ...(exchanges > 0 ? ['exchange'] : [])];
+  const { actors, exchanges, followed } = await daemon.count();
+  const others = [...(exchanges > 0 ? ['exchange'] : []), ...(followed ? ['follower'] : [])];
+  return [...work.filter((machine) => machine in actors), ...others];
 }
 
 /** A connection that its client keeps alive is no leak of the daemon's. */
