@@ -8,6 +8,7 @@ import type { Logger, LogLevel } from '../actors/ports.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { Route } from '../machines/config/route.ts';
+import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import { keptHeaders } from '../machines/webhook/kept-headers.ts';
 import type { EventRecord } from '../machines/webhook/record.ts';
 import { statusOf } from '../machines/webhook/reply.ts';
@@ -32,6 +33,8 @@ export interface DecisionPorts {
 
 /** Refusals kept: enough to explain a sender's last tries, small enough to be nothing. */
 const mostRefusals = 1_000;
+/** The head of a stranger may be of any length; an id is short. */
+const longestStrangersId = 200;
 
 /** Outcomes whose event the claim has put into the journal, or that belong to an event that is there already. */
 const journalled: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'delivered', 'deliveryFailed']);
@@ -42,7 +45,8 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
   let next = 0;
 
   return {
-    decided(context, live) {
+    decided(decided, live) {
+      const context = named(decided, live);
       const outcome = context.outcome;
       if (outcome === undefined) {
         log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context, undefined));
@@ -69,6 +73,13 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
     },
     refusals: () => [...ring].sort((one, other) => (one.key < other.key ? 1 : -1)),
   };
+}
+
+/** A request that is refused before it was read still tells its id, by which its sender asks for it. */
+function named(context: RequestContext, live: LiveRequest | undefined): RequestContext {
+  if (context.deliveryId !== undefined || live === undefined) return context;
+  const given = deliveryIdOf(live.headers, live.body);
+  return given === undefined ? context : { ...context, deliveryId: given.slice(0, longestStrangersId) };
 }
 
 /** Without head and body, which a refused one does not leave. */
