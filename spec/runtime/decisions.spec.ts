@@ -156,6 +156,7 @@ t.test('LIM-1 · a client that left before its body was whole leaves one line an
   decisions.decided(known, live());
   await turn();
   t.match(lines, [{ level: 'info', message: /abandoned: the client left/, fields: { status: undefined } }]);
+  t.equal(lines.length, 1);
   t.same([journal.get('events', 'k1'), decisions.refusals()], [undefined, []]);
 });
 

@@ -127,7 +127,7 @@ t.test('DUR-1 · runs go on by what is known of them: queued, cut off once, cut 
     const title = `${found.status} ${found.attempt ?? 0} ${sent?.status ?? ''} ${policy}`;
     const { runs, deliveries, groups } = spawned();
     t.match(runs, [['k1', { key: 'k1', record: expected }]], title);
-    t.same([deliveries, groups], [[], []], `${title}: its delivery is the run's own to open`);
+    t.same([runs.length, deliveries, groups], [1, [], []], `${title}: its delivery is the run's own to open`);
     t.match(lines.at(-1), ['info', /^run taken up again: /], title);
   }
 });
