@@ -47,7 +47,7 @@ async function deliver(t: Test, result: SendingResult, { refused = false } = {})
   await claimed;
   const actor = createActor(logic, { input: { key: 'k', record } }).start();
   t.teardown(() => actor.stop());
-  await stage.settle();
+  await stage.land();
   await turn();
   if (refused) await stage.refuse();
   else await stage.settle();
