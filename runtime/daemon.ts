@@ -226,7 +226,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   root.start();
   const stopSignals = onSignals({
     stop: () => root.send({ type: 'daemon.stop' }),
-    reload: () => root.send({ type: 'config.reload' }),
+    reload: () => void reload().catch(() => {}),
     log,
   });
 
