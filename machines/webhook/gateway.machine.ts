@@ -48,6 +48,7 @@ export const gatewayMachine = setup({
   },
   actions: {
     flushGroups: effect('flushGroups'),
+    settleGroups: effect('settleGroups'),
     retireFront: effect('retireFront'),
     rememberUrl: assign((_, params: { url: string }) => ({ url: params.url, fault: null })),
     rememberStay: assign((_, params: { url: string; fault: string }) => ({ url: params.url, fault: params.fault })),
@@ -123,7 +124,7 @@ export const gatewayMachine = setup({
       on: {
         'gateway.reopen': [
           { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'reopening' },
-          { target: 'closed', actions: ['retireFront', 'forgetUrl', 'tellOpened'] },
+          { target: 'closed', actions: ['retireFront', 'settleGroups', 'forgetUrl', 'tellOpened'] },
         ],
         'gateway.drain': 'draining',
       },
@@ -140,7 +141,11 @@ export const gatewayMachine = setup({
           {
             guard: { type: 'hasMoved', params: ({ event }) => event.output },
             target: 'listening',
-            actions: [{ type: 'rememberUrl', params: ({ event }) => urlOf(event.output) }, 'tellOpened'],
+            actions: [
+              'settleGroups',
+              { type: 'rememberUrl', params: ({ event }) => urlOf(event.output) },
+              'tellOpened',
+            ],
           },
           {
             guard: { type: 'hasStayed', params: ({ event }) => event.output },
@@ -149,7 +154,11 @@ export const gatewayMachine = setup({
           },
           {
             target: 'closed',
-            actions: [{ type: 'rememberFault', params: ({ event }) => stayOf(event.output) }, 'tellRefused'],
+            actions: [
+              'settleGroups',
+              { type: 'rememberFault', params: ({ event }) => stayOf(event.output) },
+              'tellRefused',
+            ],
           },
         ],
         onError: {

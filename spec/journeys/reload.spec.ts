@@ -134,3 +134,17 @@ t.test('CFG-3 · CLI-5 · broken routes keep the adapter closed, not the daemon 
   t.equal((await postSigned(`${status.webhook.url}/webhooks/good`, {}, { secret })).status, 202);
   t.notMatch(status, { webhook: { fault: /./ } });
 });
+
+t.test('COA-1 · CFG-2 · an adapter that is switched off runs what has gathered, at once', async (t) => {
+  const co = '        co: {prompt: "{n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}\n';
+  const home = makeHome(t, { 'config.yaml': webhookConfig(co) });
+  const daemon = await startDaemon(t, home.path);
+  for (const n of [1, 2]) {
+    const answer = await postSigned(`${daemon.url}/webhooks/co`, { id: 'x', n }, { secret });
+    t.equal(answer.body.status, 'coalesced');
+  }
+  home.write('config.yaml', webhookConfig(co).replace('enabled: true\n    \n', 'enabled: false\n'));
+  t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0);
+  const { message } = await daemon.line((line) => line.message.startsWith('response: '));
+  t.match(message, /^response: 2\n\n\[Note: 1 earlier event was superseded/);
+});

@@ -33,7 +33,11 @@ function makeGateway(move: FrontMove = { kind: 'moved', url: 'http://a:2' }) {
         return Promise.resolve(undefined);
       }),
     },
-    actions: { flushGroups: () => steps.push('flush'), retireFront: () => steps.push('retire') },
+    actions: {
+      flushGroups: () => steps.push('flush'),
+      settleGroups: () => steps.push('settle'),
+      retireFront: () => steps.push('retire'),
+    },
   });
   const facts: GatewayFact[] = [];
   const parent = createActor(
@@ -98,6 +102,7 @@ t.test('CFG-2 · a reload is answered by what came of the move', async (t) => {
     t.equal(await gateway.settled(), state, move.kind);
     t.same(gateway.facts.at(-1), fact, move.kind);
     t.same(gateway.context(), context, move.kind);
+    t.same(gateway.steps, move.kind === 'stayed' ? [] : ['settle'], `COA-1: ${move.kind}: bursts end with their front`);
   }
 });
 
@@ -114,5 +119,5 @@ t.test('CFG-3 · a gateway whose routes are broken stays closed and says why', a
   t.equal(await settled(), 'listening');
   tell({ type: 'gateway.reopen', enabled: false, fault: null });
   t.equal(await settled(), 'closed');
-  t.same([steps, context()], [['retire'], { url: null, fault: null }]);
+  t.same([steps, context()], [['retire', 'settle'], { url: null, fault: null }], 'COA-1: bursts end with their front');
 });

@@ -146,6 +146,26 @@ t.test('CON-2 · DUR-1 · what has not ended by the drain timeout stays in the j
   ]);
 });
 
+t.test(
+  'COA-1 · CFG-2 · bursts are settled when their front moves or is switched off, and their runs begin',
+  async (t) => {
+    for (const enabled of [true, false]) {
+      const one = await listening(t);
+      one.groups.handle().spawn('g1', {} as never);
+      one.ref.send({ type: 'gateway.reopen', enabled, fault: null });
+      await turn();
+      t.same(one.groups.living('g1')?.heard, [drained], `enabled: ${enabled}`);
+      let granted = 0;
+      one.places.ask({ profile: 'default', route: 'r' }, () => {
+        granted += 1;
+      });
+      await turn();
+      t.equal(granted, 1, 'places are granted as before');
+      mock.timers.reset();
+    }
+  },
+);
+
 t.test('DUR-1 · a burst that the journal refuses is not waited for: it stays on disk', async (t) => {
   const one = await listening(t, { drainTimeoutMs: 60_000 });
   one.groups.handle().spawn('g1', {} as never);
