@@ -11,3 +11,29 @@ t.test('HOME-1 · AGENT_HOME moves the home, profiles lie under it', (t) => {
   t.equal(profilePaths('/srv/a', 'work' as ProfileName).tokens, '/srv/a/profiles/work/mcp-tokens');
   t.end();
 });
+
+t.test('HOME-2 · everything of a home and of a profile lies where the law says', (t) => {
+  const under = (home: string) => ({
+    home,
+    config: `${home}/config.yaml`,
+    env: `${home}/.env`,
+    subscriptions: `${home}/webhook_subscriptions.json`,
+    scripts: `${home}/scripts`,
+    skills: `${home}/skills`,
+    cron: `${home}/cron`,
+    tokens: `${home}/mcp-tokens`,
+    cache: `${home}/cache`,
+  });
+  t.same(homePaths('/srv/a'), {
+    ...under('/srv/a'),
+    profiles: '/srv/a/profiles',
+    socket: '/srv/a/gateway.sock',
+    lock: '/srv/a/gateway.lock',
+    logs: '/srv/a/logs',
+    state: '/srv/a/state',
+  });
+  t.same(profilePaths('/srv/a', defaultProfile), under('/srv/a'));
+  t.same(profilePaths('/srv/a', 'work' as ProfileName), under('/srv/a/profiles/work'));
+  t.equal(homeOf({ AGENT_HOME: '' }, '/home/me'), '/home/me/.agent', 'an empty variable moves nothing');
+  t.end();
+});
