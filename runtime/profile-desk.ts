@@ -1,5 +1,5 @@
 /**
- * What each profile lends to the work of its routes: its runner, its targets, its scripts, lists, skills and jobs. Built
+ * What each profile lends to the work of its routes: its runner, its scripts, lists, skills and jobs. Built
  * anew when the configuration changes; work under way keeps what it began with.
  * @see PRF-2 in docs/specification.md
  */
@@ -9,7 +9,6 @@ import { echoRunner } from '../actors/agent/run-echo.ts';
 import { createSkillsStore } from '../actors/agent/skills.store.ts';
 import type { LoadedHome, LoadedProfile } from '../actors/config/load-config.ts';
 import { createJobsStore } from '../actors/cron/jobs.store.ts';
-import { createTargets, type Targets } from '../actors/dispatch/deliver.ts';
 import type { RunnerOfProfile } from '../actors/dispatch/run-agent.ts';
 import type { AgentRunner, Logger } from '../actors/ports.ts';
 import type { JobFinding } from '../actors/webhook/claim-delivery.ts';
@@ -21,7 +20,6 @@ import type { Settings } from '../machines/config/settings.ts';
 export interface ProfileDesk {
   readonly settings: Settings;
   readonly runner: RunnerOfProfile;
-  readonly targets: Targets;
   readonly lists: ListReader;
   readonly runScript: RunScript;
   readonly findJob: (ref: string) => JobFinding;
@@ -44,7 +42,6 @@ function deskOf(profile: LoadedProfile, log: Logger): ProfileDesk {
       timeoutMs: settings.agent.timeoutMs,
       skill: (name) => skills.text(name),
     },
-    targets: createTargets({ platforms: settings.platforms, log, scope: profile.scope, cwd: paths.home }),
     lists: createListReader({ home: paths.home }),
     runScript: createRunScript({ scripts: paths.scripts, home: paths.home }),
     findJob: (ref) => {

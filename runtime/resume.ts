@@ -11,8 +11,8 @@ import type { RecordWriter } from '../actors/store/record-writer.ts';
 import type { Bursts } from '../actors/webhook/bursts.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import { interruptedDelivery, interruptedRun } from '../machines/webhook/interruption.ts';
-import type { DeliveryRecord, GroupRecord, RunRecord } from '../machines/webhook/record.ts';
-import { releaseOf } from './wiring/delivery.ts';
+import { type DeliveryRecord, type GroupRecord, isOver, type RunRecord } from '../machines/webhook/record.ts';
+import { releaseOf, runOf } from './wiring/delivery.ts';
 import type { Wards } from './wiring/wards.ts';
 
 export interface ResumePorts {
@@ -23,8 +23,8 @@ export interface ResumePorts {
   readonly nowMs: () => number;
   readonly log: Logger;
   readonly onInterrupted: (profile: string) => 'rerun' | 'report';
-  /** True where the target delivers a repeated id once. */
-  readonly deduplicates: (record: DeliveryRecord) => boolean;
+  /** For how long the target delivers a repeated delivery once. */
+  readonly deduplicatesForMs: (record: DeliveryRecord) => number;
   /** How many more runs may wait in memory. */
   readonly room: () => number;
 }
@@ -85,22 +85,27 @@ async function take(
   return [];
 }
 
-/** A delivery of a run is spawned by its run; only the outcome of a sending that was cut off is settled here. */
+/** A delivery whose run still waits for it is spawned by the run; the others go on by themselves. */
 async function resumeDelivery(stored: StoredRecord, ports: ResumePorts): Promise<void> {
+  const { key } = stored;
   const record = stored.value as unknown as DeliveryRecord;
-  ports.writer.adopt('deliveries', stored.key, stored.version);
-  const settled = interruptedDelivery(record, ports.deduplicates(record));
-  if (settled === undefined) {
-    if (record.runKey === undefined) ports.wards().open({ kind: 'direct', key: stored.key, record });
+  const nowMs = ports.nowMs();
+  ports.writer.adopt('deliveries', key, stored.version);
+  const next = interruptedDelivery(record, { nowMs, deduplicatesForMs: ports.deduplicatesForMs(record) });
+  if (isOver(next)) {
+    const ended = { ...next, endedAtMs: nowMs };
+    const also = [...releaseOf(ended), ...runOf(ended, ports)];
+    await put(ports, 'deliveries', key, ended as unknown as JsonObject, null, also);
+    ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
+      delivery_id: record.deliveryId,
+      route: record.route,
+      target: record.target,
+    });
     return;
   }
-  const ended = { ...settled, endedAtMs: ports.nowMs() };
-  await put(ports, 'deliveries', stored.key, ended as unknown as JsonObject, null, releaseOf(ended));
-  ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
-    delivery_id: record.deliveryId,
-    route: record.route,
-    target: record.target,
-  });
+  if (next !== record) await put(ports, 'deliveries', key, next as unknown as JsonObject, nowMs, []);
+  const run = next.runKey === undefined ? undefined : ports.keeper.journal()?.get('runs', next.runKey);
+  if (run?.dueAtMs === undefined) ports.wards().open({ kind: 'direct', key, record: next });
 }
 
 async function resumeRun(stored: StoredRecord, ports: ResumePorts): Promise<void> {

@@ -19,17 +19,21 @@ import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
+import type { Route } from '../machines/config/route.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { CompiledRoute } from '../machines/webhook/compile-route.ts';
 import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import type { DeliveryDesk } from './control/view.ts';
 import { createDecisions, type Decisions } from './decisions.ts';
+import { createDeliveryDesk } from './delivery-desk.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { createFrontKeeper, urlOf } from './front-keeper.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
+import { assemblePlatforms, wake } from './platforms-half.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
@@ -70,6 +74,9 @@ export interface Webhooks {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
+  /** Deliveries to targets, for the commands. */
+  sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
+  routes(): readonly Route[];
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
   /** Whether the front stands where these settings want it, or is closed where they want none. */
@@ -141,6 +148,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     return standing;
   };
 
+  const { ward: platformWard, platforms } = assemblePlatforms({ root, home, compiling, nowMs, log });
   const resumePorts: ResumePorts = {
     keeper,
     writer,
@@ -149,7 +157,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nowMs,
     log,
     onInterrupted: (profile) => deskOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
-    deduplicates: (record) => deskOf(record.profile)?.targets.deduplicates(record.target) ?? false,
+    deduplicatesForMs: platforms.deduplicatesForMs,
     room: () => mostWaitingRuns - wards().runs.size,
   };
 
@@ -201,12 +209,12 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     wards,
   });
   const deliveryLogic = wireDelivery({
+    keeper,
     writer,
-    sendText: (record, signal) =>
-      deskOf(record.profile)?.targets.send(record, signal) ??
-      Promise.resolve({ kind: 'failed', reason: `profile "${record.profile}" is not configured any more` }),
+    platforms,
     redact: redactor.text,
     nowMs,
+    wake,
     wards,
   });
   const crashed = (room: string) => (key: string, error: unknown) => {
@@ -274,6 +282,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       },
       onCrashed: crashed('deliveries'),
     }),
+    platforms: platformWard,
     fronts,
     places,
     wards,
@@ -298,16 +307,24 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper,
     decisions,
     replay: { exchanges, wards, nextId, nowMs },
-    resume: () => resumeWork(resumePorts),
+    sendings: (keyOf) =>
+      createDeliveryDesk({ keeper, writer, platforms, wards, keyOf, redact: redactor.record, nowMs }),
+    resume: () => {
+      platforms.reconcile();
+      return resumeWork(resumePorts);
+    },
+    routes: () => routes.all().map(({ route }) => route),
     sources: () => sources,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
     reconfigure() {
       sources = reader.read(home());
       routes.replace(sources);
       places.resize(settings().agent.concurrency);
+      platforms.reconcile();
     },
     abandon() {
       fronts.retire();
+      platforms.clear();
       for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
       standing = undefined;
       places.clear();

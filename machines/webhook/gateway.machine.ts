@@ -1,6 +1,6 @@
 /**
  * The webhook gateway: opens the front when told to, moves it when its address changes, and on drain closes it, flushes
- * every group and waits for the runs. The requests, groups, runs and deliveries themselves live in four wards of their
+ * every group and waits for the runs. The requests, groups, runs, deliveries and platform connections live in wards of their
  * own, so that a burst of one kind never slows another down.
  * @see ADP-1, CON-2 and COA-1 in docs/specification.md
  */
@@ -41,6 +41,7 @@ export const gatewayMachine = setup({
     groups: logicHole('groups'),
     runs: logicHole('runs'),
     deliveries: logicHole('deliveries'),
+    platforms: logicHole('platforms'),
     openFront: promiseHole<{ readonly url: string }, undefined>('openFront'),
     moveFront: promiseHole<FrontMove, undefined>('moveFront'),
     closeFront: promiseHole<undefined, undefined>('closeFront'),
@@ -66,6 +67,7 @@ export const gatewayMachine = setup({
   id: 'gateway',
   context: { url: null, fault: null },
   invoke: [
+    { id: 'platforms', src: 'platforms', systemId: 'platforms' },
     { id: 'deliveries', src: 'deliveries', systemId: 'deliveries' },
     { id: 'runs', src: 'runs', systemId: 'runs' },
     { id: 'groups', src: 'groups', systemId: 'groups' },

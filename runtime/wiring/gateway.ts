@@ -3,7 +3,9 @@
 import { type AnyActorLogic, fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { Logger } from '../../actors/ports.ts';
+import type { DeliveryContext } from '../../machines/webhook/delivery.machine.ts';
 import { type FrontMove, gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
+import { isWaitedFor } from '../../machines/webhook/record.ts';
 import type { FrontKeeper } from '../front-keeper.ts';
 import type { Wards } from './wards.ts';
 
@@ -12,6 +14,7 @@ export interface GatewayPorts {
   readonly groups: AnyActorLogic;
   readonly runs: AnyActorLogic;
   readonly deliveries: AnyActorLogic;
+  readonly platforms: AnyActorLogic;
   readonly fronts: FrontKeeper;
   readonly places: Places;
   readonly wards: () => Wards;
@@ -33,6 +36,7 @@ export function wireGateway(ports: GatewayPorts) {
       groups: ports.groups,
       runs: ports.runs,
       deliveries: ports.deliveries,
+      platforms: ports.platforms,
       openFront: fromPromise<{ readonly url: string }, undefined>(({ signal }) => fronts.open(signal)),
       moveFront: fromPromise<FrontMove, undefined>(({ signal }) => fronts.move(signal)),
       closeFront: fromPromise<undefined, undefined>(async () => {
@@ -67,7 +71,7 @@ function flush({ wards, nowMs }: GatewayPorts): void {
 
 /** Waits until bursts are on disk and runs and deliveries under way have ended, or the time for it is over. */
 async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: AbortSignal): Promise<void> {
-  const { groups, deliveries } = ports.wards();
+  const { groups } = ports.wards();
   for (;;) {
     let flushing = 0;
     groups.each((_, group) => {
@@ -75,19 +79,32 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
       return true;
     });
     const running = ports.places.load().running;
-    if (flushing === 0 && running === 0 && deliveries.size === 0) return;
+    const sending = underWay(ports);
+    if (flushing === 0 && running === 0 && sending === 0) return;
     if (signal.aborted) return;
     // An event that joined while a burst was being opened has begun the next one.
     flush(ports);
     if (ports.nowMs() >= deadlineMs) {
       ports.log.log('warn', 'drain: time is over; what is left stays in the journal', {
         running,
-        deliveries: deliveries.size,
+        deliveries: sending,
       });
       return;
     }
     await new Promise((resolve) => setTimeout(resolve, pollMs));
   }
+}
+
+/** Deliveries that wait for their next try, or for their place, do so on disk as well, unless a sender waits for them. */
+function underWay({ wards }: GatewayPorts): number {
+  let count = 0;
+  wards().deliveries.each((_, delivery) => {
+    const { value, context } = delivery.getSnapshot() as { value: string; context: DeliveryContext };
+    const rests = value === 'waitingToRetry' || value === 'queued';
+    if (!rests || isWaitedFor(context.record)) count += 1;
+    return true;
+  });
+  return count;
 }
 
 /** A burst that the journal refuses stays on disk as it is; waiting for it would help nobody. */
