@@ -6,10 +6,17 @@
  */
 
 import type { LoadedHome, LoadedProfile } from '../actors/config/load-config.ts';
-import { createTarget, type TargetOwner, usualCodehost, whyNot } from '../actors/dispatch/deliver.ts';
+import {
+  createTarget,
+  loadPlatformTargets,
+  type TargetOwner,
+  usualCodehost,
+  whyNot,
+} from '../actors/dispatch/deliver.ts';
 import { createLane, type Lane } from '../actors/dispatch/lanes.ts';
 import type { PlatformTarget } from '../actors/dispatch/targets/platform-target.ts';
 import type { Logger } from '../actors/ports.ts';
+import { causeOf } from '../machines/base/fault.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import type { WardHandle } from '../machines/base/ward.ts';
@@ -33,8 +40,11 @@ export interface PlatformsPorts {
 }
 
 export interface Platforms {
-  /** Carries the configuration in force over to the connections: touches what changed and nothing else. */
-  reconcile(): void;
+  /**
+   * Carries the configuration in force over to the connections: touches what changed and nothing else. Whatever is sent
+   * meanwhile waits for it.
+   */
+  reconcile(): Promise<void>;
   send(record: DeliveryRecord, signal: AbortSignal): Promise<Attempt>;
   /** Asks for a delivery's place on the way to its platform; the returned function gives it back. */
   ask(record: DeliveryRecord, granted: () => void): () => void;
@@ -81,13 +91,20 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
   const { home, ward, nowMs } = ports;
   let kept = new Map<string, Kept>();
   const waiting = new Map<string, Set<() => void>>();
+  let createPlatformTarget: TargetOwner['createPlatformTarget'];
+  let reconciled = Promise.resolve();
 
   function make(profile: LoadedProfile, target: string, settings: PlatformSettings, configured: boolean): Kept {
     const key = platformKey(profile.name, target);
     const print = JSON.stringify([settings, configured, target === 'codehost_comment' ? [...profile.scope] : []]);
     const standing = kept.get(key);
     if (standing?.print === print) return standing;
-    const made = createTarget(target, settings, { ...ports.owner, scope: profile.scope, cwd: profile.paths.home });
+    const made = createTarget(target, settings, {
+      ...ports.owner,
+      scope: profile.scope,
+      cwd: profile.paths.home,
+      ...(createPlatformTarget === undefined ? {} : { createPlatformTarget }),
+    });
     if (made === undefined) throw new TypeError(`no target is named "${target}"`);
     return {
       key,
@@ -100,6 +117,28 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
       configured,
       lastAskedMs: 0,
     };
+  }
+
+  async function carryOver(): Promise<void> {
+    // A reload that comes meanwhile has its own turn.
+    const { profiles } = home();
+    const names = [...profiles.values()].flatMap(({ settings }) => Object.keys(settings.platforms));
+    if (names.some((name) => name !== 'codehost_comment')) createPlatformTarget ??= await loadPlatformTargets();
+    const next = new Map<string, Kept>();
+    for (const profile of profiles.values()) {
+      const { platforms } = profile.settings;
+      const all = { log: logSettings, codehost_comment: usualCodehost, ...platforms };
+      for (const [target, settings] of Object.entries(all)) {
+        const entry = make(profile, target, settings, platforms[target] !== undefined);
+        next.set(entry.key, entry);
+      }
+    }
+    const earlier = kept;
+    kept = next;
+    for (const [key, { print }] of earlier) {
+      if (next.get(key)?.print !== print) ward()?.get(key)?.send({ type: 'platform.stop' });
+    }
+    for (const key of next.keys()) spawn(key);
   }
 
   function find(profile: string, name: string): Kept | undefined {
@@ -135,6 +174,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
 
   /** The target where it may be sent to; else why not. Waits for a check that is under way. */
   async function reach({ profile, target: name }: DeliveryRecord, signal: AbortSignal): Promise<Kept | Undelivered> {
+    await reconciled;
     for (;;) {
       if (home().profiles.get(profile as ProfileName) === undefined)
         return refused('permanent', `profile "${profile}" is not configured any more`);
@@ -187,21 +227,10 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
 
   return {
     reconcile() {
-      const next = new Map<string, Kept>();
-      for (const profile of home().profiles.values()) {
-        const { platforms } = profile.settings;
-        const all = { log: logSettings, codehost_comment: usualCodehost, ...platforms };
-        for (const [target, settings] of Object.entries(all)) {
-          const entry = make(profile, target, settings, platforms[target] !== undefined);
-          next.set(entry.key, entry);
-        }
-      }
-      const earlier = kept;
-      kept = next;
-      for (const [key, { print }] of earlier) {
-        if (next.get(key)?.print !== print) ward()?.get(key)?.send({ type: 'platform.stop' });
-      }
-      for (const key of next.keys()) spawn(key);
+      reconciled = reconciled.then(carryOver).catch((thrown: unknown) => {
+        ports.log.log('error', `the targets could not be made: ${causeOf(thrown)}`);
+      });
+      return reconciled;
     },
     async send(record, signal) {
       const startedAtMs = nowMs();

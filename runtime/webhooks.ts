@@ -309,9 +309,9 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     replay: { exchanges, wards, nextId, nowMs },
     sendings: (keyOf) =>
       createDeliveryDesk({ keeper, writer, platforms, wards, keyOf, redact: redactor.record, nowMs }),
-    resume: () => {
-      platforms.reconcile();
-      return resumeWork(resumePorts);
+    resume: async () => {
+      await platforms.reconcile();
+      await resumeWork(resumePorts);
     },
     routes: () => routes.all().map(({ route }) => route),
     sources: () => sources,
@@ -320,7 +320,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       sources = reader.read(home());
       routes.replace(sources);
       places.resize(settings().agent.concurrency);
-      platforms.reconcile();
+      void platforms.reconcile();
     },
     abandon() {
       fronts.retire();

@@ -9,7 +9,7 @@ import type { PlatformSettings } from '../../machines/config/settings.ts';
 import { canonicalTarget, knownTargets } from '../../machines/config/targets.ts';
 import { refused, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
 import type { Logger } from '../ports.ts';
-import { createPlatformTarget } from './targets/all.ts';
+import type { createPlatformTarget } from './targets/all.ts';
 import { createCodehostTarget } from './targets/codehost-comment.ts';
 import type { MailPorts } from './targets/email.ts';
 import { createLogTarget } from './targets/log.ts';
@@ -21,6 +21,13 @@ export interface TargetOwner {
   /** The profile's `.env` and its home. */
   readonly scope: ReadonlyMap<string, string>;
   readonly cwd: string;
+  /** The platforms' own targets, loaded where one is configured; absent: there is none. */
+  readonly createPlatformTarget?: typeof createPlatformTarget;
+}
+
+/** Loads the platforms' targets: a gateway that delivers to none pays nothing for them. */
+export async function loadPlatformTargets(): Promise<typeof createPlatformTarget> {
+  return (await import('./targets/all.ts')).createPlatformTarget;
 }
 
 /** DLV-3. */
@@ -28,9 +35,9 @@ const codehostTimeoutMs = 30_000;
 /** What a profile's code host is that says nothing of it: the client of the host may be there all the same. */
 export const usualCodehost: PlatformSettings = { enabled: true, timeoutMs: codehostTimeoutMs, options: {} };
 
-/** Makes a target by its neutral name; undefined for a name that is none. */
+/** Makes a target by its neutral name; undefined for a name that is none, or not loaded. */
 export function createTarget(name: string, settings: PlatformSettings, owner: TargetOwner): PlatformTarget | undefined {
-  const { log, scope, cwd, ports } = owner;
+  const { log, scope, cwd, ports, createPlatformTarget } = owner;
   switch (name) {
     case 'log':
       return { ...createLogTarget(log), verify: () => Promise.resolve({ kind: 'verified' }) };
@@ -48,7 +55,7 @@ export function createTarget(name: string, settings: PlatformSettings, owner: Ta
       };
     }
     default:
-      return createPlatformTarget(name, settings, ports);
+      return createPlatformTarget?.(name, settings, ports);
   }
 }
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createTarget, type TargetOwner, usualCodehost, whyNot } from '../../../actors/dispatch/deliver.ts';
-import { platformNames } from '../../../actors/dispatch/targets/all.ts';
+import { createPlatformTarget, platformNames } from '../../../actors/dispatch/targets/all.ts';
 import type { LogFields, Logger } from '../../../actors/ports.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { knownTargets, targetNames } from '../../../machines/config/targets.ts';
@@ -11,7 +11,7 @@ const silent: Logger = { log: () => {}, warnOnce: () => {} };
 
 function ownerOf(log = silent): TargetOwner {
   const ports = { now: () => 0, wait: () => Promise.resolve(), random: () => 0 };
-  return { ports, log, scope: new Map(), cwd: '.' };
+  return { ports, log, scope: new Map(), cwd: '.', createPlatformTarget };
 }
 
 t.test('DLV-2 · every target that is not enabled says which it is and what to do', (t) => {
