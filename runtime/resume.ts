@@ -25,21 +25,45 @@ export interface ResumePorts {
   readonly onInterrupted: (profile: string) => 'rerun' | 'report';
   /** For how long the target delivers a repeated delivery once. */
   readonly deduplicatesForMs: (record: DeliveryRecord) => number;
-  /** How many more runs may wait in memory. */
+  /** How many more runs, and how many more deliveries, may wait in memory. */
   readonly room: () => number;
+  readonly deliveryRoom: () => number;
 }
 
 /** How much is taken from the journal at a time. */
 const sliceSize = 500;
 
-/** Takes up everything; what finds no room stays on disk and is taken by `refillRuns` later. */
+/** Takes up everything; what finds no room stays on disk and is taken by a refill later. */
 export async function resumeWork(ports: ResumePorts): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
-  await takeAll(journal, session, 'deliveries', ports, (stored) => resumeDelivery(stored, ports));
+  await takeDeliveries(journal, session, ports, Number.MAX_SAFE_INTEGER);
   await refillRuns(ports);
   await takeAll(journal, session, 'groups', ports, (stored) => resumeGroup(stored, ports));
+}
+
+/** Takes deliveries from the journal whose time has come while they waited there alone. */
+export async function refillDeliveries(ports: ResumePorts): Promise<void> {
+  const journal = ports.keeper.journal();
+  const session = ports.keeper.session();
+  if (journal === undefined || session === undefined) return;
+  await takeDeliveries(journal, session, ports, ports.nowMs());
+}
+
+async function takeDeliveries(
+  journal: Journal,
+  session: SessionId,
+  ports: ResumePorts,
+  dueBeforeMs: number,
+): Promise<void> {
+  for (;;) {
+    const limit = Math.min(sliceSize, ports.deliveryRoom());
+    if (limit <= 0) return;
+    const taken = await take(journal, session, 'deliveries', limit, ports, dueBeforeMs);
+    for (const stored of taken) await resumeDelivery(stored, ports);
+    if (taken.length < limit) return;
+  }
 }
 
 /** Takes waiting runs from the journal while there is room for them. */
@@ -59,7 +83,7 @@ export async function refillRuns(ports: ResumePorts): Promise<void> {
 async function takeAll(
   journal: Journal,
   session: SessionId,
-  collection: 'deliveries' | 'groups',
+  collection: 'groups',
   ports: ResumePorts,
   resume: (stored: StoredRecord) => Promise<void>,
 ): Promise<void> {
@@ -76,10 +100,11 @@ async function take(
   collection: 'deliveries' | 'groups' | 'runs',
   limit: number,
   ports: ResumePorts,
+  // A pending burst is due in the future; its timer runs here, so it is taken now.
+  dueBeforeMs = Number.MAX_SAFE_INTEGER,
 ): Promise<StoredRecord[]> {
   const nowMs = ports.nowMs();
-  // A pending burst is due in the future; its timer runs here, so it is taken now.
-  const taken = await journal.take(collection, { session, dueBeforeMs: Number.MAX_SAFE_INTEGER, nowMs, limit });
+  const taken = await journal.take(collection, { session, dueBeforeMs, nowMs, limit });
   if (taken.ok) return taken.value;
   ports.log.log('error', taken.fault.message, { code: taken.fault.code });
   return [];

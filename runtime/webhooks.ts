@@ -39,7 +39,7 @@ import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
 import type { Redactor } from './redact.ts';
 import type { ReplayPorts } from './replay.ts';
-import { type ResumePorts, refillRuns, resumeWork } from './resume.ts';
+import { type ResumePorts, refillDeliveries, refillRuns, resumeWork } from './resume.ts';
 import { createRouteDesk, type RouteSources } from './route-desk.ts';
 import { createSourceReader } from './route-sources.ts';
 import { wireDelivery } from './wiring/delivery.ts';
@@ -101,6 +101,10 @@ const answerGraceMs = 5_000;
 const bodyTimeoutMs = 10_000;
 /** Runs that may wait in memory; further ones wait on disk. */
 const mostWaitingRuns = 10_000;
+/** Deliveries likewise: a dead platform must not fill the memory. */
+const mostWaitingDeliveries = 10_000;
+/** How often deliveries that wait on disk alone are looked for. */
+const refillMs = 5_000;
 
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const { paths, root, home, deskOf, redactor, compiling, nowMs, log } = ports;
@@ -159,7 +163,13 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     onInterrupted: (profile) => deskOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
     deduplicatesForMs: platforms.deduplicatesForMs,
     room: () => mostWaitingRuns - wards().runs.size,
+    deliveryRoom: () => mostWaitingDeliveries - wards().deliveries.size,
   };
+  // What waits on disk alone is taken up from here; while nothing does, a look at one index is all that it costs.
+  const refilling = setInterval(() => {
+    if (root().getSnapshot().matches({ up: 'running' })) void refillDeliveries(resumePorts);
+  }, refillMs);
+  refilling.unref();
 
   const requestLogic = wireRequest({
     desk: {
@@ -216,6 +226,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nowMs,
     wake,
     wards,
+    crowded: () => resumePorts.deliveryRoom() <= 0,
   });
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });

@@ -27,6 +27,8 @@ export type DeliveryEvent =
   | { readonly type: 'delivery.retry' }
   | { readonly type: 'delivery.drop' }
   | { readonly type: 'journal.written' }
+  /** The outcome is on disk, and so many wait already that this one waits there alone. */
+  | { readonly type: 'delivery.shelved' }
   | { readonly type: 'journal.refused'; readonly reason: string }
   /** Another gateway has taken the work over. */
   | { readonly type: 'work.lost' };
@@ -146,6 +148,7 @@ export const deliveryMachine = setup({
           { guard: 'isDropped', target: 'dropped' },
           { target: 'failed' },
         ],
+        'delivery.shelved': 'shelved',
         'journal.refused': 'unrecorded',
         'work.lost': 'lost',
       },
@@ -164,6 +167,13 @@ export const deliveryMachine = setup({
       entry: 'reportResult',
       after: { retryDelay: { target: 'queued' } },
       on: { 'delivery.retry': 'queued', 'delivery.drop': { target: 'recording', actions: 'rememberDrop' } },
+    },
+    shelved: {
+      description: 'Waits for its next try on disk only, because many wait in memory; taken up when it is due.',
+      meta: { rule: 'DLV-4' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'reportResult',
     },
     delivered: {
       description: 'The target took the text.',

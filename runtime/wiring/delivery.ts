@@ -23,6 +23,8 @@ export interface DeliveryPorts {
   /** Calls back once after a wait; returns how to take that back. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
   readonly wards: () => Wards;
+  /** True while so many deliveries live that those that wait do so on disk. */
+  readonly crowded: () => boolean;
 }
 
 export function wireDelivery(ports: DeliveryPorts) {
@@ -68,9 +70,16 @@ export function wireDelivery(ports: DeliveryPorts) {
         const nowMs = ports.nowMs();
         const value = (over ? { ...record, endedAtMs: nowMs } : record) as unknown as JsonObject;
         const dueAtMs = over ? null : (record.dueAtMs ?? nowMs);
+        const free = record.status === 'waitingToRetry' && !isWaitedFor(record) && ports.crowded();
         void ports.writer
-          .write([{ collection: 'deliveries', key, value, dueAtMs }], [...releaseOf(record), ...runOf(record, ports)])
-          .then((verdict) => tellWritten(self, verdict));
+          .write(
+            [{ collection: 'deliveries', key, value, dueAtMs, free }],
+            [...releaseOf(record), ...runOf(record, ports)],
+          )
+          .then((verdict) => {
+            if (free && verdict.kind === 'written') self.send({ type: 'delivery.shelved' });
+            else tellWritten(self, verdict);
+          });
       },
       reportResult: ({ context: { key, record } }) => {
         // Whoever waits for a direct delivery is told its end.

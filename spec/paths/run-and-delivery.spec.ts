@@ -108,6 +108,7 @@ t.test(
       { type: 'place.missed', reason: 'late' } as EventObject,
       { type: 'delivery.retry' },
       { type: 'delivery.drop' },
+      { type: 'delivery.shelved' },
       attempt({ kind: 'delivered', messageId: 'm' }),
       attempt(refused('auth', 'no')),
       attempt(unknownOutcome('lost')),
@@ -125,6 +126,7 @@ t.test(
       if (told.has(String(state.value))) t.equal(events.at(-1), 'journal.written', events.join());
       const granted = events.filter((type) => type === 'place.granted').length;
       t.equal(record.attempts ?? 0, granted, 'every attempt is counted, and on disk before it');
+      if (state.value === 'shelved') t.equal(events.at(-1), 'delivery.shelved', events.join());
       if (isOver(record) && state.value === record.status) t.notOk(record.dueAtMs, 'nothing is due any more');
     }
     t.end();
