@@ -51,10 +51,10 @@ export interface DeliveryRequest {
 
 export interface DeliveryTarget {
   /**
-   * For how long sending the same delivery again delivers it once; 0 where it never does. Only within this time is one
-   * sent again whose outcome is not known.
+   * For how long sending the same delivery again delivers it once, by where it goes; 0 where it never does. Only within
+   * this time is one sent again whose outcome is not known.
    */
-  readonly deduplicatesForMs: number;
+  deduplicatesForMs(extra: JsonObject): number;
   /** Resolves with an outcome, never rejects. */
   deliver(request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome>;
 }

@@ -241,7 +241,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
         startedAtMs,
         endedAtMs: nowMs(),
         jitter: ports.random(),
-        deduplicatesForMs: entry?.made.deduplicatesForMs ?? 0,
+        deduplicatesForMs: entry?.made.deduplicatesForMs(record.extra) ?? 0,
         policy: entry?.settings.retries ?? usualRetries,
       };
     },
@@ -254,7 +254,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
       const chat = extra.chat_id ?? entry.settings.homeChannel ?? extra.repo ?? '';
       return entry.lane.ask(String(chat), granted);
     },
-    deduplicatesForMs: ({ profile, target }) => find(profile, target)?.made.deduplicatesForMs ?? 0,
+    deduplicatesForMs: ({ profile, target, extra }) => find(profile, target)?.made.deduplicatesForMs(extra) ?? 0,
     async verify({ profile, target }, signal) {
       const entry = find(profile, target);
       if (entry === undefined)

@@ -60,7 +60,7 @@ const complaints: readonly (readonly [RegExp, RefusalClass | 'rateLimited' | 'tr
 
 export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget {
   return {
-    deduplicatesForMs: 0,
+    deduplicatesForMs: () => 0,
     async deliver({ text, extra }, signal) {
       const repo = extra.repo;
       const number = numberOf(extra.pr_number);

@@ -53,7 +53,7 @@ export interface Wire {
   readonly maxPieces: number;
   readonly deduplicatesForMs?: number;
   /** Whether the platform knows this message again; all of them where it is not said. */
-  knowsAgain?(message: Message): boolean;
+  knowsAgain?(message: Pick<Message, 'chat' | 'extra'>): boolean;
   /** What is wrong with the settings. */
   readonly problem?: string | undefined;
   /** Where the credentials lead to one place only: its name. */
@@ -135,7 +135,11 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
   };
 
   return {
-    deduplicatesForMs,
+    deduplicatesForMs(extra) {
+      const chat = wire.onlyPlace ?? textOf(extra.chat_id) ?? textOf(settings.homeChannel) ?? '';
+      const known = wire.knowsAgain?.({ chat, extra }) ?? true;
+      return known ? deduplicatesForMs : 0;
+    },
     async deliver(request, signal) {
       try {
         return named(await deliver(request, signal));
