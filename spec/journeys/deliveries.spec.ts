@@ -8,6 +8,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { hasty, openDelivering, type Sending, type Target } from '../support/delivering.ts';
 import { discordError } from '../support/platforms/community-chat.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
+import { smtpPassword, smtpUser, startSmtp } from '../support/platforms/smtp-server.ts';
 import { slackError, teamChatA } from '../support/platforms/team-chat-a.ts';
 
 const texts = ({ world }: FakePlatform): string[] => world.messages.map(({ text }) => text);
@@ -36,6 +37,21 @@ t.test(
     t.match(await it.json<unknown>('webhook', 'deliveries', '2'), { status: 'delivered', delivery: { attempts: 1 } });
   },
 );
+
+t.test('DLV-1 · a mail goes out through the gateway’s own transport', async (t) => {
+  const it = await openDelivering(t);
+  const server = await startSmtp();
+  t.teardown(() => server.close());
+  const account = { username: smtpUser, password: smtpPassword, from: smtpUser };
+  it.configure({ others: { email: { enabled: true, host: '127.0.0.1', port: server.port, ...account } } });
+  const daemon = await it.start();
+  t.match(await it.target('email', 'connected'), { target: 'email' });
+
+  await it.post(daemon, 'mail', '1');
+
+  t.match(await it.reaches('1', 'delivered'), { target: 'email', attempts: 1 });
+  t.match(server.mails, [/Subject: Build 1 is green\./]);
+});
 
 t.test('DLV-4 · a platform that asks to wait is obeyed, and then has the message once', async (t) => {
   const it = await openDelivering(t);

@@ -7,6 +7,7 @@ import { makeHome, type TestHome } from './home.ts';
 import { eventually } from './mcp/gateway.ts';
 import { communityChat } from './platforms/community-chat.ts';
 import { type FakePlatform, type PlatformFixture, startPlatform } from './platforms/fake-platform.ts';
+import { smtpRecipient } from './platforms/smtp-server.ts';
 import { teamChatA } from './platforms/team-chat-a.ts';
 import { type Answer, postSigned } from './sign.ts';
 
@@ -87,6 +88,7 @@ export async function openDelivering(t: Test): Promise<Delivering> {
               discord: route('community_chat', communityChat.chat),
               home: route('slack', undefined),
               telegram: route('telegram', '7'),
+              mail: route('email', smtpRecipient),
               directSlack: route('team_chat_a', teamChatA.chat, { deliver_only: true }),
               directDiscord: route('discord', communityChat.chat, { deliver_only: true }),
             },
