@@ -148,6 +148,12 @@ t.test('DLV-4 · a platform that asks to wait holds the others back as well', as
   });
   t.equal(granted, 0);
   leave();
+  it.configure({}, { discord: { enabled: false } });
+  await it.platforms.reconcile();
+  it.platforms.ask(record, () => {
+    granted += 1;
+  })();
+  t.equal(granted, 0, 'a reload that does not touch it forgets no pause');
   it.clock.ms += 30_000;
   it.platforms.ask(record, () => {
     granted += 1;
