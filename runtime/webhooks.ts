@@ -226,6 +226,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nowMs,
     wake,
     wards,
+    retried: (record) => logDelivery(record, log),
     crowded: () => resumePorts.deliveryRoom() <= 0,
   });
   const crashed = (room: string) => (key: string, error: unknown) => {
@@ -288,7 +289,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       name: 'deliveries',
       logic: compile(deliveryLogic, compiling),
       onDone: (key, output: DeliveryRecord) => {
-        logDelivery(output, log);
+        // One that waits on disk alone has been logged.
+        if (output.status !== 'waitingToRetry') logDelivery(output, log);
         wards().deliverySettled(key, output);
       },
       onCrashed: crashed('deliveries'),

@@ -173,17 +173,23 @@ export function checkPlatform(name: string, entry: JsonObject): readonly EntryFi
       code: 'platform-address',
     });
   }
-  const [least] = needs
-    .map((keys) => keys.filter((key) => isBlank(entry[key])))
-    .sort((one, other) => one.length - other.length);
-  if (least !== undefined && least.length > 0) {
+  const lacking = lackingOf(needs, entry);
+  if (lacking.length > 0) {
     findings.push({
       path: [],
-      message: `target "${name}" lacks ${least.join(' and ')}; set platforms.${name}.${least.join(` and platforms.${name}.`)}, or enabled: false`,
+      message: `target "${name}" lacks ${lacking.join(' and ')}; set platforms.${name}.${lacking.join(` and platforms.${name}.`)}, or enabled: false`,
       code: 'credential-missing',
     });
   }
   return findings;
+}
+
+/** What the way of logging in lacks that was begun, the first one where none was. */
+function lackingOf(needs: Credentials['needs'], entry: JsonObject): readonly string[] {
+  const ways = needs.map((keys) => ({ keys, absent: keys.filter((key) => isBlank(entry[key])) }));
+  const begun = ways.filter(({ keys, absent }) => absent.length < keys.length);
+  const [nearest] = begun.length === 0 ? ways : begun.sort((one, other) => one.absent.length - other.absent.length);
+  return nearest?.absent ?? [];
 }
 
 /** Reads an entry, interpolated. */

@@ -23,6 +23,8 @@ export interface DeliveryPorts {
   /** Calls back once after a wait; returns how to take that back. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
   readonly wards: () => Wards;
+  /** A try has failed, and there will be another. */
+  readonly retried: (record: DeliveryRecord) => void;
   /** True while so many deliveries live that those that wait do so on disk. */
   readonly crowded: () => boolean;
 }
@@ -82,6 +84,7 @@ export function wireDelivery(ports: DeliveryPorts) {
           });
       },
       reportResult: ({ context: { key, record } }) => {
+        if (record.status === 'waitingToRetry') ports.retried(record);
         // Whoever waits for a direct delivery is told its end.
         if (isOver(record) || !isWaitedFor(record)) ports.wards().deliverySettled(key, record);
       },
