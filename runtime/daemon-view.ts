@@ -15,6 +15,7 @@ import {
   runRow,
 } from '../machines/webhook/record.ts';
 import type { DaemonView, HistoryQuery } from './control/view.ts';
+import type { CronView } from './cron/view.ts';
 import type { Decisions } from './decisions.ts';
 import { type CensusPorts, countActors, describeActor, describeTree } from './inspector/census.ts';
 import type { Watcher } from './inspector/watcher.ts';
@@ -31,6 +32,7 @@ export interface ViewPorts {
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
   readonly mcp: McpView;
+  readonly cron: CronView;
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
@@ -92,6 +94,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
 
   return {
     mcp: ports.mcp,
+    cron: ports.cron,
     status: () => ({
       pid: process.pid,
       version: ports.version,

@@ -10,12 +10,13 @@ import { createFireCronJob } from '../../actors/cron/fire-cron-job.ts';
 import { createNextDue, knowsZone } from '../../actors/cron/next-due.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { Opened } from '../../actors/webhook/claim-delivery.ts';
+import type { JobFinding, Opened } from '../../actors/webhook/claim-delivery.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
 import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
 import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import type { NextId } from '../ids.ts';
 import { wireCronJob } from '../wiring/cron-job.ts';
+import { findingOf } from './job-finding.ts';
 import { type CronSchedule, type CronSchedulePorts, createCronSchedule } from './schedule.ts';
 import { type CronView, createCronView } from './view.ts';
 
@@ -38,6 +39,8 @@ export interface CronHalf {
   readonly ward: AnyActorLogic;
   readonly schedule: CronSchedule;
   readonly view: CronView;
+  /** The job that a webhook fires, as it stands now. */
+  readonly findJob: (profile: string, ref: string) => JobFinding;
 }
 
 export function assembleCron(ports: CronHalfPorts): CronHalf {
@@ -83,5 +86,6 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
     }),
     schedule,
     view: createCronView({ schedule, ward, keeper }),
+    findJob: (profile, ref) => findingOf(schedule.find(profile, ref), ref),
   };
 }

@@ -5,6 +5,7 @@
  */
 
 import type { CronEventRecord } from '../../actors/cron/fire-cron-job.ts';
+import type { JobsStore } from '../../actors/cron/jobs.store.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
@@ -27,6 +28,8 @@ export interface CronView {
   /** What became of a job's firings, newest first. */
   history(profile: string, job: string, limit: number): readonly JsonObject[];
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
+  /** The jobs of a profile as they are in force. */
+  store(profile: string): JobsStore | undefined;
   /** A file has changed; no need to wait for the next look. */
   look(): void;
 }
@@ -80,6 +83,7 @@ export function createCronView({ schedule, ward, keeper }: CronViewPorts): CronV
       return rows;
     },
     run: schedule.run,
+    store: schedule.store,
     look: schedule.look,
   };
 }

@@ -12,6 +12,9 @@ export interface GatewayPorts {
   readonly groups: AnyActorLogic;
   readonly runs: AnyActorLogic;
   readonly deliveries: AnyActorLogic;
+  readonly cronJobs: AnyActorLogic;
+  /** When cron jobs are fired by themselves. */
+  readonly schedule: { start(): void; stop(): void };
   readonly fronts: FrontKeeper;
   readonly places: Places;
   readonly wards: () => Wards;
@@ -33,6 +36,7 @@ export function wireGateway(ports: GatewayPorts) {
       groups: ports.groups,
       runs: ports.runs,
       deliveries: ports.deliveries,
+      cronJobs: ports.cronJobs,
       openFront: fromPromise<{ readonly url: string }, undefined>(({ signal }) => fronts.open(signal)),
       moveFront: fromPromise<FrontMove, undefined>(({ signal }) => fronts.move(signal)),
       closeFront: fromPromise<undefined, undefined>(async () => {
@@ -47,6 +51,8 @@ export function wireGateway(ports: GatewayPorts) {
       }),
     },
     actions: {
+      startSchedule: () => ports.schedule.start(),
+      stopSchedule: () => ports.schedule.stop(),
       retireFront: () => fronts.retire(),
       flushGroups: () => {
         // No further run begins; those under way may end in their time.

@@ -178,6 +178,7 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
       asked.push(given);
       return verdict;
     },
+    store: () => undefined,
     look: () => {
       looks += 1;
     },
@@ -241,6 +242,7 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
       { at: '2026-06-01T09:00:00.000Z', cause: 'schedule', status: 'ignored', reason: 'two\nlines', delivery_id: 'd' },
     ],
     run: async () => ({ kind: 'granted', run: 'r1', opened: { kind: 'nothing' } }),
+    store: () => undefined,
     look: () => {},
   };
   const made = rig(t, view);
