@@ -16,8 +16,8 @@ export interface Flag {
   /** May be given several times; the values come one a line. */
   readonly many?: true;
   readonly help: string;
-  /** The form of its value: a whole number from 1, a port, or a text that is not empty; absent: any text. */
-  readonly form?: 'count' | 'port' | 'text';
+  /** The form of its value: a whole number from 1, one from 0, a port, or a text that is not empty; absent: any text. */
+  readonly form?: 'count' | 'whole' | 'port' | 'text';
   /** The only values it may have. */
   readonly oneOf?: readonly string[];
 }
@@ -341,7 +341,7 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'skill', value: 'name', many: true, help: 'A skill for its runs; may be repeated.' },
       { name: 'deliver', value: 'target', help: 'Delivery target (log).' },
       { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
-      { name: 'grace', value: 'seconds', help: 'How late a missed firing is made up for (3600).' },
+      { name: 'grace', value: 'seconds', help: 'How late a missed firing is made up for (3600).', form: 'whole' },
       { name: 'paused', help: 'Add it paused.' },
       { name: 'force', help: 'Replace a job of the same name.' },
       profile,
@@ -360,7 +360,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['cron', 'show'],
     args: ['job'],
-    flags: [{ name: 'limit', value: 'n', help: 'Entries of the history at most (10).' }, profile, json],
+    flags: [{ name: 'limit', value: 'n', help: 'Entries of the history at most (10).', form: 'count' }, profile, json],
     help: 'Show a job, its next due times and what became of its firings.',
     load: async () => (await cron()).showJob,
   },

@@ -164,6 +164,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     hasRoom: () => root().system.get('runs') !== undefined && resumePorts.room() > 0,
     open: (opened) => wards().open(opened),
     nextId,
+    redact: redactor.record,
     compiling,
     nowMs,
     log,

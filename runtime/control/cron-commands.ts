@@ -45,7 +45,7 @@ function ofHome(run: (host: CommandHost, params: JsonObject) => unknown): Comman
   return { access: 'home', run: async (params, host) => run(host, params) };
 }
 
-function listJobs(host: CommandHost, params: JsonObject): JsonObject[] {
+function listJobs(host: CommandHost, params: JsonObject): readonly JsonObject[] {
   const home = homeOf(host);
   const only = params.profile === undefined ? undefined : served(home, profileOf(params.profile));
   const rows: JsonObject[] = [];
@@ -56,7 +56,7 @@ function listJobs(host: CommandHost, params: JsonObject): JsonObject[] {
     const problem = store.problem();
     if (problem !== undefined) rows.push({ id: '', name: 'jobs.json', profile, state: 'broken', problem });
   }
-  return rows;
+  return rows.map((row) => shown(host, row));
 }
 
 function showJob(host: CommandHost, params: JsonObject): JsonObject {
@@ -66,7 +66,7 @@ function showJob(host: CommandHost, params: JsonObject): JsonObject {
   const limit = Math.min(mostRows, Math.max(1, asked));
   const timing = timingOf(job, knowsZone);
   const times = restOf(job) === undefined ? nextTimes(job, timing, Date.now(), { nextDue, count: shownTimes }) : [];
-  return {
+  return shown(host, {
     ...rowOf(job, profile, view),
     prompt: job.prompt,
     skills: job.skills,
@@ -76,7 +76,7 @@ function showJob(host: CommandHost, params: JsonObject): JsonObject {
     next: times.map(iso),
     // Only the daemon reads the journal.
     ...(view === undefined ? {} : { history: view.history(profile, job.id, limit) }),
-  };
+  });
 }
 
 /** The record is held to its rules before it is written; all findings come at once. */
@@ -158,7 +158,7 @@ async function runJob(params: JsonObject, host: CommandHost): Promise<JsonObject
       throw unknownJob(ref, profile);
     case 'dropped':
       throw new Refusal(
-        `cron-job-${verdict.rest}`,
+        verdict.rest === 'paused' ? 'cron-job-paused' : 'cron-job-disabled',
         `cron job "${ref}" is ${verdict.rest} and was not fired; \`agent cron resume ${ref}\` resumes it, --force fires it all the same`,
       );
     case 'taken':
@@ -178,7 +178,12 @@ function answer(host: CommandHost, profile: ProfileName, store: JobsStore, id: s
   const view = host.daemon?.cron;
   view?.look();
   const job = store.find(id);
-  return job === undefined ? { id, profile } : rowOf(job, profile, view);
+  return job === undefined ? { id, profile } : shown(host, rowOf(job, profile, view));
+}
+
+/** What leaves the daemon passes its judge of secrets; without one, people read their own file. */
+function shown({ daemon }: CommandHost, row: JsonObject): JsonObject {
+  return daemon === undefined ? row : daemon.cron.redact(row);
 }
 
 /** In a daemon the chart says how the job stands; without one its record does. */

@@ -12,6 +12,7 @@ import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JobFinding, Opened } from '../../actors/webhook/claim-delivery.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
 import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import type { NextId } from '../ids.ts';
@@ -29,6 +30,8 @@ export interface CronHalfPorts extends Pick<CronSchedulePorts, 'steadyMs' | 'eve
   /** Spawns the run that a commit opened. */
   readonly open: (opened: Opened) => void;
   readonly nextId: NextId;
+  /** The judge of what is secret, for the rows that people read. */
+  readonly redact: (row: JsonObject) => JsonObject;
   readonly compiling: CompileOptions;
   readonly nowMs: () => number;
   readonly log: Logger;
@@ -85,7 +88,7 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
       },
     }),
     schedule,
-    view: createCronView({ schedule, ward, keeper }),
+    view: createCronView({ schedule, ward, keeper, redact: ports.redact }),
     findJob: (profile, ref) => findingOf(schedule.find(profile, ref), ref),
   };
 }

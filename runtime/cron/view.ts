@@ -30,6 +30,8 @@ export interface CronView {
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
   /** The jobs of a profile as they are in force. */
   store(profile: string): JobsStore | undefined;
+  /** The judge of what is secret. */
+  redact(row: JsonObject): JsonObject;
   /** A file has changed; no need to wait for the next look. */
   look(): void;
 }
@@ -38,6 +40,7 @@ export interface CronViewPorts {
   readonly schedule: CronSchedule;
   readonly ward: () => WardHandle<CronJobInput> | undefined;
   readonly keeper: JournalKeeper;
+  readonly redact: (row: JsonObject) => JsonObject;
 }
 
 interface Seen {
@@ -50,7 +53,7 @@ const pageSize = 200;
 /** Events that are looked through for one answer, whatever they are of. */
 const mostLooked = 20_000;
 
-export function createCronView({ schedule, ward, keeper }: CronViewPorts): CronView {
+export function createCronView({ schedule, ward, keeper, redact }: CronViewPorts): CronView {
   return {
     standing(profile, job) {
       const seen = ward()?.get(cronKey(profile, job))?.getSnapshot() as unknown as Seen | undefined;
@@ -84,6 +87,7 @@ export function createCronView({ schedule, ward, keeper }: CronViewPorts): CronV
     },
     run: schedule.run,
     store: schedule.store,
+    redact,
     look: schedule.look,
   };
 }

@@ -21,6 +21,8 @@ t.test(
       [['webhook', 'show'], 2, /missing <name>/],
       [['webhook', 'show', 'a', 'b'], 2, /unexpected "b"/],
       [['webhook', 'test', 'x', '--payload'], 2, /--payload needs a <json>/],
+      [['cron', 'add', 'x', '@daily', '--grace', 'soon'], 2, /--grace "soon" must be a whole number from 0/],
+      [['cron', 'run', 'x'], 3, /not running/],
       [['webhook', 'deliveries'], 3, /not running; start it with/],
       [['inspect'], 3, /not running/],
       [['gateway', 'stop'], 3, /not running/],
