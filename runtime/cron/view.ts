@@ -11,6 +11,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import { deliveryRow, type RunRecord } from '../../machines/webhook/record.ts';
+import { newestFirst } from '../newest-first.ts';
 import { type CronSchedule, clockJob, cronKey, type HandVerdict } from './schedule.ts';
 
 export interface JobStanding {
@@ -49,10 +50,6 @@ interface Seen {
   readonly context: CronJobContext;
 }
 
-const pageSize = 200;
-/** Events that are looked through for one answer, whatever they are of. */
-const mostLooked = 20_000;
-
 export function createCronView({ schedule, ward, keeper, redact }: CronViewPorts): CronView {
   return {
     standing(profile, job) {
@@ -67,24 +64,12 @@ export function createCronView({ schedule, ward, keeper, redact }: CronViewPorts
         ...(context.why === null ? {} : { why: context.why }),
       };
     },
-    history(profile, job, limit) {
-      const rows: JsonObject[] = [];
-      let from: string | undefined;
-      for (let looked = 0; looked < mostLooked && rows.length < limit; looked += pageSize) {
-        const page =
-          keeper
-            .journal()
-            ?.list('events', { limit: pageSize, order: 'newest', ...(from === undefined ? {} : { from }) }) ?? [];
-        for (const { value } of page) {
-          const event = value as unknown as CronEventRecord;
-          const isOfJob = event.cronJob === job && event.profile === profile;
-          if (rows.length < limit && (isOfJob || event.cronJob === clockJob.id)) rows.push(rowOf(event, keeper));
-        }
-        if (page.length < pageSize) break;
-        from = page.at(-1)?.key;
-      }
-      return rows;
-    },
+    history: (profile, job, limit) =>
+      newestFirst(keeper.journal(), { collection: 'events', limit }, ({ value }) => {
+        const event = value as unknown as CronEventRecord;
+        const isOfJob = event.cronJob === job && event.profile === profile;
+        return isOfJob || event.cronJob === clockJob.id ? rowOf(event, keeper) : undefined;
+      }),
     run: schedule.run,
     store: schedule.store,
     redact,

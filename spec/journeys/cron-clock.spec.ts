@@ -9,7 +9,15 @@ import { cliJson, webhookConfig } from '../support/webhook-home.ts';
 const config = webhookConfig('        gh: {}\n');
 const minute = 60_000;
 const nine = Date.UTC(2026, 5, 1, 9);
-const digest = { id: 'j', name: 'digest', prompt: 'Sum up.', schedule: '0 9 * * *', timezone: 'UTC' };
+/** Made that morning: however slowly a daemon starts, nine o'clock is due, or was missed and is made up for. */
+const digest = {
+  id: 'j',
+  name: 'digest',
+  prompt: 'Sum up.',
+  schedule: '0 9 * * *',
+  timezone: 'UTC',
+  created_at: '2026-06-01T00:00:00Z',
+};
 
 /** Writes its attempt down, and stays during the first one. */
 const agent = `import { appendFileSync } from 'node:fs';
@@ -105,11 +113,11 @@ t.test('CRN-1 · a clock that is set is noticed, and no due time is fired twice'
     (await home.shown('asleep', ({ history }) => history.length > 1)).history.find(({ cause }) => cause === 'schedule'),
     { status: 'ignored', reason: 'cron job "asleep" is paused', due_at: '2026-06-01T09:00:00.000Z' },
   );
-  home.setClock(nine - 2_000);
+  home.setClock(nine - 2 * minute);
   const back = await home.shown('digest', ({ why }) => why !== undefined);
-  t.match(back, { state: 'scheduled', why: /the clock was set back/, history: [{ reason: /moved back by 6\d\d/ }] });
+  t.match(back, { state: 'scheduled', why: /the clock was set back/, history: [{ reason: /moved back by 7\d\d/ }] });
   home.setClock(nine + 2 * minute);
-  const again = await home.shown('digest', ({ history }) => /moved forward by 1\d\d/.test(String(history[0]?.reason)));
+  const again = await home.shown('digest', ({ history }) => /moved forward by 2[0-4]\d/.test(String(history[0]?.reason)));
   t.equal(firings(again).length, 1, 'nine o’clock came twice');
 });
 

@@ -16,7 +16,15 @@ interface Node {
 }
 
 const routes = '        go: {cron_job: digest, prompt: "context {n}"}\n        gone: {cron_job: nobody}\n';
-const digest = { id: 'j', name: 'digest', prompt: 'Sum up.', schedule: '0 9 * * *', timezone: 'UTC' };
+/** Made that morning: however slowly a daemon starts, nine o'clock is due, or was missed and is made up for. */
+const digest = {
+  id: 'j',
+  name: 'digest',
+  prompt: 'Sum up.',
+  schedule: '0 9 * * *',
+  timezone: 'UTC',
+  created_at: '2026-06-01T00:00:00Z',
+};
 const responses = ({ log }: Daemon): string[] =>
   log.flatMap(({ message }) => (message.startsWith('response: ') ? [message] : []));
 
@@ -39,11 +47,17 @@ t.test('CRN-1 · INS-1 · CON-4 · a job is fired when it is due and can be seen
   t.same(responses(daemon), ['response: Sum up.']);
 
   t.match(await charts(home.path), [{ id: 'cronJobs/default/j', machine: 'cronJob', state: 'scheduled' }]);
-  t.match(await cliJson(home.path, 'inspect', 'show', 'cronJobs/default/j'), {
+  const shown = (await cliJson(home.path, 'inspect', 'show', 'cronJobs/default/j')) as { steps: JsonObject[] };
+  t.match(shown, {
     machine: 'cronJob',
     context: { job: 'j', profile: 'default', dueAtMs: Date.UTC(2026, 5, 2, 9) },
     description: /Waits for the next due time/,
   });
+  t.same(
+    shown.steps.map(({ from, to }) => `${String(from)} → ${String(to)}`).slice(-4),
+    ['planning → claimed', 'claimed → running', 'running → planning', 'planning → scheduled'],
+    'it was told that its run had ended',
+  );
   t.match(await cliJson(home.path, 'gateway', 'status'), { actors: { cronJob: 1 } });
   t.match(await cliJson(home.path, 'runs', 'list', '--route', 'cron/digest'), [{ status: 'delivered' }]);
 });
@@ -102,6 +116,7 @@ t.test('CRN-2 · DUR-2 · schedule, webhook and hand fire one job; a paused or d
 
 t.test('CRN-1 · SUB-1 · the file is followed while other processes edit it, and survives a broken edit', async (t) => {
   const home = makeCronHome(t, { 'config.yaml': webhookConfig(routes) });
+  home.setClock(Date.UTC(2026, 5, 1, 8));
   const daemon = await home.start();
   const seen = async (fits: (nodes: readonly Node[]) => boolean): Promise<readonly Node[]> => {
     for (;;) {
@@ -132,6 +147,10 @@ t.test('CRN-1 · SUB-1 · the file is followed while other processes edit it, an
     [{ name: 'digest', state: 'scheduled' }, { name: 'never' }, { name: 'jobs.json', state: 'broken' }],
     'the last good jobs stand, across a reload too',
   );
+  t.match(await runCli(['webhook', 'subscribe', 'y', '--cron-job', 'digest'], home.path), {
+    code: 1,
+    stderr: /mend it.*\[cron-jobs-corrupt\]/,
+  });
   t.match(await runCli(['cron', 'pause', 'digest'], home.path), { code: 1, stderr: /\[cron-jobs-unwritable\]/ });
 
   home.jobs([{ ...digest, id: 'k', name: 'other' }]);
