@@ -45,7 +45,7 @@ const status = (oneOf: readonly string[]): Flag => ({
 });
 
 export const globalFlags: readonly Flag[] = [
-  { name: 'home', value: 'folder', help: 'The home; AGENT_HOME or ~/.agent unless given.' },
+  { name: 'home', value: 'folder', help: 'The home; AGENT_HOME or ~/.agent unless given.', form: 'text' },
   { name: 'help', help: 'Show help.' },
 ];
 
