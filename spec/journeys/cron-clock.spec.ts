@@ -117,7 +117,9 @@ t.test('CRN-1 · a clock that is set is noticed, and no due time is fired twice'
   const back = await home.shown('digest', ({ why }) => why !== undefined);
   t.match(back, { state: 'scheduled', why: /the clock was set back/, history: [{ reason: /moved back by 7\d\d/ }] });
   home.setClock(nine + 2 * minute);
-  const again = await home.shown('digest', ({ history }) => /moved forward by 2[0-4]\d/.test(String(history[0]?.reason)));
+  const again = await home.shown('digest', ({ history }) =>
+    /moved forward by 2[0-4]\d/.test(String(history[0]?.reason)),
+  );
   t.equal(firings(again).length, 1, 'nine o’clock came twice');
 });
 
