@@ -2,22 +2,13 @@
 
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { fileHolds, type JobView, makeCronHome } from '../support/cron-home.ts';
+import { digest, fileHolds, type JobView, makeCronHome } from '../support/cron-home.ts';
 import { runCli } from '../support/daemon.ts';
 import { cliJson, webhookConfig } from '../support/webhook-home.ts';
 
 const config = webhookConfig('        gh: {}\n');
 const minute = 60_000;
 const nine = Date.UTC(2026, 5, 1, 9);
-/** Made that morning: however slowly a daemon starts, nine o'clock is due, or was missed and is made up for. */
-const digest = {
-  id: 'j',
-  name: 'digest',
-  prompt: 'Sum up.',
-  schedule: '0 9 * * *',
-  timezone: 'UTC',
-  created_at: '2026-06-01T00:00:00Z',
-};
 
 /** Writes its attempt down, and stays during the first one. */
 const agent = `import { appendFileSync } from 'node:fs';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { makeCronHome } from '../support/cron-home.ts';
+import { digest, makeCronHome } from '../support/cron-home.ts';
 import { type Daemon, runCli } from '../support/daemon.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
@@ -16,15 +16,6 @@ interface Node {
 }
 
 const routes = '        go: {cron_job: digest, prompt: "context {n}"}\n        gone: {cron_job: nobody}\n';
-/** Made that morning: however slowly a daemon starts, nine o'clock is due, or was missed and is made up for. */
-const digest = {
-  id: 'j',
-  name: 'digest',
-  prompt: 'Sum up.',
-  schedule: '0 9 * * *',
-  timezone: 'UTC',
-  created_at: '2026-06-01T00:00:00Z',
-};
 const responses = ({ log }: Daemon): string[] =>
   log.flatMap(({ message }) => (message.startsWith('response: ') ? [message] : []));
 

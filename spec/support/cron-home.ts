@@ -10,6 +10,16 @@ import { cliJson } from './webhook-home.ts';
 
 export type JobView = JsonObject & { readonly state: string; readonly history: readonly JsonObject[] };
 
+/** A job of the first of June 2026, made that morning: however slowly a daemon starts, nine o'clock is due, or was missed and is made up for. */
+export const digest = {
+  id: 'j',
+  name: 'digest',
+  prompt: 'Sum up.',
+  schedule: '0 9 * * *',
+  timezone: 'UTC',
+  created_at: '2026-06-01T00:00:00Z',
+};
+
 const preload = new URL('./shifted-clock.js', import.meta.url).href;
 
 export interface CronHome extends TestHome {
