@@ -204,6 +204,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         replay: webhooks.replay,
         sendings: webhooks.sendings,
         routes: webhooks.routes,
+        cron: webhooks.cron,
         mcp: createMcpView(servers, redactor),
         url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
         webhookEnabled: () => settings().webhook.enabled,

@@ -12,6 +12,7 @@ import { canonicalTarget } from '../machines/config/targets.ts';
 import { type DeliveryRecord, isOver, type RunRecord, sendingRow } from '../machines/webhook/record.ts';
 import { Refusal } from './control/refusal.ts';
 import type { DeliveryDesk, SendingQuery } from './control/view.ts';
+import { newestFirst } from './newest-first.ts';
 import type { Platforms } from './platforms.ts';
 import { runOf } from './wiring/delivery.ts';
 import type { Wards } from './wiring/wards.ts';
@@ -34,10 +35,6 @@ interface Found {
   readonly record: DeliveryRecord;
 }
 
-/** A page of the journal that is looked through, and how much of it for one answer. */
-const pageSize = 200;
-const mostLooked = 20_000;
-
 export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   const { keeper, writer, wards, redact } = ports;
 
@@ -53,29 +50,12 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     return { key: stored.key, stored, record: stored.value as unknown as DeliveryRecord };
   }
 
-  /** Newest first, page by page, until enough fit. */
-  function* each(): Generator<Found> {
-    let from: string | undefined;
-    for (let looked = 0; looked < mostLooked; looked += pageSize) {
-      const page =
-        keeper
-          .journal()
-          ?.list('deliveries', { limit: pageSize, order: 'newest', ...(from === undefined ? {} : { from }) }) ?? [];
-      for (const stored of page) {
-        yield { key: stored.key, stored, record: stored.value as unknown as DeliveryRecord };
-      }
-      if (page.length < pageSize) return;
-      from = page.at(-1)?.key;
-    }
-  }
-
   function matching(query: SendingQuery): Found[] {
-    const found: Found[] = [];
-    for (const one of each()) {
-      if (found.length >= query.limit) break;
-      if (fits(one.record, query)) found.push(one);
-    }
-    return found;
+    const journal = keeper.journal();
+    return newestFirst(journal, { collection: 'deliveries', limit: query.limit }, (stored) => {
+      const record = stored.value as unknown as DeliveryRecord;
+      return fits(record, query) ? { key: stored.key, stored, record } : undefined;
+    });
   }
 
   const rowOf = ({ key, record }: Found): JsonObject => redact(sendingRow(key, record) as unknown as JsonObject);

@@ -1,5 +1,5 @@
 /**
- * What each profile lends to the work of its routes: its runner, its scripts, lists, skills and jobs. Built
+ * What each profile lends to the work of its routes: its runner, its scripts, lists and skills. Built
  * anew when the configuration changes; work under way keeps what it began with.
  * @see PRF-2 in docs/specification.md
  */
@@ -8,10 +8,8 @@ import { createCommandRunner } from '../actors/agent/run-command.ts';
 import { echoRunner } from '../actors/agent/run-echo.ts';
 import { createSkillsStore } from '../actors/agent/skills.store.ts';
 import type { LoadedHome, LoadedProfile } from '../actors/config/load-config.ts';
-import { createJobsStore } from '../actors/cron/jobs.store.ts';
 import type { RunnerOfProfile } from '../actors/dispatch/run-agent.ts';
 import type { AgentRunner, Logger } from '../actors/ports.ts';
-import type { JobFinding } from '../actors/webhook/claim-delivery.ts';
 import { createListReader, type ListReader } from '../actors/webhook/read-lists.ts';
 import { createRunScript, type RunScript } from '../actors/webhook/run-script.ts';
 import type { ProfileName } from '../machines/base/names.ts';
@@ -22,7 +20,6 @@ export interface ProfileDesk {
   readonly runner: RunnerOfProfile;
   readonly lists: ListReader;
   readonly runScript: RunScript;
-  readonly findJob: (ref: string) => JobFinding;
 }
 
 export type ProfileDesks = ReadonlyMap<ProfileName, ProfileDesk>;
@@ -34,7 +31,6 @@ export function createProfileDesks(home: LoadedHome, log: Logger): ProfileDesks 
 function deskOf(profile: LoadedProfile, log: Logger): ProfileDesk {
   const { settings, paths } = profile;
   const skills = createSkillsStore({ folder: paths.skills });
-  const jobs = createJobsStore({ folder: paths.cron });
   return {
     settings,
     runner: {
@@ -44,14 +40,6 @@ function deskOf(profile: LoadedProfile, log: Logger): ProfileDesk {
     },
     lists: createListReader({ home: paths.home }),
     runScript: createRunScript({ scripts: paths.scripts, home: paths.home }),
-    findJob: (ref) => {
-      const job = jobs.find(ref);
-      if (job === undefined) return { kind: 'dropped', reason: `cron job "${ref}" does not exist` };
-      if (job.paused) return { kind: 'dropped', reason: `cron job "${ref}" is paused` };
-      if (!job.enabled) return { kind: 'dropped', reason: `cron job "${ref}" is disabled` };
-      const { id, prompt, deliver, deliverExtra } = job;
-      return { kind: 'ready', id, prompt, skills: job.skills, deliver, deliverExtra };
-    },
   };
 }
 

@@ -27,6 +27,8 @@ import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook
 import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
 import type { DeliveryDesk } from './control/view.ts';
+import { assembleCron } from './cron/assemble.ts';
+import type { CronView } from './cron/view.ts';
 import { createDecisions, type Decisions } from './decisions.ts';
 import { createDeliveryDesk } from './delivery-desk.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
@@ -77,6 +79,7 @@ export interface Webhooks {
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
   routes(): readonly Route[];
+  readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
   /** Whether the front stands where these settings want it, or is closed where they want none. */
@@ -171,6 +174,20 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   }, refillMs);
   refilling.unref();
 
+  const cron = assembleCron({
+    root,
+    home,
+    keeper,
+    // A run that is fired while no ward lives stays on disk for the gateway that comes.
+    hasRoom: () => root().system.get('runs') !== undefined && resumePorts.room() > 0,
+    open: (opened) => wards().open(opened),
+    nextId,
+    redact: redactor.record,
+    compiling,
+    nowMs,
+    log,
+  });
+
   const requestLogic = wireRequest({
     desk: {
       nowMs,
@@ -197,8 +214,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     claim: createClaimDelivery({
       keeper,
       bursts,
-      findJob: (profile, job) =>
-        deskOf(profile)?.findJob(job) ?? { kind: 'dropped', reason: `profile "${profile}" is not configured` },
+      findJob: cron.findJob,
       hasRoom: () => resumePorts.room() > 0,
     }),
     runScript: (input, signal) => {
@@ -281,6 +297,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       onDone: (key, output: RunRecord) => {
         logRun(key, output, eventOf(output.eventKey), log);
         wards().runFinished(key, output);
+        cron.schedule.runFinished(key);
         if (resumePorts.room() === 1) void refillRuns(resumePorts);
       },
       onCrashed: crashed('runs'),
@@ -296,6 +313,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       onCrashed: crashed('deliveries'),
     }),
     platforms: platformWard,
+    cronJobs: cron.ward,
+    schedule: cron.schedule,
     fronts,
     places,
     wards,
@@ -327,6 +346,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       await resumeWork(resumePorts);
     },
     routes: () => routes.all().map(({ route }) => route),
+    cron: cron.view,
     sources: () => sources,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
     reconfigure() {
@@ -334,10 +354,12 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       routes.replace(sources);
       places.resize(settings().agent.concurrency);
       void platforms.reconcile();
+      cron.schedule.look();
     },
     abandon() {
       fronts.retire();
       platforms.clear();
+      cron.schedule.stop();
       for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
       standing = undefined;
       places.clear();
