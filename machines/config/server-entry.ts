@@ -230,7 +230,10 @@ function checkMetadataUrl(oauth: JsonObject): EntryFinding[] {
   const refuse = (message: string, code: string): EntryFinding[] => [
     { path, message: `client_metadata_url ${message}`, code },
   ];
-  if (!url.startsWith('https://') || !URL.canParse(url)) return refuse('must be an https URL', 'metadata-url-https');
+  // A parser drops tabs and line ends and takes a backslash for a slash: dots would hide behind them.
+  const isOdd = /[\s\\\p{Cc}]/u.test(url);
+  if (isOdd || !url.startsWith('https://') || !URL.canParse(url))
+    return refuse('must be an https URL', 'metadata-url-https');
   const [beforeFragment = '', ...fragment] = url.split('#');
   if (fragment.length > 0) return refuse('must have no fragment', 'metadata-url-fragment');
   const [authority = '', ...segments] = beforeFragment.slice('https://'.length).split('?')[0]?.split('/') ?? [];

@@ -15,7 +15,7 @@ import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
 import type { TokenRecord } from '../../machines/oauth/token-record.ts';
 
 export type LoginProgress =
-  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'url'; readonly url: string; readonly expires_in_seconds: number }
   | {
       readonly kind: 'code';
       readonly verification_uri: string;
@@ -56,6 +56,7 @@ export interface Logins {
     live: Omit<LiveLogin, 'close'> & { readonly close: () => void },
     signal: AbortSignal,
   ): Promise<LoginOutcome> | undefined;
+  isUnderWay(profile: string, server: string): boolean;
   get(id: string): LiveLogin | undefined;
   /** Hands a pasted redirect to the login of a server; false where none waits for this one. */
   paste(profile: string, server: string, query: string): boolean;
@@ -86,6 +87,7 @@ export function createLogins(wards: {
         if (signal.aborted) cancel();
       });
     },
+    isUnderWay: (profile, server) => rows.has(keyOf(profile, server)),
     get: (id) => rows.get(id),
     paste: (profile, server, query) => rows.get(keyOf(profile, server))?.paste?.(query) ?? false,
     ended(id, outcome) {

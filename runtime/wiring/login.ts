@@ -16,6 +16,7 @@ import {
   browserLoginMachine,
   type ExchangeVerdict,
   type IdentifyVerdict,
+  redirectTimeoutMs,
   type StepVerdict,
 } from '../../machines/oauth/browser-login.machine.ts';
 import { planCallback, redirectUriOf } from '../../machines/oauth/callback-port.ts';
@@ -60,7 +61,8 @@ export function wireBrowserLogin(ports: LoginPorts) {
     actions: {
       announceUrl: ({ context }) => {
         const row = logins.get(context.id);
-        if (row?.authorizationUrl !== undefined) row.tell({ kind: 'url', url: row.authorizationUrl });
+        if (row?.authorizationUrl === undefined) return;
+        row.tell({ kind: 'url', url: row.authorizationUrl, expires_in_seconds: redirectTimeoutMs / 1_000 });
       },
       recordRefusal: ({ context }) => {
         const why = `the authorization server refused ${context.document ?? 'the document'} as a client`;
@@ -159,7 +161,7 @@ async function bindPort({ logins, credentials }: LoginPorts, context: BrowserLog
 }
 
 async function identify({ logins, credentials }: LoginPorts, context: BrowserLoginContext): Promise<IdentifyVerdict> {
-  const { id, profile, server, documentRefused } = context;
+  const { id, profile, server, documentRefused, storedRefused } = context;
   const row = logins.get(id);
   if (row?.discovery === undefined || row.redirectUri === undefined)
     return { kind: 'failed', why: 'the login is gone' };
@@ -169,7 +171,7 @@ async function identify({ logins, credentials }: LoginPorts, context: BrowserLog
     settings,
     metadata: discovery.metadata,
     issuer: discovery.issuer,
-    stored: known.client(server),
+    stored: storedRefused ? undefined : known.client(server),
     documentRefused: documentRefused || known.documentRefused(server),
     redirectUri,
   });
@@ -248,7 +250,8 @@ async function awaitRedirect(row: LiveLogin | undefined, signal: AbortSignal): P
   }
 }
 
-async function exchange({ logins, nowMs }: LoginPorts, { id, server }: BrowserLoginContext): Promise<ExchangeVerdict> {
+async function exchange({ logins, nowMs }: LoginPorts, context: BrowserLoginContext): Promise<ExchangeVerdict> {
+  const { id, server, identity } = context;
   const row = logins.get(id);
   const endpoint = row && endpointOf(row);
   if (row === undefined || endpoint === undefined || row.code === undefined) return gone;
@@ -263,7 +266,9 @@ async function exchange({ logins, nowMs }: LoginPorts, { id, server }: BrowserLo
     row.tokens = answer.record;
     return done;
   }
-  const why = `mcp server "${server}": ${answer.why}`;
+  const isConfigured = answer.kind === 'clientRefused' && identity === 'configured';
+  const cure = isConfigured ? '; check oauth.client_id, client_secret and token_endpoint_auth_method' : '';
+  const why = `mcp server "${server}": ${answer.why}${cure}`;
   return answer.kind === 'clientRefused' ? { kind: 'clientRefused', why } : { kind: 'failed', why };
 }
 
