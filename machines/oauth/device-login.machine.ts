@@ -164,7 +164,7 @@ export const deviceLoginMachine = setup({
         onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('storing the credentials') } },
       },
       // Too late: what is being written cannot be called back, and must not be called cancelled.
-      on: { 'login.cancel': {} },
+      on: { 'login.cancel': {}, 'patience.over': {} },
     },
     loggedIn: {
       description: 'The credentials are stored; the connection is made anew with them.',
