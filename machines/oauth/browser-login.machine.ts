@@ -38,7 +38,8 @@ export type IdentifyVerdict =
   | { readonly kind: 'failed'; readonly why: string };
 export type ExchangeVerdict = StepVerdict | { readonly kind: 'clientRefused'; readonly why: string };
 
-export type LoginEvent = { readonly type: 'login.cancel' };
+/** Without a reason it was the person who said stop. */
+export type LoginEvent = { readonly type: 'login.cancel'; readonly why?: string };
 export type BrowserLoginOutput = BrowserLoginContext;
 
 /** A person who is gone for longer begins again. */
@@ -95,7 +96,7 @@ export const browserLoginMachine = setup({
   on: {
     'login.cancel': {
       target: '.stopped',
-      actions: { type: 'rememberWhy', params: { why: 'the login was cancelled' } },
+      actions: { type: 'rememberWhy', params: ({ event }) => cancelled(event) },
     },
   },
   states: {
@@ -238,6 +239,10 @@ function identityOf(verdict: IdentifyVerdict): Pick<BrowserLoginContext, 'identi
   return verdict.kind === 'done'
     ? { identity: verdict.identity, document: verdict.document }
     : { identity: null, document: null };
+}
+
+export function cancelled({ why = 'the login was cancelled' }: LoginEvent): { why: string } {
+  return { why };
 }
 
 function whyOf(verdict: ExchangeVerdict | IdentifyVerdict): { why: string } {

@@ -7,7 +7,7 @@
 
 import { assign, cancel, raise, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
-import type { LoginEvent, LoginInput, StepVerdict } from './browser-login.machine.ts';
+import { cancelled, type LoginEvent, type LoginInput, type StepVerdict } from './browser-login.machine.ts';
 import type { PollVerdict } from './device-grant.ts';
 
 export interface DeviceLoginContext extends LoginInput {
@@ -64,7 +64,7 @@ export const deviceLoginMachine = setup({
   on: {
     'login.cancel': {
       target: '.stopped',
-      actions: { type: 'rememberWhy', params: { why: 'the login was cancelled' } },
+      actions: { type: 'rememberWhy', params: ({ event }) => cancelled(event) },
     },
     'patience.over': { target: '.stopped', actions: 'rememberOver' },
   },

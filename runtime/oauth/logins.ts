@@ -61,6 +61,8 @@ export interface Logins {
   /** Hands a pasted redirect to the login of a server; false where none waits for this one. */
   paste(profile: string, server: string, query: string): boolean;
   ended(id: string, outcome: LoginOutcome): void;
+  /** Ends every login under way, so that no port is held any more; none begins after it. */
+  stop(): void;
 }
 
 export function createLogins(wards: {
@@ -69,14 +71,24 @@ export function createLogins(wards: {
 }): Logins {
   const rows = new Map<string, LiveLogin>();
   const resolvers = new Map<string, (outcome: LoginOutcome) => void>();
+  const cancels = new Map<string, (why?: string) => void>();
+  const ending = 'the gateway stops';
+  let stopped = false;
 
   return {
     start({ flow, ...input }, live, signal) {
       const id = keyOf(input.profile, input.server);
       if (rows.has(id)) return undefined;
+      if (stopped) {
+        live.close();
+        return Promise.resolve({ kind: 'stopped', why: ending });
+      }
       rows.set(id, live);
       const ward = flow === 'device' ? wards.device() : wards.browser();
-      const cancel = (): void => void ward.get(id)?.send({ type: 'login.cancel' });
+      const stop = (why?: string): void =>
+        void ward.get(id)?.send({ type: 'login.cancel', ...(why === undefined ? {} : { why }) });
+      const cancel = (): void => stop();
+      cancels.set(id, stop);
       return new Promise((resolve) => {
         resolvers.set(id, (outcome) => {
           signal.removeEventListener('abort', cancel);
@@ -98,6 +110,11 @@ export function createLogins(wards: {
       rows.delete(id);
       resolvers.get(id)?.(outcome);
       resolvers.delete(id);
+      cancels.delete(id);
+    },
+    stop() {
+      stopped = true;
+      for (const cancel of [...cancels.values()]) cancel(ending);
     },
   };
 }

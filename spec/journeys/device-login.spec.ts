@@ -1,50 +1,31 @@
 /** Device logins through a real daemon and the real command line, against a real authorization server and scripted ones. */
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { runCli } from '../support/daemon.ts';
-import { makeHome, type TestHome } from '../support/home.ts';
-import { controlOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
-import { paths as oidc, startAuthorizationServer } from '../support/oauth/authorization-server.ts';
+import { controlOf, eventually, wordsOf } from '../support/mcp/gateway.ts';
+import {
+  type AuthorizationServer,
+  paths as oidc,
+  startAuthorizationServer,
+} from '../support/oauth/authorization-server.ts';
 import { loginByControl } from '../support/oauth/control-login.ts';
-import { installBrowser, type RunningCli, startCli } from '../support/oauth/login-cli.ts';
-import { type ProtectedServer, startProtectedServer } from '../support/oauth/protected-server.ts';
+import { startCli } from '../support/oauth/login-cli.ts';
 import { html, oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
+import { oauthStage } from '../support/oauth/stage.ts';
 
 t.setTimeout(110_000);
 
 const grant = 'urn:ietf:params:oauth:grant-type:device_code';
 
-interface Stage {
-  readonly home: TestHome;
-  readonly gateway: Gateway;
-  readonly peer: ProtectedServer;
-  login(...more: readonly string[]): RunningCli;
-  opened(): readonly string[];
-  tokens(): string | undefined;
-}
-
+/** The usual stage, and what a device login must leave alone. */
 async function stageWith(
   t: Test,
-  authority: { readonly issuer: string; accepts(token: string): boolean },
+  authority: AuthorizationServer | ScriptedServer,
   oauth: Readonly<Record<string, unknown>> = {},
   authorizationServers: readonly string[] = [authority.issuer],
-): Promise<Stage> {
-  const peer = await startProtectedServer(t, {
-    authorizationServers,
-    accepts: authority.accepts,
-    scopes: ['mcp:tools'],
-  });
-  const home = makeHome(t);
-  const browser = installBrowser(home);
-  const gateway = await startGateway(t, { hub: { url: peer.url, auth: 'oauth', oauth } }, { home });
-  const file = join(home.path, 'mcp-tokens', 'hub.json');
-  return {
-    ...{ home, gateway, peer, opened: browser.opened },
-    login: (...more) => startCli(t, home, ['mcp', 'login', 'hub', ...more], browser.env),
-    tokens: () => (existsSync(file) ? readFileSync(file, 'utf8') : undefined),
-  };
+) {
+  const stage = await oauthStage(t, authority, oauth, { authorizationServers });
+  return { ...stage, opened: stage.browser.opened, tokens: () => stage.standing()['hub.json'] };
 }
 
 const polls = (authority: ScriptedServer) =>

@@ -69,6 +69,23 @@ t.test('OAU-8 · who began it may cancel it, before and after it has begun', asy
   t.same(browser.spawned[1]?.heard ?? [], [], 'not the next one');
 });
 
+t.test('LIF-9 · OAU-8 · a gateway that stops ends every login, and begins none', async (t) => {
+  const { browser, device, logins, closed, live } = stage();
+  logins.start(hub, live('a'), never);
+  logins.start({ ...hub, profile: 'work', flow: 'device' }, live('b'), never);
+
+  logins.stop();
+
+  for (const { spawned } of [browser, device])
+    t.same(spawned[0]?.heard, [{ type: 'login.cancel', why: 'the gateway stops' }]);
+  t.same(await logins.start({ ...hub, server: 'late' }, live('late'), never), {
+    kind: 'stopped',
+    why: 'the gateway stops',
+  });
+  t.same(closed, ['late']);
+  t.equal(browser.spawned.length, 1);
+});
+
 t.test('OAU-8 · a pasted redirect goes to the login that waits for it; the port is let go at the end', async (t) => {
   const { logins, live } = stage();
   t.notOk(logins.paste('default', 'hub', 'state=s'), 'nobody waits');
