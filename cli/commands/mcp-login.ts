@@ -83,6 +83,10 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
       .catch((error: Error) => cancelled || out.complain(`agent: ${plain(error.message)}\n`));
   });
   client.onNotification((_, progress) => {
+    if (progress.kind === 'warning') {
+      out.complain(`agent: ${plain(server)}: warning: ${plain(`${progress.message} [${progress.code}]`)}\n`);
+      return;
+    }
     endCountdown();
     endCountdown = show(context, server, progress);
   });

@@ -22,7 +22,9 @@ export type LoginProgress =
       readonly verification_uri_complete?: string;
       readonly user_code: string;
       readonly expires_in_seconds: number;
-    };
+    }
+  /** Something that may keep the login from succeeding. */
+  | { readonly kind: 'warning'; readonly code: string; readonly message: string };
 
 export interface LiveLogin {
   readonly settings: OauthSettings;

@@ -7,6 +7,7 @@ import { listenForRedirect } from '../../actors/oauth/callback-listener.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { pollForTokens, requestDeviceCode } from '../../actors/oauth/device-authorization.ts';
 import { type Discovery, discoverForBrowser, discoverForDevice } from '../../actors/oauth/discover.ts';
+import { lookAtDocument } from '../../actors/oauth/look-at-document.ts';
 import { registerOauthClient } from '../../actors/oauth/register-client.ts';
 import { exchangeForTokens, type TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -183,9 +184,17 @@ async function identify({ logins, credentials }: LoginPorts, context: BrowserLog
   row.client = client.client;
   row.codeVerifier = begun.codeVerifier;
   row.authorizationUrl = begun.url;
+  if (identity.kind === 'document') void warnOfDocument(row, client.client.clientId);
   const kind = identity.kind === 'register' ? 'registered' : identity.kind;
   if (kind === 'none') return { kind: 'failed', why: `mcp server "${server}": no client` };
   return { kind: 'done', identity: kind, document: kind === 'document' ? client.client.clientId : null };
+}
+
+/** Told while the browser is with the authorization server, which says no more of a document than that it refuses it. */
+async function warnOfDocument(row: LiveLogin, document: string): Promise<void> {
+  for (const { code, message } of await lookAtDocument(document, row.oauth.fetch)) {
+    row.tell({ kind: 'warning', code, message });
+  }
 }
 
 async function identifyDevice(row: LiveLogin | undefined): Promise<StepVerdict> {

@@ -98,6 +98,14 @@ t.test('OAU-8 · the address is printed and opened, the outcome told; --no-brows
   t.equal(browser.opened().length, 1);
 });
 
+t.test('OAU-5 · a warning stands on standard error, and the login goes on', async (t) => {
+  const warning = { kind: 'warning', code: 'document-status', message: 'the document answers 404\u001b[2J' };
+  const { home } = await desk(t, { hub: [{ tell: address }, { tell: warning }, { result: {} }] });
+  const { code: exit, stderr } = await startCli(t, home, ['mcp', 'login', 'hub', '--no-browser']).ended;
+  t.equal(exit, 0);
+  t.match(stderr, /^agent: hub: warning: the document answers 404.\[2J \[document-status\]\n$/);
+});
+
 t.test('DEV-1 · a code is shown with its address and its life, and nothing is opened', async (t) => {
   const whole = { ...code, verification_uri_complete: 'https://as.example/activate?c=WDJB' };
   const { home, asked } = await desk(t, { hub: [{ tell: whole }, { result: {} }] });
