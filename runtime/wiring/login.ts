@@ -141,7 +141,10 @@ async function bindPort({ logins, credentials }: LoginPorts, context: BrowserLog
   const documents = before === undefined ? undefined : before.metadata.client_id_metadata_document_supported === true;
   const stored = known.client(server);
   const plan = planCallback(row.settings, { documents, registered: stored !== undefined }, startedFrom);
-  const path = row.settings.redirectUri === undefined ? '/callback' : new URL(row.settings.redirectUri).pathname;
+  const { redirectUri } = row.settings;
+  if (redirectUri !== undefined && !URL.canParse(redirectUri))
+    return { kind: 'failed', why: `mcp server "${server}": oauth.redirect_uri is no address` };
+  const path = redirectUri === undefined ? '/callback' : new URL(redirectUri).pathname;
   try {
     const listener = await listenForRedirect(plan, path);
     // Cancelled meanwhile: nobody would ever let go of the port.
