@@ -160,6 +160,14 @@ t.test(
   },
 );
 
+t.test('OAU-1 · a renewal that fails is one attempt for all who wait for it', async (t) => {
+  const { carry, authority, renewals } = await stage(t, over);
+  authority.on(paths.token, oauthError('temporarily_unavailable', 503));
+  const failed = await Promise.allSettled(Array.from({ length: 50 }, () => carry(url)));
+  t.ok(failed.every(({ status }) => status === 'rejected'));
+  t.equal(renewals().length, 1);
+});
+
 t.test('OAU-1 · a grant that is refused is known as the reason, and logged', async (t) => {
   const { carry, authority, store, files } = await stage(t);
   takeBack(authority);
