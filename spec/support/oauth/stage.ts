@@ -8,6 +8,7 @@ import { type Gateway, startGateway } from '../mcp/gateway.ts';
 import type { AuthorizationServer } from './authorization-server.ts';
 import { createBrowser } from './browser.ts';
 import { type ControlLogin, loginByControl } from './control-login.ts';
+import type { SeenByServer } from './http.ts';
 import { installBrowser, type RunningCli, type SpecBrowser, startCli } from './login-cli.ts';
 import { type ProtectedServer, startProtectedServer } from './protected-server.ts';
 import type { ScriptedServer } from './scripted-server.ts';
@@ -63,4 +64,22 @@ export function follow({ url }: { readonly [key: string]: unknown }): void {
   createBrowser()
     .visit(String(url))
     .catch(() => {});
+}
+
+/** A stage for device logins: what they must leave alone, and what they ask again and again. */
+export async function deviceStage<Authority extends AuthorizationServer | ScriptedServer>(
+  t: Test,
+  authority: Authority,
+  oauth: Readonly<Record<string, unknown>> = {},
+  authorizationServers: readonly string[] = [authority.issuer],
+) {
+  const stage = await oauthStage(t, authority, oauth, { authorizationServers });
+  return { ...stage, opened: stage.browser.opened, tokens: () => stage.standing()['hub.json'] };
+}
+
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+
+/** The polls that an authorization server has seen. */
+export function pollsOf(authority: ScriptedServer): readonly SeenByServer[] {
+  return authority.at('/token').filter(({ form }) => form.get('grant_type') === deviceGrant);
 }
