@@ -11,6 +11,7 @@ import type { ProfileName } from '../machines/base/names.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { ReloadVerdict } from '../machines/supervisor.machine.ts';
+import { createRunners } from './agent/runners.ts';
 import { createClock } from './clock.ts';
 import { watchConfig } from './config-watch.ts';
 import { Refusal } from './control/refusal.ts';
@@ -73,7 +74,16 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const problems = createProblemDesk({ home, env }, loaded);
   const nowMs = (): number => Date.now();
   const settings = (): Settings => loaded.main.settings;
-  let desks: ProfileDesks = createProfileDesks(loaded, log);
+  const runners = createRunners({
+    paths,
+    servers: () => servers,
+    redact: redactor.text,
+    nowMs,
+    random: Math.random,
+    log,
+  });
+  await runners.sweep();
+  let desks: ProfileDesks = createProfileDesks(loaded, runners, log);
   const watcher = createWatcher({ root: () => root, redactor, nowMs });
   const compiling = { now: nowMs, trail: trailLength, watched: watcher.isFollowed };
   const webhooks = assembleWebhooks({
@@ -107,7 +117,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const take = (next: LoadedHome): void => {
     waiting = undefined;
     loaded = next;
-    desks = createProfileDesks(loaded, log);
+    desks = createProfileDesks(loaded, runners, log);
     webhooks.reconfigure();
     log.log('info', 'configuration reloaded');
   };

@@ -26,7 +26,9 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
     for (const { options } of Object.values(settings.platforms)) {
       for (const value of Object.values(options)) if (typeof value === 'string') redactor.learn(value);
     }
-    if (settings.agent.model?.apiKey !== undefined) redactor.learn(settings.agent.model.apiKey);
+    for (const endpoint of [settings.agent.model, settings.agent.search]) {
+      if (endpoint?.apiKey !== undefined) redactor.learn(endpoint.apiKey);
+    }
   }
 }
 

@@ -7,15 +7,14 @@
 import { createBuiltInTools } from '../../actors/agent/built-in-tools.ts';
 import type { AskPerson } from '../../actors/agent/clarify.ts';
 import type { FetchPublic } from '../../actors/agent/fetch-public.ts';
-import { type RunTools, type ToolAnswer, waitFor } from '../../actors/agent/run-model.ts';
+import { type RunTools, type ToolAnswer, waitFor } from '../../actors/agent/model-loop.ts';
 import { streamModel } from '../../actors/agent/stream-model.ts';
-import type { SearchSettings } from '../../actors/agent/web-search.ts';
 import type { AgentRunRequest, Logger } from '../../actors/ports.ts';
 import type { Question, ToolOffer } from '../../machines/agent/model-wire.ts';
 import { toolText } from '../../machines/agent/tool-text.ts';
 import { toolFilter } from '../../machines/agent/toolset.ts';
 import { isJsonObject } from '../../machines/base/json.ts';
-import type { ModelSettings } from '../../machines/config/settings.ts';
+import type { ModelSettings, SearchSettings } from '../../machines/config/settings.ts';
 import type { Approvals } from '../mcp/approvals.ts';
 import type { CallAnswer, Calls } from '../mcp/calls.ts';
 import type { RegisteredTool, Registry } from '../mcp/registry.ts';
@@ -73,7 +72,10 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
       const key = `tools/${profile}/${route}/${name}`;
       if (builtInNames.has(name)) {
         if (builtIn.has(name)) return;
-        log.warnOnce(key, `route "${route}": ${name} is left out: there is no search endpoint; set AGENT_SEARCH_URL`);
+        log.warnOnce(
+          key,
+          `route "${route}": ${name} is left out: there is no search endpoint; set agent.web_search.base_url`,
+        );
       } else if (!registered.some(toolFilter([name]))) {
         log.warnOnce(key, `route "${route}": toolset "${name}" names no tool; \`agent mcp tools\` lists them`);
       }
