@@ -278,7 +278,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['mcp', 'serve'],
     args: [],
-    flags: [profile],
+    flags: [{ name: 'toolsets', value: 'list', help: 'Only these: `mcp-<server>` or names of tools.' }, profile],
     help: 'Offer the supervised tools as one MCP server over stdio, for any other agent program.',
     load: async () => (await mcpServe()).serveTools,
   },
@@ -341,9 +341,16 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['runs', 'show'],
     args: ['id'],
-    flags: [json],
+    flags: [{ name: 'transcript', help: 'With everything that was said and called.' }, json],
     help: 'Show one run with its prompt and response.',
     load: async () => (await runs()).showRun,
+  },
+  {
+    path: ['runs', 'cancel'],
+    args: ['id'],
+    flags: [json],
+    help: 'End a run that waits or is under way; nothing is delivered.',
+    load: async () => (await runs()).cancelRun,
   },
   {
     path: ['config', 'check'],

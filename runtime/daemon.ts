@@ -212,6 +212,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         keeper: webhooks.keeper,
         decisions: webhooks.decisions,
         replay: webhooks.replay,
+        cancelRun: webhooks.cancelRun,
         mcp: createMcpView(servers, redactor),
         url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
         webhookEnabled: () => settings().webhook.enabled,

@@ -28,6 +28,7 @@ import { createReconcile, type Reconcile } from './mcp/reconcile.ts';
 import { createRegistry, type Registry } from './mcp/registry.ts';
 import { createServerRequests } from './mcp/server-requests.ts';
 import { connectionKey, createSessions } from './mcp/sessions.ts';
+import { createSettled, type Settled } from './mcp/settled.ts';
 import { createLoginDesk, type LoginDesk } from './oauth/login-desk.ts';
 import { createLogins } from './oauth/logins.ts';
 import type { Redactor } from './redact.ts';
@@ -57,6 +58,7 @@ export interface Servers {
   readonly reconcile: Reconcile;
   readonly connections: () => WardHandle<ConnectionInput>;
   readonly logins: LoginDesk;
+  readonly settled: Settled;
   registry(profile: string): Registry | undefined;
   /** The folder of a profile's server logs. */
   logFolder(profile: string): string;
@@ -218,6 +220,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     reconcile,
     connections,
     logins: createLoginDesk({ logins, credentials, settings, env: ports.env, version: ports.version }),
+    settled: createSettled(connections),
     registry: (profile) => registries.get(profile),
     logFolder,
   };

@@ -86,6 +86,10 @@ export const faultCatalogue = {
     what: 'The history holds no such run.',
     remedy: '`agent runs list` lists what is kept.',
   },
+  'run-over': {
+    what: 'The run has answered or ended, so there is nothing left to cancel.',
+    remedy: '`agent runs show` tells what became of it.',
+  },
   'actor-unknown': {
     what: 'No machine lives at that address.',
     remedy: '`agent inspect tree` lists them.',

@@ -17,7 +17,7 @@ import type { Servers } from '../servers.ts';
 
 export interface RunnerPorts {
   readonly paths: HomePaths;
-  readonly servers: () => Pick<Servers, 'registry' | 'calls' | 'approvals'>;
+  readonly servers: () => Pick<Servers, 'registry' | 'calls' | 'approvals' | 'settled'>;
   readonly redact: (text: string) => string;
   readonly nowMs: () => number;
   readonly random: () => number;
@@ -30,6 +30,8 @@ export interface Runners {
   sweep(): Promise<void>;
 }
 
+/** How long a run waits for servers that have never been there yet. */
+const arrivalMs = 10_000;
 const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 
 export function createRunners(ports: RunnerPorts): Runners {
@@ -88,5 +90,9 @@ async function loadModelRunner(
     random,
     log,
   });
-  return createModelRunner(model, { toolsOf, redact, nowMs, random });
+  const run = createModelRunner(model, { toolsOf, redact, nowMs, random });
+  return async (request, signal) => {
+    await servers().settled(name, arrivalMs, signal);
+    return run(request, signal);
+  };
 }

@@ -1,6 +1,7 @@
 /** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { CancelVerdict } from '../cancel-run.ts';
 import type { ActorDetail, ActorNode } from '../inspector/census.ts';
 import type { McpView } from '../mcp/view.ts';
 
@@ -26,7 +27,9 @@ export interface DaemonView {
   /** Sends an event through once more; resolves with the answer's status and body. */
   replay(id: string): Promise<JsonObject | undefined>;
   runs(query: HistoryQuery): readonly JsonObject[];
-  run(id: string): JsonObject | undefined;
+  run(id: string, more?: { readonly transcript?: boolean }): JsonObject | undefined;
+  /** Ends a run that has not answered yet. */
+  cancelRun(id: string, by: string): Promise<CancelVerdict>;
   tree(): ActorNode;
   actor(path: string): ActorDetail | undefined;
   /** Calls back for every record until the returned function is called. */
