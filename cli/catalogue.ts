@@ -60,6 +60,7 @@ const mcpEntry = () => import('./commands/mcp-entry.ts');
 const mcpLogin = () => import('./commands/mcp-login.ts');
 const mcpServe = () => import('./commands/mcp-serve.ts');
 const link = () => import('./commands/link.ts');
+const chat = () => import('./commands/chat.ts');
 const approvals = () => import('./commands/approvals.ts');
 const completion = () => import('./commands/completion.ts');
 
@@ -295,6 +296,13 @@ export const catalogue: readonly CliCommand[] = [
     flags: [{ name: 'undo', help: 'Take the registration back.' }],
     help: 'Let the desktop open agent:// links with this program.',
     load: async () => (await link()).registerLinks,
+  },
+  {
+    path: ['chat'],
+    args: [],
+    flags: [profile],
+    help: 'Talk to the model in the terminal, with the tools of the servers.',
+    load: async () => (await chat()).chat,
   },
   {
     path: ['approvals'],

@@ -14,6 +14,7 @@ import {
   type RunRecord,
   runRow,
 } from '../machines/webhook/record.ts';
+import type { ChatView } from './agent/chat-view.ts';
 import type { CancelVerdict } from './cancel-run.ts';
 import type { DaemonView, HistoryQuery } from './control/view.ts';
 import type { Decisions } from './decisions.ts';
@@ -33,6 +34,7 @@ export interface ViewPorts {
   readonly replay: ReplayPorts;
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly mcp: McpView;
+  readonly chat: ChatView;
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
@@ -102,6 +104,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
 
   return {
     mcp: ports.mcp,
+    chat: ports.chat,
     status: () => ({
       pid: process.pid,
       version: ports.version,

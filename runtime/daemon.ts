@@ -11,6 +11,7 @@ import type { ProfileName } from '../machines/base/names.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { ReloadVerdict } from '../machines/supervisor.machine.ts';
+import { createChatView } from './agent/chat-view.ts';
 import { createRunners } from './agent/runners.ts';
 import { createClock } from './clock.ts';
 import { watchConfig } from './config-watch.ts';
@@ -214,6 +215,10 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         replay: webhooks.replay,
         cancelRun: webhooks.cancelRun,
         mcp: createMcpView(servers, redactor),
+        chat: createChatView({
+          servers,
+          settings: (profile) => loaded.profiles.get(profile as ProfileName)?.settings.agent,
+        }),
         url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
         webhookEnabled: () => settings().webhook.enabled,
         webhookFault: gatewayFault,

@@ -7,6 +7,7 @@
 
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { allServers } from '../../machines/agent/toolset.ts';
 import { ensurePrivateFolder, privateFile } from '../files.ts';
 
 export interface RunFilesSettings {
@@ -32,7 +33,6 @@ export interface RunFiles {
 }
 
 const prefix = 'run-';
-const allServers = 'mcp-*';
 /** The name of no toolset: an empty list would be none given. */
 const noTools = 'none';
 

@@ -19,7 +19,7 @@ export const webhookToolset = ['web_search', 'web_extract', 'vision_analyze', 'c
 const ofTool = 'mcp__';
 const ofServer = 'mcp-';
 /** Every server of the profile. */
-const allServers = `${ofServer}*`;
+export const allServers = `${ofServer}*`;
 
 /** What a run has unless its route says otherwise: the built-in tools, and what the owner has connected. */
 export const usualToolset: readonly string[] = [...webhookToolset, allServers];

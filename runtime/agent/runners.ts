@@ -10,7 +10,7 @@ import { echoRunner } from '../../actors/agent/run-echo.ts';
 import { type RunFilesSettings, sweepRunFiles } from '../../actors/agent/run-files.ts';
 import type { ModelRunner } from '../../actors/agent/run-model.ts';
 import type { LoadedProfile } from '../../actors/config/load-config.ts';
-import type { AgentRunner, Logger } from '../../actors/ports.ts';
+import type { AgentRunner, AgentRunRequest, Logger } from '../../actors/ports.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import type { Servers } from '../servers.ts';
@@ -80,7 +80,7 @@ async function loadModelRunner(
     import('./tool-desk.ts'),
   ]);
   const { search } = settings.agent;
-  const toolsOf = createToolDesk({
+  const lend = createToolDesk({
     model,
     registry: () => servers().registry(name),
     calls: servers().calls,
@@ -90,6 +90,8 @@ async function loadModelRunner(
     random,
     log,
   });
+  const toolsOf = ({ profile, route, toolsets }: AgentRunRequest) =>
+    lend({ profile, toolsets, who: `a run of route "${route}"`, caller: 'run' });
   const run = createModelRunner(model, { toolsOf, redact, nowMs, random });
   return async (request, signal) => {
     await servers().settled(name, arrivalMs, signal);

@@ -1,6 +1,7 @@
 /** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { ChatView } from '../agent/chat-view.ts';
 import type { CancelVerdict } from '../cancel-run.ts';
 import type { ActorDetail, ActorNode } from '../inspector/census.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -14,6 +15,8 @@ export interface HistoryQuery {
 export interface DaemonView {
   /** The servers' half. */
   readonly mcp: McpView;
+  /** The sessions of `agent chat`. */
+  readonly chat: ChatView;
   status(): JsonObject;
   /** Begins to stop; the socket closes when the daemon ends. */
   stop(): void;
