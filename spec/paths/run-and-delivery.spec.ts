@@ -79,7 +79,7 @@ t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its respon
       t.equal(told.filter((type) => type === 'journal.written').length >= 2, true, told.join());
     if (state.value === 'delivered') t.equal(record.status, 'delivered');
     // A run that is told to end before it has answered ends so, whatever comes meanwhile, and delivers nothing.
-    const answered = told.findIndex((type) => type === 'xstate.done.actor.runAgent');
+    const answered = told.indexOf('xstate.done.actor.runAgent');
     const cancelledAt = told.indexOf('run.cancel');
     const isEnded = ['delivering', 'delivered', 'failed', 'cancelled'].includes(String(state.value));
     if (cancelledAt >= 0 && answered < 0 && isEnded) t.equal(state.value, 'cancelled', told.join());
