@@ -101,7 +101,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs);
   const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), nowMs);
   const calls = createCalls(callWard);
-  const chats = createChats(ward<ChatInput>('chats'));
+  const chats = createChats(() => (root().system.get('chats') === undefined ? undefined : ward<ChatInput>('chats')()));
   const settled = createSettled(connections);
   const chatPorts = (profile: string): ChatTurnPorts => ({
     registry: () => registries.get(profile),

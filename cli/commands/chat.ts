@@ -158,6 +158,8 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
 }
 
 function ended(thrown: unknown, screen: ChatScreen): ExitCode {
+  // The end of the connection is told of itself.
+  if ((thrown as { readonly code?: unknown }).code === 'gateway-gone') return 1;
   screen.note(`  ${plain(thrown instanceof Error ? thrown.message : String(thrown))}`);
   return 1;
 }

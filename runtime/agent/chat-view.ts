@@ -13,7 +13,8 @@ import type { TurnOutcome } from './chats.ts';
 export interface ChatView {
   /** Why no session can be opened; undefined where one can. */
   obstacle(profile: string): 'noProfile' | 'noModel' | undefined;
-  open(profile: string, tell: (event: JsonObject) => void): OpenedChat;
+  /** Undefined where the gateway is starting or stopping. */
+  open(profile: string, tell: (event: JsonObject) => void): OpenedChat | undefined;
   isOpen(session: string): boolean;
   /** Undefined where the session is not there or has a turn already. */
   say(session: string, text: string): Promise<TurnOutcome> | undefined;
@@ -44,6 +45,7 @@ export function createChatView({ servers: { chats, chatTools }, settings }: Chat
     },
     open(profile, tell) {
       const session = chats.open(profile, tell);
+      if (session === undefined) return undefined;
       const { provider = '', name = '' } = settings(profile)?.model ?? {};
       return { session, profile, provider, model: name };
     },

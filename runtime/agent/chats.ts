@@ -32,8 +32,8 @@ export interface LiveChat {
 }
 
 export interface Chats {
-  /** Returns the session's id. */
-  open(profile: string, tell: (event: JsonObject) => void): string;
+  /** Returns the session's id; undefined where the gateway is starting or stopping. */
+  open(profile: string, tell: (event: JsonObject) => void): string | undefined;
   get(id: string): LiveChat | undefined;
   /** Resolves when the turn has ended; undefined where the session is not there or has a turn already. */
   say(id: string, text: string): Promise<TurnOutcome> | undefined;
@@ -47,31 +47,35 @@ export interface Chats {
   forget(id: string): void;
 }
 
-export function createChats(ward: () => WardHandle<ChatInput>): Chats {
+/** @param ward undefined before the servers' half lives, and after: terminals outlive it */
+export function createChats(ward: () => WardHandle<ChatInput> | undefined): Chats {
   const rows = new Map<string, LiveChat>();
 
   return {
     open(profile, tell) {
+      const chats = ward();
+      if (chats === undefined) return undefined;
       const id = globalThis.crypto.randomUUID();
       rows.set(id, { profile, tell, turns: [], turn: 0, outcome: undefined, underWay: undefined, settle: undefined });
-      ward().spawn(id, { id, profile });
+      chats.spawn(id, { id, profile });
       return id;
     },
     get: (id) => rows.get(id),
     say(id, text) {
       const row = rows.get(id);
-      if (row === undefined || row.settle !== undefined) return undefined;
+      const chat = ward()?.get(id);
+      if (row === undefined || chat === undefined || row.settle !== undefined) return undefined;
       row.turns = [...row.turns, { role: 'user', text }];
       row.turn += 1;
       return new Promise((resolve) => {
         row.settle = resolve;
         row.outcome = undefined;
-        ward().get(id)?.send({ type: 'turn.begin' });
+        chat.send({ type: 'turn.begin' });
       });
     },
     cancel(id) {
       if (rows.get(id)?.settle === undefined) return false;
-      ward().get(id)?.send({ type: 'turn.cancel' });
+      ward()?.get(id)?.send({ type: 'turn.cancel' });
       return true;
     },
     renew(id) {
@@ -81,7 +85,7 @@ export function createChats(ward: () => WardHandle<ChatInput>): Chats {
       return true;
     },
     close(id) {
-      ward().get(id)?.send({ type: 'chat.close' });
+      ward()?.get(id)?.send({ type: 'chat.close' });
       rows.delete(id);
     },
     turnEnded(id) {

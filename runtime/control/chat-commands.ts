@@ -32,6 +32,9 @@ export const chatCommands: readonly (readonly [string, Command])[] = [
           );
         }
         const opened = chat.open(profile, (event) => peer.notify('chat.event', event));
+        if (opened === undefined) {
+          throw new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment');
+        }
         peer.onEnd(() => chat.close(opened.session));
         return { ...opened, tools: (await chat.tools(opened.session)).length };
       },

@@ -8,7 +8,7 @@ const spending = { steps: 1, inputTokens: 1, outputTokens: 1 };
 function stage() {
   const ward = fakeWard<ChatInput>();
   const chats = createChats(ward.handle as never);
-  return { ward, chats, id: chats.open('default', () => {}) };
+  return { ward, chats, id: chats.open('default', () => {}) ?? '' };
 }
 
 t.test('CLI-4 · a turn is told to its chart, and answered once that has ended', async (t) => {
@@ -46,5 +46,21 @@ t.test('CLI-4 · a session that is closed is forgotten', (t) => {
   t.equal(chats.say(id, 'x'), undefined);
   t.equal(chats.cancel(id), false);
   t.equal(chats.renew(id), false);
+  t.end();
+});
+
+t.test('CLI-4 · CON-2 · a terminal outlives the servers’ half and is told so', (t) => {
+  const ward = fakeWard<ChatInput>();
+  let lives = true;
+  const chats = createChats(() => (lives ? (ward.handle() as never) : undefined));
+  const id = chats.open('default', () => {}) ?? '';
+  lives = false;
+  t.equal(chats.say(id, 'x'), undefined);
+  t.equal(
+    chats.open('default', () => {}),
+    undefined,
+  );
+  chats.close(id);
+  t.equal(chats.get(id), undefined);
   t.end();
 });
