@@ -5,7 +5,7 @@
  */
 
 import { readText, writeFileAtomic } from '../../actors/files.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
@@ -88,14 +88,14 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
   });
 
   /** A question of this turn is put at once; one of other work is only told of. */
-  function asked({ id, tool, server }: JsonObject): void {
+  function asked({ id, kind, tool, server }: JsonObject): void {
     const now = turn;
-    const isOurs = now !== undefined && [...now.calls.values()].includes(String(tool));
+    const isOurs = now !== undefined && [...now.calls.values()].some((name) => comesFrom(name, { tool, server }));
     if (isTerminal && isOurs) {
       const ports = { lines, screen, call: client.call, signal: now.ended.signal };
       now.questions = now.questions.then(() => askQuestion(String(id), ports));
     } else if (isTerminal || isOurs) {
-      const what = `${oneLine(String(tool))} of ${oneLine(String(server))}`;
+      const what = `${oneLine(String(tool ?? kind))} of ${oneLine(String(server))}`;
       screen.note(
         `  ${String(id)} waits for a yes: ${what}; ${isTerminal ? '/approve' : 'agent approvals approve'} ${String(id)}`,
       );
@@ -155,6 +155,12 @@ async function converse(context: CommandContext, session: Session): Promise<Exit
   lines.close();
   if (isTerminal) screen.say('');
   return code;
+}
+
+/** A question to allow a call names its tool; a form that a server wants filled in names the server alone. */
+function comesFrom(call: string, { tool, server }: Record<'tool' | 'server', Json | undefined>): boolean {
+  if (tool !== undefined) return call === tool;
+  return call.startsWith(`mcp__${String(server).replace(/\W/g, '_')}__`);
 }
 
 function ended(thrown: unknown, screen: ChatScreen): ExitCode {
