@@ -69,18 +69,24 @@ t.test('DIS-5 · a name that changes its mind after the check changes nothing', 
   const fetch = createFetchPublic({
     resolve: () => {
       asks += 1;
-      // Public when it is checked, this machine ever after.
-      return Promise.resolve([{ address: asks === 1 ? '192.0.2.1' : '127.0.0.1', family: 4 }]);
+      // Public when it is checked; to the system the name is this machine.
+      return Promise.resolve([{ address: '192.0.2.1', family: 4 }]);
     },
     isAllowed: (address) => address === '192.0.2.1',
   });
   const outcome = await fetch(
-    { url: `http://rebinding.example:${port}/`, accept: ['text/'], maxBytes: 1_000, timeoutMs: 300 },
+    { url: `http://localhost:${port}/`, accept: ['text/'], maxBytes: 1_000, timeoutMs: 300 },
     never,
   );
   t.equal(outcome.kind, 'refused');
   t.equal(asks, 1, 'the name is asked once');
   t.equal(asked.length, 0, 'the connection went to what was checked');
+
+  const known = createFetchPublic({
+    resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]),
+    isAllowed: () => true,
+  });
+  t.match(await get(`http://no-such-name.invalid:${port}/`, known), { kind: 'fetched' }, 'nobody else is asked');
 
   const mixed = createFetchPublic({
     resolve: () =>
