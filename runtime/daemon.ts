@@ -214,6 +214,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         decisions: webhooks.decisions,
         replay: webhooks.replay,
         cancelRun: webhooks.cancelRun,
+        cron: webhooks.cron,
         mcp: createMcpView(servers, redactor),
         chat: createChatView({
           servers,

@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { chatCommands } from './chat-commands.ts';
+import { cronCommands } from './cron-commands.ts';
 import {
   type AskedRoute,
   dynamicRoute,
@@ -53,6 +54,7 @@ const usualRows = 50;
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ...mcpCommands,
   ...chatCommands,
+  ...cronCommands,
   ['gateway.status', ofDaemon((daemon) => daemon.status())],
   [
     'gateway.stop',

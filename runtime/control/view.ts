@@ -3,6 +3,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ChatView } from '../agent/chat-view.ts';
 import type { CancelVerdict } from '../cancel-run.ts';
+import type { CronView } from '../cron/view.ts';
 import type { ActorDetail, ActorNode } from '../inspector/census.ts';
 import type { McpView } from '../mcp/view.ts';
 
@@ -13,6 +14,8 @@ export interface HistoryQuery {
 }
 
 export interface DaemonView {
+  /** The cron jobs. */
+  readonly cron: CronView;
   /** The servers' half. */
   readonly mcp: McpView;
   /** The sessions of `agent chat`. */
