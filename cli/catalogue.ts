@@ -4,7 +4,7 @@
  * @see CLI-1 and CLI-5 in docs/specification.md
  */
 
-import { historyStatuses, runStatuses } from '../machines/base/status.ts';
+import { deliveryStatuses, historyStatuses, runStatuses } from '../machines/base/status.ts';
 import type { CommandContext } from './context.ts';
 
 export type ExitCode = 0 | 1 | 2 | 3 | 4;
@@ -16,8 +16,8 @@ export interface Flag {
   /** May be given several times; the values come one a line. */
   readonly many?: true;
   readonly help: string;
-  /** The form of its value: a whole number from 1, a port, or a text that is not empty; absent: any text. */
-  readonly form?: 'count' | 'port' | 'text';
+  /** The form of its value: a whole number from 1, one from 0, a port, or a text that is not empty; absent: any text. */
+  readonly form?: 'count' | 'whole' | 'port' | 'text';
   /** The only values it may have. */
   readonly oneOf?: readonly string[];
 }
@@ -37,6 +37,7 @@ const json: Flag = { name: 'json', help: 'Print JSON.' };
 const profile: Flag = { name: 'profile', value: 'name', help: 'The profile; the default one unless given.' };
 const limit: Flag = { name: 'limit', value: 'n', help: 'Rows at most (50).', form: 'count' };
 const route: Flag = { name: 'route', value: 'name', help: 'Only of this route.' };
+const target: Flag = { name: 'target', value: 'name', help: 'Only to this target.' };
 const status = (oneOf: readonly string[]): Flag => ({
   name: 'status',
   value: 'status',
@@ -45,7 +46,7 @@ const status = (oneOf: readonly string[]): Flag => ({
 });
 
 export const globalFlags: readonly Flag[] = [
-  { name: 'home', value: 'folder', help: 'The home; AGENT_HOME or ~/.agent unless given.' },
+  { name: 'home', value: 'folder', help: 'The home; AGENT_HOME or ~/.agent unless given.', form: 'text' },
   { name: 'help', help: 'Show help.' },
 ];
 
@@ -53,6 +54,7 @@ const gateway = () => import('./commands/gateway.ts');
 const setup = () => import('./commands/setup.ts');
 const webhook = () => import('./commands/webhook.ts');
 const runs = () => import('./commands/runs.ts');
+const deliveries = () => import('./commands/deliveries.ts');
 const config = () => import('./commands/config.ts');
 const inspect = () => import('./commands/inspect.ts');
 const mcp = () => import('./commands/mcp.ts');
@@ -60,7 +62,9 @@ const mcpEntry = () => import('./commands/mcp-entry.ts');
 const mcpLogin = () => import('./commands/mcp-login.ts');
 const mcpServe = () => import('./commands/mcp-serve.ts');
 const link = () => import('./commands/link.ts');
+const chat = () => import('./commands/chat.ts');
 const approvals = () => import('./commands/approvals.ts');
+const cron = () => import('./commands/cron.ts');
 const completion = () => import('./commands/completion.ts');
 
 export const catalogue: readonly CliCommand[] = [
@@ -278,7 +282,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['mcp', 'serve'],
     args: [],
-    flags: [profile],
+    flags: [{ name: 'toolsets', value: 'list', help: 'Only these: `mcp-<server>` or names of tools.' }, profile],
     help: 'Offer the supervised tools as one MCP server over stdio, for any other agent program.',
     load: async () => (await mcpServe()).serveTools,
   },
@@ -295,6 +299,13 @@ export const catalogue: readonly CliCommand[] = [
     flags: [{ name: 'undo', help: 'Take the registration back.' }],
     help: 'Let the desktop open agent:// links with this program.',
     load: async () => (await link()).registerLinks,
+  },
+  {
+    path: ['chat'],
+    args: [],
+    flags: [profile],
+    help: 'Talk to the model in the terminal, with the tools of the servers.',
+    load: async () => (await chat()).chat,
   },
   {
     path: ['approvals'],
@@ -332,6 +343,71 @@ export const catalogue: readonly CliCommand[] = [
     load: async () => (await approvals()).deny,
   },
   {
+    path: ['cron', 'add'],
+    args: ['name', '[schedule]'],
+    flags: [
+      { name: 'prompt', value: 'text', help: 'What each run is asked to do.' },
+      { name: 'timezone', value: 'zone', help: 'An IANA zone; that of this machine unless given.' },
+      { name: 'skill', value: 'name', many: true, help: 'A skill for its runs; may be repeated.' },
+      { name: 'deliver', value: 'target', help: 'Delivery target (log).' },
+      { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
+      { name: 'grace', value: 'seconds', help: 'How late a missed firing is made up for (3600).', form: 'whole' },
+      { name: 'paused', help: 'Add it paused.' },
+      { name: 'force', help: 'Replace a job of the same name.' },
+      profile,
+      json,
+    ],
+    help: 'Add a job: five fields, @daily and the like, or `every 15m`; without a schedule webhooks fire it.',
+    load: async () => (await cron()).addJob,
+  },
+  {
+    path: ['cron', 'list'],
+    args: [],
+    flags: [profile, json],
+    help: 'List the jobs of every profile with their state and next due time.',
+    load: async () => (await cron()).listJobs,
+  },
+  {
+    path: ['cron', 'show'],
+    args: ['job'],
+    flags: [{ name: 'limit', value: 'n', help: 'Entries of the history at most (10).', form: 'count' }, profile, json],
+    help: 'Show a job, its next due times and what became of its firings.',
+    load: async () => (await cron()).showJob,
+  },
+  {
+    path: ['cron', 'pause'],
+    args: ['job'],
+    flags: [profile, json],
+    help: 'Pause a job: it is not fired, by schedule or by webhook.',
+    load: async () => (await cron()).pauseJob,
+  },
+  {
+    path: ['cron', 'resume'],
+    args: ['job'],
+    flags: [profile, json],
+    help: 'Resume a job; what was due meanwhile is not made up for.',
+    load: async () => (await cron()).resumeJob,
+  },
+  {
+    path: ['cron', 'run'],
+    args: ['job'],
+    flags: [
+      { name: 'context', value: 'text', help: 'Added to the prompt of this one run.' },
+      { name: 'force', help: 'Also where the job is paused or disabled.' },
+      profile,
+      json,
+    ],
+    help: 'Fire a job now; its schedule goes on as before.',
+    load: async () => (await cron()).runJob,
+  },
+  {
+    path: ['cron', 'remove'],
+    args: ['job'],
+    flags: [profile, json],
+    help: 'Remove a job.',
+    load: async () => (await cron()).removeJob,
+  },
+  {
     path: ['runs', 'list'],
     args: [],
     flags: [limit, route, status(runStatuses), json],
@@ -341,9 +417,57 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['runs', 'show'],
     args: ['id'],
-    flags: [json],
+    flags: [{ name: 'transcript', help: 'With everything that was said and called.' }, json],
     help: 'Show one run with its prompt and response.',
     load: async () => (await runs()).showRun,
+  },
+  {
+    path: ['runs', 'cancel'],
+    args: ['id'],
+    flags: [json],
+    help: 'End a run that waits or is under way; nothing is delivered.',
+    load: async () => (await runs()).cancelRun,
+  },
+  {
+    path: ['deliveries', 'list'],
+    args: [],
+    flags: [limit, route, target, status(deliveryStatuses), json],
+    help: 'List deliveries to targets, newest first; dead letters by `--status deadLettered`.',
+    load: async () => (await deliveries()).listSendings,
+  },
+  {
+    path: ['deliveries', 'show'],
+    args: ['id'],
+    flags: [json],
+    help: 'Show one delivery with its text and what became of it.',
+    load: async () => (await deliveries()).showSending,
+  },
+  {
+    path: ['deliveries', 'retry'],
+    args: ['[id]'],
+    flags: [
+      { name: 'all', help: 'Every dead letter, of a target or route where one is named.' },
+      { name: 'force', help: 'Also one that may have arrived already.' },
+      target,
+      route,
+      json,
+    ],
+    help: 'Try a delivery again now: one that waits, or a dead letter.',
+    load: async () => (await deliveries()).retrySending,
+  },
+  {
+    path: ['deliveries', 'drop'],
+    args: ['[id]'],
+    flags: [{ name: 'all', help: 'Every dead letter, of a target or route where one is named.' }, target, route, json],
+    help: 'Give a delivery up for good.',
+    load: async () => (await deliveries()).dropSending,
+  },
+  {
+    path: ['deliveries', 'targets'],
+    args: [],
+    flags: [json],
+    help: 'List the configured targets with the state of their connections, and the cure where one failed.',
+    load: async () => (await deliveries()).listTargets,
   },
   {
     path: ['config', 'check'],

@@ -6,19 +6,24 @@
 import type { AnyActorRef } from 'xstate';
 import type { Collection, StoredRecord } from '../actors/store/journal.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
-import type { JsonObject } from '../machines/base/json.ts';
+import type { Json, JsonObject } from '../machines/base/json.ts';
 import {
+  claimName,
   type DeliveryRecord,
   deliveryRow,
   type EventRecord,
   type RunRecord,
   runRow,
 } from '../machines/webhook/record.ts';
-import type { DaemonView, HistoryQuery } from './control/view.ts';
+import type { ChatView } from './agent/chat-view.ts';
+import type { CancelVerdict } from './cancel-run.ts';
+import type { DaemonView, DeliveryDesk, HistoryQuery } from './control/view.ts';
+import type { CronView } from './cron/view.ts';
 import type { Decisions } from './decisions.ts';
 import { type CensusPorts, countActors, describeActor, describeTree } from './inspector/census.ts';
 import type { Watcher } from './inspector/watcher.ts';
 import type { McpView } from './mcp/view.ts';
+import { newestFirst } from './newest-first.ts';
 import { type ReplayPorts, replayEvent } from './replay.ts';
 
 export interface ViewPorts {
@@ -30,7 +35,13 @@ export interface ViewPorts {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
+  readonly sendings: (keyOf: (id: string) => string | undefined) => DeliveryDesk;
+  /** The profile and name of each route in force. */
+  readonly routes: () => readonly { readonly profile: string; readonly name: string }[];
+  readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly mcp: McpView;
+  readonly chat: ChatView;
+  readonly cron: CronView;
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
@@ -45,11 +56,6 @@ export interface ViewPorts {
 
 type Work = RunRecord | DeliveryRecord;
 
-/** A page of the journal that is looked through for rows that match. */
-const pageSize = 200;
-/** Rows that are looked through for one answer, whatever matches. */
-const mostLooked = 20_000;
-
 export function createDaemonView(ports: ViewPorts): DaemonView {
   const { root, keeper, decisions } = ports;
   const get = (collection: Collection, key: string): JsonObject | undefined =>
@@ -60,29 +66,24 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       ? undefined
       : ((get('runs', event.work) ?? get('deliveries', event.work)) as unknown as Work | undefined);
 
-  /** Newest first, page by page, until enough match. */
+  /** Newest first, until enough match. */
   function collect<Row>(collection: Collection, limit: number, pick: (stored: StoredRecord) => Row | undefined): Row[] {
-    const rows: Row[] = [];
-    let from: string | undefined;
-    for (let looked = 0; looked < mostLooked; looked += pageSize) {
-      const page =
-        keeper
-          .journal()
-          ?.list(collection, { limit: pageSize, order: 'newest', ...(from === undefined ? {} : { from }) }) ?? [];
-      for (const stored of page) {
-        const row = pick(stored);
-        if (row !== undefined) rows.push(row);
-        if (rows.length === limit) return rows;
-      }
-      if (page.length < pageSize) return rows;
-      from = page.at(-1)?.key;
+    return newestFirst(keeper.journal(), { collection, limit }, pick);
+  }
+
+  /** The key of the event that claimed a delivery id within the last hour: one look-up for each route instead of a walk. */
+  function claimedBy(id: string): string | undefined {
+    for (const { profile, name } of ports.routes()) {
+      const holder = keeper.journal()?.claimed(claimName(profile, name, id), ports.nowMs());
+      if (typeof holder?.eventKey === 'string') return holder.eventKey;
     }
-    return rows;
+    return undefined;
   }
 
   function find(id: string): { readonly key: string; readonly event: EventRecord } | undefined {
-    const direct = eventOf(id);
-    if (direct !== undefined) return { key: id, event: direct };
+    const direct = eventOf(id) === undefined ? claimedBy(id) : id;
+    const known = direct === undefined ? undefined : eventOf(direct);
+    if (direct !== undefined && known !== undefined) return { key: direct, event: known };
     const [found] = collect('events', 1, ({ key, value }) => {
       const event = value as unknown as EventRecord;
       return event.deliveryId === id && event.status !== 'duplicate' ? { key, event } : undefined;
@@ -90,8 +91,19 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     return found ?? decisions.refusals().find(({ event, key }) => event.deliveryId === id || key === id);
   }
 
+  /** What was said; of a runner that tells nothing, what went in and what came out. */
+  function transcriptOf(id: string, run: RunRecord, event: EventRecord | undefined): Json {
+    const { entries } = get('transcripts', id) ?? {};
+    if (entries !== undefined) return entries;
+    const asked = { kind: 'prompt', text: event?.prompt ?? '' };
+    return run.response === undefined ? [asked] : [asked, { kind: 'answer', text: run.response }];
+  }
+
   return {
+    sendings: ports.sendings((id) => find(id)?.event.work),
     mcp: ports.mcp,
+    chat: ports.chat,
+    cron: ports.cron,
     status: () => ({
       pid: process.pid,
       version: ports.version,
@@ -147,7 +159,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         const row = runRow(key, run, eventOf(run.eventKey));
         return matches(row, query) ? ports.redact(row as unknown as JsonObject) : undefined;
       }),
-    run(id) {
+    run(id, { transcript = false } = {}) {
       const value = get('runs', id);
       if (value === undefined) return undefined;
       const run = value as unknown as RunRecord;
@@ -157,9 +169,12 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...(runRow(id, run, event) as unknown as JsonObject),
         prompt: event?.prompt ?? '',
         response: run.response ?? null,
+        ...spendingOf(run),
         ...(delivery === undefined ? {} : { delivery }),
+        ...(transcript ? { transcript: transcriptOf(id, run, event) } : {}),
       });
     },
+    cancelRun: ports.cancelRun,
     tree: () => describeTree(ports.census),
     actor: (path) => describeActor(path, ports.census),
     follow: (listener) => ports.watcher.follow(listener),
@@ -168,6 +183,16 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
 
 function faultOf(fault: string | undefined): JsonObject {
   return fault === undefined ? {} : { fault };
+}
+
+/** In the spelling of all rows; absent where the runner does not know. */
+function spendingOf({ steps, inputTokens, outputTokens, cost }: RunRecord): JsonObject {
+  return {
+    ...(steps === undefined ? {} : { steps }),
+    ...(inputTokens === undefined ? {} : { input_tokens: inputTokens }),
+    ...(outputTokens === undefined ? {} : { output_tokens: outputTokens }),
+    ...(cost === undefined ? {} : { cost }),
+  };
 }
 
 function matches(row: { readonly route: string; readonly status: string }, query: HistoryQuery): boolean {

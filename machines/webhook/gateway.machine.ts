@@ -1,8 +1,8 @@
 /**
  * The webhook gateway: opens the front when told to, moves it when its address changes, and on drain closes it, flushes
- * every group and waits for the runs. The requests, groups, runs and deliveries themselves live in four wards of their
- * own, so that a burst of one kind never slows another down.
- * @see ADP-1, CON-2 and COA-1 in docs/specification.md
+ * every group and waits for the runs. The requests, groups, runs, deliveries, platform connections and cron jobs live in
+ * wards of their own, so that a burst of one kind never slows another down.
+ * @see ADP-1, CON-2, COA-1 and CRN-1 in docs/specification.md
  */
 
 import { assign, sendParent, setup } from 'xstate';
@@ -41,12 +41,16 @@ export const gatewayMachine = setup({
     groups: logicHole('groups'),
     runs: logicHole('runs'),
     deliveries: logicHole('deliveries'),
+    platforms: logicHole('platforms'),
+    cronJobs: logicHole('cronJobs'),
     openFront: promiseHole<{ readonly url: string }, undefined>('openFront'),
     moveFront: promiseHole<FrontMove, undefined>('moveFront'),
     closeFront: promiseHole<undefined, undefined>('closeFront'),
     finishWork: promiseHole<undefined, undefined>('finishWork'),
   },
   actions: {
+    startSchedule: effect('startSchedule'),
+    stopSchedule: effect('stopSchedule'),
     flushGroups: effect('flushGroups'),
     settleGroups: effect('settleGroups'),
     retireFront: effect('retireFront'),
@@ -67,10 +71,12 @@ export const gatewayMachine = setup({
   id: 'gateway',
   context: { url: null, fault: null },
   invoke: [
+    { id: 'platforms', src: 'platforms', systemId: 'platforms' },
     { id: 'deliveries', src: 'deliveries', systemId: 'deliveries' },
     { id: 'runs', src: 'runs', systemId: 'runs' },
     { id: 'groups', src: 'groups', systemId: 'groups' },
     { id: 'requests', src: 'requests', systemId: 'requests' },
+    { id: 'cronJobs', src: 'cronJobs', systemId: 'cronJobs' },
   ],
   initial: 'closed',
   states: {
@@ -79,13 +85,18 @@ export const gatewayMachine = setup({
       meta: { rule: 'ADP-1' },
       tags: ['resting'],
       on: {
+        // Jobs are fired also where the adapter stays closed.
         'gateway.open': [
           {
             guard: { type: 'isBlocked', params: ({ event }) => event },
-            actions: [{ type: 'rememberFault', params: ({ event }) => ({ fault: event.fault ?? '' }) }, 'tellOpened'],
+            actions: [
+              { type: 'rememberFault', params: ({ event }) => ({ fault: event.fault ?? '' }) },
+              'startSchedule',
+              'tellOpened',
+            ],
           },
           { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'opening' },
-          { actions: 'tellOpened' },
+          { actions: ['startSchedule', 'tellOpened'] },
         ],
         'gateway.reopen': [
           {
@@ -108,7 +119,7 @@ export const gatewayMachine = setup({
         input: undefined,
         onDone: {
           target: 'listening',
-          actions: [{ type: 'rememberUrl', params: ({ event }) => event.output }, 'tellOpened'],
+          actions: [{ type: 'rememberUrl', params: ({ event }) => event.output }, 'startSchedule', 'tellOpened'],
         },
         onError: {
           target: 'closed',
@@ -170,10 +181,10 @@ export const gatewayMachine = setup({
     },
     draining: {
       description:
-        'Bursts are flushed at once; the front closes: what is being answered is answered, nothing new is taken.',
+        'No job is fired any more and bursts are flushed at once; the front closes: what is being answered is answered, nothing new is taken.',
       meta: { rule: 'CON-2' },
       tags: ['working'],
-      entry: ['forgetUrl', 'flushGroups'],
+      entry: ['forgetUrl', 'stopSchedule', 'flushGroups'],
       invoke: { id: 'closeFront', src: 'closeFront', input: undefined, onDone: 'finishing', onError: 'finishing' },
     },
     finishing: {

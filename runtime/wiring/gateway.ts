@@ -1,10 +1,14 @@
 /** Fills the holes of the gateway chart: its wards, its front and the end of its work. */
 
-import { type AnyActorLogic, fromPromise } from 'xstate';
+import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { Logger } from '../../actors/ports.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { DeliveryContext } from '../../machines/webhook/delivery.machine.ts';
 import { type FrontMove, gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
+import { isWaitedFor } from '../../machines/webhook/record.ts';
 import type { FrontKeeper } from '../front-keeper.ts';
+import { nextMove } from './next-move.ts';
 import type { Wards } from './wards.ts';
 
 export interface GatewayPorts {
@@ -12,6 +16,10 @@ export interface GatewayPorts {
   readonly groups: AnyActorLogic;
   readonly runs: AnyActorLogic;
   readonly deliveries: AnyActorLogic;
+  readonly platforms: AnyActorLogic;
+  readonly cronJobs: AnyActorLogic;
+  /** When cron jobs are fired by themselves. */
+  readonly schedule: { start(): void; stop(): void };
   readonly fronts: FrontKeeper;
   readonly places: Places;
   readonly wards: () => Wards;
@@ -19,8 +27,6 @@ export interface GatewayPorts {
   readonly log: Logger;
   readonly drainTimeoutMs: () => number;
 }
-
-const pollMs = 25;
 
 export function wireGateway(ports: GatewayPorts) {
   const { fronts } = ports;
@@ -33,6 +39,8 @@ export function wireGateway(ports: GatewayPorts) {
       groups: ports.groups,
       runs: ports.runs,
       deliveries: ports.deliveries,
+      platforms: ports.platforms,
+      cronJobs: ports.cronJobs,
       openFront: fromPromise<{ readonly url: string }, undefined>(({ signal }) => fronts.open(signal)),
       moveFront: fromPromise<FrontMove, undefined>(({ signal }) => fronts.move(signal)),
       closeFront: fromPromise<undefined, undefined>(async () => {
@@ -47,6 +55,8 @@ export function wireGateway(ports: GatewayPorts) {
       }),
     },
     actions: {
+      startSchedule: () => ports.schedule.start(),
+      stopSchedule: () => ports.schedule.stop(),
       retireFront: () => fronts.retire(),
       // Their runs begin at once: only the front has gone or moved.
       settleGroups: () => flush(ports),
@@ -69,30 +79,47 @@ function flush({ wards, nowMs }: GatewayPorts): void {
 
 /** Waits until bursts are on disk and runs and deliveries under way have ended, or the time for it is over. */
 async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: AbortSignal): Promise<void> {
-  const { groups, deliveries } = ports.wards();
+  const { groups, runs, deliveries } = ports.wards();
   for (;;) {
-    let flushing = 0;
-    groups.each((_, group) => {
-      if (isFlushing(group.getSnapshot().value)) flushing += 1;
-      return true;
-    });
-    const running = ports.places.load().running;
-    if (flushing === 0 && running === 0 && deliveries.size === 0) return;
-    if (signal.aborted) return;
+    const flushing = those(groups, (state) => flushingStates.has(state));
+    const running = those(runs, (state) => runningStates.has(state));
+    const sending = those(deliveries, isUnderWay);
+    const underWay = [...flushing, ...running, ...sending];
+    if (underWay.length === 0 || signal.aborted) return;
     // An event that joined while a burst was being opened has begun the next one.
     flush(ports);
-    if (ports.nowMs() >= deadlineMs) {
+    const leftMs = deadlineMs - ports.nowMs();
+    if (leftMs <= 0) {
       ports.log.log('warn', 'drain: time is over; what is left stays in the journal', {
-        running,
-        deliveries: deliveries.size,
+        running: running.length,
+        deliveries: sending.length,
       });
       return;
     }
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await nextMove(underWay, leftMs, signal);
   }
 }
 
+/** Deliveries that wait for their next try, or for their place, do so on disk as well, unless a sender waits for them. */
+function isUnderWay(state: unknown, context: unknown): boolean {
+  const rests = state === 'waitingToRetry' || state === 'queued';
+  return !rests || isWaitedFor((context as DeliveryContext).record);
+}
+
 /** A burst that the journal refuses stays on disk as it is; waiting for it would help nobody. */
-function isFlushing(state: unknown): boolean {
-  return state === 'pending' || state === 'settled' || state === 'opening';
+const flushingStates: ReadonlySet<unknown> = new Set(['pending', 'settled', 'opening']);
+/** A run that has begun, until its delivery is spawned, and after that until its outcome is on disk. */
+const runningStates: ReadonlySet<unknown> = new Set(['starting', 'running', 'recording', 'closing']);
+
+function those(
+  ward: Pick<WardHandle<unknown>, 'each'>,
+  isMeant: (state: unknown, context: unknown) => boolean,
+): AnyActorRef[] {
+  const found: AnyActorRef[] = [];
+  ward.each((_, child) => {
+    const { value, context } = child.getSnapshot();
+    if (isMeant(value, context)) found.push(child);
+    return true;
+  });
+  return found;
 }

@@ -1,20 +1,17 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { createCommandRunner } from '../../actors/agent/run-command.ts';
 import { echoRunner } from '../../actors/agent/run-echo.ts';
-import { createTargets } from '../../actors/dispatch/deliver.ts';
 import { ensurePrivateFolder, stampOf, updateFileLocked, writeFileAtomic } from '../../actors/files.ts';
-import type { AgentRunRequest, Logger } from '../../actors/ports.ts';
+import type { AgentRunRequest } from '../../actors/ports.ts';
 import { runCommand, scrubbedEnv } from '../../actors/process-group.ts';
 import { createListReader } from '../../actors/webhook/read-lists.ts';
 import { createSubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
 import { defaultProfile } from '../../machines/base/names.ts';
 import { readSubscriptions } from '../../machines/config/subscription.ts';
-import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { makeHome } from '../support/home.ts';
 
-const silent: Logger = { log: () => {}, warnOnce: () => {} };
 const never = new AbortController().signal;
 
 t.test('HOME-3 · files are private from creation, whatever the umask, and replaced whole', async (t) => {
@@ -169,31 +166,15 @@ const request: AgentRunRequest = {
 t.test('CON-3 · DIS-3 · a command run has its prompt, its variables and its outcome', async (t) => {
   const home = makeHome(t);
   const run = (command: readonly string[]) =>
-    createCommandRunner({ command, cwd: home.path, scope: new Map([['KEY', 'k']]) })(request, never);
+    createCommandRunner({
+      command,
+      cwd: home.path,
+      scope: new Map([['KEY', 'k']]),
+      files: { folder: `${home.path}/runs`, program: ['agent'], home: home.path },
+    })(request, never);
   const env = 'echo "$AGENT_DELIVERY_ID $AGENT_ROUTE $AGENT_EVENT $AGENT_PROFILE $AGENT_ATTEMPT $KEY"; cat';
   t.same(await run(['sh', '-c', env]), { kind: 'responded', response: 'd1 r e default 2 k\nhello' });
   t.match(await run(['sh', '-c', 'echo why >&2; exit 9']), { kind: 'failed', reason: /exited with 9: why/ });
   t.match(await run(['nothing-of-that-name']), { kind: 'failed', reason: /was not found/ });
   t.same(await echoRunner(request, never), { kind: 'responded', response: 'hello' });
-});
-
-t.test('DLV-2 · a target that cannot be used says which and how to mend it', async (t) => {
-  const home = makeHome(t);
-  mkdirSync(`${home.path}/x`);
-  const targets = createTargets({
-    platforms: { team_chat_a: { enabled: false, timeoutMs: 1, options: {} } },
-    log: silent,
-    scope: new Map(),
-    cwd: home.path,
-  });
-  const send = (target: string) =>
-    targets.send(
-      { target, deliveryId: 'd', text: '', extra: {}, profile: 'default' } as unknown as DeliveryRecord,
-      never,
-    );
-  t.match(await send('fax'), { kind: 'failed', reason: /"fax" is not known/ });
-  t.match(await send('slack'), { kind: 'failed', reason: /platforms\.team_chat_a\.enabled: true/ });
-  t.match(await send('github_comment'), { kind: 'failed', reason: /deliver_extra\.repo/ });
-  t.match(await send('log'), { kind: 'delivered' });
-  t.same([targets.deduplicates('log'), targets.deduplicates('codehost_comment')], [true, false]);
 });

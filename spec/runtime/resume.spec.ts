@@ -46,7 +46,9 @@ async function left(...records: readonly (readonly [Collection, string, object])
   const { keeper, journal } = await openKeeper(openMemoryJournal());
   for (const [collection, key, value] of records) {
     const heldBy = keeper.session() ?? '';
-    await keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs: 5, heldBy }]);
+    const isOver = (value as Partial<DeliveryRecord>).status === 'failed';
+    const dueAtMs = isOver ? null : 5;
+    await keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs, heldBy }]);
   }
   return journal;
 }
@@ -76,8 +78,9 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     nowMs: () => 100,
     log: { log: (level, message) => void lines.push([level, message]), warnOnce: () => {} },
     onInterrupted: () => 'rerun',
-    deduplicates: () => false,
+    deduplicatesForMs: () => 0,
     room: () => 1_000 - wards.runs.size,
+    deliveryRoom: () => 2_000,
     ...more,
   };
   const inputs = (ward: { readonly spawned: readonly { readonly key: string; readonly input: unknown }[] }) =>
@@ -104,12 +107,6 @@ t.test('DUR-1 · runs go on by what is known of them: queued, cut off once, cut 
     [{ status: 'delivering', attempt: 1 }, { ...delivery, status: 'queued' }, 'rerun', { status: 'delivering' }],
     [
       { status: 'delivering', attempt: 1 },
-      { ...delivery, status: 'sending' },
-      'rerun',
-      { status: 'unknown', reason: /cut off by a crash while sending/ },
-    ],
-    [
-      { status: 'delivering', attempt: 1 },
       { ...delivery, status: 'failed', reason: 'no such chat' },
       'rerun',
       { status: 'failed', reason: 'no such chat' },
@@ -129,6 +126,21 @@ t.test('DUR-1 · runs go on by what is known of them: queued, cut off once, cut 
     t.match(runs, [['k1', { key: 'k1', record: expected }]], title);
     t.same([runs.length, deliveries, groups], [1, [], []], `${title}: its delivery is the run's own to open`);
     t.match(lines.at(-1), ['info', /^run taken up again: /], title);
+  }
+});
+
+t.test('DUR-1 · a run whose delivery was cut off while sending ends with it, as unknown', async (t) => {
+  const journal = await left(
+    ['runs', 'k1', { ...run, status: 'delivering', attempt: 1 }],
+    ['deliveries', 'k1', { ...delivery, runKey: 'k1', status: 'sending' }],
+  );
+  const { ports, spawned } = await stage(journal);
+  await resumeWork(ports);
+  t.same(spawned(), nothing, 'nothing is sent blindly');
+  for (const collection of ['runs', 'deliveries'] as const) {
+    const stored = journal.get(collection, 'k1');
+    t.match(stored?.value, { status: 'unknown', reason: /cut off by a crash while sending/ }, collection);
+    t.equal(stored?.dueAtMs, undefined, 'nothing is left to do');
   }
 });
 
@@ -165,19 +177,21 @@ t.test(
   },
 );
 
-t.test('DUR-1 · a direct delivery goes on where it was not sent yet, or where a repeat delivers once', async (t) => {
-  for (const [status, deduplicates] of [
-    ['queued', false],
-    ['sending', true],
-  ] as const) {
-    const record = { ...delivery, status };
-    const { ports, spawned } = await stage(await left(['deliveries', 'k1', record]), {
-      deduplicates: () => deduplicates,
-    });
+t.test(
+  'DUR-1 · a delivery whose run is forgotten goes on by itself, a direct one ends: its sender has no answer',
+  async (t) => {
+    const waiting = { ...delivery, runKey: 'gone' };
+    const { ports, spawned } = await stage(await left(['deliveries', 'k1', waiting]));
     await resumeWork(ports);
-    t.same(spawned(), { ...nothing, deliveries: [['k1', { key: 'k1', record }]] }, status);
-  }
-});
+    t.same(spawned(), { ...nothing, deliveries: [['k1', { key: 'k1', record: waiting, atMs: 100 }]] });
+
+    const journal = await left(['deliveries', 'k1', { ...delivery, answerByMs: 50 }]);
+    const direct = await stage(journal);
+    await resumeWork(direct.ports);
+    t.same(direct.spawned(), nothing);
+    t.match(journal.get('deliveries', 'k1')?.value, { status: 'failed', reason: /before it was sent/, endedAtMs: 100 });
+  },
+);
 
 t.test('COA-3 · DUR-1 · a burst gathers on with its record, and waits for the run of the one before', async (t) => {
   const journal = await left(

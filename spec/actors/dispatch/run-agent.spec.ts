@@ -30,6 +30,7 @@ function stage(t: Test, more: Partial<RunnerOfProfile> = {}, given: Partial<Even
           return { kind: 'responded', response: 'said' };
         },
         timeoutMs: 60_000,
+        servers: [],
         skill: (name) => ({ review: 'Be kind.', later: 'Be quick.' })[name],
         ...more,
       };
@@ -59,7 +60,7 @@ t.test('DIS-3 · DIS-5 · DIS-6 · PRF-2 · a runner is asked with all that it m
       profile: 'work',
       attempt: 2,
       prompt: 'Be kind.\n\ndo',
-      toolsets: ['web_search', 'web_extract', 'vision_analyze', 'clarify'],
+      toolsets: ['web_search', 'web_extract', 'vision_analyze', 'clarify', 'mcp-*'],
     },
   ]);
 });
