@@ -258,7 +258,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   stopWatching();
   if (fault !== null) log.log('error', fault);
   await control.close();
-  await webhooks.keeper.close();
+  await webhooks.close();
   stopSignals();
   lock.value.release();
   log.log('info', 'stopped');

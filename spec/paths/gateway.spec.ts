@@ -124,7 +124,11 @@ t.test('CFG-2 · a reload is answered by what came of the move', async (t) => {
     t.equal(await gateway.settled(), state, move.kind);
     t.same(gateway.facts.at(-1), fact, move.kind);
     t.same(gateway.context(), context, move.kind);
-    t.same(gateway.steps, move.kind === 'stayed' ? [] : ['settle'], `COA-1: ${move.kind}: bursts end with their front`);
+    t.same(
+      gateway.steps.slice(1),
+      move.kind === 'stayed' ? [] : ['settle'],
+      `COA-1: ${move.kind}: bursts end with their front`,
+    );
   }
 });
 

@@ -161,7 +161,7 @@ t.test('DUR-1 · PRF-2 · the policy is that of the run’s own profile', async 
 t.test(
   'DUR-1 · DIS-2 · IDM-2 · a direct delivery that was cut off while sending ends as unknown and frees its id',
   async (t) => {
-    const journal = await left(['deliveries', 'k1', { ...delivery, status: 'sending' }]);
+    const journal = await left(['deliveries', 'k1', { ...delivery, answerByMs: 50, status: 'sending' }]);
     const { ports, spawned, keeper, lines } = await stage(journal);
     const name = claimName('default', 'r', 'd1');
     await keeper.commit([{ kind: 'claim', name, value: { eventKey: 'k1' }, nowMs: 1, expiresAtMs: 1_000 }]);

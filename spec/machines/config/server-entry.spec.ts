@@ -55,7 +55,7 @@ const keys: readonly (readonly [
         token_endpoint_auth_method: 'm',
         scope: 's',
         client_name: 'n',
-        redirect_uri: 'u',
+        redirect_uri: 'http://localhost/cb',
         redirect_port: 1,
         client_metadata_url: 'https://e.org/c',
         cimd: false,

@@ -92,7 +92,7 @@ t.test(
     t.match(journal.get('deliveries', 'k'), { value: sent, dueAtMs: 9, heldBy: /./ });
     t.same(
       deliveries.spawned.map(({ key, input }) => [key, input]),
-      [['k', { key: 'k', record: sent }]],
+      [['k', { key: 'k', record: sent, atMs: 9 }]],
     );
 
     actor.send({ type: 'delivery.settled', status: 'delivered' });

@@ -44,7 +44,7 @@ t.test('DIS-1 · COA-1 · what a commit opened is spawned once, in its own ward'
   );
   t.same(inputs, [
     [['k', { key: 'k', record: run }]],
-    [['k', { key: 'k', record }]],
+    [['k', { key: 'k', record, atMs: 7 }]],
     [['g', { key: 'g', profile: 'p', route: 'r', burst, atMs: 7 }]],
     [],
   ]);
