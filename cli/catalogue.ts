@@ -9,6 +9,27 @@ import type { CommandContext } from './context.ts';
 
 export type ExitCode = 0 | 1 | 2 | 3 | 4;
 
+/** The names that a word may be completed by. */
+export const nameKinds = [
+  'actor',
+  'approval',
+  'command',
+  'delivery',
+  'folder',
+  'job',
+  'login-server',
+  'profile',
+  'route',
+  'run',
+  'server',
+  'shell',
+  'subscription',
+  'target',
+  'tool',
+] as const;
+
+export type NameKind = (typeof nameKinds)[number];
+
 export interface Flag {
   readonly name: string;
   /** What its value is called in help; absent: a switch. */
@@ -20,6 +41,8 @@ export interface Flag {
   readonly form?: 'count' | 'port' | 'text';
   /** The only values it may have. */
   readonly oneOf?: readonly string[];
+  /** What its value is completed by, where its own name does not say so. */
+  readonly names?: NameKind;
 }
 
 export interface CliCommand {
@@ -27,8 +50,12 @@ export interface CliCommand {
   readonly path: readonly string[];
   /** Positional arguments in order; in brackets where optional, with dots where there may be more. */
   readonly args: readonly string[];
+  /** What the arguments are completed by, in their order, where their own names do not say so. */
+  readonly names?: readonly NameKind[];
   readonly flags: readonly Flag[];
   readonly help: string;
+  /** For other programs, not for people: no help lists it. */
+  readonly hidden?: true;
   /** Loaded when the command is run, so that the others cost nothing. */
   readonly load: () => Promise<(context: CommandContext) => Promise<ExitCode>>;
 }
@@ -45,8 +72,9 @@ const status = (oneOf: readonly string[]): Flag => ({
 });
 
 export const globalFlags: readonly Flag[] = [
-  { name: 'home', value: 'folder', help: 'The home; AGENT_HOME or ~/.agent unless given.' },
+  { name: 'home', value: 'folder', help: 'The home; AGENT_HOME or ~/.agent unless given.', names: 'folder' },
   { name: 'help', help: 'Show help.' },
+  { name: 'version', help: 'Show the version.' },
 ];
 
 const gateway = () => import('./commands/gateway.ts');
@@ -62,6 +90,7 @@ const mcpServe = () => import('./commands/mcp-serve.ts');
 const link = () => import('./commands/link.ts');
 const approvals = () => import('./commands/approvals.ts');
 const completion = () => import('./commands/completion.ts');
+const help = () => import('./commands/help.ts');
 
 export const catalogue: readonly CliCommand[] = [
   {
@@ -125,11 +154,11 @@ export const catalogue: readonly CliCommand[] = [
     flags: [
       { name: 'events', value: 'list', help: 'Event types, separated by commas; all unless given.' },
       { name: 'prompt', value: 'template', help: 'Template of the prompt.' },
-      { name: 'deliver', value: 'target', help: 'Delivery target (log).' },
+      { name: 'deliver', value: 'target', help: 'Delivery target (log).', names: 'target' },
       { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
       { name: 'deliver-only', help: 'Deliver the prompt itself; no agent runs.' },
-      { name: 'cron-job', value: 'job', help: 'Cron job to fire per event.' },
-      { name: 'route-profile', value: 'name', help: 'Profile that may run the route.' },
+      { name: 'cron-job', value: 'job', help: 'Cron job to fire per event.', names: 'job' },
+      { name: 'route-profile', value: 'name', help: 'Profile that may run the route.', names: 'profile' },
       { name: 'profile', value: 'name', help: 'The same.' },
       { name: 'description', value: 'text', help: 'What it is for.' },
       { name: 'force', help: 'Replace a subscription of the same name.' },
@@ -148,6 +177,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'show'],
     args: ['name'],
+    names: ['route'],
     flags: [profile, json],
     help: 'Show one route.',
     load: async () => (await webhook()).showWebhook,
@@ -155,6 +185,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'remove'],
     args: ['name'],
+    names: ['subscription'],
     flags: [profile],
     help: 'Remove a dynamic subscription.',
     load: async () => (await webhook()).removeWebhook,
@@ -162,6 +193,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'test'],
     args: ['name'],
+    names: ['subscription'],
     flags: [
       { name: 'payload', value: 'json', help: 'The payload to send.' },
       { name: 'event', value: 'type', help: 'The event type to send.' },
@@ -174,6 +206,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'deliveries'],
     args: ['[id]'],
+    names: ['delivery'],
     flags: [limit, route, status(historyStatuses), json],
     help: 'List received deliveries with what became of them, or show one.',
     load: async () => (await webhook()).listDeliveries,
@@ -181,6 +214,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'replay'],
     args: ['id'],
+    names: ['delivery'],
     flags: [json],
     help: 'Send a received delivery through once more, as a new one.',
     load: async () => (await webhook()).replayDelivery,
@@ -218,7 +252,12 @@ export const catalogue: readonly CliCommand[] = [
     args: ['name', '[command…]'],
     flags: [
       { name: 'url', value: 'url', help: 'Remote endpoint, instead of a command.' },
-      { name: 'transport', value: 'kind', help: '`sse` for the SSE transport.' },
+      {
+        name: 'transport',
+        value: 'kind',
+        help: '`sse` for the SSE transport.',
+        oneOf: ['sse', 'http', 'streamable-http'],
+      },
       { name: 'env', value: 'name=value', many: true, help: 'Environment of the command; may be repeated.' },
       { name: 'header', value: 'name: value', many: true, help: 'Header for the endpoint; may be repeated.' },
       { name: 'lazy', help: 'Connect at the first call.' },
@@ -235,6 +274,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['mcp', 'remove'],
     args: ['name'],
+    names: ['server'],
     flags: [profile],
     help: 'Take a server out of config.yaml.',
     load: async () => (await mcpEntry()).removeServer,
@@ -256,8 +296,14 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['mcp', 'login'],
     args: ['server'],
+    names: ['login-server'],
     flags: [
-      { name: 'flow', value: 'flow', help: '`browser` or `device`; what the entry says unless given.' },
+      {
+        name: 'flow',
+        value: 'flow',
+        help: '`browser` or `device`; what the entry says unless given.',
+        oneOf: ['browser', 'device'],
+      },
       { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' },
       profile,
     ],
@@ -267,6 +313,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['mcp', 'reauth'],
     args: ['[server]'],
+    names: ['login-server'],
     flags: [
       { name: 'all', help: 'Every server that logs in by OAuth, one after another.' },
       { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' },
@@ -313,6 +360,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['approvals', 'show'],
     args: ['id'],
+    names: ['approval'],
     flags: [json],
     help: 'Show one question: the arguments of the call, or the form.',
     load: async () => (await approvals()).showApproval,
@@ -320,6 +368,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['approvals', 'approve'],
     args: ['id'],
+    names: ['approval'],
     flags: [{ name: 'values', value: 'json', help: 'What is filled into a form.' }],
     help: 'Say yes to a question.',
     load: async () => (await approvals()).approve,
@@ -327,6 +376,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['approvals', 'deny'],
     args: ['id'],
+    names: ['approval'],
     flags: [],
     help: 'Say no to a question.',
     load: async () => (await approvals()).deny,
@@ -341,6 +391,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['runs', 'show'],
     args: ['id'],
+    names: ['run'],
     flags: [json],
     help: 'Show one run with its prompt and response.',
     load: async () => (await runs()).showRun,
@@ -398,5 +449,23 @@ export const catalogue: readonly CliCommand[] = [
     flags: [],
     help: 'Print a completion script for bash, zsh or fish.',
     load: async () => (await completion()).printCompletion,
+  },
+  {
+    path: ['complete'],
+    args: ['[word…]'],
+    flags: [],
+    help: 'Print what may follow the words, for the completion scripts.',
+    hidden: true,
+    load: async () => (await completion()).completeWords,
+  },
+  {
+    path: ['help'],
+    args: ['[command…]'],
+    flags: [
+      { name: 'man', help: 'Print it as a man page.' },
+      { name: 'markdown', help: 'Print it as Markdown.' },
+    ],
+    help: 'Show the manual of a command, of a group of commands or of everything.',
+    load: async () => (await help()).showHelp,
   },
 ];

@@ -33,11 +33,26 @@ export function table(out: Output, head: readonly string[], rows: readonly (read
   return `${lines.join('\n')}\n`;
 }
 
-export function dim(out: Output, text: string): string {
+/** A text in lines of at most that many characters where its words allow; lines after the first begin with the margin. */
+export function wrapped(text: string, width: number, margin: string): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    const indent = lines.length === 0 ? 0 : margin.length;
+    if (line !== '' && indent + longer.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line].map((one, index) => (index === 0 ? one : `${margin}${one}`));
+}
+
+export function dim(out: Pick<Output, 'coloured'>, text: string): string {
   return out.coloured ? `\u001b[2m${text}\u001b[0m` : text;
 }
 
-export function bold(out: Output, text: string): string {
+export function bold(out: Pick<Output, 'coloured'>, text: string): string {
   return out.coloured ? `\u001b[1m${text}\u001b[0m` : text;
 }
 

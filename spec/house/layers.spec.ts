@@ -57,11 +57,11 @@ const rooms: readonly Room[] = [
     holds: under('cli/'),
     may: [
       base,
-      /^machines\/config\/(profile|nearest|edit|diagnostic)\.ts$/,
+      /^machines\/config\/(profile|nearest|edit|diagnostic|targets)\.ts$/,
       /^machines\/mcp\/(install-link|add-server\.machine)\.ts$/,
       /^actors\/files\.ts$/,
       /^actors\/config\/server-entries\.ts$/,
-      /^runtime\/control\/(client|commands)\.ts$/,
+      /^runtime\/control\/(client|commands|home-methods)\.ts$/,
       /^runtime\/(daemon|example-home|link-dialog)\.ts$/,
       /^cli\//,
       /^@modelcontextprotocol\/server(\/stdio)?$/,
