@@ -20,7 +20,7 @@ _agent() {
   COMPREPLY=()
   while IFS=$'\\t' read -r word _; do
     if [[ $word == :folders ]]; then
-      compopt -o filenames
+      compopt -o filenames 2>/dev/null
       COMPREPLY=($(compgen -d -- "$piece"))
       return
     fi

@@ -68,25 +68,13 @@ function named(name: Json | undefined, help: Json | undefined): Candidate | unde
 
 /** The answer; undefined where none comes in time. */
 async function ask(home: string, method: string, params: JsonObject): Promise<Json | undefined> {
-  let late: NodeJS.Timeout | undefined;
-  const timeout = new Promise<undefined>((resolve) => {
-    late = setTimeout(() => resolve(undefined), longestMs);
-  });
-  const answer = async (): Promise<Json | undefined> => {
-    const client = await connectControl(homePaths(home).socket);
-    if (client === undefined) return undefined;
-    try {
-      return await client.call(method, params);
-    } catch {
-      return undefined;
-    } finally {
-      client.close();
-    }
-  };
+  const client = await connectControl(homePaths(home).socket, AbortSignal.timeout(longestMs));
   try {
-    return await Promise.race([answer(), timeout]);
+    return await client?.call(method, params);
+  } catch {
+    return undefined;
   } finally {
-    clearTimeout(late);
+    client?.close();
   }
 }
 

@@ -63,7 +63,7 @@ function heading(title: string, lines: readonly string[]): readonly string[] {
 }
 
 function paragraphs(texts: readonly string[]): readonly string[] {
-  return texts.flatMap((text) => ['.PP', escaped(text)]);
+  return texts.flatMap((text, at) => (at === 0 ? [escaped(text)] : ['.PP', escaped(text)]));
 }
 
 function rowsOf(rows: readonly Row[]): readonly string[] {

@@ -37,7 +37,7 @@ export const variables = {
   WEBHOOK_ENABLED: 'Enables webhooks where config.yaml does not say.',
   WEBHOOK_PORT: 'The listen port where config.yaml does not say.',
   WEBHOOK_SECRET: 'The global secret where config.yaml does not say.',
-  LOG_LEVEL: 'What the log shows: debug, info, warn or error.',
+  AGENT_LOG_LEVEL: 'What the log shows: debug, info, warn or error.',
 } as const;
 
 export type VariableName = keyof typeof variables;
@@ -69,7 +69,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     ],
     exits: { 1: 'It did not start; the end of its log is shown.' },
     files: [...config, 'gateway.lock', 'logs/', 'state/'],
-    env: ['WEBHOOK_ENABLED', 'WEBHOOK_PORT', 'WEBHOOK_SECRET', 'LOG_LEVEL'],
+    env: ['WEBHOOK_ENABLED', 'WEBHOOK_PORT', 'WEBHOOK_SECRET', 'AGENT_LOG_LEVEL'],
     see: ['gateway run', 'gateway stop', 'gateway status', 'gateway service'],
   },
   'gateway start': {
@@ -92,7 +92,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       1: 'It could not start, or crashed more often than its restart budget allows.',
     },
     files: [...config, 'gateway.sock', 'gateway.lock', 'state/'],
-    env: ['WEBHOOK_ENABLED', 'WEBHOOK_PORT', 'WEBHOOK_SECRET', 'LOG_LEVEL'],
+    env: ['WEBHOOK_ENABLED', 'WEBHOOK_PORT', 'WEBHOOK_SECRET', 'AGENT_LOG_LEVEL'],
     see: ['gateway', 'gateway service', 'docs/durability.md'],
   },
   'gateway stop': {
