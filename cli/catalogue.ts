@@ -79,6 +79,7 @@ export const globalFlags: readonly Flag[] = [
 
 const gateway = () => import('./commands/gateway.ts');
 const setup = () => import('./commands/setup.ts');
+const service = () => import('./commands/service.ts');
 const webhook = () => import('./commands/webhook.ts');
 const runs = () => import('./commands/runs.ts');
 const config = () => import('./commands/config.ts');
@@ -147,6 +148,16 @@ export const catalogue: readonly CliCommand[] = [
     ],
     help: 'Enable webhooks, set the port and the global secret.',
     load: async () => (await setup()).setupGateway,
+  },
+  {
+    path: ['gateway', 'service'],
+    args: [],
+    flags: [
+      { name: 'user', help: 'For the manager of one user; so unless --system is given.' },
+      { name: 'system', help: 'For the machine, under a user of its own.' },
+    ],
+    help: 'Print a hardened systemd unit of the gateway.',
+    load: async () => (await service()).printService,
   },
   {
     path: ['webhook', 'subscribe'],
