@@ -86,6 +86,7 @@ const config = () => import('./commands/config.ts');
 const inspect = () => import('./commands/inspect.ts');
 const mcp = () => import('./commands/mcp.ts');
 const mcpEntry = () => import('./commands/mcp-entry.ts');
+const mcpImport = () => import('./commands/mcp-import.ts');
 const mcpLogin = () => import('./commands/mcp-login.ts');
 const mcpServe = () => import('./commands/mcp-serve.ts');
 const link = () => import('./commands/link.ts');
@@ -281,6 +282,26 @@ export const catalogue: readonly CliCommand[] = [
     ],
     help: 'Connect to a server, show what it offers and add it to config.yaml; the command comes after `--`.',
     load: async () => (await mcpEntry()).addServer,
+  },
+  {
+    path: ['mcp', 'import'],
+    args: [],
+    flags: [
+      {
+        name: 'from',
+        value: 'program',
+        help: 'Only of this program.',
+        oneOf: ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex'],
+      },
+      { name: 'all', help: 'All that are new; which of them is not asked.' },
+      { name: 'rename', help: 'Add one whose name is taken under another one; skipped unless given.' },
+      { name: 'yes', help: 'Write without asking.' },
+      { name: 'dry-run', help: 'Show what was found and write nothing.' },
+      profile,
+      json,
+    ],
+    help: 'Take over the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code and Codex.',
+    load: async () => (await mcpImport()).importServers,
   },
   {
     path: ['mcp', 'remove'],
