@@ -96,7 +96,7 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<JsonObject
   };
   const problems = checkNewJob(record, knowsZone);
   if (problems.length > 0) {
-    throw new Refusal('cron-job-unfit', problems.map(({ message }) => message).join('\n'));
+    throw Refusal.carrying(problems[0]?.code ?? 'cron-job-unfit', problems.map(({ message }) => message).join('\n'));
   }
   const store = storeOf(home, profile);
   let whole = record;
