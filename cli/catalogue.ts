@@ -91,6 +91,7 @@ const mcpLogin = () => import('./commands/mcp-login.ts');
 const mcpServe = () => import('./commands/mcp-serve.ts');
 const link = () => import('./commands/link.ts');
 const approvals = () => import('./commands/approvals.ts');
+const doctor = () => import('./commands/doctor.ts');
 const completion = () => import('./commands/completion.ts');
 const help = () => import('./commands/help.ts');
 
@@ -474,6 +475,17 @@ export const catalogue: readonly CliCommand[] = [
     flags: [json],
     help: 'Show one actor: state, since when, context, last steps.',
     load: async () => (await inspect()).showActor,
+  },
+  {
+    path: ['doctor'],
+    args: [],
+    flags: [
+      { name: 'fix', help: 'Close what is open to others, and remove what a dead gateway left.' },
+      { name: 'offline', help: 'Ask nothing beyond this machine, and start no server.' },
+      json,
+    ],
+    help: 'Look for what keeps the gateway from working, and say how to mend it.',
+    load: async () => (await doctor()).runDoctor,
   },
   {
     path: ['completion'],

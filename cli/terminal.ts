@@ -56,6 +56,12 @@ export function bold(out: Pick<Output, 'coloured'>, text: string): string {
   return out.coloured ? `\u001b[1m${text}\u001b[0m` : text;
 }
 
+const colourCodes = { red: 31, green: 32, yellow: 33, cyan: 36 } as const;
+
+export function inColour(out: Pick<Output, 'coloured'>, colour: keyof typeof colourCodes, text: string): string {
+  return out.coloured ? `\u001b[${colourCodes[colour]}m${text}\u001b[39m` : text;
+}
+
 /** How long ago a time was, in its largest unit. */
 export function ago(iso: string, nowMs: number): string {
   const seconds = Math.max(0, Math.floor((nowMs - Date.parse(iso)) / 1_000));

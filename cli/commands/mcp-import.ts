@@ -106,7 +106,7 @@ async function choose(
   let chosen = offered;
   if (!hasFlag(context, 'all')) {
     chosen = await prompts.several(
-      'Which of them? (space chooses, enter goes on)',
+      'Which of them?',
       open.map((item) => ({
         value: item,
         label: item.name,

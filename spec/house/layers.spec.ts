@@ -62,7 +62,7 @@ const rooms: readonly Room[] = [
       /^actors\/files\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
       /^runtime\/control\/(client|commands|home-methods)\.ts$/,
-      /^runtime\/(daemon|example-home|link-dialog)\.ts$/,
+      /^runtime\/(daemon|example-home|link-dialog|doctor\/examine)\.ts$/,
       /^cli\//,
       /^@modelcontextprotocol\/server(\/stdio)?$/,
       /^@clack\/prompts$/,
