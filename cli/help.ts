@@ -35,7 +35,7 @@ function groupHelp(path: readonly string[], group: readonly CliCommand[], screen
   const whole = path.length === 0;
   const exact = commandAt(path);
   const title = whole
-    ? [`agent: ${tagline}`, '', 'Usage: agent <command> [flags]']
+    ? [...wrapped(`agent: ${tagline}`, widthOf(screen), ''), '', 'Usage: agent <command> [flags]']
     : [`Usage: agent ${path.join(' ')} ${exact === undefined ? '<command>' : '[command]'} [flags]`];
   const rows = group.map((one): Row => [commandWords(one), one.help]);
   const begins = new Set(group.filter((one, at) => at > 0 && one.path[0] !== group[at - 1]?.path[0]).map(commandWords));

@@ -8,6 +8,7 @@ import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/fi
 import { editConfig, editVariable, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { homePaths } from '../../machines/config/profile.ts';
+import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
@@ -21,6 +22,7 @@ import {
   webhookValue,
 } from '../setup/edits.ts';
 import { sendFirstEvent } from '../setup/first-event.ts';
+import { wrapped } from '../terminal.ts';
 import { reloadGateway, startGateway } from './gateway.ts';
 
 const none = 'no terminal to ask on; answer by flags, such as --enable --port 8644 --secret generate';
@@ -109,16 +111,22 @@ async function write(context: CommandContext, answers: Answers): Promise<readonl
 
 /** A gateway that runs reads the change; one that does not is started. */
 async function startAndTest(context: CommandContext, tests: boolean): Promise<ExitCode> {
-  const started = await startGateway(context);
-  if (started !== 0) return started;
-  await reloadGateway(context);
+  try {
+    await reloadGateway(context);
+  } catch (thrown) {
+    if (!(thrown instanceof NotRunning)) throw thrown;
+    const started = await startGateway(context);
+    if (started !== 0) return started;
+  }
   if (!tests) return 0;
   const outcome = await sendFirstEvent(context);
-  if (outcome.kind === 'went') {
-    context.out.print(`${outcome.told}\nMake a route of your own: agent webhook subscribe <name>\n`);
-    return 0;
+  if (outcome.kind === 'failed') {
+    const why = `the first event did not go through: ${outcome.why}; \`agent doctor\` looks for the cause`;
+    return refuse(context, why, 1);
   }
-  return refuse(context, `the first event did not go through: ${outcome.why}; \`agent doctor\` looks for the cause`, 1);
+  const told = wrapped(outcome.told, Math.max(40, context.out.columns), '').join('\n');
+  context.out.print(`${told}\nMake a route of your own: agent webhook subscribe <name>\n`);
+  return 0;
 }
 
 function refuse<Code extends ExitCode>(context: CommandContext, why: string, code: Code): Code {

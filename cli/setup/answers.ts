@@ -97,7 +97,7 @@ export function secretOf(given: string): string {
 /** The words of a command as a shell would part them, with nothing expanded; none where a quote has no end. */
 export function wordsOf(text: string): readonly string[] {
   const words: string[] = [];
-  const piece = /\s*((?:[^\s"'\\]+|\\[\s\S]|"(?:[^"\\]|\\[\s\S])*"|'[^']*')+)\s*/y;
+  const piece = /\s*((?:[^\s"'\\]|\\[\s\S]|"(?:[^"\\]|\\[\s\S])*"|'[^']*')+)\s*/y;
   while (piece.lastIndex < text.trimEnd().length) {
     const [, found] = piece.exec(text) ?? [];
     if (found === undefined) return [];
