@@ -12,5 +12,6 @@ import { homeOf } from '../machines/config/profile.ts';
 export function keepCompiledCode(env: Readonly<Record<string, string | undefined>>): void {
   const { enableCompileCache } = module as { readonly enableCompileCache?: (folder: string) => unknown };
   const home = homeOf(env, homedir());
-  if (enableCompileCache !== undefined && existsSync(home)) enableCompileCache(`${home}/cache/compiled`);
+  if (enableCompileCache !== undefined && home !== undefined && existsSync(home))
+    enableCompileCache(`${home}/cache/compiled`);
 }

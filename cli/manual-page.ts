@@ -49,11 +49,18 @@ export function pageOf(command: CliCommand): ManualPage {
   };
 }
 
+const formWords: Readonly<Record<NonNullable<Flag['form']>, string>> = {
+  count: ' A whole number from 1.',
+  whole: ' A whole number from 0.',
+  port: ' From 0 to 65535.',
+  text: '',
+};
+
 /** The flag as it is written, and everything that is known of its value. */
 export function flagRow(flag: Flag): Row {
   const repeated = flag.many === true && !flag.help.includes('repeated') ? ' May be repeated.' : '';
   const values = flag.oneOf === undefined ? '' : ` One of ${flag.oneOf.join(', ')}.`;
-  const form = flag.form === 'count' ? ' A whole number from 1.' : flag.form === 'port' ? ' From 0 to 65535.' : '';
+  const form = flag.form === undefined ? '' : formWords[flag.form];
   return [flagWords(flag), `${flag.help}${repeated}${values}${form}`];
 }
 

@@ -333,6 +333,50 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['approvals show'],
   },
   'approvals deny': { examples: [['approvals deny 7', 'nothing is sent']], needsGateway: true, see: ['approvals'] },
+  'cron add': {
+    about: [
+      'The schedule has five fields, or is `@daily` and its like, or an interval such as `every 15m`; without one the job runs when it is fired by hand or by a webhook.',
+    ],
+    examples: [
+      [
+        'cron add digest "0 7 * * 1-5" --prompt "Sum the night up" --deliver messenger_a --deliver-chat-id 42',
+        'each weekday at seven',
+      ],
+      ['cron add probe "every 15m" --prompt "Look at the queue" --paused', 'every quarter of an hour, once resumed'],
+    ],
+    files: ['cron/jobs.json'],
+    see: ['cron list', 'cron run', 'docs/cron.md'],
+  },
+  'cron list': {
+    examples: [
+      ['cron list', 'every job with when it is due'],
+      ['cron list --json', 'the same for scripts'],
+    ],
+    files: ['cron/jobs.json'],
+    see: ['cron show', 'docs/cron.md'],
+  },
+  'cron show': {
+    examples: [['cron show digest', 'its next times and what became of the last']],
+    files: ['cron/jobs.json'],
+    see: ['cron list', 'runs show'],
+  },
+  'cron pause': {
+    examples: [['cron pause digest', 'not fired until it is resumed']],
+    files: ['cron/jobs.json'],
+    see: ['cron resume'],
+  },
+  'cron resume': {
+    examples: [['cron resume digest', 'fired again from its next time on']],
+    files: ['cron/jobs.json'],
+    see: ['cron pause'],
+  },
+  'cron run': {
+    examples: [['cron run digest --context "Only the urgent ones"', 'fire it now, once']],
+    needsGateway: true,
+    exits: { 1: 'The job is paused or disabled, or runs just now.' },
+    see: ['cron show', 'runs list'],
+  },
+  'cron remove': { examples: [['cron remove digest', 'take it away']], files: ['cron/jobs.json'], see: ['cron list'] },
   'runs list': {
     examples: [
       ['runs list', 'the newest fifty'],

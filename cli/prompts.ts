@@ -24,7 +24,6 @@ export interface Prompts {
   outro(text: string): void;
   /** A line between the questions. */
   step(text: string): void;
-  warn(text: string): void;
   confirm(message: string, initial: boolean): Promise<boolean>;
   text(message: string, initial: string, problem?: (text: string) => string | undefined): Promise<string>;
   /** What is typed is not shown. */
@@ -55,7 +54,6 @@ export async function loadPrompts(): Promise<Prompts> {
     note: (text, title) => clack.note(text, title),
     outro: (text) => clack.outro(text),
     step: (text) => clack.log.step(text),
-    warn: (text) => clack.log.warn(text),
     confirm: async (message, initial) => answered(await clack.confirm({ message, initialValue: initial })),
     text: async (message, initial, problem) =>
       answered(await clack.text({ message, initialValue: initial, ...judge(problem) })) ?? '',

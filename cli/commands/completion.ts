@@ -65,7 +65,7 @@ async function candidates(
 function homeIn(words: readonly string[], context: CommandContext): string {
   const given = flagIn('--home', words);
   if (given === undefined) return context.home;
-  return homeOf({ AGENT_HOME: given.replace(/^~(?=\/|$)/, homedir()) }, homedir());
+  return homeOf({ AGENT_HOME: given.replace(/^~(?=\/|$)/, homedir()) }, homedir()) ?? context.home;
 }
 
 function flagIn(flag: string, words: readonly string[]): string | undefined {

@@ -12,4 +12,10 @@ export const homeMethods: ReadonlySet<string> = new Set([
   'config.check',
   'config.schema',
   'mcp.test',
+  'cron.list',
+  'cron.show',
+  'cron.add',
+  'cron.pause',
+  'cron.resume',
+  'cron.remove',
 ]);
