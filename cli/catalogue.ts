@@ -4,7 +4,7 @@
  * @see CLI-1 and CLI-5 in docs/specification.md
  */
 
-import { historyStatuses, runStatuses } from '../machines/base/status.ts';
+import { deliveryStatuses, historyStatuses, runStatuses } from '../machines/base/status.ts';
 import type { CommandContext } from './context.ts';
 
 export type ExitCode = 0 | 1 | 2 | 3 | 4;
@@ -21,6 +21,7 @@ export const nameKinds = [
   'profile',
   'route',
   'run',
+  'sending',
   'server',
   'shell',
   'subscription',
@@ -64,6 +65,7 @@ const json: Flag = { name: 'json', help: 'Print JSON.' };
 const profile: Flag = { name: 'profile', value: 'name', help: 'The profile; the default one unless given.' };
 const limit: Flag = { name: 'limit', value: 'n', help: 'Rows at most (50).', form: 'count' };
 const route: Flag = { name: 'route', value: 'name', help: 'Only of this route.' };
+const target: Flag = { name: 'target', value: 'name', help: 'Only to this target.' };
 const status = (oneOf: readonly string[]): Flag => ({
   name: 'status',
   value: 'status',
@@ -88,6 +90,7 @@ const setup = () => import('./commands/setup.ts');
 const service = () => import('./commands/service.ts');
 const webhook = () => import('./commands/webhook.ts');
 const runs = () => import('./commands/runs.ts');
+const deliveries = () => import('./commands/deliveries.ts');
 const config = () => import('./commands/config.ts');
 const inspect = () => import('./commands/inspect.ts');
 const mcp = () => import('./commands/mcp.ts');
@@ -518,6 +521,50 @@ export const catalogue: readonly CliCommand[] = [
     flags: [json],
     help: 'Show one run with its prompt and response.',
     load: async () => (await runs()).showRun,
+  },
+  {
+    path: ['deliveries', 'list'],
+    args: [],
+    flags: [limit, route, target, status(deliveryStatuses), json],
+    help: 'List deliveries to targets, newest first; dead letters by `--status deadLettered`.',
+    load: async () => (await deliveries()).listSendings,
+  },
+  {
+    path: ['deliveries', 'show'],
+    args: ['id'],
+    names: ['sending'],
+    flags: [json],
+    help: 'Show one delivery with its text and what became of it.',
+    load: async () => (await deliveries()).showSending,
+  },
+  {
+    path: ['deliveries', 'retry'],
+    args: ['[id]'],
+    names: ['sending'],
+    flags: [
+      { name: 'all', help: 'Every dead letter, of a target or route where one is named.' },
+      { name: 'force', help: 'Also one that may have arrived already.' },
+      target,
+      route,
+      json,
+    ],
+    help: 'Try a delivery again now: one that waits, or a dead letter.',
+    load: async () => (await deliveries()).retrySending,
+  },
+  {
+    path: ['deliveries', 'drop'],
+    args: ['[id]'],
+    names: ['sending'],
+    flags: [{ name: 'all', help: 'Every dead letter, of a target or route where one is named.' }, target, route, json],
+    help: 'Give a delivery up for good.',
+    load: async () => (await deliveries()).dropSending,
+  },
+  {
+    path: ['deliveries', 'targets'],
+    args: [],
+    flags: [json],
+    help: 'List the configured targets with the state of their connections, and the cure where one failed.',
+    load: async () => (await deliveries()).listTargets,
   },
   {
     path: ['config', 'check'],

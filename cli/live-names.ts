@@ -42,6 +42,11 @@ const sources: Readonly<Partial<Record<NameKind, Source>>> = {
     params: { limit: mostRows },
     pick: (row) => named(row.id, `${String(row.route)} ${String(row.event)} ${String(row.status)}`),
   },
+  sending: {
+    method: 'deliveries.list',
+    params: { limit: mostRows },
+    pick: (row) => named(row.id, `${String(row.target)} ${String(row.route)} ${String(row.status)}`),
+  },
   approval: { method: 'approvals.list', pick: (row) => named(row.id, row.message) },
 };
 

@@ -390,6 +390,41 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     needsGateway: true,
     see: ['runs list'],
   },
+  'deliveries list': {
+    examples: [
+      ['deliveries list', 'the newest fifty'],
+      ['deliveries list --status deadLettered --target team_chat_a', 'what one target never took'],
+    ],
+    needsGateway: true,
+    see: ['deliveries retry', 'deliveries targets', 'docs/deliveries.md'],
+  },
+  'deliveries show': {
+    examples: [['deliveries show 01J9', 'the text, and what became of it']],
+    needsGateway: true,
+    see: ['deliveries list'],
+  },
+  'deliveries retry': {
+    examples: [
+      ['deliveries retry 01J9', 'one, now'],
+      ['deliveries retry --all --target team_chat_a', 'every dead letter of a target'],
+    ],
+    needsGateway: true,
+    exits: { 1: 'It may have arrived already; --force sends it all the same.' },
+    see: ['deliveries list', 'docs/deliveries.md'],
+  },
+  'deliveries drop': {
+    examples: [
+      ['deliveries drop 01J9', 'one that is to go nowhere'],
+      ['deliveries drop --all --route ci', 'every dead letter of a route'],
+    ],
+    needsGateway: true,
+    see: ['deliveries list'],
+  },
+  'deliveries targets': {
+    examples: [['deliveries targets', 'each target with its state, and the cure where it failed']],
+    needsGateway: true,
+    see: ['doctor', 'docs/deliveries.md'],
+  },
   'config check': {
     about: [
       'Prints every finding as a compiler does: file, line, column, what is wrong, how to mend it, and its code.',

@@ -1,5 +1,5 @@
 /**
- * What each profile lends to the work of its routes: its runner, its targets, its scripts, lists and skills. Built
+ * What each profile lends to the work of its routes: its runner, its scripts, lists and skills. Built
  * anew when the configuration changes; work under way keeps what it began with.
  * @see PRF-2 in docs/specification.md
  */
@@ -8,7 +8,6 @@ import { createCommandRunner } from '../actors/agent/run-command.ts';
 import { echoRunner } from '../actors/agent/run-echo.ts';
 import { createSkillsStore } from '../actors/agent/skills.store.ts';
 import type { LoadedHome, LoadedProfile } from '../actors/config/load-config.ts';
-import { createTargets, type Targets } from '../actors/dispatch/deliver.ts';
 import type { RunnerOfProfile } from '../actors/dispatch/run-agent.ts';
 import type { AgentRunner, Logger } from '../actors/ports.ts';
 import { createListReader, type ListReader } from '../actors/webhook/read-lists.ts';
@@ -19,7 +18,6 @@ import type { Settings } from '../machines/config/settings.ts';
 export interface ProfileDesk {
   readonly settings: Settings;
   readonly runner: RunnerOfProfile;
-  readonly targets: Targets;
   readonly lists: ListReader;
   readonly runScript: RunScript;
 }
@@ -40,7 +38,6 @@ function deskOf(profile: LoadedProfile, log: Logger): ProfileDesk {
       timeoutMs: settings.agent.timeoutMs,
       skill: (name) => skills.text(name),
     },
-    targets: createTargets({ platforms: settings.platforms, log, scope: profile.scope, cwd: paths.home }),
     lists: createListReader({ home: paths.home }),
     runScript: createRunScript({ scripts: paths.scripts, home: paths.home }),
   };

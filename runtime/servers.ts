@@ -207,6 +207,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     ward: connections,
     reconcile,
     live: calls,
+    logins,
     closeFiles: sessions.closeFiles,
     log,
   });

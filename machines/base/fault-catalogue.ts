@@ -82,6 +82,18 @@ export const faultCatalogue = {
     what: 'The history holds no such delivery, or not its body.',
     remedy: '`agent webhook deliveries` lists what is kept; `gateway.history` bounds it.',
   },
+  'delivery-under-way': {
+    what: 'The delivery is being sent at this moment, or has just changed.',
+    remedy: 'Look at it again with `agent deliveries show <id>`.',
+  },
+  'delivery-settled': {
+    what: 'The delivery has arrived already.',
+    remedy: 'Nothing to do; `agent webhook replay` sends its event through once more.',
+  },
+  'delivery-unsure': {
+    what: 'Whether the delivery has arrived is not known, so it is not sent again without being told to.',
+    remedy: 'Look at the target. Then `agent deliveries retry <id> --force`, or `agent deliveries drop <id>`.',
+  },
   'run-unknown': {
     what: 'The history holds no such run.',
     remedy: '`agent runs list` lists what is kept.',

@@ -9,6 +9,7 @@ import { defaultProfile, type ProfileName } from '../base/names.ts';
 import { type Diagnostic, type DiagnosticScope, maskSecrets } from './diagnostic.ts';
 import { type ConfigPath, parseDocument, samePath } from './document.ts';
 import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
+import { checkPlatform, readPlatform } from './platform-settings.ts';
 import { type FilterChecker, isHeaderSafe, readRoute, unsafeSecret } from './read-route.ts';
 import type { RouteWithSecret } from './route.ts';
 import { homeSchema } from './schema.ts';
@@ -21,6 +22,7 @@ import type {
   ServerEntry,
   Settings,
 } from './settings.ts';
+import { canonicalTarget } from './targets.ts';
 import { validate } from './validate.ts';
 import { readListener, webhookKey } from './webhook-settings.ts';
 
@@ -175,15 +177,13 @@ export function readConfig(source: ConfigSource): ConfigRead {
   }
 
   const servers: ServerEntry[] = [];
-  const problemOf = (name: string): string => {
-    const found = diagnostics.find(
-      ({ scope }) => scope.kind === 'home' || sameScope(scope, { kind: 'server', server: name }),
-    );
+  const problemOf = (part: DiagnosticScope): string => {
+    const found = diagnostics.find(({ scope }) => scope.kind === 'home' || sameScope(scope, part));
     return found === undefined ? 'its entry cannot be read' : `${found.file}:${found.line}: ${found.message}`;
   };
   for (const [name, entry] of Object.entries(objectAt(written, 'mcp_servers'))) {
     if (!isJsonObject(entry)) {
-      servers.push({ name, enabled: true, entry: {}, problem: problemOf(name) });
+      servers.push({ name, enabled: true, entry: {}, problem: problemOf({ kind: 'server', server: name }) });
       continue;
     }
     const resolved = interpolate(entry, source.scope) as JsonObject;
@@ -195,7 +195,26 @@ export function readConfig(source: ConfigSource): ConfigRead {
       });
     }
     const normal = normaliseServerEntry(name, resolved);
-    servers.push(stopped(['mcp_servers', name]) ? { ...normal, problem: problemOf(name) } : normal);
+    servers.push(
+      stopped(['mcp_servers', name]) ? { ...normal, problem: problemOf({ kind: 'server', server: name }) } : normal,
+    );
+  }
+
+  const platforms: Record<string, PlatformSettings> = {};
+  for (const [name, entry] of Object.entries(objectAt(written, 'platforms'))) {
+    const target = canonicalTarget(name);
+    if (target === undefined) continue;
+    if (platforms[target] !== undefined) {
+      const message = `platforms has "${name}" and "${platforms[target].name}", which are one target; keep one of them`;
+      report({ path: ['platforms', name], message, code: 'platform-twice' });
+      continue;
+    }
+    const resolved = isJsonObject(entry) ? (interpolate(entry, source.scope) as JsonObject) : {};
+    if (!stopped(['platforms', name])) {
+      for (const found of checkPlatform(name, resolved)) report({ ...found, path: ['platforms', name, ...found.path] });
+    }
+    const problem = stopped(['platforms', name]) ? problemOf({ kind: 'platform', platform: name }) : undefined;
+    platforms[target] = readPlatform(name, isJsonObject(entry) ? resolved : { enabled: true }, problem);
   }
 
   const homeStopped = diagnostics.some(({ scope }) => scope.kind === 'home');
@@ -221,7 +240,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
       webhook: { ...listener.settings, routes },
       agent: readAgent(homeStopped ? {} : agent),
       inspector: readInspector(homeStopped ? {} : objectAt(written, 'inspector')),
-      platforms: readPlatforms(written, source.scope, stopped),
+      platforms,
       servers,
     },
     diagnostics,
@@ -292,26 +311,6 @@ function readInspector(written: JsonObject): Settings['inspector'] {
     host: (written.host as string | undefined) ?? '127.0.0.1',
     port: numberOf(written.port, 8_645),
   };
-}
-
-function readPlatforms(
-  written: JsonObject,
-  scope: InterpolationScope,
-  stopped: (path: ConfigPath) => boolean,
-): Record<string, PlatformSettings> {
-  const platforms: Record<string, PlatformSettings> = {};
-  for (const [name, entry] of Object.entries(objectAt(written, 'platforms'))) {
-    if (name === 'webhook' || !isJsonObject(entry) || stopped(['platforms', name])) continue;
-    const { enabled, api_base, home_channel, timeout_seconds, ...options } = interpolate(entry, scope) as JsonObject;
-    platforms[name] = {
-      enabled: enabled === true,
-      timeoutMs: numberOf(timeout_seconds, 10) * 1_000,
-      options,
-      ...(typeof api_base === 'string' ? { apiBase: api_base } : {}),
-      ...(home_channel === undefined ? {} : { homeChannel: String(home_channel) }),
-    };
-  }
-  return platforms;
 }
 
 function numberOf(value: unknown, otherwise: number): number {

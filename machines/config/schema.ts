@@ -3,9 +3,9 @@
  * @see CFG-4 in docs/specification.md
  */
 
+import { platformSchemas } from './platform-settings.ts';
 import { routeSchema } from './route.ts';
 import { serverEntrySchema } from './server-entry.ts';
-import { targetNames } from './targets.ts';
 
 const text = { type: 'string' } as const;
 
@@ -36,21 +36,6 @@ export const webhookSchema = {
   },
 } as const;
 
-/** Credentials differ by platform, so further keys are taken as they are. */
-const platformSchema = {
-  type: 'object',
-  properties: {
-    enabled: { type: 'boolean', default: false },
-    api_base: { ...text, description: 'Another address of the platform, for tests and proxies.' },
-    home_channel: { type: ['string', 'number'], description: 'Where texts go that name no chat_id.' },
-    timeout_seconds: { type: 'number', exclusiveMinimum: 0, default: 10 },
-  },
-} as const;
-
-const platforms = Object.fromEntries(
-  [...targetNames.keys()].filter((name) => name !== 'log').map((name) => [name, platformSchema]),
-);
-
 export const homeSchema = {
   type: 'object',
   additionalProperties: false,
@@ -59,7 +44,7 @@ export const homeSchema = {
     platforms: {
       type: 'object',
       additionalProperties: false,
-      properties: { webhook: webhookSchema, ...platforms },
+      properties: { webhook: webhookSchema, ...platformSchemas },
       description: 'The webhook adapter and the delivery targets.',
     },
     agent: {

@@ -28,7 +28,8 @@ export type RunEvent =
   | { readonly type: 'work.lost' }
   | {
       readonly type: 'delivery.settled';
-      readonly status: 'delivered' | 'failed' | 'unknown';
+      /** `delivering` where the delivery goes on by itself, to be tried again. */
+      readonly status: 'delivered' | 'failed' | 'unknown' | 'delivering';
       readonly reason?: string;
     };
 
@@ -147,7 +148,11 @@ export const agentRunMachine = setup({
       tags: ['working'],
       entry: 'closeRun',
       on: {
-        'journal.written': [{ guard: 'isDelivered', target: 'delivered' }, { target: 'failed' }],
+        'journal.written': [
+          { guard: 'isDelivered', target: 'delivered' },
+          { guard: 'isDelivering', target: 'handedOver' },
+          { target: 'failed' },
+        ],
         'journal.refused': 'unclosed',
         'work.lost': 'lost',
       },
@@ -161,6 +166,12 @@ export const agentRunMachine = setup({
     delivered: {
       description: 'The run responded and its response was delivered.',
       meta: { rule: 'DIS-3' },
+      tags: ['ended'],
+      type: 'final',
+    },
+    handedOver: {
+      description: 'The run responded; its response waits for another try, which is the delivery’s own matter.',
+      meta: { rule: 'DLV-4' },
       tags: ['ended'],
       type: 'final',
     },

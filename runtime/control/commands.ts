@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { cronCommands } from './cron-commands.ts';
+import { deliveryCommands } from './delivery-commands.ts';
 import {
   type AskedRoute,
   dynamicRoute,
@@ -52,6 +53,7 @@ const usualRows = 50;
 
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ...mcpCommands,
+  ...deliveryCommands,
   ...cronCommands,
   ['gateway.status', ofDaemon((daemon) => daemon.status())],
   [

@@ -79,6 +79,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
           server: textOf(params, 'server'),
           ...(flow === undefined ? {} : { flow }),
           startedFrom: params.from === 'page' ? 'page' : 'terminal',
+          again: params.again === true,
           signal: cancelled.signal,
           tell: (progress) => peer.notify('mcp.loginProgress', { ...progress }),
         });

@@ -11,7 +11,27 @@ export interface HistoryQuery {
   readonly status?: string;
 }
 
+export interface SendingQuery extends HistoryQuery {
+  /** By any of its names. */
+  readonly target?: string;
+}
+
+/** Deliveries to targets. Refuses what is not known and what must not be. */
+export interface DeliveryDesk {
+  list(query: SendingQuery): readonly JsonObject[];
+  /** One by its id, or by the id of its event. */
+  show(id: string): JsonObject;
+  retry(id: string, how: { readonly force: boolean }): Promise<JsonObject>;
+  drop(id: string): Promise<JsonObject>;
+  /** All dead letters that fit; resolves with how many. */
+  retryAll(query: SendingQuery): Promise<number>;
+  dropAll(query: SendingQuery): Promise<number>;
+  /** The configured targets with the state of their connections. */
+  targets(): readonly JsonObject[];
+}
+
 export interface DaemonView {
+  readonly sendings: DeliveryDesk;
   /** The cron jobs. */
   readonly cron: CronView;
   /** The servers' half. */

@@ -67,7 +67,7 @@ export function wireRun(ports: RunPorts) {
         if (stored === undefined) return;
         const record = stored.value as unknown as DeliveryRecord;
         ports.writer.adopt('deliveries', key, stored.version);
-        ports.wards().deliveries.spawn(key, { key, record });
+        ports.wards().deliveries.spawn(key, { key, record, atMs: ports.nowMs() });
       },
       closeRun: ({ context, self }) => {
         const record: RunRecord = { ...context.record, endedAtMs: ports.nowMs() };

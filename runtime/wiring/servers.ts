@@ -8,6 +8,7 @@ import type { ConnectionInput } from '../../machines/mcp/server-connection.machi
 import { serversMachine } from '../../machines/mcp/servers.machine.ts';
 import type { Calls } from '../mcp/calls.ts';
 import type { Reconcile } from '../mcp/reconcile.ts';
+import type { Logins } from '../oauth/logins.ts';
 
 export interface ServersPorts {
   readonly connections: AnyActorLogic;
@@ -20,6 +21,7 @@ export interface ServersPorts {
   readonly reconcile: Reconcile;
   /** The calls under way. */
   readonly live: Pick<Calls, 'stop' | 'stopped'>;
+  readonly logins: Pick<Logins, 'stop'>;
   readonly closeFiles: () => Promise<void>;
   readonly log: Logger;
 }
@@ -35,6 +37,7 @@ export function wireServers(ports: ServersPorts) {
       deviceLogins: ports.deviceLogins,
       closeAll: fromPromise<undefined, undefined>(async () => {
         ports.live.stop();
+        ports.logins.stop();
         await ports.reconcile.retireAll();
         await ports.closeFiles();
         ports.live.stopped();
