@@ -72,7 +72,8 @@ function toldByGateway(
   return (Array.isArray(rows) ? (rows as readonly JsonObject[]) : []).flatMap((row) => {
     const place = row.profile === defaultProfile ? String(row.name) : `${String(row.name)}@${String(row.profile)}`;
     const trouble = judge(row, place);
-    return trouble === undefined ? [] : [{ area, place, ...trouble } as Finding];
+    if (trouble === undefined) return [];
+    return [{ area, place, ...trouble, what: withoutName(trouble.what, String(row.name)) } as Finding];
   });
 }
 
@@ -129,9 +130,15 @@ async function probed(
     area: 'servers',
     code: 'server-unreachable',
     place,
-    what: report.error,
+    what: withoutName(report.error, server.name),
     cure: `agent mcp test ${server.name}${profile === defaultProfile ? '' : ` --profile ${profile}`}`,
   };
+}
+
+/** The place is told already. */
+function withoutName(text: string, name: string): string {
+  const named = [`mcp server "${name}": `, `${name}: `].find((one) => text.startsWith(one));
+  return named === undefined ? text : text.slice(named.length);
 }
 
 function notAsked(area: Area, place: string, cure: string): Finding {

@@ -50,7 +50,7 @@ t.test('DLV-1 · CLI-2 · targets are told by the gateway that asks them', async
   const rows = [{ name: 'messenger_a', profile: 'default', state: 'failed', error: 'messenger_a: the token is wrong' }];
   const gateway = answering({ 'deliveries.targets': rows });
   t.match(troubles(await checkTargets({ ...one, gateway })), [
-    { level: 'wrong', code: 'target-unreachable', place: 'messenger_a' },
+    { level: 'wrong', code: 'target-unreachable', place: 'messenger_a', what: 'the token is wrong' },
   ]);
   t.same(
     codes(
