@@ -3,6 +3,7 @@
  * name these; the composition root fills them with the real thing.
  */
 
+import type { RunAccount } from '../machines/agent/transcript.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import type { PartlySent, SendOutcome } from '../machines/dispatch/send-outcome.ts';
@@ -32,9 +33,13 @@ export interface AgentRunRequest {
   readonly toolsets: readonly string[];
 }
 
-export type AgentRunOutcome =
+export type AgentRunOutcome = (
   | { readonly kind: 'responded'; readonly response: string }
-  | { readonly kind: 'failed'; readonly reason: string };
+  | { readonly kind: 'failed'; readonly reason: string }
+) & {
+  /** What it took and what was said, from a runner that knows. */
+  readonly account?: RunAccount;
+};
 
 /** Runs an agent once. Resolves with an outcome, never rejects; stops its whole process group when the signal aborts. */
 export type AgentRunner = (request: AgentRunRequest, signal: AbortSignal) => Promise<AgentRunOutcome>;

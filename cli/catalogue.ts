@@ -99,6 +99,7 @@ const mcpImport = () => import('./commands/mcp-import.ts');
 const mcpLogin = () => import('./commands/mcp-login.ts');
 const mcpServe = () => import('./commands/mcp-serve.ts');
 const link = () => import('./commands/link.ts');
+const chat = () => import('./commands/chat.ts');
 const approvals = () => import('./commands/approvals.ts');
 const doctor = () => import('./commands/doctor.ts');
 const cron = () => import('./commands/cron.ts');
@@ -386,7 +387,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['mcp', 'serve'],
     args: [],
-    flags: [profile],
+    flags: [{ name: 'toolsets', value: 'list', help: 'Only these: `mcp-<server>` or names of tools.' }, profile],
     help: 'Offer the supervised tools as one MCP server over stdio, for any other agent program.',
     load: async () => (await mcpServe()).serveTools,
   },
@@ -403,6 +404,13 @@ export const catalogue: readonly CliCommand[] = [
     flags: [{ name: 'undo', help: 'Take the registration back.' }],
     help: 'Let the desktop open agent:// links with this program.',
     load: async () => (await link()).registerLinks,
+  },
+  {
+    path: ['chat'],
+    args: [],
+    flags: [profile],
+    help: 'Talk to the model in the terminal, with the tools of the servers.',
+    load: async () => (await chat()).chat,
   },
   {
     path: ['approvals'],
@@ -518,9 +526,17 @@ export const catalogue: readonly CliCommand[] = [
     path: ['runs', 'show'],
     args: ['id'],
     names: ['run'],
-    flags: [json],
+    flags: [{ name: 'transcript', help: 'With everything that was said and called.' }, json],
     help: 'Show one run with its prompt and response.',
     load: async () => (await runs()).showRun,
+  },
+  {
+    path: ['runs', 'cancel'],
+    args: ['id'],
+    names: ['run'],
+    flags: [json],
+    help: 'End a run that waits or is under way; nothing is delivered.',
+    load: async () => (await runs()).cancelRun,
   },
   {
     path: ['deliveries', 'list'],

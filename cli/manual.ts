@@ -138,7 +138,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       ['gateway service > ~/.config/systemd/user/agent-gateway.service', 'a service of one user'],
       ['gateway service --system', 'a service of the machine, under a user of its own'],
     ],
-    see: ['gateway run'],
+    see: ['gateway run', 'docs/service.md'],
   },
   'webhook subscribe': {
     about: [
@@ -304,6 +304,12 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     ],
     see: ['link open'],
   },
+  chat: {
+    examples: [['chat', 'talk; /help lists what can be typed']],
+    needsGateway: true,
+    exits: { 4: 'No model is configured, or there is no terminal.' },
+    see: ['gateway setup', 'docs/chat.md'],
+  },
   approvals: {
     examples: [
       ['approvals', 'what waits'],
@@ -386,9 +392,17 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['runs show', listFilters],
   },
   'runs show': {
-    examples: [['runs show 01J9', 'prompt, response, delivery']],
+    examples: [
+      ['runs show 01J9', 'prompt, response, delivery'],
+      ['runs show 01J9 --transcript', 'everything that was said and called'],
+    ],
     needsGateway: true,
     see: ['runs list'],
+  },
+  'runs cancel': {
+    examples: [['runs cancel 01J9', 'end it; nothing is delivered']],
+    needsGateway: true,
+    see: ['runs list', 'docs/agent-runs.md'],
   },
   'deliveries list': {
     examples: [

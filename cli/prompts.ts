@@ -36,12 +36,17 @@ export interface Prompts {
   ): Promise<readonly Value[]>;
 }
 
+const usualSize = { columns: 80, rows: 24 } as const;
+
 /** Whether there is somebody to ask. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true;
 }
 
 export async function loadPrompts(): Promise<Prompts> {
+  // A terminal that does not know its size says 0, and the package would draw nothing on it.
+  if (process.stdout.columns === 0) process.stdout.columns = usualSize.columns;
+  if (process.stdout.rows === 0) process.stdout.rows = usualSize.rows;
   const clack = await import('@clack/prompts');
   const answered = <Value>(value: Value): Exclude<Value, symbol> => {
     if (typeof value === 'symbol') throw new QuestionsLeft();

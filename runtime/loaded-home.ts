@@ -27,7 +27,9 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
     for (const [target, platform] of Object.entries(settings.platforms)) {
       for (const secret of secretsOf(target, platform)) redactor.learn(secret);
     }
-    if (settings.agent.model?.apiKey !== undefined) redactor.learn(settings.agent.model.apiKey);
+    for (const endpoint of [settings.agent.model, settings.agent.search]) {
+      if (endpoint?.apiKey !== undefined) redactor.learn(endpoint.apiKey);
+    }
   }
 }
 

@@ -26,6 +26,7 @@ import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import { type CancelVerdict, createCancelRun } from './cancel-run.ts';
 import type { DeliveryDesk } from './control/view.ts';
 import { assembleCron } from './cron/assemble.ts';
 import type { CronView } from './cron/view.ts';
@@ -79,6 +80,7 @@ export interface Webhooks {
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
   routes(): readonly Route[];
+  cancelRun(key: string, by: string): Promise<CancelVerdict>;
   readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
@@ -346,6 +348,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       await resumeWork(resumePorts);
     },
     routes: () => routes.all().map(({ route }) => route),
+    cancelRun: createCancelRun({ runs: () => wards().runs, keeper }),
     cron: cron.view,
     sources: () => sources,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),

@@ -9,7 +9,7 @@ import type { Write } from './journal.ts';
 import type { JournalKeeper } from './keeper.ts';
 
 export interface RecordChange {
-  readonly collection: 'runs' | 'deliveries';
+  readonly collection: 'runs' | 'deliveries' | 'transcripts';
   readonly key: string;
   readonly value: JsonObject;
   /** When work on it is due; null: it is finished. */

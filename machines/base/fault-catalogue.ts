@@ -98,6 +98,22 @@ export const faultCatalogue = {
     what: 'The history holds no such run.',
     remedy: '`agent runs list` lists what is kept.',
   },
+  'run-over': {
+    what: 'The run has answered or ended, so there is nothing left to cancel.',
+    remedy: '`agent runs show` tells what became of it.',
+  },
+  'chat-no-model': {
+    what: 'No model is configured that a chat could talk to.',
+    remedy: 'Set `agent.model` in config.yaml and reload; it is used by chats whatever `agent.runner` says.',
+  },
+  'chat-unknown': {
+    what: 'The chat session has ended, with its connection or with the gateway.',
+    remedy: 'Open another one: `agent chat`.',
+  },
+  'chat-busy': {
+    what: 'The chat session answers one turn at a time.',
+    remedy: 'Wait for the answer, or cancel the turn with Ctrl-C.',
+  },
   'actor-unknown': {
     what: 'No machine lives at that address.',
     remedy: '`agent inspect tree` lists them.',

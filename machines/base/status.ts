@@ -17,6 +17,7 @@ export const runStatuses = [
   'delivered',
   'failed',
   'interrupted',
+  'cancelled',
   'unknown',
 ] as const;
 

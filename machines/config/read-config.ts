@@ -6,6 +6,7 @@
 
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { defaultProfile, type ProfileName } from '../base/names.ts';
+import { checkAgent, interpolateAgent, readAgent } from './agent-settings.ts';
 import { type Diagnostic, type DiagnosticScope, maskSecrets } from './diagnostic.ts';
 import { type ConfigPath, parseDocument, samePath } from './document.ts';
 import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
@@ -14,14 +15,7 @@ import { type FilterChecker, isHeaderSafe, readRoute, unsafeSecret } from './rea
 import type { RouteWithSecret } from './route.ts';
 import { homeSchema } from './schema.ts';
 import { checkServerEntry, type EntryFinding, normaliseServerEntry } from './server-entry.ts';
-import type {
-  AgentSettings,
-  GatewaySettings,
-  ModelSettings,
-  PlatformSettings,
-  ServerEntry,
-  Settings,
-} from './settings.ts';
+import type { GatewaySettings, PlatformSettings, ServerEntry, Settings } from './settings.ts';
 import { canonicalTarget } from './targets.ts';
 import { validate } from './validate.ts';
 import { readListener, webhookKey } from './webhook-settings.ts';
@@ -68,7 +62,9 @@ export function readConfig(source: ConfigSource): ConfigRead {
   for (const found of validate(homeSchema, written)) report(found);
   const refused: readonly ConfigPath[] = [...paths];
   const stopped = (path: ConfigPath): boolean =>
-    diagnostics.some(({ scope }) => scope.kind === 'home' || sameScope(scope, scopeOf(path)));
+    diagnostics.some(
+      ({ scope, severity }) => severity === 'error' && (scope.kind === 'home' || sameScope(scope, scopeOf(path))),
+    );
 
   /** The keys of a mapping at or below which the schema found something. */
   const unreadAt = (at: ConfigPath): ReadonlySet<string> =>
@@ -218,21 +214,8 @@ export function readConfig(source: ConfigSource): ConfigRead {
   }
 
   const homeStopped = diagnostics.some(({ scope }) => scope.kind === 'home');
-  const agent = interpolate(objectAt(written, 'agent'), source.scope) as JsonObject;
-  if (agent.runner === 'command' && agent.command === undefined) {
-    report({
-      path: ['agent', 'runner'],
-      message: 'agent.runner is "command" but there is no agent.command; give the argument vector',
-      code: 'agent-command-missing',
-    });
-  }
-  if (agent.runner === 'model' && agent.model === undefined) {
-    report({
-      path: ['agent', 'runner'],
-      message: 'agent.runner is "model" but there is no agent.model; give provider, base_url and name',
-      code: 'agent-model-missing',
-    });
-  }
+  const agent = interpolateAgent(objectAt(written, 'agent'), source.scope);
+  for (const { severity, ...found } of checkAgent(agent)) report(found, { kind: 'home' }, severity);
   diagnostics.sort((one, other) => one.line - other.line || one.column - other.column);
   return {
     settings: {
@@ -280,28 +263,6 @@ function readGateway(written: JsonObject): GatewaySettings {
       maxAgeMs: numberOf(history.max_age_hours, 168) * 3_600_000,
       maxBytes: numberOf(history.max_megabytes, 1_024) * 1_048_576,
     },
-  };
-}
-
-function readAgent(written: JsonObject): AgentSettings {
-  const model = isJsonObject(written.model) ? readModel(written.model) : undefined;
-  return {
-    runner: (written.runner as AgentSettings['runner'] | undefined) ?? 'echo',
-    command: (written.command as readonly string[] | undefined) ?? [],
-    timeoutMs: numberOf(written.timeout_seconds, 600) * 1_000,
-    concurrency: numberOf(written.concurrency, 4),
-    onInterrupted: (written.on_interrupted as AgentSettings['onInterrupted'] | undefined) ?? 'rerun',
-    ...(model === undefined ? {} : { model }),
-  };
-}
-
-function readModel(written: JsonObject): ModelSettings {
-  return {
-    provider: written.provider as ModelSettings['provider'],
-    baseUrl: String(written.base_url),
-    name: String(written.name),
-    maxSteps: numberOf(written.max_steps, 20),
-    ...(typeof written.api_key === 'string' ? { apiKey: written.api_key } : {}),
   };
 }
 

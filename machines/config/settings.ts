@@ -25,6 +25,23 @@ export interface ModelSettings {
   readonly apiKey?: string;
   readonly name: string;
   readonly maxSteps: number;
+  /** How long one answer may be, in tokens; the endpoint's own limit unless given. */
+  readonly maxTokens?: number;
+  readonly prices?: ModelPrices;
+}
+
+/** What a million tokens cost, in whatever money the owner counts in. */
+export interface ModelPrices {
+  readonly inputPerMillion: number;
+  readonly outputPerMillion: number;
+}
+
+/** Where `web_search` asks: an endpoint that speaks SearXNG's JSON. */
+export interface SearchSettings {
+  /** Such as `http://127.0.0.1:8888`. */
+  readonly baseUrl: string;
+  /** Sent as a bearer token. */
+  readonly apiKey?: string;
 }
 
 export interface AgentSettings {
@@ -35,6 +52,7 @@ export interface AgentSettings {
   readonly concurrency: number;
   readonly onInterrupted: 'rerun' | 'report';
   readonly model?: ModelSettings;
+  readonly search?: SearchSettings;
 }
 
 export interface GatewaySettings {

@@ -5,6 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import type { Spending } from '../agent/spending.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { deliveryStatuses, eventStatuses, runStatuses } from '../base/status.ts';
 import type { PartlySent } from '../dispatch/send-outcome.ts';
@@ -35,7 +36,8 @@ export interface EventRecord {
   readonly replayOf?: string;
 }
 
-export interface RunRecord {
+/** With what it took, where the runner knows. */
+export interface RunRecord extends Partial<Spending> {
   /** The event whose payload and texts the run uses: the newest one of a burst. */
   readonly eventKey: string;
   readonly profile: string;

@@ -1,6 +1,8 @@
 /** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { ChatView } from '../agent/chat-view.ts';
+import type { CancelVerdict } from '../cancel-run.ts';
 import type { CronView } from '../cron/view.ts';
 import type { ActorDetail, ActorNode } from '../inspector/census.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -36,6 +38,8 @@ export interface DaemonView {
   readonly cron: CronView;
   /** The servers' half. */
   readonly mcp: McpView;
+  /** The sessions of `agent chat`. */
+  readonly chat: ChatView;
   status(): JsonObject;
   /** Begins to stop; the socket closes when the daemon ends. */
   stop(): void;
@@ -49,7 +53,9 @@ export interface DaemonView {
   /** Sends an event through once more; resolves with the answer's status and body. */
   replay(id: string): Promise<JsonObject | undefined>;
   runs(query: HistoryQuery): readonly JsonObject[];
-  run(id: string): JsonObject | undefined;
+  run(id: string, more?: { readonly transcript?: boolean }): JsonObject | undefined;
+  /** Ends a run that has not answered yet. */
+  cancelRun(id: string, by: string): Promise<CancelVerdict>;
   tree(): ActorNode;
   actor(path: string): ActorDetail | undefined;
   /** Calls back for every record until the returned function is called. */

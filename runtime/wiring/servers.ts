@@ -15,6 +15,7 @@ export interface ServersPorts {
   readonly calls: AnyActorLogic;
   readonly approvals: AnyActorLogic;
   readonly serverRequests: AnyActorLogic;
+  readonly chats: AnyActorLogic;
   readonly browserLogins: AnyActorLogic;
   readonly deviceLogins: AnyActorLogic;
   readonly ward: () => WardHandle<ConnectionInput>;
@@ -33,6 +34,7 @@ export function wireServers(ports: ServersPorts) {
       calls: ports.calls,
       approvals: ports.approvals,
       serverRequests: ports.serverRequests,
+      chats: ports.chats,
       browserLogins: ports.browserLogins,
       deviceLogins: ports.deviceLogins,
       closeAll: fromPromise<undefined, undefined>(async () => {

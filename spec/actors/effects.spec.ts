@@ -170,7 +170,12 @@ const request: AgentRunRequest = {
 t.test('CON-3 · DIS-3 · a command run has its prompt, its variables and its outcome', async (t) => {
   const home = makeHome(t);
   const run = (command: readonly string[]) =>
-    createCommandRunner({ command, cwd: home.path, scope: new Map([['KEY', 'k']]) })(request, never);
+    createCommandRunner({
+      command,
+      cwd: home.path,
+      scope: new Map([['KEY', 'k']]),
+      files: { folder: `${home.path}/runs`, program: ['agent'], home: home.path },
+    })(request, never);
   const env = 'echo "$AGENT_DELIVERY_ID $AGENT_ROUTE $AGENT_EVENT $AGENT_PROFILE $AGENT_ATTEMPT $KEY"; cat';
   t.same(await run(['sh', '-c', env]), { kind: 'responded', response: 'd1 r e default 2 k\nhello' });
   t.match(await run(['sh', '-c', 'echo why >&2; exit 9']), { kind: 'failed', reason: /exited with 9: why/ });
@@ -195,6 +200,7 @@ t.test('DIS-3 · DIS-4 · DIS-6 · a run gathers skill, prompt and note, and is 
         );
       },
       timeoutMs: 20,
+      servers: [],
       skill: (name) => (name === 'review' ? 'Be kind.' : undefined),
     }),
     log: silent,

@@ -48,7 +48,7 @@ function pathsOf(machine: AnyStateMachine, input: object, events: readonly Event
 
 t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its response before it is delivered', (t) => {
   const machine = agentRunMachine.provide({
-    actors: { runAgent: idle },
+    actors: { runAgent: idle, awaitStopped: idle },
     actions: {
       awaitPlace: () => {},
       leavePlace: () => {},
@@ -61,6 +61,9 @@ t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its respon
     { type: 'place.granted', atMs: 1 } as EventObject,
     { type: 'xstate.done.actor.runAgent', output: { kind: 'responded', response: '' } } as EventObject,
     { type: 'xstate.done.actor.runAgent', output: { kind: 'failed', reason: 'x' } } as EventObject,
+    { type: 'xstate.done.actor.awaitStopped', output: { kind: 'failed', reason: 'stopped' } } as EventObject,
+    { type: 'xstate.after.stopPatience.agentRun.cancelling' },
+    { type: 'run.cancel', by: 'cli' } as EventObject,
     { type: 'delivery.settled', status: 'delivered' } as EventObject,
     { type: 'delivery.settled', status: 'unknown' } as EventObject,
     { type: 'delivery.settled', status: 'delivering' } as EventObject,
@@ -78,6 +81,16 @@ t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its respon
     if (state.value === 'delivering')
       t.equal(told.filter((type) => type === 'journal.written').length >= 2, true, told.join());
     if (state.value === 'delivered') t.equal(record.status, 'delivered');
+    // A run that is told to end before it has answered ends so, whatever comes meanwhile, and delivers nothing.
+    const answered = told.indexOf('xstate.done.actor.runAgent');
+    const cancelledAt = told.indexOf('run.cancel');
+    const isEnded = ['delivering', 'delivered', 'failed', 'cancelled'].includes(String(state.value));
+    const isBefore = cancelledAt >= 0 && (answered < 0 || cancelledAt < answered);
+    if (isBefore && isEnded) t.equal(state.value, 'cancelled', told.join());
+    if (state.value === 'cancelled') {
+      t.match(record, { status: 'cancelled', reason: 'cancelled by cli' });
+      t.equal(told.at(-1), 'journal.written', 'it is on disk before it is told');
+    }
     t.ok(record.attempt <= 1, 'one attempt in one life');
   }
   t.end();

@@ -1,48 +1,49 @@
-/** The command line on a terminal of its own, typed at as a person would: each answer when its question is there. */
+/** A command in a terminal of its own, by `script`, for what only a terminal shows. */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { stripVTControlCharacters } from 'node:util';
+import type { Test } from 'tap';
+import { until } from './processes.ts';
 
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
-
-/** What is waited for on the screen, and what is typed then. */
-export type Turn = readonly [question: RegExp, keys: string];
-
-export const enter = '\r';
-export const down = '\u001b[B';
-export const space = ' ';
-export const ctrlC = '\u0003';
-
-/** A reason to skip where there is no `script` to make a terminal. */
-export function noTerminal(): string | false {
-  const { error, stdout } = spawnSync('script', ['--version'], { encoding: 'utf8' });
-  return error === undefined && stdout.includes('util-linux') ? false : 'not installed: script of util-linux';
+export interface Terminal {
+  /** What it has shown so far, without colours and carriage returns. */
+  readonly shown: () => string;
+  type(text: string): void;
+  /** Resolves once it shows what fits, after what was shown when this was asked before. */
+  shows(pattern: RegExp): Promise<void>;
+  readonly exited: Promise<number | null>;
 }
 
-/** Runs to the end; what stood on the screen, and the exit code. */
-export function runInTerminal(
-  words: readonly string[],
-  home: string,
-  turns: readonly Turn[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<{ readonly code: number | null; readonly screen: string }> {
-  const command = [process.execPath, main, ...words].map((word) => `'${word}'`).join(' ');
-  return new Promise((resolve) => {
-    const child = spawn('script', ['-qefc', `stty cols 80 rows 40; exec ${command}`, '/dev/null'], {
-      env: { ...process.env, TERM: 'xterm', NO_COLOR: '1', ...env, AGENT_HOME: home },
-      stdio: ['pipe', 'pipe', 'ignore'],
-    });
-    let screen = '';
-    let seen = 0;
-    const left = [...turns];
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      screen += stripVTControlCharacters(chunk);
-      const [question, keys] = left[0] ?? [];
-      if (question === undefined || keys === undefined || !question.test(screen.slice(seen))) return;
-      left.shift();
-      seen = screen.length;
-      child.stdin.write(keys);
-    });
-    child.once('close', (code) => resolve({ code, screen }));
+/** Whether this machine has a `script` that knows how to run a command. */
+export const hasTerminal: boolean = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
+
+const main = new URL('../../cli/main.js', import.meta.url).pathname;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal is told.
+const told = /\u001b\[[0-9;?]*[A-Za-z]|\r/g;
+
+export function startTerminal(t: Test, words: readonly string[], env: Readonly<Record<string, string>>): Terminal {
+  const line = [process.execPath, main, ...words].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
+    env: { ...process.env, TERM: 'xterm', ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
+  let text = '';
+  let seen = 0;
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const shown = (): string => text.replace(told, '');
+  return {
+    shown,
+    type: (typed) => void child.stdin.write(typed),
+    async shows(pattern) {
+      await until(() => pattern.test(shown().slice(seen)));
+      seen = shown().length;
+    },
+    exited,
+  };
 }

@@ -3,7 +3,30 @@ import { readFileSync, statSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { runCli } from '../../support/daemon.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
-import { ctrlC, down, enter, noTerminal, runInTerminal } from '../../support/terminal.ts';
+import { hasTerminal, startTerminal } from '../../support/terminal.ts';
+
+const enter = '\r';
+const down = '\u001b[B';
+const ctrlC = '\u0003';
+const noTerminal = hasTerminal ? false : 'no `script` that runs a command';
+
+/** What is waited for on the screen, and what is typed then. */
+type Turn = readonly [question: RegExp, keys: string];
+
+/** Answers each question when it is there, and waits for the end. */
+async function converse(
+  t: Test,
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+  turns: readonly Turn[],
+): Promise<{ readonly code: number | null; readonly screen: string }> {
+  const terminal = startTerminal(t, words, { NO_COLOR: '1', ...env });
+  for (const [question, keys] of turns) {
+    await terminal.shows(question);
+    terminal.type(keys);
+  }
+  return { code: await terminal.exited, screen: terminal.shown() };
+}
 
 const quiet = 'inspector: {enabled: false} # quiet\n';
 
@@ -81,9 +104,9 @@ t.test('CLI-1 · a secret can come from the input, so that no list of processes 
   t.equal((await runCli(['gateway', 'setup', '--agent-command', 'x "y'], home.path)).code, 2);
 });
 
-t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: noTerminal() }, async (t) => {
+t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: noTerminal }, async (t) => {
   const home = startingHome(t);
-  const answered = await runInTerminal(['gateway', 'setup'], home.path, [
+  const answered = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
     [/Receive webhooks\?/, enter],
     [/Who may reach it\?/, enter],
     [/Port/, `\u0015999999${enter}`],
@@ -104,13 +127,13 @@ t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: 
   t.ok(secret !== undefined && !answered.screen.includes(secret));
 
   const before = readFileSync(`${home.path}/config.yaml`, 'utf8');
-  const left = await runInTerminal(['gateway', 'setup'], home.path, [
+  const left = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
     [/Receive webhooks\?/, enter],
     [/Who may reach it\?/, ctrlC],
   ]);
   t.equal(left.code, 4);
   t.match(left.screen, /nothing was written/);
-  const refused = await runInTerminal(['gateway', 'setup'], home.path, [
+  const refused = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
     [/Receive webhooks\?/, `${down}${enter}`],
     [/What runs the agent\?/, enter],
     [/Its command/, enter],
@@ -120,31 +143,22 @@ t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: 
   t.equal(readFileSync(`${home.path}/config.yaml`, 'utf8'), before);
 });
 
-t.test(
-  'CLI-5 · servers of other programs are chosen and confirmed on a terminal',
-  { skip: noTerminal() },
-  async (t) => {
-    const user = makeHome(t, {
-      '.cursor/mcp.json':
-        '{"mcpServers": {"one": {"command": "a"}, "two": {"command": "b", "env": {"K": "${env:ASKED_KEY}"}}}}',
-    });
-    const home = makeHome(t, { 'config.yaml': quiet });
-    const run = await runInTerminal(
-      ['mcp', 'import', '--from', 'cursor'],
-      home.path,
-      [
-        [/Which of them\?/, ` ${enter}`],
-        [/Add two\?/, enter],
-        [/ASKED_KEY: it is read/, `typed-key${enter}`],
-      ],
-      { HOME: user.path },
-    );
-    t.equal(run.code, 0, run.screen);
-    t.match(
-      readFileSync(`${home.path}/config.yaml`, 'utf8'),
-      `${quiet}mcp_servers:\n  two:\n    command: b\n    env:\n      K: \${ASKED_KEY}\n`,
-    );
-    t.equal(readFileSync(`${home.path}/.env`, 'utf8'), 'ASKED_KEY="typed-key"\n');
-    t.notMatch(run.screen, 'typed-key');
-  },
-);
+t.test('CLI-5 · servers of other programs are chosen and confirmed on a terminal', { skip: noTerminal }, async (t) => {
+  const user = makeHome(t, {
+    '.cursor/mcp.json':
+      '{"mcpServers": {"one": {"command": "a"}, "two": {"command": "b", "env": {"K": "${env:ASKED_KEY}"}}}}',
+  });
+  const home = makeHome(t, { 'config.yaml': quiet });
+  const run = await converse(t, ['mcp', 'import', '--from', 'cursor'], { AGENT_HOME: home.path, HOME: user.path }, [
+    [/Which of them\?/, ` ${enter}`],
+    [/Add two\?/, enter],
+    [/ASKED_KEY: it is read/, `typed-key${enter}`],
+  ]);
+  t.equal(run.code, 0, run.screen);
+  t.match(
+    readFileSync(`${home.path}/config.yaml`, 'utf8'),
+    `${quiet}mcp_servers:\n  two:\n    command: b\n    env:\n      K: \${ASKED_KEY}\n`,
+  );
+  t.equal(readFileSync(`${home.path}/.env`, 'utf8'), 'ASKED_KEY="typed-key"\n');
+  t.notMatch(run.screen, 'typed-key');
+});
