@@ -21,6 +21,7 @@ import {
   subscribe,
   unsubscribe,
 } from './home-view.ts';
+import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
 import type { DaemonView, HistoryQuery } from './view.ts';
@@ -51,6 +52,7 @@ const usualRows = 50;
 
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ...mcpCommands,
+  ...linkCommands,
   ['gateway.status', ofDaemon((daemon) => daemon.status())],
   [
     'gateway.stop',
