@@ -362,8 +362,8 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['inspect'],
     args: [],
-    flags: [json],
-    help: 'Show the tree of living machines.',
+    flags: [{ name: 'web', help: 'Print a link that opens the inspector page once, and open it.' }, json],
+    help: 'Show the tree of living machines; with --web, the page.',
     load: async () => (await inspect()).showTree,
   },
   {

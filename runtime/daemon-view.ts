@@ -16,8 +16,9 @@ import {
 } from '../machines/webhook/record.ts';
 import type { DaemonView, HistoryQuery } from './control/view.ts';
 import type { Decisions } from './decisions.ts';
-import { type CensusPorts, countActors, describeActor, describeTree } from './inspector/census.ts';
-import type { Watcher } from './inspector/watcher.ts';
+import { countActors, describeTree } from './inspector/census.ts';
+import type { Inspector } from './inspector/inspector.ts';
+import type { ActorDetails } from './inspector/wire.ts';
 import type { McpView } from './mcp/view.ts';
 import { type ReplayPorts, replayEvent } from './replay.ts';
 
@@ -25,8 +26,7 @@ export interface ViewPorts {
   readonly root: AnyActorRef;
   readonly home: string;
   readonly version: string;
-  readonly census: CensusPorts;
-  readonly watcher: Watcher;
+  readonly inspector: Inspector;
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
@@ -51,7 +51,7 @@ const pageSize = 200;
 const mostLooked = 20_000;
 
 export function createDaemonView(ports: ViewPorts): DaemonView {
-  const { root, keeper, decisions } = ports;
+  const { root, keeper, decisions, inspector } = ports;
   const get = (collection: Collection, key: string): JsonObject | undefined =>
     keeper.journal()?.get(collection, key)?.value;
   const eventOf = (key: string): EventRecord | undefined => get('events', key) as unknown as EventRecord | undefined;
@@ -160,10 +160,36 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...(delivery === undefined ? {} : { delivery }),
       });
     },
-    tree: () => describeTree(ports.census),
-    actor: (path) => describeActor(path, ports.census),
-    follow: (listener) => ports.watcher.follow(listener),
+    tree: () => describeTree({ root, sinces: inspector.sinces }),
+    actor: (id) => spellActor(inspector.actor(id)),
+    chart: inspector.chart,
+    introduce: inspector.watcher.introduce,
+    follow: inspector.watcher.follow,
+    link: inspector.link,
   };
+}
+
+/** With times as people and scripts read them. */
+function spellActor(details: ActorDetails | undefined): JsonObject | undefined {
+  if (details === undefined) return undefined;
+  const { since, steps, events, timers, ...rest } = details;
+  return {
+    ...(rest as unknown as JsonObject),
+    since: iso(since),
+    timers: timers.map((timer) => ({ ...timer, started: iso(timer.started), due: iso(timer.due) })),
+    steps: steps.map(({ at, event, from, to, why }) => ({
+      at: iso(at),
+      event,
+      from,
+      to,
+      ...(why === undefined ? {} : { why }),
+    })),
+    events: events.map((event) => ({ ...event, at: iso(event.at) })),
+  };
+}
+
+function iso(atMs: number): string {
+  return new Date(atMs).toISOString();
 }
 
 function faultOf(fault: string | undefined): JsonObject {

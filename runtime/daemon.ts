@@ -4,6 +4,7 @@
  * @see CON-2 and HOME-2 in docs/specification.md
  */
 
+import { fileURLToPath } from 'node:url';
 import { createActor } from 'xstate';
 import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
 import { ensurePrivateFolder } from '../actors/files.ts';
@@ -13,19 +14,21 @@ import type { Settings } from '../machines/config/settings.ts';
 import type { ReloadVerdict } from '../machines/supervisor.machine.ts';
 import { createClock } from './clock.ts';
 import { watchConfig } from './config-watch.ts';
+import type { CommandHost } from './control/commands.ts';
 import { Refusal } from './control/refusal.ts';
 import { createControlServer } from './control/server.ts';
 import { createDaemonView } from './daemon-view.ts';
-import { createSinces } from './inspector/sinces.ts';
-import { createWatcher } from './inspector/watcher.ts';
+import { createInspector } from './inspector/inspector.ts';
 import { adapterBlock, createProblemDesk, learnSecrets, reportDiagnostics, servesTools } from './loaded-home.ts';
 import { createLog } from './log.ts';
 import { createMcpView } from './mcp/view.ts';
+import { createMetrics } from './metrics.ts';
 import { onSignals, takeLock } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
 import { assembleServers } from './servers.ts';
 import { indexTimers } from './timers.ts';
+import { createVitals } from './vitals.ts';
 import { assembleWebhooks } from './webhooks.ts';
 import { wireSupervisor } from './wiring/supervisor.ts';
 
@@ -74,8 +77,21 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const nowMs = (): number => Date.now();
   const settings = (): Settings => loaded.main.settings;
   let desks: ProfileDesks = createProfileDesks(loaded, log);
-  const watcher = createWatcher({ root: () => root, redactor, nowMs });
-  const compiling = { now: nowMs, trail: trailLength, watched: watcher.isFollowed };
+  const metrics = createMetrics();
+  const startedAtMs = nowMs();
+  const inspector = createInspector({
+    root: () => root,
+    redactor,
+    host: () => host,
+    deliveryOf: (key) => webhooks.keeper.journal()?.get('events', key)?.value.deliveryId as string | undefined,
+    vitals: () => signs.vitals(),
+    readiness: () => signs.readiness(),
+    metrics: () => metrics.render(signs.measure()),
+    pageFolder: fileURLToPath(new URL('./inspector/page', import.meta.url)),
+    nowMs,
+    log,
+  });
+  const compiling = { now: nowMs, trail: trailLength, watched: inspector.isWatched };
   const webhooks = assembleWebhooks({
     paths,
     root: () => root,
@@ -87,6 +103,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     },
     redactor,
     compiling,
+    metrics,
     nowMs,
     log,
   });
@@ -99,8 +116,24 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     version,
     compiling,
     redactor,
+    metrics,
     nowMs,
     log,
+  });
+  const mcp = createMcpView(servers, redactor);
+  const signs = createVitals({
+    root: () => root,
+    mcp,
+    metrics,
+    load: webhooks.load,
+    concurrency: () => settings().agent.concurrency,
+    webhookEnabled: () => settings().webhook.enabled,
+    redact: redactor.text,
+    viewers: inspector.watching,
+    version,
+    home,
+    startedAtMs,
+    nowMs,
   });
 
   /** A configuration comes into force whole. */
@@ -109,6 +142,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     loaded = next;
     desks = createProfileDesks(loaded, log);
     webhooks.reconfigure();
+    void inspector.apply(settings().inspector);
     log.log('info', 'configuration reloaded');
   };
   const gatewayFault = (): string | undefined => root.system.get('gateway')?.getSnapshot().context.fault ?? undefined;
@@ -181,40 +215,35 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         begin();
       });
     });
-  const sinces = createSinces(nowMs);
   const ended = new Promise<{ fault: string | null }>((resolve) => {
     root.subscribe({ complete: () => resolve({ fault: root.getSnapshot().context.fault }) });
   });
-  const control = await createControlServer({
-    path: paths.socket,
-    log,
-    redact: redactor.text,
-    host: {
-      source: { home, env },
-      desk: () => ({ home: loaded, sources: webhooks.sources(), problems: problems.now() }),
+  const host: CommandHost = {
+    source: { home, env },
+    desk: () => ({ home: loaded, sources: webhooks.sources(), problems: problems.now() }),
+    version,
+    daemon: createDaemonView({
+      root,
+      home,
       version,
-      daemon: createDaemonView({
-        root,
-        home,
-        version,
-        census: { root, sinces, redactor },
-        watcher,
-        keeper: webhooks.keeper,
-        decisions: webhooks.decisions,
-        replay: webhooks.replay,
-        mcp: createMcpView(servers, redactor),
-        url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
-        webhookEnabled: () => settings().webhook.enabled,
-        webhookFault: gatewayFault,
-        redact: redactor.record,
-        reload,
-        startedAtMs: nowMs(),
-        nowMs,
-      }),
-    },
-  });
-  sinces.watch(root);
+      inspector,
+      keeper: webhooks.keeper,
+      decisions: webhooks.decisions,
+      replay: webhooks.replay,
+      mcp,
+      url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
+      webhookEnabled: () => settings().webhook.enabled,
+      webhookFault: gatewayFault,
+      redact: redactor.record,
+      reload,
+      startedAtMs,
+      nowMs,
+    }),
+  };
+  const control = await createControlServer({ path: paths.socket, log, redact: redactor.text, host });
+  inspector.sinces.watch(root);
   root.start();
+  void inspector.apply(settings().inspector);
   const stopSignals = onSignals({
     stop: () => root.send({ type: 'daemon.stop' }),
     reload: () => root.send({ type: 'config.reload' }),
@@ -230,6 +259,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   stopWatching();
   if (fault !== null) log.log('error', fault);
   await control.close();
+  await inspector.close();
   await webhooks.keeper.close();
   stopSignals();
   lock.value.release();

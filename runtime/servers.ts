@@ -28,6 +28,7 @@ import { createReconcile, type Reconcile } from './mcp/reconcile.ts';
 import { createRegistry, type Registry } from './mcp/registry.ts';
 import { createServerRequests } from './mcp/server-requests.ts';
 import { connectionKey, createSessions } from './mcp/sessions.ts';
+import type { Metrics } from './metrics.ts';
 import { createLoginDesk, type LoginDesk } from './oauth/login-desk.ts';
 import { createLogins } from './oauth/logins.ts';
 import type { Redactor } from './redact.ts';
@@ -46,6 +47,7 @@ export interface ServersHalfPorts {
   readonly version: string;
   readonly compiling: CompileOptions;
   readonly redactor: Redactor;
+  readonly metrics: Metrics;
   readonly nowMs: () => number;
   readonly log: Logger;
 }
@@ -63,7 +65,7 @@ export interface Servers {
 }
 
 export function assembleServers(ports: ServersHalfPorts): Servers {
-  const { paths, root, home, compiling, redactor, nowMs, log } = ports;
+  const { paths, root, home, compiling, redactor, metrics, nowMs, log } = ports;
   const profileOf = (profile: string) => home().profiles.get(profile as ProfileName);
   const ward =
     <Input>(name: string) =>
@@ -90,7 +92,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const { settings } = reconcile;
   const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs);
   const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), nowMs);
-  const calls = createCalls(callWard);
+  const calls = createCalls(callWard, nowMs);
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
   };
@@ -164,7 +166,10 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         }),
         compiling,
       ),
-      onDone: (key, output: CallOutput) => calls.settled(key, output),
+      onDone: (key, output: CallOutput) => {
+        countCall(output, (nowMs() - (calls.get(key)?.startedAtMs ?? nowMs())) / 1_000, metrics);
+        calls.settled(key, output);
+      },
       onCrashed: (key, error) => {
         crashed('calls')(key, error);
         calls.crashed(key);
@@ -221,6 +226,13 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     registry: (profile) => registries.get(profile),
     logFolder,
   };
+}
+
+/** A tool that nobody has registered has no server; a caller's word for it makes no series. */
+function countCall({ profile, server, fault }: CallOutput, seconds: number, metrics: Metrics): void {
+  const name = server ?? '';
+  metrics.count('agent_tool_calls_total', profile, name, fault?.code ?? 'result');
+  metrics.observe('agent_tool_call_duration_seconds', seconds, profile, name);
 }
 
 function made<Value>(table: Map<string, Value>, key: string, make: () => Value): Value {

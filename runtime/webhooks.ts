@@ -30,6 +30,8 @@ import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { createFrontKeeper, urlOf } from './front-keeper.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
+import type { Metrics } from './metrics.ts';
+import { countDelivery, countRequest, countRun, timedKeeper } from './metrics-counts.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
@@ -60,6 +62,7 @@ export interface WebhookPorts {
   readonly adopt: () => void;
   readonly redactor: Redactor;
   readonly compiling: CompileOptions;
+  readonly metrics: Metrics;
   readonly nowMs: () => number;
   readonly log: Logger;
 }
@@ -70,6 +73,8 @@ export interface Webhooks {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
+  /** How many runs hold a place and how many wait for one. */
+  load(): { readonly running: number; readonly waiting: number };
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
   /** Whether the front stands where these settings want it, or is closed where they want none. */
@@ -96,12 +101,12 @@ const bodyTimeoutMs = 10_000;
 const mostWaitingRuns = 10_000;
 
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
-  const { paths, root, home, deskOf, redactor, compiling, nowMs, log } = ports;
+  const { paths, root, home, deskOf, redactor, compiling, metrics, nowMs, log } = ports;
   const settings = () => home().main.settings;
   const nextId = createIds();
   const exchanges: Exchanges = new Map();
 
-  const keeper = createKeeper({
+  const opened = createKeeper({
     open: () =>
       settings().gateway.journal === 'memory'
         ? Promise.resolve(done(openMemoryJournal()))
@@ -111,6 +116,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nowMs,
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
+  const keeper = timedKeeper(opened, metrics);
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
   const places = createPlaces(settings().agent.concurrency);
@@ -239,6 +245,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
+        countRequest(output, nowMs(), metrics);
         decisions.decided(output, live);
       },
       onCrashed: (key, error) => {
@@ -247,7 +254,9 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         exchanges.delete(key);
         if (live === undefined) return;
         live.exchange.reply(internalError);
-        decisions.decided(crashedRequest(key, live, routes.find, nowMs()), live);
+        const ended = crashedRequest(key, live, routes.find, nowMs());
+        countRequest(ended, nowMs(), metrics);
+        decisions.decided(ended, live);
       },
     }),
     groups: createWard({
@@ -259,6 +268,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       name: 'runs',
       logic: compile(runLogic, compiling),
       onDone: (key, output: RunRecord) => {
+        countRun(output, nowMs(), metrics);
         logRun(key, output, eventOf(output.eventKey), log);
         wards().runFinished(key, output);
         if (resumePorts.room() === 1) void refillRuns(resumePorts);
@@ -269,6 +279,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       name: 'deliveries',
       logic: compile(deliveryLogic, compiling),
       onDone: (key, output: DeliveryRecord) => {
+        countDelivery(output, nowMs(), metrics);
         logDelivery(output, log);
         wards().deliverySettled(key, output);
       },
@@ -299,6 +310,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     decisions,
     replay: { exchanges, wards, nextId, nowMs },
     resume: () => resumeWork(resumePorts),
+    load: places.load,
     sources: () => sources,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
     reconfigure() {

@@ -3,6 +3,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
+import { openBrowser } from '../browser.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
@@ -31,9 +32,28 @@ interface ActorDetail extends Omit<ActorNode, 'children'> {
 }
 
 export async function showTree(context: CommandContext): Promise<ExitCode> {
+  if (hasFlag(context, 'web')) return openPage(context);
   const tree = (await context.call('inspect.tree')) as unknown as ActorNode;
   if (hasFlag(context, 'json')) printJson(context, tree);
   else context.out.print(`${drawTree(context, tree, '', '', Date.now()).join('\n')}\n`);
+  return 0;
+}
+
+/** The link works once, so it is shown and not kept; whoever reads it here may open it on this machine. */
+async function openPage(context: CommandContext): Promise<ExitCode> {
+  const { url } = (await context.call('inspect.link')) as { readonly url: string };
+  const { out } = context;
+  if (hasFlag(context, 'json')) {
+    printJson(context, { url });
+    return 0;
+  }
+  out.print(`${url}\n`);
+  const opened = openBrowser(url, context.env);
+  const port = new URL(url).port;
+  if (!opened && context.env.SSH_CONNECTION !== undefined) {
+    out.complain(`From your own machine: ssh -L ${port}:127.0.0.1:${port} <this host>, then open the link there.\n`);
+  }
+  out.complain('The link works once, within five minutes.\n');
   return 0;
 }
 

@@ -21,6 +21,7 @@ import {
   subscribe,
   unsubscribe,
 } from './home-view.ts';
+import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
@@ -121,28 +122,7 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
       return daemon.run(id) ?? refuse('run-unknown', `no run "${id}" is in the history`);
     }),
   ],
-  ['inspect.tree', ofDaemon((daemon) => daemon.tree())],
-  [
-    'inspect.show',
-    ofDaemon((daemon, params) => {
-      const actor = textOf(params, 'actor');
-      return (
-        daemon.actor(actor) ??
-        refuse('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`)
-      );
-    }),
-  ],
-  [
-    'inspect.follow',
-    {
-      access: 'daemon',
-      run: (_, host, peer) => {
-        const daemon = daemonOf(host);
-        peer.onEnd(daemon.follow((record) => peer.notify('inspect.record', record)));
-        return Promise.resolve({ snapshot: daemon.tree() });
-      },
-    },
-  ],
+  ...inspectCommands,
 ]);
 
 function ofHome(run: (host: CommandHost, params: JsonObject) => unknown): Command {

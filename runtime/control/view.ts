@@ -1,7 +1,10 @@
 /** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { ActorDetail, ActorNode } from '../inspector/census.ts';
+import type { ActorNode } from '../inspector/census.ts';
+import type { LinkVerdict } from '../inspector/inspector.ts';
+import type { FollowQuery } from '../inspector/watcher.ts';
+import type { Chart } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 
 export interface HistoryQuery {
@@ -28,7 +31,13 @@ export interface DaemonView {
   runs(query: HistoryQuery): readonly JsonObject[];
   run(id: string): JsonObject | undefined;
   tree(): ActorNode;
-  actor(path: string): ActorDetail | undefined;
-  /** Calls back for every record until the returned function is called. */
-  follow(listener: (record: JsonObject) => void): () => void;
+  /** One actor by its address, times as text. */
+  actor(id: string): JsonObject | undefined;
+  chart(machine: string): Promise<Chart | undefined>;
+  /** Records of the actors that live already. */
+  introduce(query: FollowQuery): readonly JsonObject[];
+  /** Calls back for every record that fits until the returned function is called. */
+  follow(query: FollowQuery, listener: (record: JsonObject) => void): () => void;
+  /** A link that opens the inspector's page once. */
+  link(): LinkVerdict;
 }

@@ -27,6 +27,8 @@ export type CallAnswer =
 export interface LiveCall {
   readonly request: CallRequest;
   readonly answer: (answer: CallAnswer) => void;
+  /** Unix milliseconds. */
+  readonly startedAtMs: number;
   result: ShapedResult | undefined;
   approval: string | undefined;
 }
@@ -45,7 +47,7 @@ export interface Calls {
 
 const stopping: CallFault = { code: 'cancelled', message: 'the gateway stops' };
 
-export function createCalls(ward: () => WardHandle<CallInput>): Calls {
+export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => number = Date.now): Calls {
   const rows = new Map<string, LiveCall>();
   let last = 0;
   let stopped = false;
@@ -70,7 +72,7 @@ export function createCalls(ward: () => WardHandle<CallInput>): Calls {
           signal?.removeEventListener('abort', cancel);
           resolve(given);
         };
-        rows.set(id, { request, answer, result: undefined, approval: undefined });
+        rows.set(id, { request, answer, startedAtMs: nowMs(), result: undefined, approval: undefined });
         ward().spawn(id, { id, profile, name, caller });
         if (signal?.aborted === true) cancel();
         else signal?.addEventListener('abort', cancel, { once: true });

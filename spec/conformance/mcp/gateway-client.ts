@@ -17,6 +17,7 @@ import { printDiagnostic } from '../../../machines/config/diagnostic.ts';
 import { homePaths } from '../../../machines/config/profile.ts';
 import { createClock } from '../../../runtime/clock.ts';
 import type { RegisteredTool } from '../../../runtime/mcp/registry.ts';
+import { createMetrics } from '../../../runtime/metrics.ts';
 import { createRedactor } from '../../../runtime/redact.ts';
 import { assembleServers, type Servers } from '../../../runtime/servers.ts';
 
@@ -89,6 +90,7 @@ async function main(): Promise<void> {
     version: '1.0.0',
     compiling: {},
     redactor: createRedactor(),
+    metrics: createMetrics(),
     nowMs: Date.now,
     log,
   });
