@@ -40,9 +40,9 @@ export function Shell(): JSX.Element {
   }, [at.view, waiting]);
   return (
     <>
-      <a class="skip" href="#main" onClick={toMain}>
+      <button type="button" class="skip" onClick={toMain}>
         Skip to the content
-      </a>
+      </button>
       <header class="top">
         <h1>
           {icons.agent}
@@ -147,8 +147,7 @@ function useApprovalNews(waiting: number): void {
   }, [waiting]);
 }
 
-/** The hash belongs to the places. */
-function toMain(event: MouseEvent): void {
-  event.preventDefault();
+/** A button, since the hash belongs to the places. */
+function toMain(): void {
   document.getElementById('main')?.focus();
 }

@@ -71,7 +71,7 @@ export function Refused({ why }: { readonly why: string }): JSX.Element {
 export interface ScrolledProps {
   readonly label: string;
   readonly class?: string;
-  readonly frame?: RefObject<HTMLDivElement>;
+  readonly frame?: RefObject<HTMLDivElement | null>;
   readonly children: ComponentChildren;
 }
 

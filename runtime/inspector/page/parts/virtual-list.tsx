@@ -13,7 +13,7 @@ export interface VirtualListProps {
   /** The line that the keys stand on; -1 for none. */
   readonly at: number;
   readonly label: string;
-  readonly role: 'tree' | 'listbox' | 'list';
+  readonly role: 'tree' | 'listbox';
   /** The DOM id of a line. */
   readonly idOf: (index: number) => string;
   readonly draw: (index: number) => ComponentChildren;
@@ -86,6 +86,7 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
   }
 
   return (
+    // biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useAriaPropsSupportedByRole: its role is a tree or a list of choices.
     <div
       ref={box}
       class="virtual"
