@@ -56,6 +56,8 @@ const layoutOptions = {
   'elk.layered.spacing.nodeNodeBetweenLayers': '30',
   'elk.layered.spacing.edgeNodeBetweenLayers': '14',
   'elk.layered.spacing.edgeEdgeBetweenLayers': '9',
+  // States are written in the order they happen: arrows against it are the ones that go back.
+  'elk.layered.cycleBreaking.strategy': 'MODEL_ORDER',
   'elk.layered.considerModelOrder.strategy': 'NODES_AND_EDGES',
   'elk.layered.nodePlacement.strategy': 'NETWORK_SIMPLEX',
   'elk.layered.edgeLabels.sideSelection': 'ALWAYS_UP',
@@ -91,6 +93,9 @@ async function draw(chart: Chart): Promise<Drawing> {
 function elkGraph({ boxes, arrows, initials }: Graph): ElkNode {
   const groups = new Set(boxes.map(({ parent }) => parent));
   const nodesIn = (parent: string | null): ElkNode[] => [
+    ...initials
+      .filter((id) => (boxes.find((box) => box.id === id)?.parent ?? null) === parent)
+      .map((id) => ({ id: startId(id), width: startSize, height: startSize })),
     ...boxes
       .filter((box) => box.parent === parent)
       .map((box) => ({
@@ -99,9 +104,6 @@ function elkGraph({ boxes, arrows, initials }: Graph): ElkNode {
           ? { layoutOptions: groupOptions, children: nodesIn(box.id) }
           : { width: box.width, height: box.height }),
       })),
-    ...initials
-      .filter((id) => (boxes.find((box) => box.id === id)?.parent ?? null) === parent)
-      .map((id) => ({ id: startId(id), width: startSize, height: startSize })),
   ];
   return {
     id: 'chart',

@@ -63,7 +63,7 @@ export function openStream(): void {
 
 /** Tells a session that is not known (any more) from a daemon that is not there. */
 async function look(): Promise<void> {
-  const answer = await fetch('./ready', { cache: 'no-store' }).catch(() => undefined);
+  const answer = await fetch('./actor/supervisor', { cache: 'no-store' }).catch(() => undefined);
   if (answer?.status === 401 || answer?.status === 403) link.set('refused');
   else if (link.get() !== 'connecting') link.set('lost');
   openStream();

@@ -6,7 +6,6 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { StepRow } from '../../wire.ts';
-import { arrowId } from './chart-graph.ts';
 import { onSteps, stepsOf } from './live.ts';
 
 export interface Played {
@@ -15,8 +14,6 @@ export interface Played {
   /** The step that is being shown, and how many were before it. */
   readonly step: StepRow | undefined;
   readonly count: number;
-  /** Arrows that this actor has gone along. */
-  readonly trail: ReadonlySet<string>;
   /** Its steps as they were seen, oldest first. */
   readonly steps: readonly StepRow[];
 }
@@ -72,11 +69,9 @@ export function usePlayed(actor: string): Played {
 
 function begin(actor: string): Played {
   const steps = stepsOf(actor);
-  const trail = new Set(steps.map(({ from, to }) => arrowId(from, to)));
-  return { state: undefined, step: undefined, count: 0, trail, steps: steps.slice(-mostKept) };
+  return { state: undefined, step: undefined, count: 0, steps: steps.slice(-mostKept) };
 }
 
 function after(old: Played, step: StepRow): Played {
-  const trail = new Set(old.trail).add(arrowId(step.from, step.to));
-  return { state: step.to, step, count: old.count + 1, trail, steps: [...old.steps, step].slice(-mostKept) };
+  return { state: step.to, step, count: old.count + 1, steps: [...old.steps, step].slice(-mostKept) };
 }

@@ -1,14 +1,16 @@
 /**
- * Decides how an actor, a row of the history or a server stands, in the five words of the page: each has a colour and a
+ * Decides how an actor, a row of the history or a server stands, in the six words of the page: each has a colour and a
  * shape, so that no one needs to tell colours apart.
  * @see INS-2 in docs/specification.md
  */
 
-/** What a state asks of the one who looks: nothing yet, nothing, an answer, help, or it is over. */
-export type Standing = 'working' | 'resting' | 'needsUser' | 'failed' | 'ended';
+/** What a state asks of the one who looks: nothing yet, nothing, patience, an answer, help; or it is over. */
+export type Standing = 'working' | 'resting' | 'retrying' | 'needsUser' | 'failed' | 'ended';
 
 /** States whose name says that something went wrong, whatever they are tagged as. */
 const failedStates = /^(failed|crashed|parked|deadLettered|unavailable|error|broken|refused|failed-permanently)$/;
+/** Switched off or over: nothing is to be seen there. */
+const idleStates = /^(disabled|paused|stopped|idle|closed|removed)$/;
 const retryingStates = /^(backingOff|waitingToRetry|recovering|restarting|retrying|replaying)$/;
 /** Statuses of the history's rows. */
 const statusStandings: Readonly<Record<string, Standing>> = {
@@ -37,14 +39,11 @@ const statusStandings: Readonly<Record<string, Standing>> = {
 export function standingOf({ state, tags }: { readonly state: string; readonly tags: readonly string[] }): Standing {
   if (tags.includes('failed') || lastWords(state).some((word) => failedStates.test(word))) return 'failed';
   if (tags.includes('needsUser')) return 'needsUser';
+  if (tags.includes('retrying') || lastWords(state).some((word) => retryingStates.test(word))) return 'retrying';
+  if (lastWords(state).every((word) => idleStates.test(word))) return 'ended';
   if (tags.includes('working')) return 'working';
   if (tags.includes('ended')) return 'ended';
   return 'resting';
-}
-
-/** A failed attempt lies behind it and another one before it. */
-export function isRetrying({ state, tags }: { readonly state: string; readonly tags: readonly string[] }): boolean {
-  return tags.includes('retrying') || lastWords(state).some((word) => retryingStates.test(word));
 }
 
 /** How a row of the history stands. */
@@ -56,7 +55,8 @@ export function standingOfStatus(status: string): Standing {
 export function standingOfState(state: string): Standing {
   if (failedStates.test(state)) return 'failed';
   if (/^(needsLogin|asked|needsUser)$/.test(state)) return 'needsUser';
-  if (/^(disabled|paused|stopped|idle|done|finished|closed)$/.test(state)) return 'ended';
+  if (retryingStates.test(state)) return 'retrying';
+  if (idleStates.test(state)) return 'ended';
   return /ing$|Off$|^(claimed|starting)$/.test(state) ? 'working' : 'resting';
 }
 
@@ -64,6 +64,7 @@ export function standingOfState(state: string): Standing {
 export const standingWords: Readonly<Record<Standing, string>> = {
   working: 'working',
   resting: 'at rest',
+  retrying: 'retrying',
   needsUser: 'needs you',
   failed: 'failed',
   ended: 'ended',

@@ -6,12 +6,12 @@
 
 import type { ActorRow } from '../../wire.ts';
 import { lastPart } from './format.ts';
-import { isRetrying, type Standing, standingOf } from './standing.ts';
+import { type Standing, standingOf } from './standing.ts';
 
 export interface TreeFilter {
   readonly text: string;
   /** Only those that have failed, retry or wait for a person; empty for all. */
-  readonly standing: Standing | 'retrying' | '';
+  readonly standing: Standing | '';
   /** Only those that are in their state for longer; 0 for all. */
   readonly longerThanMs: number;
   readonly route: string;
@@ -48,8 +48,7 @@ export function isFiltering(filter: TreeFilter): boolean {
 
 /** Tells whether a row passes every part of the filter. */
 export function matchesFilter(row: ActorRow, filter: TreeFilter, nowMs: number): boolean {
-  if (filter.standing === 'retrying' ? !isRetrying(row) : filter.standing !== '' && standingOf(row) !== filter.standing)
-    return false;
+  if (filter.standing !== '' && standingOf(row) !== filter.standing) return false;
   if (filter.longerThanMs > 0 && (nowMs - row.since < filter.longerThanMs || standingOf(row) === 'ended')) return false;
   if (filter.route !== '' && row.meta?.route !== filter.route) return false;
   if (filter.server !== '' && row.meta?.server !== filter.server) return false;

@@ -25,10 +25,13 @@ export function StateChart({
   machine,
   state,
   played,
+  trail,
 }: {
   readonly machine: string;
   readonly state: string;
   readonly played: Played;
+  /** Arrows that the actor has gone along. */
+  readonly trail: ReadonlySet<string>;
 }): JSX.Element {
   const drawing = useDrawing(machine);
   const frame = useRef<HTMLDivElement>(null);
@@ -105,7 +108,7 @@ export function StateChart({
             <Arrow
               key={arrow.arrow.id}
               drawn={arrow}
-              lit={played.trail.has(arrow.arrow.id)}
+              lit={trail.has(arrow.arrow.id)}
               taken={
                 played.step !== undefined && arrowId(played.step.from, played.step.to) === arrow.arrow.id
                   ? played.count

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { type Standing, standingWords } from '../data/standing.ts';
 
-/** Full, half, hollow, diamond, cross: told apart without colours. */
+/** Full, half, turning, hollow, diamond, cross: told apart without colours. */
 const shapes: Readonly<Record<Standing, JSX.Element>> = {
   working: (
     <>
@@ -12,6 +12,12 @@ const shapes: Readonly<Record<Standing, JSX.Element>> = {
     </>
   ),
   resting: <circle cx="6" cy="6" r="4.2" class="full" />,
+  retrying: (
+    <>
+      <path d="M9.9 4.2A4.3 4.3 0 1 0 10.3 6" class="turn" />
+      <path d="M11.4 1.6v3.6H7.8z" class="full" />
+    </>
+  ),
   needsUser: <path d="M6 .8 11.2 6 6 11.2.8 6z" class="full" />,
   failed: <path d="M2.2 2.2 9.8 9.8M9.8 2.2 2.2 9.8" class="line" />,
   ended: <circle cx="6" cy="6" r="3.9" class="hollow" />,

@@ -16,6 +16,8 @@ export function Dialog({
   useEffect(() => {
     const before = document.activeElement;
     box.current?.showModal();
+    // The first field, not the button that closes.
+    box.current?.querySelector<HTMLElement>('input, textarea, a.button')?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };

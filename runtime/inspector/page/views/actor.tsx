@@ -7,6 +7,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ActorDetails, ActorRow, StepRow, TimerRow } from '../../wire.ts';
 import { useCell } from '../data/cell.ts';
+import { arrowId } from '../data/chart-graph.ts';
 import { useNow } from '../data/clock.ts';
 import { spellCountdown, spellStep } from '../data/format.ts';
 import { living } from '../data/live.ts';
@@ -45,6 +46,7 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
   const isGone = now === undefined && asked.kind !== 'waiting';
   const shown = known.current;
   const steps = merged(shown?.steps ?? [], played.steps);
+  const trail = new Set(steps.map(({ from, to }) => arrowId(from, to)));
   return (
     <section class="actor" aria-label={`Actor ${id}`}>
       <header class="head">
@@ -70,7 +72,9 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
         <Facts row={row} />
       </dl>
       <Timers timers={shown?.timers ?? []} />
-      {row.machine.endsWith('Ward') ? null : <StateChart machine={row.machine} state={row.state} played={played} />}
+      {row.machine.endsWith('Ward') ? null : (
+        <StateChart machine={row.machine} state={row.state} played={played} trail={trail} />
+      )}
       <Steps steps={steps} />
       {shown === undefined || shown.events.length === 0 ? null : (
         <details>
@@ -145,10 +149,15 @@ function Facts({ row: { meta = {} } }: { readonly row: ActorRow }): JSX.Element 
   );
 }
 
+/** How long a timer that has fired is still shown. */
+const pastMs = 1_500;
+const longestTimerMs = 2_147_483_647;
+
 /** Counts down to what comes next by itself. */
 function Timers({ timers }: { readonly timers: readonly TimerRow[] }): JSX.Element | null {
   const now = useNow();
-  const waiting = timers.filter(({ due }) => due > now - 2_000);
+  // What is never due waits for the longest time that a timer can.
+  const waiting = timers.filter(({ started, due }) => due > now - pastMs && due - started < longestTimerMs);
   if (waiting.length === 0) return null;
   return (
     <ul class="timers" aria-label="Timers">

@@ -11,7 +11,7 @@ import { useNow } from '../data/clock.ts';
 import { counted } from '../data/format.ts';
 import { type Living, living, vitals } from '../data/live.ts';
 import { go, goFiltered, type Place } from '../data/place.ts';
-import { isRetrying, type Standing, standingOf, standingWords } from '../data/standing.ts';
+import { type Standing, standingOf, standingWords } from '../data/standing.ts';
 import { isFiltering, type TreeFilter, type TreeLine, treeLines, valuesOf } from '../data/tree.ts';
 import { Age } from '../parts/basics.tsx';
 import { Mark } from '../parts/chip.tsx';
@@ -28,7 +28,6 @@ const spans = [
   [86_400_000, '1 day'],
 ] as const;
 const standings = ['failed', 'retrying', 'needsUser', 'working'] as const;
-const words: Readonly<Record<string, string>> = { ...standingWords, retrying: 'retrying' };
 
 export function Now({ place }: { readonly place: Place }): JSX.Element {
   const { rows, more, version } = useCell(living);
@@ -153,8 +152,8 @@ function Filters({
             aria-pressed={filter.standing === standing}
             onClick={() => change({ is: filter.standing === standing ? '' : standing })}
           >
-            <Mark standing={standing === 'retrying' ? 'working' : standing} />
-            {words[standing]} <span class="num">{counts[standing] ?? 0}</span>
+            <Mark standing={standing} />
+            {standingWords[standing]} <span class="num">{counts[standing] ?? 0}</span>
           </button>
         ))}
       </div>
@@ -230,11 +229,13 @@ function TreeItem({ line, chosen, more, onChoose, onFold }: TreeItemProps): JSX.
   const { row, depth, name, children, open, dimmed, position, siblings } = line;
   const standing = standingOf(row);
   const waiting = depthOf(row);
+  // A ward is a shelf: of interest is what lies on it.
+  const isWard = row.machine.endsWith('Ward');
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree around it takes the keys.
     <div
       id={`actor-${row.id}`}
-      class={`item ${standing}${chosen ? ' at' : ''}${dimmed ? ' dimmed' : ''}`}
+      class={`item ${standing}${chosen ? ' at' : ''}${dimmed ? ' dimmed' : ''}${isWard ? ' ward' : ''}`}
       role="treeitem"
       tabIndex={-1}
       aria-level={depth + 1}
@@ -257,7 +258,7 @@ function TreeItem({ line, chosen, more, onChoose, onFold }: TreeItemProps): JSX.
       ) : (
         <span class="leaf" />
       )}
-      <Mark standing={standing} />
+      {isWard ? null : <Mark standing={standing} />}
       <span class="name">{name}</span>
       {waiting > 0 ? (
         <span class="depth num" title={counted(waiting, 'waits', 'wait')}>
@@ -269,10 +270,8 @@ function TreeItem({ line, chosen, more, onChoose, onFold }: TreeItemProps): JSX.
       <span class="why" title={row.why}>
         {row.why}
       </span>
-      <span class="state">{row.state}</span>
-      <span class="age num">
-        <Age at={row.since} />
-      </span>
+      <span class="state">{isWard ? '' : row.state}</span>
+      <span class="age num">{isWard ? '' : <Age at={row.since} />}</span>
     </div>
   );
 }
@@ -282,12 +281,11 @@ function depthOf({ meta }: ActorRow): number {
   return meta?.size ?? meta?.waiting ?? 0;
 }
 
-function countStandings(rows: Iterable<ActorRow>): Partial<Record<Standing | 'retrying', number>> {
-  const counts: Partial<Record<Standing | 'retrying', number>> = {};
+function countStandings(rows: Iterable<ActorRow>): Partial<Record<Standing, number>> {
+  const counts: Partial<Record<Standing, number>> = {};
   for (const row of rows) {
     const standing = standingOf(row);
     counts[standing] = (counts[standing] ?? 0) + 1;
-    if (isRetrying(row)) counts.retrying = (counts.retrying ?? 0) + 1;
   }
   return counts;
 }
@@ -297,7 +295,7 @@ function Overview(): JSX.Element {
   const seen = useCell(vitals);
   if (seen === undefined) return <div class="pane" />;
   const tables = [
-    ['Living actors', seen.actors],
+    ['Living actors', Object.fromEntries(Object.entries(seen.actors).filter(([name]) => !name.endsWith('Ward')))],
     ['Requests since the start', seen.requests],
     ['Servers', seen.servers],
   ] as const;

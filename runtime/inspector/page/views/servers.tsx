@@ -7,7 +7,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
+import { useCell } from '../data/cell.ts';
 import { counted } from '../data/format.ts';
+import { living } from '../data/live.ts';
 import { go, hashOf, type Place } from '../data/place.ts';
 import type { ServerRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
@@ -100,6 +102,7 @@ function idOf({ profile, name }: ServerRow): string {
 }
 
 function ServerPane({ row }: { readonly row: ServerRow }): JSX.Element {
+  const connection = useConnection(row);
   const [tab, setTab] = useState<'tools' | 'log'>('tools');
   const [loggingIn, setLoggingIn] = useState(false);
   const oauth = useAsked('oauth servers', () =>
@@ -124,7 +127,7 @@ function ServerPane({ row }: { readonly row: ServerRow }): JSX.Element {
         <div>
           <h2>{row.name}</h2>
           <p class="sub">
-            <a href={hashOf('now', `connections/${row.profile}/${row.name}`)}>its statechart</a>
+            <a href={hashOf('now', connection)}>its statechart</a>
           </p>
         </div>
         <Chip standing={standingOfState(row.state)} text={row.state} />
@@ -177,6 +180,14 @@ function ServerPane({ row }: { readonly row: ServerRow }): JSX.Element {
       {loggingIn ? <LoginDialog row={row} onClose={() => setLoggingIn(false)} /> : null}
     </section>
   );
+}
+
+/** The address of the server's connection among the living. */
+function useConnection({ name, profile }: ServerRow): string {
+  for (const { id, machine, meta } of useCell(living).rows.values()) {
+    if (machine === 'serverConnection' && meta?.server === name && (meta.profile ?? 'default') === profile) return id;
+  }
+  return '';
 }
 
 const logLines = 300;
