@@ -11,6 +11,8 @@ import {
   type DeliveryRecord,
   deliveryRow,
   type EventRecord,
+  type GroupRecord,
+  groupName,
   type RunRecord,
   runRow,
 } from '../machines/webhook/record.ts';
@@ -18,7 +20,9 @@ import type { DaemonView, HistoryQuery } from './control/view.ts';
 import type { Decisions } from './decisions.ts';
 import { countActors, describeTree } from './inspector/census.ts';
 import type { Inspector } from './inspector/inspector.ts';
+import { tellStory } from './inspector/story.ts';
 import type { ActorDetails } from './inspector/wire.ts';
+import type { CallMemo } from './mcp/call-memory.ts';
 import type { McpView } from './mcp/view.ts';
 import { type ReplayPorts, replayEvent } from './replay.ts';
 
@@ -31,6 +35,8 @@ export interface ViewPorts {
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
   readonly mcp: McpView;
+  /** The remembered calls of a run. */
+  readonly callsOf: (run: string) => readonly CallMemo[];
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
@@ -159,6 +165,33 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         response: run.response ?? null,
         ...(delivery === undefined ? {} : { delivery }),
       });
+    },
+    why(id) {
+      const found = find(id);
+      if (found === undefined) return undefined;
+      const { key, event } = found;
+      const record = (collection: Collection, at: string | undefined): JsonObject | undefined =>
+        at === undefined ? undefined : get(collection, at);
+      const run = record('runs', event.work) as unknown as RunRecord | undefined;
+      const delivery = record('deliveries', event.work) as unknown as DeliveryRecord | undefined;
+      const groupKey = event.told?.groupKey;
+      const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
+      const group = record('groups', groupAt) as unknown as GroupRecord | undefined;
+      const story = tellStory({
+        key,
+        event,
+        status: deliveryRow(event, workOf(event)).status,
+        ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
+        ...(delivery === undefined ? {} : { delivery: { key: event.work ?? key, record: delivery } }),
+        // A group's record outlives a burst; the one that gathers now may be the next.
+        ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
+          ? { group: { key: groupAt, record: group } }
+          : {}),
+        calls: event.work === undefined ? [] : ports.callsOf(event.work),
+        stepsOf: (actor) => inspector.actor(actor)?.steps ?? inspector.stepsOf(actor),
+        stateOf: (actor) => inspector.actor(actor)?.state,
+      });
+      return ports.redact(story as unknown as JsonObject);
     },
     tree: () => describeTree({ root, sinces: inspector.sinces }),
     actor: (id) => spellActor(inspector.actor(id)),

@@ -83,7 +83,11 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     root: () => root,
     redactor,
     host: () => host,
-    deliveryOf: (key) => webhooks.keeper.journal()?.get('events', key)?.value.deliveryId as string | undefined,
+    deliveryOf: (key) => {
+      const journal = webhooks.keeper.journal();
+      const eventKey = (journal?.get('runs', key)?.value.eventKey ?? key) as string;
+      return journal?.get('events', eventKey)?.value.deliveryId as string | undefined;
+    },
     vitals: () => signs.vitals(),
     readiness: () => signs.readiness(),
     metrics: () => metrics.render(signs.measure()),
@@ -231,6 +235,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
       decisions: webhooks.decisions,
       replay: webhooks.replay,
       mcp,
+      callsOf: servers.memory.ofRun,
       url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
       webhookEnabled: () => settings().webhook.enabled,
       webhookFault: gatewayFault,

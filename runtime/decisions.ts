@@ -8,11 +8,12 @@ import type { Logger, LogLevel } from '../actors/ports.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { Route } from '../machines/config/route.ts';
+import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import { keptHeaders } from '../machines/webhook/kept-headers.ts';
 import type { EventRecord } from '../machines/webhook/record.ts';
 import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
-import { type LiveRequest, textOf } from './exchanges.ts';
+import { type LiveRequest, textOf, toldOf } from './exchanges.ts';
 
 export interface Decisions {
   /** A request ended; `live` is what it came with. */
@@ -54,7 +55,7 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
       if (journalled.has(kind)) return;
       if (passedOver.has(kind)) {
         const event: EventRecord = {
-          ...eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', redact),
+          ...eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', { live, redact }),
           headers: keptHeaders(live?.headers ?? {}, context.route === undefined ? [] : askedHeaders(context.route)),
           body: (live && textOf(live)) ?? '',
         };
@@ -64,7 +65,7 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
         ]);
         return;
       }
-      ring[next] = { key: context.id, event: eventOf(context, 'refused', redact) };
+      ring[next] = { key: context.id, event: eventOf(context, 'refused', { live, redact }) };
       next = (next + 1) % mostRefusals;
     },
     refusals: () => [...ring].sort((one, other) => (one.key < other.key ? 1 : -1)),
@@ -72,10 +73,16 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
 }
 
 /** Without head and body, which a refused one does not leave. */
-function eventOf(context: RequestContext, status: EventRecord['status'], redact: DecisionPorts['redact']): EventRecord {
+function eventOf(
+  context: RequestContext,
+  status: EventRecord['status'],
+  { live, redact }: { readonly live: LiveRequest | undefined; readonly redact: DecisionPorts['redact'] },
+): EventRecord {
   const reason = context.reason ?? context.outcome?.kind;
+  const told = toldOf(context, live);
   return {
-    deliveryId: context.deliveryId ?? context.id,
+    // What a refused request says of itself is nobody's word, and still what its sender asks about.
+    deliveryId: context.deliveryId ?? redact(claimedId(live) ?? context.id),
     route: context.route?.name ?? context.path,
     profile: context.route?.profile ?? 'default',
     event: context.event ?? 'unknown',
@@ -85,7 +92,13 @@ function eventOf(context: RequestContext, status: EventRecord['status'], redact:
     headers: {},
     body: '',
     ...(context.scheme === undefined ? {} : { scheme: context.scheme }),
+    ...(context.outcome === undefined ? {} : { outcome: context.outcome.kind }),
+    ...(told === undefined ? {} : { told }),
   };
+}
+
+function claimedId(live: LiveRequest | undefined): string | undefined {
+  return live === undefined ? undefined : deliveryIdOf(live.headers, live.body);
 }
 
 function fieldsOf(context: RequestContext, status: number | undefined): Record<string, unknown> {

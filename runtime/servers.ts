@@ -22,6 +22,7 @@ import type { ServerRequestInput } from '../machines/mcp/server-request.machine.
 import type { CallInput, CallOutput } from '../machines/mcp/tool-call.machine.ts';
 import type { LoginInput } from '../machines/oauth/browser-login.machine.ts';
 import { type Approvals, createApprovals } from './mcp/approvals.ts';
+import { type CallMemo, type CallMemory, createCallMemory } from './mcp/call-memory.ts';
 import { type Calls, createCalls } from './mcp/calls.ts';
 import { createReach } from './mcp/reach.ts';
 import { createReconcile, type Reconcile } from './mcp/reconcile.ts';
@@ -59,6 +60,8 @@ export interface Servers {
   readonly reconcile: Reconcile;
   readonly connections: () => WardHandle<ConnectionInput>;
   readonly logins: LoginDesk;
+  /** The last calls that runs have made. */
+  readonly memory: CallMemory;
   registry(profile: string): Registry | undefined;
   /** The folder of a profile's server logs. */
   logFolder(profile: string): string;
@@ -93,6 +96,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs);
   const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), nowMs);
   const calls = createCalls(callWard, nowMs);
+  const memory = createCallMemory();
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
   };
@@ -167,7 +171,10 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         compiling,
       ),
       onDone: (key, output: CallOutput) => {
-        countCall(output, (nowMs() - (calls.get(key)?.startedAtMs ?? nowMs())) / 1_000, metrics);
+        const endedAtMs = nowMs();
+        const startedAtMs = calls.get(key)?.startedAtMs ?? endedAtMs;
+        countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
+        if (output.run !== undefined) memory.keep(memoOf(output, output.run, { startedAtMs, endedAtMs, redactor }));
         calls.settled(key, output);
       },
       onCrashed: (key, error) => {
@@ -222,9 +229,32 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     approvals,
     reconcile,
     connections,
+    memory,
     logins: createLoginDesk({ logins, credentials, settings, env: ports.env, version: ports.version }),
     registry: (profile) => registries.get(profile),
     logFolder,
+  };
+}
+
+function memoOf(
+  { id, name, server, fault, tries }: CallOutput,
+  run: string,
+  {
+    startedAtMs,
+    endedAtMs,
+    redactor,
+  }: { readonly startedAtMs: number; readonly endedAtMs: number; readonly redactor: Redactor },
+): CallMemo {
+  return {
+    id,
+    run,
+    tool: name,
+    server: server ?? '',
+    outcome: fault?.code ?? 'result',
+    startedAtMs,
+    endedAtMs,
+    tries,
+    ...(fault === null ? {} : { why: redactor.text(fault.message) }),
   };
 }
 

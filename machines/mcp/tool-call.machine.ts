@@ -15,6 +15,8 @@ export interface CallInput {
   readonly name: string;
   /** Who calls: `cli`, `run`, `serve`. */
   readonly caller: string;
+  /** The key of the run that calls, where one does. */
+  readonly run?: string;
 }
 
 /** Why a call has no result. The codes are stable: scripts match on them. */

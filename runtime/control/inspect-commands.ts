@@ -22,6 +22,18 @@ export const inspectCommands: readonly (readonly [string, Command])[] = [
     }),
   ],
   [
+    'inspect.why',
+    ofDaemon((daemon, params) => {
+      const id = textOf(params, 'id');
+      const story = daemon.why(id);
+      if (story !== undefined) return story;
+      throw new Refusal(
+        'delivery-unknown',
+        `no delivery "${id}" is in the history; \`agent webhook deliveries\` lists them`,
+      );
+    }),
+  ],
+  [
     'inspect.chart',
     ofDaemon(async (daemon, params) => {
       const machine = textOf(params, 'machine');

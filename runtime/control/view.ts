@@ -33,6 +33,8 @@ export interface DaemonView {
   tree(): ActorNode;
   /** One actor by its address, times as text. */
   actor(id: string): JsonObject | undefined;
+  /** Everything that is known of one delivery, by its id or key. */
+  why(id: string): JsonObject | undefined;
   chart(machine: string): Promise<Chart | undefined>;
   /** Records of the actors that live already. */
   introduce(query: FollowQuery): readonly JsonObject[];

@@ -49,8 +49,10 @@ export function factsOf(context: unknown): ActorFacts {
   const burst = objectOf(held.burst) ?? objectOf(held.opening);
   if (typeof burst?.count === 'number') facts.waiting = burst.count;
   const key =
-    textAt(record, ['eventKey']) ?? textAt(burst ?? {}, ['latestEventKey']) ?? (held.origin && textAt(held, ['id']));
-  if (typeof key === 'string') facts.key = key;
+    textAt(record, ['eventKey']) ??
+    textAt(burst ?? {}, ['latestEventKey']) ??
+    (held.origin !== undefined ? textAt(held, ['id']) : textAt(held, ['run']));
+  if (key !== undefined) facts.key = key;
   return facts;
 }
 

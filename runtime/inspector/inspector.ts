@@ -20,7 +20,7 @@ import { createPageSessions } from './sessions.ts';
 import { createSinces, type Sinces } from './sinces.ts';
 import { createTap } from './tap.ts';
 import { createWatcher, type Watcher } from './watcher.ts';
-import type { ActorDetails, Chart, Readiness, Vitals } from './wire.ts';
+import type { ActorDetails, Chart, Readiness, StepRow, Vitals } from './wire.ts';
 
 export interface InspectorPorts {
   readonly root: () => AnyActorRef;
@@ -47,6 +47,8 @@ export interface Inspector {
   /** How many follow: pages and terminals. */
   watching(): number;
   actor(id: string): ActorDetails | undefined;
+  /** The steps of an actor that were seen, also of one that has ended. */
+  stepsOf(actor: string): readonly StepRow[];
   chart(machine: string): Promise<Chart | undefined>;
   /** Lets the listener stand where the settings want it; resolves when it does, or cannot. */
   apply(settings: InspectorSettings): Promise<void>;
@@ -122,6 +124,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
     isWatched: tap.isOpen,
     watching: () => tap.listeners() + Math.max(0, feed.followers() - 1),
     actor,
+    stepsOf: history.stepsOf,
     chart: chartOf,
     apply(settings) {
       moving = moving.then(() => move(settings));

@@ -29,7 +29,7 @@ export interface RowPorts {
   readonly root: () => AnyActorRef;
   readonly redactor: Redactor;
   readonly sinces: Sinces;
-  /** The delivery id of an event, by its key; for actors that know the key alone. */
+  /** The delivery id of an event, by its key or its run's; for actors that know the key alone. */
   readonly deliveryOf: (eventKey: string) => string | undefined;
 }
 
@@ -37,6 +37,8 @@ export const effectMachine = 'effect';
 
 export function createRows({ root, redactor, sinces, deliveryOf }: RowPorts): Rows {
   const addresses = new WeakMap<AnyActorRef, string>();
+  /** Looked up once: an event's record may hold a whole body. */
+  const deliveries = new Map<string, string>();
 
   function address(ref: AnyActorRef): string {
     let known = addresses.get(ref);
@@ -54,10 +56,21 @@ export function createRows({ root, redactor, sinces, deliveryOf }: RowPorts): Ro
       if (typeof value === 'string') found[name] = redactor.text(value).slice(0, longestFact);
     }
     if (found.delivery === undefined && typeof found.key === 'string') {
-      const delivery = deliveryOf(found.key);
-      if (delivery !== undefined) found.delivery = redactor.text(delivery).slice(0, longestFact);
+      const delivery = deliveryFor(found.key);
+      if (delivery !== undefined) found.delivery = delivery;
     }
     return found;
+  }
+
+  function deliveryFor(key: string): string | undefined {
+    const known = deliveries.get(key);
+    if (known !== undefined) return known;
+    const delivery = deliveryOf(key);
+    if (delivery === undefined) return undefined;
+    const clean = redactor.text(delivery).slice(0, longestFact);
+    if (deliveries.size >= mostDeliveries) deliveries.clear();
+    deliveries.set(key, clean);
+    return clean;
   }
 
   function reason(context: unknown): string | undefined {
@@ -121,5 +134,6 @@ export function createRows({ root, redactor, sinces, deliveryOf }: RowPorts): Ro
   };
 }
 
+const mostDeliveries = 5_000;
 const longestFact = 200;
 const longestReason = 500;

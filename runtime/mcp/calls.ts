@@ -15,6 +15,8 @@ export interface CallRequest {
   readonly name: string;
   readonly args: JsonObject;
   readonly caller: string;
+  /** The key of the run that calls, where one does. */
+  readonly run?: string;
   /** Cancels the call, on the wire too. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
@@ -63,7 +65,7 @@ export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => numb
       new Promise((resolve) => {
         last += 1;
         const id = String(last);
-        const { profile, name, caller, signal } = request;
+        const { profile, name, caller, run, signal } = request;
         const cancel = (): void => {
           // The ward of a daemon that stops is gone before the last callers are.
           if (rows.has(id) && !stopped) ward().get(id)?.send({ type: 'call.cancel' });
@@ -73,7 +75,7 @@ export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => numb
           resolve(given);
         };
         rows.set(id, { request, answer, startedAtMs: nowMs(), result: undefined, approval: undefined });
-        ward().spawn(id, { id, profile, name, caller });
+        ward().spawn(id, { id, profile, name, caller, ...(run === undefined ? {} : { run }) });
         if (signal?.aborted === true) cancel();
         else signal?.addEventListener('abort', cancel, { once: true });
       }),

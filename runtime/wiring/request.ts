@@ -26,7 +26,7 @@ import {
   type ScriptInput,
   webhookRequestMachine,
 } from '../../machines/webhook/webhook-request.machine.ts';
-import { type Exchanges, textOf } from '../exchanges.ts';
+import { type Exchanges, textOf, toldOf } from '../exchanges.ts';
 import type { Wards } from './wards.ts';
 
 export interface RequestPorts {
@@ -46,7 +46,13 @@ export function wireRequest(ports: RequestPorts) {
 
   return webhookRequestMachine.provide({
     actors: {
-      runScript: fromPromise<ScriptResult, ScriptInput>(({ input, signal }) => ports.runScript(input, signal)),
+      runScript: fromPromise<ScriptResult, ScriptInput>(async ({ input, signal }) => {
+        const beganAtMs = desk.nowMs();
+        const result = await ports.runScript(input, signal);
+        const live = exchanges.get(input.id);
+        if (live !== undefined) live.scriptMs = desk.nowMs() - beganAtMs;
+        return result;
+      }),
     },
     actions: {
       checkSize: rule(checkSize),
@@ -61,6 +67,7 @@ export function wireRequest(ports: RequestPorts) {
         const live = exchanges.get(context.id);
         live?.exchange.readBody(desk.maxBodyBytes(), (outcome) => {
           if (outcome.kind === 'read') live.body = outcome.bytes;
+          live.bodyMs = desk.nowMs() - context.receivedAtMs;
           self.send({ type: bodyFacts[outcome.kind] });
         });
       },
@@ -124,6 +131,8 @@ function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPor
   if (route.toolsets !== undefined) event.toolsets = route.toolsets;
   if (context.scheme !== undefined) event.scheme = context.scheme;
   if (context.replayOf !== undefined) event.replayOf = context.replayOf;
+  const told = toldOf(context, live);
+  if (told !== undefined) event.told = told;
   return { key: context.id, nowMs, event, plan: planOf(context) };
 }
 
