@@ -167,9 +167,16 @@ function readText(field: FormField, text: string): EntryReading {
         return { kind: 'problem', problem: 'is no JSON' };
       }
     default:
-      // The browser's own field has no zone; the schema's form wants one.
-      return { kind: 'value', value: field.format === 'datetime-local' ? new Date(text).toISOString() : text };
+      return field.format === 'datetime-local' ? readMoment(text) : { kind: 'value', value: text };
   }
+}
+
+/** The browser's own field has no zone; the schema's form wants one. */
+function readMoment(text: string): EntryReading {
+  const moment = new Date(text);
+  return Number.isNaN(moment.getTime())
+    ? { kind: 'problem', problem: 'is no time' }
+    : { kind: 'value', value: moment.toISOString() };
 }
 
 function labelOf(value: Json): string {

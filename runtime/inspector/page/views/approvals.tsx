@@ -13,7 +13,7 @@ import { hashOf } from '../data/place.ts';
 import type { ApprovalRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
-import { Age, Answered, JsonText, Nothing, Refused } from '../parts/basics.tsx';
+import { Answered, Clock, JsonText, Nothing, Refused } from '../parts/basics.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 
 const changing = /^approval$/;
@@ -82,7 +82,7 @@ function Question({ row, onAnswered }: { readonly row: ApprovalRow; readonly onA
       </header>
       <p class="sub">
         <a href={hashOf('servers', `${row.profile}/${row.server}`)}>{row.server}</a>
-        {row.profile === 'default' ? '' : ` · ${row.profile}`} · asked <Age at={row.asked_at} /> ago
+        {row.profile === 'default' ? '' : ` · ${row.profile}`} · asked at <Clock at={row.asked_at} />
       </p>
       {row.message === '' ? null : <p class="message">{row.message}</p>}
       <Answered asked={asked}>

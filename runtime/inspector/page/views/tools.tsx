@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { isJsonObject, type JsonObject } from '../../../../machines/base/json.ts';
+import { hashOf } from '../data/place.ts';
 import type { CallAnswer, ServerRow, ToolRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -100,7 +101,11 @@ function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile:
           Call
         </button>
         <span class="muted" role="status">
-          {made.kind === 'running' ? 'Runs… An untrusted call waits for your yes under Approvals.' : ''}
+          {made.kind === 'running' ? (
+            <>
+              Runs… What needs a yes waits under <a href={hashOf('approvals')}>Approvals</a>.
+            </>
+          ) : null}
         </span>
       </SchemaForm>
       <Outcome made={made} />
