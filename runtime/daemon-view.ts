@@ -196,6 +196,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     tree: () => describeTree({ root, sinces: inspector.sinces }),
     actor: (id) => spellActor(inspector.actor(id)),
     chart: inspector.chart,
+    feed: inspector.feed,
     introduce: inspector.watcher.introduce,
     follow: inspector.watcher.follow,
     link: inspector.link,

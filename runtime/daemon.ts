@@ -23,6 +23,7 @@ import { adapterBlock, createProblemDesk, learnSecrets, reportDiagnostics, serve
 import { createLog } from './log.ts';
 import { createMcpView } from './mcp/view.ts';
 import { createMetrics } from './metrics.ts';
+import { countRestarts } from './metrics-counts.ts';
 import { onSignals, takeLock } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
@@ -247,6 +248,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   };
   const control = await createControlServer({ path: paths.socket, log, redact: redactor.text, host });
   inspector.sinces.watch(root);
+  countRestarts(root, metrics);
   root.start();
   void inspector.apply(settings().inspector);
   const stopSignals = onSignals({

@@ -4,6 +4,7 @@
  * @see OBS-1 in docs/specification.md
  */
 
+import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { DeliveryRecord, RunRecord } from '../machines/webhook/record.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
@@ -35,6 +36,19 @@ export function countRun(run: RunRecord, nowMs: number, metrics: Metrics): void 
 export function countDelivery({ target, status, queuedAtMs }: DeliveryRecord, nowMs: number, metrics: Metrics): void {
   metrics.count('agent_deliveries_total', target, status);
   metrics.observe('agent_delivery_duration_seconds', Math.max(0, nowMs - queuedAtMs) / 1_000, target);
+}
+
+/** Counts each time that the supervisor starts the gateway anew. */
+export function countRestarts(root: AnyActorRef, metrics: Metrics): void {
+  const restarts = metrics.series('agent_gateway_restarts_total');
+  let was: unknown;
+  root.subscribe({
+    next: ({ value }: { readonly value?: unknown }) => {
+      if (value === 'restarting' && was !== 'restarting') restarts.count += 1;
+      was = value;
+    },
+    error: () => {},
+  });
 }
 
 /** The keeper with its commits counted and timed. */

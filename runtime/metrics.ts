@@ -130,7 +130,7 @@ function samplesOf(name: string, names: Labels, labels: Labels, { count, sum, bu
 
 function sample(name: string, names: Labels, labels: Labels, value: number): string {
   const told = names.map((label, at) => `${label}="${escaped(labels[at] ?? '')}"`).join(',');
-  return `${name}${told === '' ? '' : `{${told}}`} ${Number.isInteger(value) ? value : value.toPrecision(9)}`;
+  return `${name}${told === '' ? '' : `{${told}}`} ${Number(value.toPrecision(12))}`;
 }
 
 function escaped(text: string): string {

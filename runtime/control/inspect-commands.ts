@@ -51,6 +51,18 @@ export const inspectCommands: readonly (readonly [string, Command])[] = [
     }),
   ],
   [
+    'inspect.watch',
+    {
+      access: 'daemon',
+      run: (_, host, peer) => {
+        const daemon = daemonOf(host);
+        // Followed before the snapshot is taken, so that nothing falls between the two.
+        peer.onEnd(daemon.feed.follow((delta) => peer.notify('inspect.delta', delta as unknown as JsonObject)));
+        return Promise.resolve(daemon.feed.snapshot());
+      },
+    },
+  ],
+  [
     'inspect.follow',
     {
       access: 'daemon',

@@ -2,6 +2,7 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ActorNode } from '../inspector/census.ts';
+import type { Feed } from '../inspector/feed.ts';
 import type { LinkVerdict } from '../inspector/inspector.ts';
 import type { FollowQuery } from '../inspector/watcher.ts';
 import type { Chart } from '../inspector/wire.ts';
@@ -36,6 +37,8 @@ export interface DaemonView {
   /** Everything that is known of one delivery, by its id or key. */
   why(id: string): JsonObject | undefined;
   chart(machine: string): Promise<Chart | undefined>;
+  /** All actors as rows, and what changes of them. */
+  readonly feed: Pick<Feed, 'snapshot' | 'follow'>;
   /** Records of the actors that live already. */
   introduce(query: FollowQuery): readonly JsonObject[];
   /** Calls back for every record that fits until the returned function is called. */

@@ -12,7 +12,7 @@ import type { Redactor } from '../redact.ts';
 import { findActor } from './census.ts';
 import { chartOf } from './charts.ts';
 import { describeActor } from './details.ts';
-import { createFeed } from './feed.ts';
+import { createFeed, type Feed } from './feed.ts';
 import { createHistory } from './history.ts';
 import { createRows } from './rows.ts';
 import type { InspectorServer } from './server.ts';
@@ -40,6 +40,7 @@ export type LinkVerdict =
   | { readonly kind: 'refused'; readonly why: string };
 
 export interface Inspector {
+  readonly feed: Feed;
   readonly watcher: Watcher;
   readonly sinces: Sinces;
   /** Whether anybody watches: while nobody does, no transition is recorded. */
@@ -119,6 +120,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
   }
 
   return {
+    feed,
     watcher: createWatcher({ tap, rows, redactor, nowMs }),
     sinces,
     isWatched: tap.isOpen,

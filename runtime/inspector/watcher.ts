@@ -154,11 +154,21 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
   }
 
   return {
-    follow: (query, listener) =>
-      tap.listen((inspected) => {
+    follow(query, listener) {
+      const held = createBacklog();
+      return tap.listen((inspected) => {
         const record = recordOf(inspected, query);
-        if (record !== undefined) listener(record);
-      }),
+        if (record === undefined) return;
+        const actor = String(record.actor);
+        // Which delivery a request is about shows after its first steps; they are told once it does.
+        if (query.delivery !== undefined && record.delivery_id === undefined) {
+          held.keep(actor, record);
+          return;
+        }
+        for (const earlier of held.take(actor)) listener(earlier);
+        listener(record);
+      });
+    },
     introduce: (query) =>
       rows.living(mostIntroduced).flatMap((ref) => {
         const facts = { actor: rows.addressOf(ref), machine: machineOf(ref), ...rows.factsOf(viewOf(ref).context) };
@@ -175,6 +185,35 @@ function fits(facts: Facts, query: FollowQuery): boolean {
     (query.machine === undefined || facts.machine === query.machine) &&
     (query.route === undefined || facts.route === query.route) &&
     (query.server === undefined || facts.server === query.server) &&
-    (query.delivery === undefined || facts.delivery === query.delivery)
+    (query.delivery === undefined || facts.delivery === undefined || facts.delivery === query.delivery)
   );
+}
+
+interface Backlog {
+  keep(actor: string, record: JsonObject): void;
+  take(actor: string): readonly JsonObject[];
+}
+
+/** Actors whose first steps are held back; older ones are forgotten. */
+const mostHeld = 1_000;
+
+function createBacklog(): Backlog {
+  const held = new Map<string, JsonObject[]>();
+  return {
+    keep(actor, record) {
+      const records = held.get(actor);
+      if (records !== undefined) {
+        records.push(record);
+        return;
+      }
+      held.set(actor, [record]);
+      const [oldest] = held.keys();
+      if (held.size > mostHeld && oldest !== undefined) held.delete(oldest);
+    },
+    take(actor) {
+      const records = held.get(actor) ?? [];
+      held.delete(actor);
+      return records;
+    },
+  };
 }

@@ -47,6 +47,17 @@ const rooms: readonly Room[] = [
     why: 'effects know rules and the world, never a chart or the process',
   },
   {
+    name: 'the inspector page',
+    holds: under('runtime/inspector/page/'),
+    may: [
+      /^runtime\/inspector\/(page\/|wire\.ts$)/,
+      /^machines\/base\/(json|status)\.ts$/,
+      /^preact(\/(hooks|compat))?$/,
+      /^elkjs\//,
+    ],
+    why: 'the page is built apart, for a browser, and knows the daemon by its words alone',
+  },
+  {
     name: 'runtime',
     holds: under('runtime/'),
     may: [/^(machines|actors|runtime)\//, builtIn, /^xstate$/, /^uWebSockets\.js$/, /^lru-cache$/],
@@ -63,6 +74,7 @@ const rooms: readonly Room[] = [
       /^actors\/config\/server-entries\.ts$/,
       /^runtime\/control\/(client|commands)\.ts$/,
       /^runtime\/(daemon|example-home|link-dialog)\.ts$/,
+      /^runtime\/inspector\/wire\.ts$/,
       /^cli\//,
       /^@modelcontextprotocol\/server(\/stdio)?$/,
       builtIn,
