@@ -87,8 +87,9 @@ export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string
 
 function rowPieces(row: ActorRow, nowMs: number): Piece[] {
   const { id, machine, state, since, tags, why, meta = {} } = row;
-  const name = oneLine(id.slice(id.indexOf('/') + 1));
   const isWard = machine.endsWith('Ward');
+  // What can be shown keeps the whole address that shows it; a ward is only a shelf.
+  const name = oneLine(isWard ? id.slice(id.indexOf('/') + 1) : id);
   const size = meta.size ?? 0;
   if (isWard)
     return [
@@ -98,7 +99,7 @@ function rowPieces(row: ActorRow, nowMs: number): Piece[] {
   const age = ago(new Date(since).toISOString(), nowMs);
   // A connection's name says its server already.
   const { server, ...others } = meta;
-  const facts = factsText(name === server ? others : meta);
+  const facts = factsText(name.endsWith(`/${server ?? ''}`) ? others : meta);
   return [
     [name],
     ['  '],
