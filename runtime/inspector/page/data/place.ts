@@ -18,7 +18,10 @@ export interface Place {
 
 export const place = createCell<Place>(readHash(location.hash));
 
-addEventListener('hashchange', () => place.set(readHash(location.hash)));
+addEventListener('hashchange', () => {
+  const { view, chosen, query } = place.get();
+  if (hashOf(view, chosen, query) !== location.hash) place.set(readHash(location.hash));
+});
 
 /** A place of the hash; what is unknown is the first view. */
 export function readHash(hash: string): Place {
@@ -42,6 +45,8 @@ export function hashOf(view: View, chosen = '', query: Readonly<Record<string, s
 /** Goes there; a change of filters alone leaves no trace in the history. */
 export function go(view: View, chosen = '', query: Readonly<Record<string, string>> = {}): void {
   location.hash = hashOf(view, chosen, query);
+  // At once, since the next key may come before the browser has told.
+  place.set(readHash(location.hash));
 }
 
 export function goFiltered(query: Readonly<Record<string, string>>): void {

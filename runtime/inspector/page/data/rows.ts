@@ -93,18 +93,29 @@ export interface JobDetail extends JobRow {
   }[];
 }
 
-/** A text that was on its way to a platform. */
+/** A text on its way to a platform. */
 export interface OutgoingRow {
-  readonly id?: string;
-  readonly key?: string;
+  readonly id: string;
   readonly delivery_id: string;
   readonly route: string;
-  readonly target?: string;
+  readonly profile: string;
+  readonly event: string;
+  readonly target: string;
   readonly status: string;
   readonly reason?: string;
-  readonly queued_at?: string;
-  readonly received_at?: string;
-  readonly attempts?: number;
+  readonly queued_at: string;
+  readonly next_try_at?: string;
+}
+
+export interface TargetRow {
+  readonly name: string;
+  readonly profile: string;
+  readonly state: string;
+  readonly since: string;
+  readonly account?: string;
+  readonly waiting?: number;
+  readonly note?: string;
+  readonly error?: string;
 }
 
 export interface LinkReading {

@@ -72,64 +72,78 @@ export function StateChart({
   if (drawing === 'none') return <p class="waiting">This actor has no chart of its own.</p>;
   if (drawing === 'failed') return <p class="waiting">The chart could not be drawn.</p>;
   const change = (factor: number): void => setZoom(Math.min(closest, Math.max(farthest, scale * factor)));
+  const { anywhere } = drawing.graph;
   return (
-    <div class="chart">
-      <Scrolled class="frame" frame={frame} label={`Statechart of ${machine}, now ${shown}`}>
-        <svg
-          width={drawing.width * scale}
-          height={drawing.height * scale}
-          viewBox={`0 0 ${drawing.width} ${drawing.height}`}
-          role="img"
-          aria-label={`${drawing.boxes.length} states; active: ${shown}`}
-        >
-          <defs>
-            <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-              <path d="M0 .8 7.2 4 0 7.2z" class="tip" />
-            </marker>
-            <marker id="tip-lit" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-              <path d="M0 .8 7.2 4 0 7.2z" class="tip lit" />
-            </marker>
-          </defs>
-          {drawing.boxes.map((box) => (
-            <Box
-              key={box.id}
-              box={box}
-              active={active.has(box.id)}
-              pulse={played.step?.to === box.id && played.state !== undefined ? played.count : 0}
-            />
-          ))}
-          {drawing.starts.map((start) => (
-            <g key={start.path} class="start">
-              <circle cx={start.x} cy={start.y} r="4" />
-              <path d={start.path} marker-end="url(#tip)" />
-            </g>
-          ))}
-          {drawing.arrows.map((arrow) => (
-            <Arrow
-              key={arrow.arrow.id}
-              drawn={arrow}
-              lit={trail.has(arrow.arrow.id)}
-              taken={
-                played.step !== undefined && arrowId(played.step.from, played.step.to) === arrow.arrow.id
-                  ? played.count
-                  : 0
-              }
-            />
-          ))}
-        </svg>
-      </Scrolled>
-      <div class="zoom">
-        <button type="button" class="quiet small" onClick={() => change(1 / zoomStep)} aria-label="Smaller chart">
-          −
-        </button>
-        <button type="button" class="quiet small" onClick={() => setZoom(undefined)}>
-          Fit
-        </button>
-        <button type="button" class="quiet small" onClick={() => change(zoomStep)} aria-label="Larger chart">
-          +
-        </button>
+    <>
+      <div class="chart">
+        <Scrolled class="frame" frame={frame} label={`Statechart of ${machine}, now ${shown}`}>
+          <svg
+            width={drawing.width * scale}
+            height={drawing.height * scale}
+            viewBox={`0 0 ${drawing.width} ${drawing.height}`}
+            role="img"
+            aria-label={`${drawing.boxes.length} states; active: ${shown}`}
+          >
+            <defs>
+              <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+                <path d="M0 .8 7.2 4 0 7.2z" class="tip" />
+              </marker>
+              <marker id="tip-lit" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+                <path d="M0 .8 7.2 4 0 7.2z" class="tip lit" />
+              </marker>
+            </defs>
+            {drawing.boxes.map((box) => (
+              <Box
+                key={box.id}
+                box={box}
+                active={active.has(box.id)}
+                pulse={played.step?.to === box.id && played.state !== undefined ? played.count : 0}
+              />
+            ))}
+            {drawing.starts.map((start) => (
+              <g key={start.path} class="start">
+                <circle cx={start.x} cy={start.y} r="4" />
+                <path d={start.path} marker-end="url(#tip)" />
+              </g>
+            ))}
+            {drawing.arrows.map((arrow) => (
+              <Arrow
+                key={arrow.arrow.id}
+                drawn={arrow}
+                lit={trail.has(arrow.arrow.id)}
+                taken={
+                  played.step !== undefined && arrowId(played.step.from, played.step.to) === arrow.arrow.id
+                    ? played.count
+                    : 0
+                }
+              />
+            ))}
+          </svg>
+        </Scrolled>
+        <div class="zoom">
+          <button type="button" class="quiet small" onClick={() => change(1 / zoomStep)} aria-label="Smaller chart">
+            −
+          </button>
+          <button type="button" class="quiet small" onClick={() => setZoom(undefined)}>
+            Fit
+          </button>
+          <button type="button" class="quiet small" onClick={() => change(zoomStep)} aria-label="Larger chart">
+            +
+          </button>
+        </div>
       </div>
-    </div>
+      {anywhere.length === 0 ? null : (
+        <p class="anywhere">
+          In every state:{' '}
+          {anywhere.map((transition, at) => (
+            <span key={transition.id}>
+              {at === 0 ? '' : ', '}
+              <code>{spellTransition(transition)}</code> leads to <code>{transition.to}</code>
+            </span>
+          ))}
+        </p>
+      )}
+    </>
   );
 }
 

@@ -15,7 +15,7 @@ import { hashOf } from '../data/place.ts';
 import { usePlayed } from '../data/player.ts';
 import { look, useAsked } from '../data/rpc.ts';
 import { standingOf } from '../data/standing.ts';
-import { Age, Clock, Fact, JsonText, Nothing } from '../parts/basics.tsx';
+import { Age, Clock, Fact, JsonText, Nothing, Scrolled } from '../parts/basics.tsx';
 import { StateChart } from '../parts/chart.tsx';
 import { Chip } from '../parts/chip.tsx';
 
@@ -79,15 +79,17 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
       {shown === undefined || shown.events.length === 0 ? null : (
         <details>
           <summary>Events received ({shown.events.length})</summary>
-          <ol class="received">
-            {[...shown.events].reverse().map((event) => (
-              <li key={`${event.at} ${event.type}`}>
-                <Clock at={event.at} /> <code>{event.type}</code>{' '}
-                {event.from === '' ? null : <span class="muted">from {event.from}</span>}
-                <pre>{JSON.stringify(event.event)}</pre>
-              </li>
-            ))}
-          </ol>
+          <Scrolled label="Events received, newest first">
+            <ol class="received">
+              {[...shown.events].reverse().map((event) => (
+                <li key={`${event.at} ${event.type}`}>
+                  <Clock at={event.at} /> <code>{event.type}</code>{' '}
+                  {event.from === '' ? null : <span class="muted">from {event.from}</span>}
+                  <pre>{JSON.stringify(event.event)}</pre>
+                </li>
+              ))}
+            </ol>
+          </Scrolled>
         </details>
       )}
       {shown === undefined ? null : (
@@ -188,23 +190,25 @@ function Steps({ steps }: { readonly steps: readonly StepRow[] }): JSX.Element {
       {latest.length === 0 ? (
         <p class="muted">None has been seen since the daemon keeps them.</p>
       ) : (
-        <ol>
-          {latest.map((step, at) => (
-            <li key={step.seq}>
-              <Clock at={step.at} />
-              <span class="muted num">{spellStep(step.at - (latest[at + 1]?.at ?? step.at))}</span>
-              <span>
-                <code>{step.from}</code>
-                <span class="muted" aria-hidden="true">
-                  {' → '}
+        <Scrolled label="Last steps, newest first">
+          <ol>
+            {latest.map((step, at) => (
+              <li key={step.seq}>
+                <Clock at={step.at} />
+                <span class="muted num">{spellStep(step.at - (latest[at + 1]?.at ?? step.at))}</span>
+                <span>
+                  <code>{step.from}</code>
+                  <span class="muted" aria-hidden="true">
+                    {' → '}
+                  </span>
+                  <span class="unseen"> to </span>
+                  <code class="to">{step.to}</code> <span class="muted">{step.event}</span>
+                  {step.why === undefined ? null : <span class="reason">{step.why}</span>}
                 </span>
-                <span class="unseen"> to </span>
-                <code class="to">{step.to}</code> <span class="muted">{step.event}</span>
-                {step.why === undefined ? null : <span class="reason">{step.why}</span>}
-              </span>
-            </li>
-          ))}
-        </ol>
+              </li>
+            ))}
+          </ol>
+        </Scrolled>
       )}
     </details>
   );

@@ -54,7 +54,7 @@ export function Now({ place }: { readonly place: Place }): JSX.Element {
 
   return (
     <div class={`split${chosen === '' ? '' : ' chosen'}`}>
-      <section class="list" aria-label="Living actors">
+      <section class="list" aria-label="Tree of the living">
         <Filters filter={filter} living={{ rows, more, version }} shown={lines.length} />
         <VirtualList
           count={lines.length}

@@ -4,7 +4,7 @@
  * @see DUR-2 and INS-2 in docs/specification.md
  */
 
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Json } from '../../../../machines/base/json.ts';
 import type { Chapter, Stair, Story } from '../../wire.ts';
@@ -52,7 +52,7 @@ export function StoryPane({ id }: { readonly id: string }): JSX.Element {
             <Chip standing={standingOfStatus(story.status)} text={story.status} />
           </header>
           <p class="verdict">{story.verdict}</p>
-          {story.cure === '' ? null : <p class="cure">{story.cure}</p>}
+          {story.cure === '' ? null : <p class="cure">{withCode(story.cure)}</p>}
           <Actions story={story} detail={detail.asked.kind === 'there' ? detail.asked.value : undefined} />
           {story.chapters.map((chapter) => (
             <ChapterPart key={`${chapter.kind} ${chapter.actor}`} chapter={chapter} />
@@ -130,9 +130,7 @@ function ChapterPart({ chapter }: { readonly chapter: Chapter }): JSX.Element {
       <h3>
         {chapter.title}
         {rows.has(chapter.actor) ? <a href={hashOf('now', chapter.actor)}>alive: see its chart</a> : null}
-        <span class="muted num">
-          {chapter.ended === undefined ? 'goes on' : `took ${spellStep(chapter.ended - chapter.began).slice(1)}`}
-        </span>
+        <span class="muted num">{lengthOf(chapter)}</span>
       </h3>
       <ol class="stairs">
         {chapter.stairs.map((stair, at) => (
@@ -199,6 +197,16 @@ function Papers({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
       )}
     </div>
   );
+}
+
+function lengthOf({ began, ended }: Chapter): string {
+  if (ended === undefined) return 'goes on';
+  return ended === began ? '' : `took ${spellStep(ended - began).slice(1)}`;
+}
+
+/** What stands in backticks is to be typed. */
+function withCode(text: string): ComponentChildren {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
 
 function indented(body: string): string {
