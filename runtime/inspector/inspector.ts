@@ -6,6 +6,7 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
+import { homePaths } from '../../machines/config/profile.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
 import type { CommandHost } from '../control/commands.ts';
 import type { Redactor } from '../redact.ts';
@@ -16,6 +17,7 @@ import { createFeed, type Feed } from './feed.ts';
 import { createHistory } from './history.ts';
 import { createRows } from './rows.ts';
 import type { InspectorServer } from './server.ts';
+import { createSessionFile } from './session-file.ts';
 import { createPageSessions } from './sessions.ts';
 import { createSinces, type Sinces } from './sinces.ts';
 import { createTap } from './tap.ts';
@@ -78,7 +80,8 @@ export function createInspector(ports: InspectorPorts): Inspector {
       return () => clearTimeout(timer);
     },
   });
-  const sessions = createPageSessions(nowMs);
+  const sessionsFile = (): string => `${homePaths(ports.host().source.home).state}/inspector-sessions.json`;
+  const sessions = createPageSessions(nowMs, createSessionFile(sessionsFile, log));
   const actor = (id: string): ActorDetails | undefined =>
     describeActor(id, { find: (address) => findActor(address, root()), rows, history, sinces, redactor });
 

@@ -1,6 +1,7 @@
 /**
- * The page's sessions: a link that opens one and works once, and the ids that cookies carry. All are forgotten with the
- * process; what is kept of a link or an id is its digest, so that looking one up takes the same time whatever is asked.
+ * The page's sessions: a link that opens one and works once, and the ids that cookies carry. Links are forgotten
+ * with the process, sessions are kept for the next one; what is kept of either is its digest, so that looking one up takes
+ * the same time whatever is asked.
  * @see INS-2 in docs/specification.md
  */
 
@@ -14,6 +15,13 @@ export interface PageSessions {
   knows(id: string): boolean;
 }
 
+/** Where sessions outlive the process. */
+export interface SessionKeep {
+  /** Digests with when they end, Unix milliseconds. */
+  load(): Iterable<readonly [string, number]>;
+  save(sessions: Iterable<readonly [string, number]>): void;
+}
+
 /** A person opens the link at once; over ssh it is copied by hand. */
 export const inviteLifeMs = 300_000;
 export const sessionLifeMs = 7 * 24 * 3_600_000;
@@ -21,9 +29,14 @@ const mostInvites = 16;
 const mostSessions = 64;
 const tokenBytes = 32;
 
-export function createPageSessions(nowMs: () => number): PageSessions {
+export function createPageSessions(nowMs: () => number, keep: SessionKeep): PageSessions {
   const invites = new Map<string, number>();
-  const sessions = new Map<string, number>();
+  let known: Map<string, number> | undefined;
+  /** Read when a page first asks. */
+  const sessions = (): Map<string, number> => {
+    known ??= new Map(keep.load());
+    return known;
+  };
 
   function issue(table: Map<string, number>, lifeMs: number, most: number): string {
     const token = randomBytes(tokenBytes).toString('base64url');
@@ -43,9 +56,11 @@ export function createPageSessions(nowMs: () => number): PageSessions {
       const endsAtMs = invites.get(digest);
       invites.delete(digest);
       if (endsAtMs === undefined || endsAtMs <= nowMs()) return undefined;
-      return issue(sessions, sessionLifeMs, mostSessions);
+      const id = issue(sessions(), sessionLifeMs, mostSessions);
+      keep.save(sessions());
+      return id;
     },
-    knows: (id) => (sessions.get(digestOf(id)) ?? 0) > nowMs(),
+    knows: (id) => (sessions().get(digestOf(id)) ?? 0) > nowMs(),
   };
 }
 
