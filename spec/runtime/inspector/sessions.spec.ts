@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Logger } from '../../../actors/ports.ts';
 import { createSessionFile } from '../../../runtime/inspector/session-file.ts';
 import { createPageSessions, inviteLifeMs, sessionLifeMs } from '../../../runtime/inspector/sessions.ts';
+import { makeHome } from '../../support/home.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
 
 const quiet: Logger = { log: () => {}, warnOnce: () => {} };
@@ -28,7 +29,7 @@ t.test('INS-2 · a link opens one session, once, and not after its time', async 
 });
 
 t.test('INS-2 · sessions outlive the process, by their digests in a private file; links do not', async (t) => {
-  const path = join(t.testdir({}), 'state', 'inspector-sessions.json');
+  const path = join(makeHome(t).path, 'state', 'inspector-sessions.json');
   const first = createPageSessions(
     Date.now,
     createSessionFile(() => path, quiet),
@@ -55,15 +56,10 @@ t.test('INS-2 · sessions outlive the process, by their digests in a private fil
 });
 
 t.test('INS-2 · a damaged file of sessions lets nobody in and breaks nothing', async (t) => {
-  const folder = t.testdir({});
-  mkdirSync(folder, { recursive: true });
-  for (const [at, text] of ['', '{', '[]', 'null', '{"x":"y"}'].entries()) {
-    const path = join(folder, `${at}.json`);
-    writeFileSync(path, text);
-    const sessions = createPageSessions(
-      Date.now,
-      createSessionFile(() => path, quiet),
-    );
+  for (const text of ['', '{', '[]', 'null', '{"x":"y"}']) {
+    const { path } = makeHome(t, { 'sessions.json': text });
+    const { load } = createSessionFile(() => join(path, 'sessions.json'), quiet);
+    const sessions = createPageSessions(Date.now, { load, save: () => {} });
     t.equal(sessions.knows('x'), false, text);
     t.equal(sessions.knows(sessions.open(sessions.invite()) ?? ''), true, 'a fresh link opens one');
   }
