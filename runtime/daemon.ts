@@ -29,6 +29,7 @@ import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
 import { assembleServers } from './servers.ts';
 import { indexTimers } from './timers.ts';
+import { createTracing } from './tracing.ts';
 import { createVitals } from './vitals.ts';
 import { assembleWebhooks } from './webhooks.ts';
 import { wireSupervisor } from './wiring/supervisor.ts';
@@ -79,6 +80,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const settings = (): Settings => loaded.main.settings;
   let desks: ProfileDesks = createProfileDesks(loaded, log);
   const metrics = createMetrics();
+  const tracing = createTracing({ env, version, redact: redactor.text, learn: redactor.learn, nowMs, log });
   const startedAtMs = nowMs();
   const inspector = createInspector({
     root: () => root,
@@ -109,6 +111,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     redactor,
     compiling,
     metrics,
+    tracing,
     nowMs,
     log,
   });
@@ -122,6 +125,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     compiling,
     redactor,
     metrics,
+    tracing,
     nowMs,
     log,
   });
@@ -148,6 +152,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     desks = createProfileDesks(loaded, log);
     webhooks.reconfigure();
     void inspector.apply(settings().inspector);
+    void tracing.apply(settings().telemetry.otlpEndpoint);
     log.log('info', 'configuration reloaded');
   };
   const gatewayFault = (): string | undefined => root.system.get('gateway')?.getSnapshot().context.fault ?? undefined;
@@ -251,6 +256,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   countRestarts(root, metrics);
   root.start();
   void inspector.apply(settings().inspector);
+  void tracing.apply(settings().telemetry.otlpEndpoint);
   const stopSignals = onSignals({
     stop: () => root.send({ type: 'daemon.stop' }),
     reload: () => root.send({ type: 'config.reload' }),
@@ -267,6 +273,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   if (fault !== null) log.log('error', fault);
   await control.close();
   await inspector.close();
+  await tracing.close();
   await webhooks.keeper.close();
   stopSignals();
   lock.value.release();

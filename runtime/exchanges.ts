@@ -8,6 +8,7 @@ import { decodeBody } from '../machines/webhook/body.ts';
 import type { Told } from '../machines/webhook/record.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
 import type { Exchange } from './http/front.ts';
+import type { TracedSpan } from './tracing.ts';
 
 export interface LiveRequest {
   readonly exchange: Exchange;
@@ -20,6 +21,8 @@ export interface LiveRequest {
   /** How long the body and the script were waited for, in milliseconds. */
   bodyMs: number;
   scriptMs: number;
+  /** Where traces are made. */
+  span: TracedSpan | undefined;
 }
 
 export type Exchanges = Map<string, LiveRequest>;
@@ -28,7 +31,16 @@ const noBody = Buffer.alloc(0);
 const nothing: Opened = { kind: 'nothing' };
 
 export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequest {
-  return { exchange, headers: exchange.head.headers, body, text: undefined, opened: nothing, bodyMs: 0, scriptMs: 0 };
+  return {
+    exchange,
+    headers: exchange.head.headers,
+    body,
+    text: undefined,
+    opened: nothing,
+    bodyMs: 0,
+    scriptMs: 0,
+    span: undefined,
+  };
 }
 
 /** What a record says of the request beyond its own fields; undefined where there is nothing to say. */

@@ -33,6 +33,8 @@ import type { Metrics } from './metrics.ts';
 import { createLoginDesk, type LoginDesk } from './oauth/login-desk.ts';
 import { createLogins } from './oauth/logins.ts';
 import type { Redactor } from './redact.ts';
+import type { Tracing } from './tracing.ts';
+import { tracedCalls } from './tracing-spans.ts';
 import { wireApproval } from './wiring/approval.ts';
 import { wireConnection } from './wiring/connection.ts';
 import { wireBrowserLogin, wireDeviceLogin } from './wiring/login.ts';
@@ -49,6 +51,7 @@ export interface ServersHalfPorts {
   readonly compiling: CompileOptions;
   readonly redactor: Redactor;
   readonly metrics: Metrics;
+  readonly tracing: Tracing;
   readonly nowMs: () => number;
   readonly log: Logger;
 }
@@ -68,7 +71,7 @@ export interface Servers {
 }
 
 export function assembleServers(ports: ServersHalfPorts): Servers {
-  const { paths, root, home, compiling, redactor, metrics, nowMs, log } = ports;
+  const { paths, root, home, compiling, redactor, metrics, tracing, nowMs, log } = ports;
   const profileOf = (profile: string) => home().profiles.get(profile as ProfileName);
   const ward =
     <Input>(name: string) =>
@@ -95,7 +98,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const { settings } = reconcile;
   const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs);
   const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), nowMs);
-  const calls = createCalls(callWard, nowMs);
+  const calls = tracedCalls(createCalls(callWard, nowMs), tracing);
   const memory = createCallMemory();
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });

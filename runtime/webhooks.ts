@@ -40,6 +40,8 @@ import type { ReplayPorts } from './replay.ts';
 import { type ResumePorts, refillRuns, resumeWork } from './resume.ts';
 import { createRouteDesk, type RouteSources } from './route-desk.ts';
 import { createSourceReader } from './route-sources.ts';
+import type { Tracing } from './tracing.ts';
+import { createEventTraces, createRunTraces } from './tracing-spans.ts';
 import { wireDelivery } from './wiring/delivery.ts';
 import { wireGateway } from './wiring/gateway.ts';
 import { wireGroup } from './wiring/group.ts';
@@ -63,6 +65,7 @@ export interface WebhookPorts {
   readonly redactor: Redactor;
   readonly compiling: CompileOptions;
   readonly metrics: Metrics;
+  readonly tracing: Tracing;
   readonly nowMs: () => number;
   readonly log: Logger;
 }
@@ -101,7 +104,8 @@ const bodyTimeoutMs = 10_000;
 const mostWaitingRuns = 10_000;
 
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
-  const { paths, root, home, deskOf, redactor, compiling, metrics, nowMs, log } = ports;
+  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, log } = ports;
+  const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
   const exchanges: Exchanges = new Map();
@@ -182,6 +186,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         ),
     },
     exchanges,
+    traceparentOf: traces.traceparentOf,
     claim: createClaimDelivery({
       keeper,
       bursts,
@@ -195,11 +200,20 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     wards,
   });
+  const runTraces = createRunTraces(tracing);
   const runLogic = wireRun({
     keeper,
     writer,
     places,
-    runAgent: createRunAgent({ event: eventOf, runnerOf: (profile) => deskOf(profile)?.runner, log }),
+    runAgent: runTraces.traced(
+      createRunAgent({
+        event: eventOf,
+        runnerOf: (profile) => deskOf(profile)?.runner,
+        traceparentOf: runTraces.traceparentOf,
+        log,
+      }),
+      eventOf,
+    ),
     routeConcurrency: (profile, route) =>
       routes.all().find((one) => one.route.name === route && one.route.profile === profile)?.route.concurrency,
     redact: redactor.text,
@@ -208,9 +222,12 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
   const deliveryLogic = wireDelivery({
     writer,
-    sendText: (record, signal) =>
-      deskOf(record.profile)?.targets.send(record, signal) ??
-      Promise.resolve({ kind: 'failed', reason: `profile "${record.profile}" is not configured any more` }),
+    sendText: runTraces.tracedSending(
+      (record, signal) =>
+        deskOf(record.profile)?.targets.send(record, signal) ??
+        Promise.resolve({ kind: 'failed', reason: `profile "${record.profile}" is not configured any more` }),
+      eventOf,
+    ),
     redact: redactor.text,
     nowMs,
     wards,
@@ -219,7 +236,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
   };
 
-  const receive = createReceiver({ exchanges, wards, nextId, nowMs });
+  const receive = createReceiver({ exchanges, wards, nextId, traces, nowMs });
   const fronts = createFrontKeeper({
     openFront: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
       const opened = await openFront(
@@ -246,6 +263,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         const live = exchanges.get(key);
         exchanges.delete(key);
         countRequest(output, nowMs(), metrics);
+        traces.ended(output, live);
         decisions.decided(output, live);
       },
       onCrashed: (key, error) => {

@@ -41,6 +41,7 @@ export function createCommandRunner({ command, cwd, scope, mcpConfig }: CommandR
         AGENT_PROFILE: request.profile,
         AGENT_ATTEMPT: String(request.attempt),
         AGENT_TOOLSETS: request.toolsets.join(','),
+        ...(request.traceparent === undefined ? {} : { TRACEPARENT: request.traceparent }),
         ...(tools === undefined ? {} : { AGENT_MCP_CONFIG: tools }),
       }),
       stdin: request.prompt,

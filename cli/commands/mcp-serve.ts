@@ -30,7 +30,7 @@ export async function serveTools(context: CommandContext): Promise<ExitCode> {
   const profile = profileOf(context);
   let offered: Server | undefined;
   const served = serveStdio(() => {
-    offered = createServer(client, socket, profile);
+    offered = createServer(client, socket, { ...profile, ...runOf(context.env) });
     return offered;
   });
   client.onNotification((method) => {
@@ -46,7 +46,16 @@ export async function serveTools(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-function createServer(client: ControlClient, socket: string, profile: { profile?: string }): Server {
+/** The run that this program was started by, and its trace: its calls are found with it. */
+function runOf({ AGENT_RUN_ID: run, TRACEPARENT: traceparent }: CommandContext['env']) {
+  return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
+}
+
+function createServer(
+  client: ControlClient,
+  socket: string,
+  profile: { readonly profile?: string; readonly run?: string; readonly traceparent?: string },
+): Server {
   const server = new Server(
     { name: 'agent-gateway', version: version() },
     { capabilities: { tools: { listChanged: true } } },

@@ -54,6 +54,11 @@ export interface InspectorSettings {
   readonly port: number;
 }
 
+export interface TelemetrySettings {
+  /** Where traces are sent; absent where none are wanted, or the environment says it. */
+  readonly otlpEndpoint?: string;
+}
+
 /** A delivery platform's settings: the shared keys read, its own credentials as they stand. */
 export interface PlatformSettings {
   readonly enabled: boolean;
@@ -79,6 +84,7 @@ export interface Settings {
   readonly webhook: WebhookSettings;
   readonly agent: AgentSettings;
   readonly inspector: InspectorSettings;
+  readonly telemetry: TelemetrySettings;
   readonly platforms: Readonly<Record<string, PlatformSettings>>;
   readonly servers: readonly ServerEntry[];
 }

@@ -45,7 +45,8 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
     streamModel(model, question, { nowMs: ports.nowMs, random: ports.random, wait: waitFor, signal });
 
   return (request) => {
-    const { profile, route, toolsets, runId } = request;
+    const { profile, route, toolsets, runId, traceparent } = request;
+    const trace = traceparent === undefined ? {} : { traceparent };
     const builtIn = createBuiltInTools({
       askModel,
       askPerson: askPersonFor(request, ports.approvals),
@@ -65,7 +66,7 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
         const tool = own.get(name);
         if (tool !== undefined) return tool.call(args, signal);
         if (!theirs.has(name)) return { text: `no tool is named "${name}"`, isError: true };
-        return answerOf(await calls.start({ profile, name, args, caller: 'run', run: runId, signal }));
+        return answerOf(await calls.start({ profile, name, args, caller: 'run', run: runId, ...trace, signal }));
       },
     };
 

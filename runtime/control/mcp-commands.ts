@@ -6,6 +6,7 @@
 import { loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
+import { carriedTraceparent } from '../../machines/base/traceparent.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { probeServer } from '../mcp/probe.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -30,6 +31,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
           name: textOf(params, 'name'),
           args: isJsonObject(params.arguments) ? params.arguments : {},
           caller: optionalText(params, 'caller') ?? 'cli',
+          ...ofRun(params),
           signal: cancelled.signal,
           onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
         });
@@ -148,6 +150,13 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
 
 function ofServers(run: (mcp: McpView, params: JsonObject) => unknown): Command {
   return { access: 'daemon', run: async (params, host) => run(mcpOf(host), params) };
+}
+
+/** A program that a run started says so, that its calls may be found with the run. */
+function ofRun(params: JsonObject): { readonly run?: string; readonly traceparent?: string } {
+  const run = optionalText(params, 'run');
+  const traceparent = carriedTraceparent(optionalText(params, 'traceparent'));
+  return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
 function mcpOf({ daemon }: CommandHost): McpView {

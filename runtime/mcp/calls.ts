@@ -17,6 +17,8 @@ export interface CallRequest {
   readonly caller: string;
   /** The key of the run that calls, where one does. */
   readonly run?: string;
+  /** The trace that the call belongs to. */
+  readonly traceparent?: string;
   /** Cancels the call, on the wire too. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;

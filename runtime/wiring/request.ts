@@ -26,7 +26,7 @@ import {
   type ScriptInput,
   webhookRequestMachine,
 } from '../../machines/webhook/webhook-request.machine.ts';
-import { type Exchanges, textOf, toldOf } from '../exchanges.ts';
+import { type Exchanges, type LiveRequest, textOf, toldOf } from '../exchanges.ts';
 import type { Wards } from './wards.ts';
 
 export interface RequestPorts {
@@ -34,6 +34,8 @@ export interface RequestPorts {
   readonly exchanges: Exchanges;
   readonly claim: ClaimDelivery;
   readonly runScript: RunScript;
+  /** The trace that is kept with an event. */
+  readonly traceparentOf: (live: LiveRequest | undefined) => string | undefined;
   readonly wards: () => Wards;
 }
 
@@ -108,7 +110,7 @@ type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
 const bodyFacts = { read: 'body.read', tooLarge: 'body.overflowed', aborted: 'body.aborted' } as const;
 
-function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPorts): ClaimRequest {
+function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentOf }: RequestPorts): ClaimRequest {
   const { route, plan } = context;
   // The chart reaches `claiming` only with a route; the fallback keeps the function total.
   if (route === undefined) throw new TypeError('claiming without a route');
@@ -133,6 +135,8 @@ function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPor
   if (context.replayOf !== undefined) event.replayOf = context.replayOf;
   const told = toldOf(context, live);
   if (told !== undefined) event.told = told;
+  const traceparent = traceparentOf(live);
+  if (traceparent !== undefined) event.traceparent = traceparent;
   return { key: context.id, nowMs, event, plan: planOf(context) };
 }
 

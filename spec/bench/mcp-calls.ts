@@ -17,6 +17,7 @@ import { createLog } from '../../runtime/log.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
 import { createRedactor } from '../../runtime/redact.ts';
 import { assembleServers } from '../../runtime/servers.ts';
+import { noTracing } from '../../runtime/tracing.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 
 export interface CallOrder {
@@ -85,6 +86,7 @@ async function gatewayCalls(url: string): Promise<(kind: 'stdio' | 'http') => Ca
     compiling: { now: Date.now, trail: 24, watched: () => false },
     redactor,
     metrics: createMetrics(),
+    tracing: noTracing,
     nowMs: Date.now,
     log: createLog({ env: process.env, redactor, sink: { fd: 2, isTerminal: false } }),
   });

@@ -20,6 +20,7 @@ import type { RegisteredTool } from '../../../runtime/mcp/registry.ts';
 import { createMetrics } from '../../../runtime/metrics.ts';
 import { createRedactor } from '../../../runtime/redact.ts';
 import { assembleServers, type Servers } from '../../../runtime/servers.ts';
+import { noTracing } from '../../../runtime/tracing.ts';
 
 interface ToolCall {
   /** As the server spells it. */
@@ -91,6 +92,7 @@ async function main(): Promise<void> {
     compiling: {},
     redactor: createRedactor(),
     metrics: createMetrics(),
+    tracing: noTracing,
     nowMs: Date.now,
     log,
   });
