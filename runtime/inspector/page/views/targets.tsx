@@ -155,7 +155,9 @@ function Letter({ row, onChanged }: { readonly row: OutgoingRow; readonly onChan
       <td class="why">
         {row.reason}
         {next === undefined || settled.test(row.status) ? null : (
-          <span class="num"> Next try in {spellCountdown(next - now)}.</span>
+          <span class="num">
+            {row.reason === undefined ? '' : '; '}next try in {spellCountdown(next - now)}
+          </span>
         )}
       </td>
       <td class="num">
