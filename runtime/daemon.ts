@@ -49,7 +49,8 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   await ensurePrivateFolder(paths.home);
   await ensurePrivateFolder(paths.state);
   const redactor = createRedactor();
-  const log = createLog({ env, redactor });
+  const metrics = createMetrics();
+  const log = createLog({ env, redactor, counted: (level) => metrics.count('agent_log_lines_total', level) });
   const lock = takeLock(paths.lock, version);
   if (!lock.ok) {
     log.log('error', lock.fault.message, { code: lock.fault.code });
@@ -79,7 +80,6 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const nowMs = (): number => Date.now();
   const settings = (): Settings => loaded.main.settings;
   let desks: ProfileDesks = createProfileDesks(loaded, log);
-  const metrics = createMetrics();
   const tracing = createTracing({ env, version, redact: redactor.text, learn: redactor.learn, nowMs, log });
   const startedAtMs = nowMs();
   const inspector = createInspector({
