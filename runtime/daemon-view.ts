@@ -125,7 +125,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       return [...rows, ...refused]
         .sort((one, other) => (one.key < other.key ? 1 : -1))
         .slice(0, query.limit)
-        .map(({ row }) => ports.redact(row as unknown as JsonObject));
+        .map(({ key, row }) => ({ ...ports.redact(row as unknown as JsonObject), key }));
     },
     delivery(id) {
       const found = find(id);

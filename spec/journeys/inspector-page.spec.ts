@@ -182,6 +182,18 @@ t.test('one daemon, looked at', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('DUR-2 · a repeated delivery has a story of its own', async (t) => {
+    await send(gateway, 'reviews', { action: 'opened', title: 'the login page' }, 'd-run');
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/events?status=duplicate');
+    await page.getByRole('option', { name: /d-run/ }).click();
+    const story = page.getByRole('article', { name: /d-run/ });
+    await story.getByText('duplicate', { exact: true }).first().waitFor();
+    t.match(await story.innerText(), /claiming[\s\S]*answered/);
+    await open.context.close();
+  });
+
   await t.test('DUR-2 · the list is filtered by route, status and text', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
