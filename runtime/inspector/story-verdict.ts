@@ -94,5 +94,6 @@ export function cureFor(sources: StorySources): string {
 }
 
 function withReason(verdict: string, reason: string | undefined): string {
-  return reason === undefined ? verdict : `${verdict.slice(0, -1)}: ${reason}.`;
+  // The verdict says already whose reason it is.
+  return reason === undefined ? verdict : `${verdict.slice(0, -1)}: ${reason.replace(/^(?:filter|script): /, '')}.`;
 }
