@@ -241,6 +241,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
       decisions: webhooks.decisions,
       replay: webhooks.replay,
       mcp,
+      cron: webhooks.cron,
       callsOf: servers.memory.ofRun,
       url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
       webhookEnabled: () => settings().webhook.enabled,

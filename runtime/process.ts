@@ -39,7 +39,7 @@ export function onSignals({ stop, reload, log }: SignalHandlers): () => void {
     if (stopping) {
       log.log('warn', `${signal} again: ending at once`);
       log.flush();
-      process.exit(1);
+      endAtOnce();
     }
     stopping = true;
     log.log('info', `${signal}: draining; once more ends at once`);
@@ -49,7 +49,7 @@ export function onSignals({ stop, reload, log }: SignalHandlers): () => void {
   const onCrash = (error: unknown): void => {
     log.log('error', `uncaught: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
     log.flush();
-    process.exit(1);
+    endAtOnce();
   };
   process.on('SIGTERM', onStop).on('SIGINT', onStop).on('SIGHUP', onReload);
   process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
@@ -57,4 +57,12 @@ export function onSignals({ stop, reload, log }: SignalHandlers): () => void {
     process.off('SIGTERM', onStop).off('SIGINT', onStop).off('SIGHUP', onReload);
     process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash);
   };
+}
+
+/**
+ * Not by `process.exit`: that joins the threads first, and the journal's writer may be waiting for this very thread to go
+ * on with its transaction. What is not committed was not acknowledged.
+ */
+function endAtOnce(): void {
+  process.kill(process.pid, 'SIGKILL');
 }

@@ -25,6 +25,8 @@ import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import { assembleCron } from './cron/assemble.ts';
+import type { CronView } from './cron/view.ts';
 import { createDecisions, type Decisions } from './decisions.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { createFrontKeeper, urlOf } from './front-keeper.ts';
@@ -78,6 +80,7 @@ export interface Webhooks {
   readonly replay: ReplayPorts;
   /** How many runs hold a place and how many wait for one. */
   load(): { readonly running: number; readonly waiting: number };
+  readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
   /** Whether the front stands where these settings want it, or is closed where they want none. */
@@ -163,6 +166,20 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     room: () => mostWaitingRuns - wards().runs.size,
   };
 
+  const cron = assembleCron({
+    root,
+    home,
+    keeper,
+    // A run that is fired while no ward lives stays on disk for the gateway that comes.
+    hasRoom: () => root().system.get('runs') !== undefined && resumePorts.room() > 0,
+    open: (opened) => wards().open(opened),
+    nextId,
+    redact: redactor.record,
+    compiling,
+    nowMs,
+    log,
+  });
+
   const requestLogic = wireRequest({
     desk: {
       nowMs,
@@ -190,8 +207,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     claim: createClaimDelivery({
       keeper,
       bursts,
-      findJob: (profile, job) =>
-        deskOf(profile)?.findJob(job) ?? { kind: 'dropped', reason: `profile "${profile}" is not configured` },
+      findJob: cron.findJob,
       hasRoom: () => resumePorts.room() > 0,
     }),
     runScript: (input, signal) => {
@@ -289,6 +305,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         countRun(output, nowMs(), metrics);
         logRun(key, output, eventOf(output.eventKey), log);
         wards().runFinished(key, output);
+        cron.schedule.runFinished(key);
         if (resumePorts.room() === 1) void refillRuns(resumePorts);
       },
       onCrashed: crashed('runs'),
@@ -303,6 +320,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       },
       onCrashed: crashed('deliveries'),
     }),
+    cronJobs: cron.ward,
+    schedule: cron.schedule,
     fronts,
     places,
     wards,
@@ -327,6 +346,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper,
     decisions,
     replay: { exchanges, wards, nextId, nowMs },
+    cron: cron.view,
     resume: () => resumeWork(resumePorts),
     load: places.load,
     sources: () => sources,
@@ -335,9 +355,11 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       sources = reader.read(home());
       routes.replace(sources);
       places.resize(settings().agent.concurrency);
+      cron.schedule.look();
     },
     abandon() {
       fronts.retire();
+      cron.schedule.stop();
       for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
       standing = undefined;
       places.clear();

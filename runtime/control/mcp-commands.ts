@@ -188,7 +188,7 @@ function givenEntry(
   const [finding] = findings;
   if (server === undefined || finding !== undefined) {
     const words = findings.map(({ message }) => message).join('; ');
-    throw new Refusal('server-entry', words || `mcp server "${name}": the entry cannot be read`);
+    throw Refusal.carrying(finding?.code ?? 'server-entry', words || `mcp server "${name}": the entry cannot be read`);
   }
   return readServerSettings(server);
 }

@@ -1,6 +1,7 @@
 /** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { CronView } from '../cron/view.ts';
 import type { ActorNode } from '../inspector/census.ts';
 import type { Feed } from '../inspector/feed.ts';
 import type { LinkVerdict } from '../inspector/inspector.ts';
@@ -15,6 +16,8 @@ export interface HistoryQuery {
 }
 
 export interface DaemonView {
+  /** The cron jobs. */
+  readonly cron: CronView;
   /** The servers' half. */
   readonly mcp: McpView;
   status(): JsonObject;

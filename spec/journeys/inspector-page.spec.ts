@@ -18,6 +18,7 @@ import {
   openInspector,
 } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
 import { commandOf, entryOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
@@ -50,6 +51,19 @@ function configOf(port = 0): JsonObject {
   };
 }
 
+const jobs = {
+  jobs: [
+    {
+      id: 'digest',
+      name: 'digest',
+      schedule: '0 7 * * *',
+      timezone: 'UTC',
+      prompt: 'Summarise the night',
+      deliver: 'log',
+    },
+  ],
+};
+
 const send = (gateway: Gateway, route: string, payload: JsonObject, id: string) =>
   postSigned(`${gateway.daemon.url}/webhooks/${route}`, payload, { secret, id });
 
@@ -63,7 +77,7 @@ t.test('one daemon, looked at', options, async (t) => {
       stranger: entryOf(peer, { trust: 'untrusted' }),
       broken: commandOf(stdioPeer(['exit'])),
     },
-    { config: configOf() },
+    { config: configOf(), home: makeHome(t, { 'cron/jobs.json': JSON.stringify(jobs) }) },
   );
   for (const server of ['peer', 'stranger']) await gateway.reaches(server, 'connected');
   await send(gateway, 'reviews', { action: 'opened', title: 'the login page' }, 'd-run');
@@ -258,6 +272,25 @@ t.test('one daemon, looked at', options, async (t) => {
     await open.context.close();
   });
 
+  await t.test('CRN-1 · INS-2 · a job is shown, paused, resumed and run', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/cron');
+    const job = page.getByRole('article', { name: 'Job digest' });
+    t.match(await job.innerText(), /scheduled[\s\S]*0 7 \* \* \*[\s\S]*UTC[\s\S]*next /);
+
+    await job.getByRole('button', { name: 'Pause' }).click();
+    await job.getByText('paused', { exact: true }).waitFor();
+    await job.getByRole('button', { name: 'Resume' }).click();
+    await job.getByText('scheduled', { exact: true }).waitFor();
+    await job.getByRole('button', { name: 'More' }).click();
+    await job.getByText('Summarise the night').waitFor();
+    await job.getByRole('button', { name: 'Run now' }).click();
+
+    await job.getByText('delivered', { exact: true }).waitFor();
+    await open.context.close();
+  });
+
   await t.test('LNK-2 · LNK-3 · a link is shown whole, never overwrites, and adds after a yes', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
@@ -322,7 +355,7 @@ const places = [
   ['#/servers/default/peer', '.tool'],
   ['#/servers?add=1', 'dialog[open]'],
   ['#/approvals', '.question .buttons'],
-  ['#/cron', '.page'],
+  ['#/cron', '.job'],
   ['#/targets', '.page'],
 ] as const;
 

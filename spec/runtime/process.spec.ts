@@ -12,7 +12,7 @@ interface Running {
   readonly child: ChildProcess;
   /** Resolves once the process has printed a text. */
   printed(text: string): Promise<void>;
-  readonly ended: Promise<{ readonly code: number | null; readonly output: string }>;
+  readonly ended: Promise<{ readonly end: number | NodeJS.Signals | null; readonly output: string }>;
 }
 
 /** Runs a module in a process of its own, which the spec may signal and kill. */
@@ -39,7 +39,7 @@ function run(t: Test, code: string, ...words: string[]): Running {
         waiting.add(look);
         look();
       }),
-    ended: new Promise((resolve) => child.once('close', (exitCode) => resolve({ code: exitCode, output }))),
+    ended: new Promise((resolve) => child.once('close', (code, signal) => resolve({ end: code ?? signal, output }))),
   };
 }
 
@@ -100,8 +100,8 @@ t.test('CON-2 · SIGTERM and SIGINT ask to stop, SIGHUP to reload, and the proce
     child.kill('SIGHUP');
     await printed('asked to reload');
     child.kill(signal);
-    const { code, output } = await ended;
-    t.equal(code, 0, signal);
+    const { end, output } = await ended;
+    t.equal(end, 0, signal);
     t.match(output, new RegExp(`${signal}: draining.*\\n.*asked to stop`));
   }
 });
@@ -112,16 +112,37 @@ t.test('CON-2 · a second request to stop ends the process at once', async (t) =
   child.kill('SIGTERM');
   await printed('asked to stop');
   child.kill('SIGINT');
-  const { code, output } = await ended;
-  t.equal(code, 1);
+  const { end, output } = await ended;
+  t.equal(end, 'SIGKILL');
   t.match(output, /SIGINT again: ending at once/);
 });
 
-t.test('CON-2 · what nobody caught is logged, redacted, and ends the process with 1', async (t) => {
+t.test('CON-2 · what nobody caught is logged, redacted, and ends the process', async (t) => {
   const thrown = await run(t, daemon, 'throws').ended;
-  t.equal(thrown.code, 1);
+  t.equal(thrown.end, 'SIGKILL');
   t.match(thrown.output, /"level":"error","message":"uncaught: Error: nobody caught it, token=\[redacted\].*process/s);
   const rejected = await run(t, daemon, 'rejects').ended;
-  t.equal(rejected.code, 1);
+  t.equal(rejected.end, 'SIGKILL');
   t.match(rejected.output, /uncaught: Error: nobody awaited it/);
+});
+
+t.test('CON-2 · not even a write of the journal that is under way holds the end up', async (t) => {
+  const journal = JSON.stringify(new URL('../../actors/store/lmdb-journal.js', import.meta.url).href);
+  const writing = `
+import { openLmdbJournal } from ${journal};
+const opened = await openLmdbJournal({ directory: process.argv[2], now: Date.now });
+let key = 0;
+const write = async () => {
+  for (;;) await opened.value.commit([{ kind: 'put', collection: 'events', key: 'k' + (key += 1), value: { body: 'x' } }]);
+};
+for (let writers = 0; writers < 64; writers += 1) void write();
+`;
+  for (let times = 0; times < 5; times += 1) {
+    const { child, printed, ended } = run(t, daemon + writing, 'hangs', makeHome(t).path);
+    await printed('ready');
+    child.kill('SIGTERM');
+    await printed('asked to stop');
+    child.kill('SIGTERM');
+    t.equal((await ended).end, 'SIGKILL');
+  }
 });
