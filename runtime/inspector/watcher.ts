@@ -169,13 +169,15 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
         listener(record);
       });
     },
-    introduce: (query) =>
-      rows.living(mostIntroduced).flatMap((ref) => {
+    introduce(query) {
+      const living = rows.living(mostIntroduced);
+      const rootId = living[0]?.sessionId ?? '';
+      return living.flatMap((ref) => {
         const facts = { actor: rows.addressOf(ref), machine: machineOf(ref), ...rows.factsOf(viewOf(ref).context) };
         if (!fits(facts, query)) return [];
-        const rootId = (ref.system as unknown as { readonly rootId?: string }).rootId ?? '';
         return [{ ...base('@xstate.actor', ref, facts, rootId), ...introduction(ref, query) }];
-      }),
+      });
+    },
   };
 }
 
