@@ -22,6 +22,8 @@ import { makeHome } from '../support/home.ts';
 import { commandOf, entryOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { startProtectedServer } from '../support/oauth/protected-server.ts';
+import { startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { postSigned } from '../support/sign.ts';
 
 t.setTimeout(115_000);
@@ -431,6 +433,31 @@ t.test('INS-2 · strangers get nothing', options, async (t) => {
     );
     await open.context.close();
   });
+});
+
+t.test('OAU-8 · INS-2 · a person logs in to a server from the page', options, async (t) => {
+  const browser = await openBrowser(t);
+  const authority = await startScriptedServer(t);
+  const peer = await startProtectedServer(t, {
+    authorizationServers: [authority.issuer],
+    accepts: authority.accepts,
+    scopes: ['mcp:tools'],
+  });
+  const gateway = await startGateway(t, { hub: { url: peer.url, auth: 'oauth' } }, { config: configOf() });
+  await gateway.reaches('hub', 'needsLogin');
+  const open = await openInspector(browser, gateway);
+  const { page, context } = open;
+  await goTo(open, '#/servers/default/hub');
+  await page.getByRole('button', { name: 'Log in…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Log in to hub' });
+  const popup = context.waitForEvent('page');
+
+  await dialog.getByRole('link', { name: 'Open the login page' }).click();
+
+  t.match((await popup).url(), /^http/, 'the login is a page of its own');
+  await page.getByText('Logged in to hub.').waitFor();
+  await dialog.waitFor({ state: 'detached' });
+  await gateway.reaches('hub', 'connected');
 });
 
 t.test('INS-2 · draws only the lines in sight of 10,000 actors', options, async (t) => {
