@@ -97,14 +97,14 @@ function choicesOf(property: JsonObject): FormField['choices'] {
   const held = property.type === 'array' && isJsonObject(property.items) ? property.items : property;
   if (Array.isArray(held.enum)) {
     const names = Array.isArray(held.enumNames) ? held.enumNames : [];
-    return held.enum.map((value, at) => ({ value, label: String(names[at] ?? labelOf(value)) }));
+    return held.enum.map((value, at) => ({ value, label: labelOf(names[at] ?? value) }));
   }
   const constants = [held.oneOf, held.anyOf].find(
     (list): list is Json[] => Array.isArray(list) && list.every((one) => isJsonObject(one) && one.const !== undefined),
   );
   return (constants ?? []).filter(isJsonObject).map((one) => ({
     value: one.const ?? null,
-    label: String(one.title ?? labelOf(one.const ?? null)),
+    label: labelOf(one.title ?? one.const ?? null),
   }));
 }
 
@@ -113,7 +113,7 @@ function entryOf({ kind, initial, choices }: FormField): string | boolean | read
   if (kind === 'choices') return Array.isArray(initial) ? initial.map((value) => String(choiceAt(choices, value))) : [];
   if (initial === undefined) return '';
   if (kind === 'choice') return String(choiceAt(choices, initial));
-  return kind === 'json' ? JSON.stringify(initial, null, 2) : String(initial);
+  return kind === 'json' ? JSON.stringify(initial, null, 2) : labelOf(initial);
 }
 
 /** A choice is typed as its place in the list, since values of any kind may be chosen. */
@@ -179,6 +179,7 @@ function readMoment(text: string): EntryReading {
     : { kind: 'value', value: moment.toISOString() };
 }
 
+/** A text as it is; what else a stranger's schema holds, as JSON. */
 function labelOf(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
