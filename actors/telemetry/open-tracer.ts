@@ -43,6 +43,8 @@ export interface Tracer {
   close(): Promise<void>;
 }
 
+/** The exporter tries for so long, and a daemon that stops waits for it; a collector stands near by. */
+const exportTimeoutMs = 3_000;
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
 export function openTracer({ endpoint, serviceName, version, log, batchMs }: TracerSettings): Tracer {
@@ -57,7 +59,10 @@ export function openTracer({ endpoint, serviceName, version, log, batchMs }: Tra
     },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
-  const exporter = new OTLPTraceExporter(endpoint === undefined ? {} : { url: tracesUrl(endpoint) });
+  const exporter = new OTLPTraceExporter({
+    ...(endpoint === undefined ? {} : { url: tracesUrl(endpoint) }),
+    timeoutMillis: exportTimeoutMs,
+  });
   const batching = batchMs === undefined ? {} : { scheduledDelayMillis: batchMs };
   const provider = new TracerProvider({
     resource: resourceOf({ 'service.name': serviceName, 'service.version': version }),

@@ -111,11 +111,12 @@ export const toolCallMachine = setup({
 }).createMachine({
   id: 'toolCall',
   // Field by field: a spread with more fields after it costs a third of the whole call's chart.
-  context: ({ input: { id, profile, name, caller } }) => ({
+  context: ({ input: { id, profile, name, caller, run } }) => ({
     id,
     profile,
     name,
     caller,
+    ...(run === undefined ? {} : { run }),
     server: null,
     tool: null,
     readOnly: false,
