@@ -46,6 +46,7 @@ export interface ViewPorts {
   readonly webhookFault: () => string | undefined;
   /** The judge of what is secret, for the records that people read. */
   readonly redact: (record: JsonObject) => JsonObject;
+  readonly redactText: (text: string) => string;
   /** Resolves when the reload that it asked for has ended. */
   readonly reload: () => Promise<void>;
   readonly startedAtMs: number;
@@ -177,7 +178,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       });
       return ports.redact(story as unknown as JsonObject);
     },
-    tree: () => describeTree({ root, sinces: inspector.sinces }),
+    tree: () => describeTree({ root, sinces: inspector.sinces, redact: ports.redactText }),
     actor: (id) => spellActor(inspector.actor(id)),
     chart: inspector.chart,
     feed: inspector.feed,

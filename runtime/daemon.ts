@@ -247,6 +247,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
       webhookEnabled: () => settings().webhook.enabled,
       webhookFault: gatewayFault,
       redact: redactor.record,
+      redactText: redactor.text,
       reload,
       startedAtMs,
       nowMs,

@@ -30,6 +30,7 @@ import { createRegistry, type Registry } from './mcp/registry.ts';
 import { createServerRequests } from './mcp/server-requests.ts';
 import { connectionKey, createSessions } from './mcp/sessions.ts';
 import type { Metrics } from './metrics.ts';
+import { learntCredentials } from './oauth/learnt-credentials.ts';
 import { createLoginDesk, type LoginDesk } from './oauth/login-desk.ts';
 import { createLogins } from './oauth/logins.ts';
 import type { Redactor } from './redact.ts';
@@ -106,7 +107,12 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const stores = new Map<string, Credentials>();
   const credentials = (profile: string): Credentials =>
     // By name alone: a profile that is not loaded must never fall back to another one's tokens.
-    made(stores, profile, () => createCredentials(profilePaths(paths.home, profile as ProfileName).tokens, log));
+    made(stores, profile, () =>
+      learntCredentials(
+        createCredentials(profilePaths(paths.home, profile as ProfileName).tokens, log),
+        redactor.learn,
+      ),
+    );
   const logins = createLogins({
     browser: ward<LoginInput>('browserLogins'),
     device: ward<LoginInput>('deviceLogins'),

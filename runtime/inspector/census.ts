@@ -24,6 +24,8 @@ export interface ActorNode {
 export interface CensusPorts {
   readonly root: AnyActorRef;
   readonly sinces: Sinces;
+  /** An address may hold a burst's key, which comes from outside. */
+  readonly redact: (text: string) => string;
 }
 
 interface Living {
@@ -34,8 +36,8 @@ interface Living {
 /** Children of one ward that a tree lists; a tree of 100,000 is read by nobody. */
 const mostListed = 200;
 
-export function describeTree({ root, sinces }: CensusPorts): ActorNode {
-  return nodeOf({ path: 'supervisor', ref: root }, sinces);
+export function describeTree(ports: CensusPorts): ActorNode {
+  return nodeOf({ path: 'supervisor', ref: ports.root }, ports);
 }
 
 /** The living actors per machine, for `gateway status`. */
@@ -60,16 +62,16 @@ export function findActor(path: string, root: AnyActorRef): AnyActorRef | undefi
   return find(path, { path: 'supervisor', ref: root })?.ref;
 }
 
-function nodeOf(living: Living, sinces: Sinces): ActorNode {
+function nodeOf(living: Living, ports: CensusPorts): ActorNode {
   const snapshot = viewOf(living.ref);
   const children = childrenOf(living);
-  const listed = children.slice(0, mostListed).map((child) => nodeOf(child, sinces));
+  const listed = children.slice(0, mostListed).map((child) => nodeOf(child, ports));
   const more = isWard(living.ref) ? wardHandle(living.ref).size - listed.length : 0;
   return {
-    id: living.path,
+    id: ports.redact(living.path),
     machine: machineOf(living.ref),
     state: stateOf(snapshot),
-    since: new Date(snapshot.since ?? sinces.sinceOf(living.ref)).toISOString(),
+    since: new Date(snapshot.since ?? ports.sinces.sinceOf(living.ref)).toISOString(),
     children: listed,
     ...(more > 0 ? { more } : {}),
   };
