@@ -62,8 +62,18 @@ export async function createControlServer({ path, host, log, redact }: ControlSe
 
 function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlSettings, 'log' | 'redact'>): void {
   const ends: (() => void)[] = [];
+  let corked = false;
   const send = (text: string): void => {
     if (socket.destroyed) return;
+    // A stream says many words in one turn; they leave together.
+    if (!corked) {
+      corked = true;
+      socket.cork();
+      setImmediate(() => {
+        corked = false;
+        socket.uncork();
+      });
+    }
     socket.write(text);
     if (socket.writableLength > mostBuffered) {
       log.log('warn', 'control: a reader is too slow and was cut off');

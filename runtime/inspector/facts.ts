@@ -56,6 +56,23 @@ export function factsOf(context: unknown): ActorFacts {
   return facts;
 }
 
+/** Those that every step is told with; a hundred thousand a second may be asked for. */
+export function briefFactsOf(context: unknown): Pick<ActorFacts, 'delivery' | 'route' | 'server' | 'key'> {
+  const held = objectOf(context);
+  if (held === undefined || typeof held.size === 'number') return {};
+  const record = objectOf(held.record) ?? held;
+  const delivery = record.deliveryId;
+  const route = typeof record.route === 'string' ? record.route : objectOf(record.route)?.name;
+  const server = record.server;
+  const key = typeof delivery === 'string' ? undefined : (record.eventKey ?? held.run);
+  return {
+    ...(typeof delivery === 'string' ? { delivery } : {}),
+    ...(typeof route === 'string' ? { route } : {}),
+    ...(typeof server === 'string' ? { server } : {}),
+    ...(typeof key === 'string' ? { key } : {}),
+  };
+}
+
 /** Why the actor is as it is, where its context says. */
 export function reasonOf(context: unknown): string | undefined {
   const held = objectOf(context);

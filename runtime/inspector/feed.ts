@@ -40,6 +40,8 @@ const batchMs = 100;
 const mostRows = 20_000;
 const mostStepsInBatch = 1_000;
 const mostStepsInSnapshot = 500;
+/** Events of one batch that are remembered; each is copied and looked through for secrets. */
+const mostEventsInBatch = 200;
 /** Rows of one batch; what changed beyond them comes with the next. */
 const mostChanged = 5_000;
 
@@ -59,6 +61,7 @@ export function createFeed(ports: FeedPorts): Feed {
   let born = new Set<AnyActorRef>();
   let taken: Taken[] = [];
   let skipped = 0;
+  let remembered = 0;
   let sleeping: (() => void) | undefined;
   let leave: (() => void) | undefined;
 
@@ -110,6 +113,8 @@ export function createFeed(ports: FeedPorts): Feed {
     ) {
       mark(source);
     }
+    remembered += 1;
+    if (remembered > mostEventsInBatch) return;
     history.keepEvent(rows.addressOf(ref), {
       at: nowMs(),
       type: event.type,
@@ -139,6 +144,7 @@ export function createFeed(ports: FeedPorts): Feed {
     const delta: DeltaMessage = { at: nowMs(), changed, gone: [...gone], steps, skipped };
     taken = [];
     skipped = 0;
+    remembered = 0;
     born = new Set();
     dirty = rest;
     if (rest.size > 0) sleeping = ports.wake(flush, batchMs);
@@ -147,7 +153,7 @@ export function createFeed(ports: FeedPorts): Feed {
 
   function stepOf({ ref, at, event, from, to, context }: Taken): StepRow {
     const why = rows.reasonOf(context);
-    const { delivery } = rows.factsOf(context);
+    const { delivery } = rows.briefOf(context);
     return {
       seq: history.nextSeq(),
       at,

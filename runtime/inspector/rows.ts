@@ -8,7 +8,7 @@ import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
 import type { Redactor } from '../redact.ts';
 import { addressOf, machineOf } from './address.ts';
-import { factsOf, reasonOf, tagsOf } from './facts.ts';
+import { briefFactsOf, factsOf, reasonOf, tagsOf } from './facts.ts';
 import type { Sinces } from './sinces.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
 import type { ActorFacts, ActorRow } from './wire.ts';
@@ -17,13 +17,19 @@ export interface Rows {
   /** The actor as a row; undefined for one that has ended, and for an effect, which is its state's own affair. */
   rowOf(ref: AnyActorRef): ActorRow | undefined;
   addressOf(ref: AnyActorRef): string;
+  /** The session id of the supervisor. */
+  rootId(): string;
   factsOf(context: unknown): ActorFacts;
+  /** The few facts that a step is filtered by. */
+  briefOf(context: unknown): Brief;
   reasonOf(context: unknown): string | undefined;
   /** Every living actor from the supervisor down, at most so many; and how many of each ward were left out. */
   all(most: number): { readonly rows: ActorRow[]; readonly more: Record<string, number> };
   /** Every living actor from the supervisor down, at most so many. */
   living(most: number): readonly AnyActorRef[];
 }
+
+export type Brief = Pick<ActorFacts, 'delivery' | 'route' | 'server'>;
 
 export interface RowPorts {
   readonly root: () => AnyActorRef;
@@ -53,7 +59,7 @@ export function createRows({ root, redactor, sinces, deliveryOf }: RowPorts): Ro
     const found = factsOf(context) as Record<string, string | number>;
     for (const name in found) {
       const value = found[name];
-      if (typeof value === 'string') found[name] = redactor.text(value).slice(0, longestFact);
+      if (typeof value === 'string') found[name] = clean(value);
     }
     if (found.delivery === undefined && typeof found.key === 'string') {
       const delivery = deliveryFor(found.key);
@@ -62,15 +68,29 @@ export function createRows({ root, redactor, sinces, deliveryOf }: RowPorts): Ro
     return found;
   }
 
+  function brief(context: unknown): Brief {
+    const { delivery, route, server, key } = briefFactsOf(context);
+    const known = delivery === undefined ? key && deliveryFor(key) : clean(delivery);
+    return {
+      ...(known === undefined || known === '' ? {} : { delivery: known }),
+      ...(route === undefined ? {} : { route: clean(route) }),
+      ...(server === undefined ? {} : { server: clean(server) }),
+    };
+  }
+
+  function clean(text: string): string {
+    return redactor.text(text).slice(0, longestFact);
+  }
+
   function deliveryFor(key: string): string | undefined {
     const known = deliveries.get(key);
     if (known !== undefined) return known;
     const delivery = deliveryOf(key);
     if (delivery === undefined) return undefined;
-    const clean = redactor.text(delivery).slice(0, longestFact);
+    const shown = clean(delivery);
     if (deliveries.size >= mostDeliveries) deliveries.clear();
-    deliveries.set(key, clean);
-    return clean;
+    deliveries.set(key, shown);
+    return shown;
   }
 
   function reason(context: unknown): string | undefined {
@@ -124,7 +144,9 @@ export function createRows({ root, redactor, sinces, deliveryOf }: RowPorts): Ro
   return {
     rowOf,
     addressOf: address,
+    rootId: () => root().sessionId,
     factsOf: facts,
+    briefOf: brief,
     reasonOf: reason,
     living: (most) => walk(most).refs,
     all(most) {

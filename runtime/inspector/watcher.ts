@@ -10,10 +10,9 @@ import type { AnyActorRef } from 'xstate';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Redactor } from '../redact.ts';
 import { machineOf } from './address.ts';
-import { effectMachine, type Rows } from './rows.ts';
+import { type Brief, effectMachine, type Rows } from './rows.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
 import { type Inspected, type Microstep, stateName, type Tap } from './tap.ts';
-import type { ActorFacts } from './wire.ts';
 
 export interface FollowQuery {
   /** Part of the actor's address. */
@@ -44,13 +43,15 @@ export interface WatcherPorts {
 const shapeVersion = '0.7.1';
 const mostIntroduced = 2_000;
 
-interface Facts extends ActorFacts {
+interface Facts extends Brief {
   readonly actor: string;
   readonly machine: string;
 }
 
 export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Watcher {
   let last = 0;
+  let spelledMs = -1;
+  let spelled = '';
 
   function recordOf(inspected: Inspected, query: FollowQuery): JsonObject | undefined {
     const ref = inspected.actorRef as AnyActorRef;
@@ -60,7 +61,7 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
     if (body === undefined) return undefined;
     const facts = factsOf(ref, machine, inspected);
     if (!fits(facts, query)) return undefined;
-    return { ...base(inspected.type, ref, facts, inspected.rootId), ...body };
+    return { ...base(inspected.type, ref, facts), ...body };
   }
 
   /** At the first step of an actor its snapshot is not there yet; the step's own context is. */
@@ -69,19 +70,23 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
       inspected.type === '@xstate.microstep'
         ? (inspected as Microstep).snapshot.context
         : (viewOf(ref) as ReturnType<typeof viewOf> | undefined)?.context;
-    return { actor: rows.addressOf(ref), machine, ...rows.factsOf(context) };
+    return { actor: rows.addressOf(ref), machine, ...rows.briefOf(context) };
   }
 
-  function base(type: string, ref: AnyActorRef, facts: Facts, rootId: string): Record<string, Json> {
+  function base(type: string, ref: AnyActorRef, facts: Facts): Record<string, Json> {
     const atMs = nowMs();
+    if (atMs !== spelledMs) {
+      spelledMs = atMs;
+      spelled = new Date(atMs).toISOString();
+    }
     last += 1;
     const { actor, machine, delivery, route, server } = facts;
     return {
       type,
-      at: new Date(atMs).toISOString(),
+      at: spelled,
       createdAt: String(atMs),
       id: String(last),
-      rootId,
+      rootId: rows.rootId(),
       sessionId: ref.sessionId,
       _version: shapeVersion,
       actor,
@@ -170,12 +175,10 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
       });
     },
     introduce(query) {
-      const living = rows.living(mostIntroduced);
-      const rootId = living[0]?.sessionId ?? '';
-      return living.flatMap((ref) => {
-        const facts = { actor: rows.addressOf(ref), machine: machineOf(ref), ...rows.factsOf(viewOf(ref).context) };
+      return rows.living(mostIntroduced).flatMap((ref) => {
+        const facts = { actor: rows.addressOf(ref), machine: machineOf(ref), ...rows.briefOf(viewOf(ref).context) };
         if (!fits(facts, query)) return [];
-        return [{ ...base('@xstate.actor', ref, facts, rootId), ...introduction(ref, query) }];
+        return [{ ...base('@xstate.actor', ref, facts), ...introduction(ref, query) }];
       });
     },
   };
