@@ -12,6 +12,8 @@ import type { ProfileName } from '../machines/base/names.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { ReloadVerdict } from '../machines/supervisor.machine.ts';
+import { createChatView } from './agent/chat-view.ts';
+import { createRunners } from './agent/runners.ts';
 import { createClock } from './clock.ts';
 import { watchConfig } from './config-watch.ts';
 import type { CommandHost } from './control/commands.ts';
@@ -79,7 +81,16 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const problems = createProblemDesk({ home, env }, loaded);
   const nowMs = (): number => Date.now();
   const settings = (): Settings => loaded.main.settings;
-  let desks: ProfileDesks = createProfileDesks(loaded, log);
+  const runners = createRunners({
+    paths,
+    servers: () => servers,
+    redact: redactor.text,
+    nowMs,
+    random: Math.random,
+    log,
+  });
+  await runners.sweep();
+  let desks: ProfileDesks = createProfileDesks(loaded, runners);
   const tracing = createTracing({ env, version, redact: redactor.text, learn: redactor.learn, nowMs, log });
   const startedAtMs = nowMs();
   const inspector = createInspector({
@@ -149,7 +160,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const take = (next: LoadedHome): void => {
     waiting = undefined;
     loaded = next;
-    desks = createProfileDesks(loaded, log);
+    desks = createProfileDesks(loaded, runners);
     webhooks.reconfigure();
     void inspector.apply(settings().inspector);
     void tracing.apply(settings().telemetry.otlpEndpoint);
@@ -240,7 +251,14 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
       keeper: webhooks.keeper,
       decisions: webhooks.decisions,
       replay: webhooks.replay,
+      sendings: webhooks.sendings,
+      routes: webhooks.routes,
+      cancelRun: webhooks.cancelRun,
       mcp,
+      chat: createChatView({
+        servers,
+        settings: (profile) => loaded.profiles.get(profile as ProfileName)?.settings.agent,
+      }),
       cron: webhooks.cron,
       callsOf: servers.memory.ofRun,
       url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,

@@ -9,6 +9,7 @@ import { stampOf } from '../actors/files.ts';
 import type { Logger } from '../actors/ports.ts';
 import { isJsonObject, type Json, type JsonObject } from '../machines/base/json.ts';
 import { type Diagnostic, printDiagnostic } from '../machines/config/diagnostic.ts';
+import { secretsOf } from '../machines/config/platform-settings.ts';
 import { isSecretName, type Redactor } from './redact.ts';
 
 /** One log line per finding, printed as `config check` prints it. */
@@ -24,12 +25,14 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
     for (const value of scope.values()) redactor.learn(value);
     if (settings.webhook.secret !== undefined) redactor.learn(settings.webhook.secret);
     for (const { secret } of settings.webhook.routes) if (secret.kind === 'shared') redactor.learn(secret.secret);
-    for (const { options } of Object.values(settings.platforms)) {
-      for (const value of Object.values(options)) if (typeof value === 'string') redactor.learn(value);
-      learnNamed(options, redactor);
+    for (const [target, platform] of Object.entries(settings.platforms)) {
+      for (const secret of secretsOf(target, platform)) redactor.learn(secret);
+      learnNamed(platform.options, redactor);
     }
     for (const { entry } of settings.servers) learnEntry(entry, redactor);
-    if (settings.agent.model?.apiKey !== undefined) redactor.learn(settings.agent.model.apiKey);
+    for (const endpoint of [settings.agent.model, settings.agent.search]) {
+      if (endpoint?.apiKey !== undefined) redactor.learn(endpoint.apiKey);
+    }
   }
 }
 

@@ -5,7 +5,6 @@
  * @see [OpenTelemetry semantic conventions](https://opentelemetry.io/docs/specs/semconv/)
  */
 
-import type { SendText } from '../actors/dispatch/deliver.ts';
 import type { RunAgent } from '../actors/dispatch/run-agent.ts';
 import { carriedTraceparent } from '../machines/base/traceparent.ts';
 import type { EventRecord } from '../machines/webhook/record.ts';
@@ -13,6 +12,7 @@ import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
 import type { LiveRequest } from './exchanges.ts';
 import type { Calls } from './mcp/calls.ts';
+import type { Platforms } from './platforms.ts';
 import type { TracedSpan, Tracing } from './tracing.ts';
 
 export interface EventTraces {
@@ -57,7 +57,7 @@ export interface RunTraces {
   /** What a run hands to its agent: its own span, or what came with its event. */
   traceparentOf(run: string, event: EventRecord | undefined): string | undefined;
   traced(runAgent: RunAgent, eventOf: (key: string) => EventRecord | undefined): RunAgent;
-  tracedSending(sendText: SendText, eventOf: (key: string) => EventRecord | undefined): SendText;
+  tracedSending(send: Platforms['send'], eventOf: (key: string) => EventRecord | undefined): Platforms['send'];
 }
 
 /** Runs whose delivery may still come; a delivery that comes later hangs below the event. */
@@ -95,15 +95,17 @@ export function createRunTraces(tracing: Tracing): RunTraces {
       );
       return outcome;
     },
-    tracedSending: (sendText, eventOf) => async (record, signal) => {
-      if (!tracing.isOn()) return sendText(record, signal);
+    tracedSending: (send, eventOf) => async (record, signal) => {
+      if (!tracing.isOn()) return send(record, signal);
       const { runKey, eventKey, target, deliveryId, profile, route } = record;
       const parent =
         (runKey === undefined ? undefined : spans.get(runKey)?.traceparent) ?? eventOf(eventKey)?.traceparent;
       const span = tracing.begin({ name: `deliver ${target}`, kind: 'client', parent });
-      const outcome = await sendText(record, signal);
+      const attempt = await send(record, signal);
+      const { outcome } = attempt;
       span?.end(
         {
+          'agent.attempt': record.attempts,
           'agent.target': target,
           'agent.delivery_id': deliveryId,
           'agent.profile': profile,
@@ -113,7 +115,7 @@ export function createRunTraces(tracing: Tracing): RunTraces {
         },
         'reason' in outcome ? outcome.reason : undefined,
       );
-      return outcome;
+      return attempt;
     },
   };
 }

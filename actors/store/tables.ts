@@ -11,6 +11,7 @@ export const tableNames = [
   'runs',
   'groups',
   'deliveries',
+  'transcripts',
   'claims',
   'expiry',
   'due',
