@@ -204,6 +204,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
           ? { group: { key: groupAt, record: group } }
           : {}),
         calls: event.work === undefined ? [] : ports.callsOf(event.work),
+        transcript: (record('transcripts', event.work)?.entries ?? []) as readonly JsonObject[],
         stepsOf: (actor) => inspector.actor(actor)?.steps ?? inspector.stepsOf(actor),
         stateOf: (actor) => inspector.actor(actor)?.state,
       });

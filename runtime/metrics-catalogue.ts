@@ -56,6 +56,11 @@ const entries = {
     labels: ['target'],
   },
   agent_deliveries_in_flight: { type: 'gauge', help: 'Texts on their way.', labels: [] },
+  agent_target_state: {
+    type: 'gauge',
+    help: 'Always 1; the state of each delivery platform is a label.',
+    labels: ['profile', 'target', 'state'],
+  },
   agent_tool_calls_total: {
     type: 'counter',
     help: 'Tool calls by outcome: result, or the code of why there is none.',

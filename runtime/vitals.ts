@@ -7,6 +7,7 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../machines/base/ward.ts';
+import type { PlatformContext } from '../machines/dispatch/platform-connection.machine.ts';
 import type { ConnectionContext } from '../machines/mcp/server-connection.machine.ts';
 import { countActors } from './inspector/census.ts';
 import type { Readiness, Vitals } from './inspector/wire.ts';
@@ -142,6 +143,7 @@ export function createVitals(ports: VitalsPorts): VitalSigns {
         { name: 'agent_deliveries_in_flight', value: sizeOf('deliveries') },
         { name: 'agent_tool_calls_in_flight', value: sizeOf('calls') },
         { name: 'agent_approvals_waiting', value: mcp.approvals().length },
+        ...targetsOf(root()),
         ...serversOf(root()),
         ...Object.entries(countActors(root())).map(([machine, value]) => ({
           name: 'agent_actors' as const,
@@ -190,6 +192,21 @@ function wardsOf(ref: AnyActorRef): WardNumbers[] {
     return [{ name, machine: childMachine, size, spawned, crashed }];
   }
   return Object.values(snapshot.children ?? {}).flatMap((child) => (child === undefined ? [] : wardsOf(child)));
+}
+
+function targetsOf(root: AnyActorRef): Measured[] {
+  const ref: AnyActorRef | undefined = root.system.get('platforms');
+  const measured: Measured[] = [];
+  if (ref === undefined || !isWard(ref)) return measured;
+  wardHandle(ref).each((_, platform) => {
+    const { value, context } = platform.getSnapshot() as unknown as {
+      readonly value: string;
+      readonly context: PlatformContext;
+    };
+    measured.push({ name: 'agent_target_state', value: 1, labels: [context.profile, context.target, value] });
+    return true;
+  });
+  return measured;
 }
 
 function serversOf(root: AnyActorRef): Measured[] {

@@ -16,6 +16,9 @@ const machines: Readonly<Record<string, () => Promise<AnyStateMachine>>> = {
   coalescingGroup: async () =>
     (await import('../../machines/webhook/coalescing-group.machine.ts')).coalescingGroupMachine,
   agentRun: async () => (await import('../../machines/webhook/agent-run.machine.ts')).agentRunMachine,
+  platformConnection: async () =>
+    (await import('../../machines/dispatch/platform-connection.machine.ts')).platformConnectionMachine,
+  chatSession: async () => (await import('../../machines/agent/chat-session.machine.ts')).chatSessionMachine,
   delivery: async () => (await import('../../machines/webhook/delivery.machine.ts')).deliveryMachine,
   servers: async () => (await import('../../machines/mcp/servers.machine.ts')).serversMachine,
   serverConnection: async () =>

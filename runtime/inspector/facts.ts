@@ -15,7 +15,7 @@ const texts: readonly (readonly [name: keyof ActorFacts, keys: readonly string[]
   ['event', ['event']],
   ['delivery', ['deliveryId']],
   ['server', ['server']],
-  ['tool', ['name', 'tool']],
+  ['tool', ['tool']],
   ['target', ['target']],
   ['group', ['groupKey', 'group']],
   ['job', ['job']],
@@ -23,7 +23,7 @@ const texts: readonly (readonly [name: keyof ActorFacts, keys: readonly string[]
   ['by', ['caller', 'by']],
 ];
 const numbers: readonly (readonly [name: keyof ActorFacts, keys: readonly string[]])[] = [
-  ['attempt', ['attempt', 'tries', 'failures']],
+  ['attempt', ['attempt', 'attempts', 'tries', 'failures']],
   ['tools', ['tools']],
   ['waiting', ['inFlight']],
 ];
@@ -46,6 +46,8 @@ export function factsOf(context: unknown): ActorFacts {
       if (typeof value === 'number' && value > 0) facts[name] ??= value;
     }
   }
+  // A call knows its tool by the server's name too; people know it by the registered one.
+  if (typeof held.caller === 'string' && typeof held.name === 'string') facts.tool = held.name;
   const burst = objectOf(held.burst) ?? objectOf(held.opening);
   if (typeof burst?.count === 'number') facts.waiting = burst.count;
   const key =
@@ -86,8 +88,9 @@ export function reasonOf(context: unknown): string | undefined {
 }
 
 /** States whose name says that something went wrong, or that it is tried again. */
-const failedState = /^(?:failed|parked|needsLogin|unavailable|crashed|refused|timedOut|denied|unknown)$/;
-const retryingState = /^(?:backingOff|waitingToRetry|postponed|unrecorded|unclosed|replaying|recovering|restarting)$/;
+const failedState = /^(?:failed|parked|needsLogin|unavailable|crashed|refused|timedOut|denied|unknown|deadLettered)$/;
+const retryingState =
+  /^(?:backingOff|waitingToRetry|postponed|unrecorded|unclosed|replaying|recovering|restarting|reverifying)$/;
 
 /** A state's own tags, and whether it has failed or is being tried again. */
 export function tagsOf(state: string, own: Iterable<string>): string[] {

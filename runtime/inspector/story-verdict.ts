@@ -42,7 +42,7 @@ export function verdictOn(sources: StorySources): string {
   if (refusal !== undefined) return withReason(refusal[0], event.reason);
   if (group !== undefined) return 'Accepted: it waits in its burst.';
   const target = delivery?.record.target ?? event.deliver ?? 'log';
-  const status: string = delivery?.record.status ?? run?.record.status ?? sources.status;
+  const status = delivery?.record.status ?? run?.record.status ?? sources.status;
   switch (status) {
     case 'delivered':
       return run === undefined ? `Delivered to ${target}.` : `Accepted, run and delivered to ${target}.`;
@@ -79,10 +79,12 @@ export function cureFor(sources: StorySources): string {
   const outcome = outcomeOf(event);
   if (outcome !== undefined) return refusals[outcome]?.[1] ?? '';
   const again = `\`agent webhook replay ${event.deliveryId}\` sends the event through once more.`;
-  const status: string = delivery?.record.status ?? run?.record.status ?? '';
+  const status = delivery?.record.status ?? run?.record.status ?? '';
   switch (status) {
-    case 'failed':
     case 'deadLettered':
+      return `Mend what the reason names; then \`agent deliveries retry ${event.deliveryId}\` sends its text again.`;
+    case 'failed':
+    case 'dropped':
     case 'interrupted':
     case 'cancelled':
       return delivery === undefined ? again : `Mend what the reason names; then ${again}`;

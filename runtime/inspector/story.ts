@@ -5,7 +5,14 @@
  * @see INS-2, DUR-2 and FIL-1 in docs/specification.md
  */
 
-import type { DeliveryRecord, EventRecord, GroupRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import {
+  type DeliveryRecord,
+  type EventRecord,
+  type GroupRecord,
+  isOver,
+  type RunRecord,
+} from '../../machines/webhook/record.ts';
 import type { CallMemo } from '../mcp/call-memory.ts';
 import { requestStairs } from './story-request.ts';
 import { cureFor, verdictOn } from './story-verdict.ts';
@@ -21,6 +28,8 @@ export interface StorySources {
   /** The burst that the event waits in. */
   readonly group?: { readonly key: string; readonly record: GroupRecord };
   readonly calls: readonly CallMemo[];
+  /** What was said between a run and its model, where it was kept. */
+  readonly transcript: readonly JsonObject[];
   /** Steps of an actor that were seen or that it remembers itself. */
   readonly stepsOf: (actor: string) => readonly StepRow[];
   /** The state of a living actor; undefined for one that has ended. */
@@ -124,7 +133,7 @@ function runChapters(sources: StorySources): Chapter[] {
   ];
 }
 
-function runChapter(key: string, run: RunRecord, { event, stateOf }: StorySources): Chapter {
+function runChapter(key: string, run: RunRecord, { event, transcript, stateOf }: StorySources): Chapter {
   const actor = `runs/${key}`;
   const { queuedAtMs, startedAtMs, endedAtMs, attempt, response, reason } = run;
   const stairs: Stair[] = [
@@ -159,6 +168,7 @@ function runChapter(key: string, run: RunRecord, { event, stateOf }: StorySource
       rule: 'DIS-3',
       texts: [
         ...(event.prompt === undefined ? [] : [{ title: 'prompt', text: event.prompt }]),
+        ...said(transcript),
         ...(response === undefined ? [] : [{ title: 'response', text: response }]),
       ],
     });
@@ -183,6 +193,22 @@ function runChapter(key: string, run: RunRecord, { event, stateOf }: StorySource
     ...(endedAtMs === undefined ? {} : { ended: endedAtMs }),
     stairs,
   };
+}
+
+/** What a run said, did and was told between its prompt and its response. */
+function said(transcript: readonly JsonObject[]): { readonly title: string; readonly text: string }[] {
+  return transcript.flatMap(({ kind, text, tool, arguments: given, is_error }) => {
+    switch (kind) {
+      case 'call':
+        return [{ title: `calls ${String(tool)}`, text: String(given) }];
+      case 'result':
+        return [{ title: is_error === true ? 'the tool failed' : 'the tool answered', text: String(text) }];
+      case 'answer':
+        return text === '' ? [] : [{ title: 'the model says', text: String(text) }];
+      default:
+        return [];
+    }
+  });
 }
 
 /** One chapter a call, as far as calls are remembered. */
@@ -216,10 +242,9 @@ function callChapters({ calls }: StorySources): Chapter[] {
 
 function deliveryChapter(key: string, record: DeliveryRecord, { stateOf }: StorySources): Chapter {
   const actor = `deliveries/${key}`;
-  const { target, status, text, reason, messageId, queuedAtMs, endedAtMs } = record;
-  const { attempts, dueAtMs } = record as { readonly attempts?: number; readonly dueAtMs?: number };
-  const tries = attempts === undefined || attempts <= 1 ? '' : `; ${attempts} attempts`;
-  const over = status !== 'queued' && status !== 'sending' && dueAtMs === undefined;
+  const { target, status, text, reason, messageId, queuedAtMs, endedAtMs, attempts = 1, dueAtMs } = record;
+  const tries = attempts <= 1 ? '' : `; ${attempts} attempts`;
+  const over = isOver(record);
   const delivered = status === 'delivered';
   const stairs: Stair[] = [
     {
@@ -231,7 +256,7 @@ function deliveryChapter(key: string, record: DeliveryRecord, { stateOf }: Story
       texts: [{ title: 'text', text }],
     },
     {
-      state: over ? status : 'sending',
+      state: over || status === 'waitingToRetry' ? status : 'sending',
       ...(endedAtMs === undefined ? {} : { at: endedAtMs }),
       result: delivered ? 'passed' : over ? 'failed' : 'waiting',
       told: delivered

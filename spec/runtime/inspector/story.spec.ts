@@ -46,6 +46,7 @@ function sources(more: Partial<StorySources>): StorySources {
     event,
     status: 'accepted',
     calls: [],
+    transcript: [],
     stepsOf: () => [],
     stateOf: () => undefined,
     ...more,
@@ -103,6 +104,13 @@ t.test('INS-2 · DUR-2 · a delivered event is told from its request to its targ
         record: { ...run, status: 'delivered', attempt: 2, startedAtMs: 1_200, endedAtMs: 3_000, response: 'done' },
       },
       delivery: { key: 'k1', record: { ...delivery, status: 'delivered', messageId: 'm7', endedAtMs: 2_900 } },
+      transcript: [
+        { kind: 'prompt', text: 'Look at x' },
+        { kind: 'answer', text: '', input_tokens: 1, output_tokens: 1 },
+        { kind: 'call', id: 'c1', tool: 'mcp__a__b', arguments: '{"q":1}' },
+        { kind: 'result', id: 'c1', text: 'no answer in 5 s', is_error: true },
+        { kind: 'answer', text: 'done', input_tokens: 1, output_tokens: 1 },
+      ],
       calls: [
         {
           id: '1',
@@ -135,7 +143,17 @@ t.test('INS-2 · DUR-2 · a delivered event is told from its request to its targ
   t.match(stair(0, 'transforming'), { told: 'the script annotated the payload in 40 ms' });
   t.match(stair(0, 'rendering'), { texts: [{ title: 'prompt', text: 'Look at x' }] });
   t.match(stair(1, 'queued'), { told: 'waited 190 ms for a place' });
-  t.match(stair(1, 'running'), { told: 'attempt 2; responded with 4 characters', result: 'passed' });
+  t.match(stair(1, 'running'), {
+    told: 'attempt 2; responded with 4 characters',
+    result: 'passed',
+    texts: [
+      { title: 'prompt', text: 'Look at x' },
+      { title: 'calls mcp__a__b', text: '{"q":1}' },
+      { title: 'the tool failed', text: 'no answer in 5 s' },
+      { title: 'the model says', text: 'done' },
+      { title: 'response', text: 'done' },
+    ],
+  });
   t.match(stair(2, 'settled'), { told: 'no answer in 5 s; in 5.0 s', result: 'failed' });
   t.match(stair(3, 'delivered'), { told: 'sms took it as m7', result: 'passed' });
   t.end();
@@ -161,6 +179,23 @@ t.test('INS-2 · what is under way, failed or unknown is told as that, with what
       { delivery: { key: 'k1', record: { ...delivery, status: 'failed', reason: 'chat not found' } } },
       /^Not delivered to sms: chat not found\.$/,
       /Mend what the reason names/,
+    ],
+    [
+      'delivering',
+      {
+        delivery: {
+          key: 'k1',
+          record: { ...delivery, status: 'waitingToRetry', attempts: 2, dueAtMs: 9_000, reason: 'busy' },
+        },
+      },
+      /tried again: busy\.$/,
+      /^$/,
+    ],
+    [
+      'failed',
+      { delivery: { key: 'k1', record: { ...delivery, status: 'deadLettered', attempts: 8, reason: 'gone' } } },
+      /^Not delivered to sms: gone\.$/,
+      /agent deliveries retry d1/,
     ],
     [
       'unknown',
