@@ -9,7 +9,6 @@ import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { carriedTraceparent } from '../../machines/base/traceparent.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { probeServer } from '../mcp/probe.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Command, CommandHost } from './commands.ts';
 import { Refusal } from './refusal.ts';
@@ -206,6 +205,8 @@ async function testServer(params: JsonObject, { source, version = '0' }: Command
     ? givenEntry(name, params.entry, { profile: profileOf(params), source })
     : configured(name, params, source);
   if (params.connect === false) return { ok: true };
+  // The protocol's client costs more than everything else here, and only this needs it.
+  const { probeServer } = await import('../mcp/probe.ts');
   return probeServer(settings, source.env, version);
 }
 

@@ -1,7 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import t from 'tap';
-import { catalogue } from '../../cli/catalogue.ts';
 import { runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
@@ -52,12 +51,6 @@ t.test('CLI-2 · HOME-1 · an empty home is a usage error and leads to no other 
     t.equal(result.code, code, words.join(' '));
     t.match(result.stdout + result.stderr, text, words.join(' '));
   }
-});
-
-t.test('CLI-2 · completion knows every command', async (t) => {
-  const { stdout } = await runCli(['completion', 'bash'], makeHome(t).path);
-  for (const { path } of catalogue) t.ok(stdout.includes(path.at(-1) ?? ''), path.join(' '));
-  for (const shell of ['zsh', 'fish']) t.equal((await runCli(['completion', shell], makeHome(t).path)).code, 0);
 });
 
 t.test('SUB-1 · HOME-3 · subscriptions are made, refused and removed without a daemon', async (t) => {

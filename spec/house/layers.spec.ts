@@ -25,7 +25,7 @@ const rooms: readonly Room[] = [
   {
     name: 'machines/config',
     holds: under('machines/config/'),
-    may: [base, config, /^yaml$/, /^ajv$/, /^node:crypto$/],
+    may: [base, config, /^yaml$/, /^node:crypto$/],
     why: 'reading a configuration needs no other room',
   },
   {
@@ -68,15 +68,16 @@ const rooms: readonly Room[] = [
     holds: under('cli/'),
     may: [
       base,
-      /^machines\/config\/(profile|nearest|edit|diagnostic)\.ts$/,
-      /^machines\/mcp\/(install-link|add-server\.machine)\.ts$/,
+      /^machines\/config\/(profile|nearest|edit|env-file|diagnostic|targets)\.ts$/,
+      /^machines\/mcp\/(install-link|add-server\.machine|foreign-files|plan-import)\.ts$/,
       /^actors\/files\.ts$/,
-      /^actors\/config\/server-entries\.ts$/,
-      /^runtime\/control\/(client|commands)\.ts$/,
-      /^runtime\/(daemon|example-home|link-dialog)\.ts$/,
+      /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
+      /^runtime\/control\/(client|commands|home-methods)\.ts$/,
+      /^runtime\/(daemon|example-home|link-dialog|doctor\/examine)\.ts$/,
       /^runtime\/inspector\/wire\.ts$/,
       /^cli\//,
       /^@modelcontextprotocol\/server(\/stdio)?$/,
+      /^@clack\/prompts$/,
       builtIn,
     ],
     why: 'the command line speaks to the socket',
@@ -93,12 +94,16 @@ const doors: readonly (readonly [string, RegExp])[] = [
   ['@modelcontextprotocol/client', /^actors\/(mcp|oauth)\//],
   ['@modelcontextprotocol/server', /^cli\/commands\/mcp-serve\.ts$/],
   ['@modelcontextprotocol/server/stdio', /^cli\/commands\/mcp-serve\.ts$/],
+<<<<<<< HEAD
   ['@opentelemetry/api', /^actors\/telemetry\//],
   ['@opentelemetry/sdk-trace', /^actors\/telemetry\//],
   ['@opentelemetry/exporter-trace-otlp-http', /^actors\/telemetry\//],
+=======
+  ['@clack/prompts', /^cli\/prompts\.ts$/],
+>>>>>>> main
   ['croner', /^actors\/cron\/next-due\.ts$/],
   ['oauth4webapi', /^actors\/oauth\//],
-  ['ajv', /^(machines\/config\/validate|actors\/mcp\/validate-arguments)\.ts$/],
+  ['ajv', /^actors\/mcp\/validate-arguments\.ts$/],
 ];
 
 function under(folder: string): (path: string) => boolean {
