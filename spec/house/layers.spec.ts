@@ -94,13 +94,10 @@ const doors: readonly (readonly [string, RegExp])[] = [
   ['@modelcontextprotocol/client', /^actors\/(mcp|oauth)\//],
   ['@modelcontextprotocol/server', /^cli\/commands\/mcp-serve\.ts$/],
   ['@modelcontextprotocol/server/stdio', /^cli\/commands\/mcp-serve\.ts$/],
-<<<<<<< HEAD
   ['@opentelemetry/api', /^actors\/telemetry\//],
   ['@opentelemetry/sdk-trace', /^actors\/telemetry\//],
   ['@opentelemetry/exporter-trace-otlp-http', /^actors\/telemetry\//],
-=======
   ['@clack/prompts', /^cli\/prompts\.ts$/],
->>>>>>> main
   ['croner', /^actors\/cron\/next-due\.ts$/],
   ['oauth4webapi', /^actors\/oauth\//],
   ['ajv', /^actors\/mcp\/validate-arguments\.ts$/],
