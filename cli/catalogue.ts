@@ -638,6 +638,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['inspect', 'why'],
     args: ['delivery-id'],
+    names: ['delivery'],
     flags: [{ name: 'texts', help: 'The prompt, the response and the delivered text too.' }, json],
     help: 'Tell what became of a delivery: every state that it passed, and why.',
     load: async () => (await inspectWhy()).explainDelivery,
