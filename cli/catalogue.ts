@@ -93,6 +93,9 @@ const runs = () => import('./commands/runs.ts');
 const deliveries = () => import('./commands/deliveries.ts');
 const config = () => import('./commands/config.ts');
 const inspect = () => import('./commands/inspect.ts');
+const inspectFollow = () => import('./commands/inspect-follow.ts');
+const inspectShow = () => import('./commands/inspect-show.ts');
+const inspectWhy = () => import('./commands/inspect-why.ts');
 const mcp = () => import('./commands/mcp.ts');
 const mcpEntry = () => import('./commands/mcp-entry.ts');
 const mcpImport = () => import('./commands/mcp-import.ts');
@@ -599,9 +602,9 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['inspect'],
     args: [],
-    flags: [json],
-    help: 'Show the tree of living machines.',
-    load: async () => (await inspect()).showTree,
+    flags: [{ name: 'web', help: 'Print a link that opens the inspector page once, and open it.' }, json],
+    help: 'Show the tree of living machines, live on a terminal; with --web, the page.',
+    load: async () => (await inspect()).inspect,
   },
   {
     path: ['inspect', 'tree'],
@@ -616,18 +619,29 @@ export const catalogue: readonly CliCommand[] = [
     flags: [
       { name: 'actor', value: 'text', help: 'Only actors whose address contains this.' },
       { name: 'machine', value: 'name', help: 'Only this machine.' },
+      route,
+      { name: 'server', value: 'name', help: 'Only of this MCP server.' },
       { name: 'delivery', value: 'id', help: 'Only this delivery.' },
+      { name: 'full', help: 'With --json: events and snapshots too, in the shape of @statelyai/inspect.' },
       json,
     ],
     help: 'Print every transition as it is taken.',
-    load: async () => (await inspect()).followActors,
+    load: async () => (await inspectFollow()).followActors,
   },
   {
     path: ['inspect', 'show'],
     args: ['actor'],
     flags: [json],
-    help: 'Show one actor: state, since when, context, last steps.',
-    load: async () => (await inspect()).showActor,
+    help: 'Show one actor: state, since when, timers, last steps, context, and its chart.',
+    load: async () => (await inspectShow()).showActor,
+  },
+  {
+    path: ['inspect', 'why'],
+    args: ['delivery-id'],
+    names: ['delivery'],
+    flags: [{ name: 'texts', help: 'The prompt, the response and the delivered text too.' }, json],
+    help: 'Tell what became of a delivery: every state that it passed, and why.',
+    load: async () => (await inspectWhy()).explainDelivery,
   },
   {
     path: ['doctor'],

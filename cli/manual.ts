@@ -456,28 +456,52 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['config check', 'docs/configuration.md'],
   },
   inspect: {
-    examples: [['inspect', 'everything that lives, as a tree']],
+    about: [
+      'On a terminal the tree is live: q ends it, the arrows scroll. Red has failed, yellow is tried again.',
+      '--web prints a link to the inspector page, which works once and for five minutes, and opens it where there is a desktop. Over ssh it says which tunnel to take.',
+    ],
+    examples: [
+      ['inspect', 'everything that lives, as a tree'],
+      ['inspect --web', 'the page in a browser'],
+    ],
     needsGateway: true,
-    see: ['inspect follow', 'inspect show', 'docs/inspect.md'],
+    see: ['inspect why', 'inspect follow', 'inspect show', 'docs/inspect.md', 'docs/inspector.md'],
   },
   'inspect tree': {
-    about: ['The same as `agent inspect`.'],
+    about: ['Prints once what `agent inspect` shows live.'],
     examples: [['inspect tree --json', 'the tree for scripts']],
     needsGateway: true,
     see: ['inspect'],
   },
   'inspect follow': {
+    about: [
+      'States passed through without a pause are told too, and the first steps of a delivery once its id is known.',
+    ],
     examples: [
       ['inspect follow --machine delivery', 'one kind of machine'],
+      ['inspect follow --delivery 8f2c', 'all that is done for one delivery'],
       ['inspect follow --json', 'a record a line'],
+      ['inspect follow --json --full', 'for tools of @statelyai/inspect'],
     ],
     needsGateway: true,
     see: ['inspect show', 'docs/inspect.md'],
   },
   'inspect show': {
-    examples: [['inspect show mcp/github', 'state, since when, context, last steps']],
+    examples: [['inspect show connections/github', 'state, timers, last steps, context, chart']],
     needsGateway: true,
-    see: ['inspect'],
+    see: ['inspect', 'docs/inspect.md'],
+  },
+  'inspect why': {
+    about: [
+      'Tells each state that the delivery passed with what was decided in it, up to the one that stopped it, and what helps. It is told from the journal, also after a restart; of refused requests the last thousand are remembered until the daemon ends.',
+    ],
+    examples: [
+      ['inspect why 8f2c', 'what became of a delivery'],
+      ['inspect why 8f2c --texts', 'with the prompt, the response and the delivered text'],
+    ],
+    needsGateway: true,
+    exits: { 1: 'No delivery of that id is in the history.' },
+    see: ['webhook deliveries', 'webhook replay', 'docs/inspect.md'],
   },
   doctor: {
     about: [

@@ -13,7 +13,7 @@ import { keptHeaders } from '../machines/webhook/kept-headers.ts';
 import type { EventRecord } from '../machines/webhook/record.ts';
 import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
-import { type LiveRequest, textOf } from './exchanges.ts';
+import { type LiveRequest, textOf, toldOf } from './exchanges.ts';
 
 export interface Decisions {
   /** A request ended; `live` is what it came with. */
@@ -46,7 +46,7 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
 
   return {
     decided(decided, live) {
-      const context = named(decided, live);
+      const context = named(decided, live, redact);
       const outcome = context.outcome;
       if (outcome === undefined) {
         log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context, undefined));
@@ -58,7 +58,7 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
       if (journalled.has(kind)) return;
       if (passedOver.has(kind)) {
         const event: EventRecord = {
-          ...eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', redact),
+          ...eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', { live, redact }),
           headers: keptHeaders(live?.headers ?? {}, context.route === undefined ? [] : askedHeaders(context.route)),
           body: (live && textOf(live)) ?? '',
         };
@@ -68,23 +68,32 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
         ]);
         return;
       }
-      ring[next] = { key: context.id, event: eventOf(context, 'refused', redact) };
+      ring[next] = { key: context.id, event: eventOf(context, 'refused', { live, redact }) };
       next = (next + 1) % mostRefusals;
     },
     refusals: () => [...ring].sort((one, other) => (one.key < other.key ? 1 : -1)),
   };
 }
 
-/** A request that is refused before it was read still tells its id, by which its sender asks for it. */
-function named(context: RequestContext, live: LiveRequest | undefined): RequestContext {
+/** What a request that is refused unread says of itself is nobody's word, and still what its sender asks about. */
+function named(
+  context: RequestContext,
+  live: LiveRequest | undefined,
+  redact: DecisionPorts['redact'],
+): RequestContext {
   if (context.deliveryId !== undefined || live === undefined) return context;
   const given = deliveryIdOf(live.headers, live.body);
-  return given === undefined ? context : { ...context, deliveryId: given.slice(0, longestStrangersId) };
+  return given === undefined ? context : { ...context, deliveryId: redact(given).slice(0, longestStrangersId) };
 }
 
 /** Without head and body, which a refused one does not leave. */
-function eventOf(context: RequestContext, status: EventRecord['status'], redact: DecisionPorts['redact']): EventRecord {
+function eventOf(
+  context: RequestContext,
+  status: EventRecord['status'],
+  { live, redact }: { readonly live: LiveRequest | undefined; readonly redact: DecisionPorts['redact'] },
+): EventRecord {
   const reason = context.reason ?? context.outcome?.kind;
+  const told = toldOf(context, live);
   return {
     deliveryId: context.deliveryId ?? context.id,
     route: context.route?.name ?? context.path,
@@ -96,6 +105,8 @@ function eventOf(context: RequestContext, status: EventRecord['status'], redact:
     headers: {},
     body: '',
     ...(context.scheme === undefined ? {} : { scheme: context.scheme }),
+    ...(context.outcome === undefined ? {} : { outcome: context.outcome.kind }),
+    ...(told === undefined ? {} : { told }),
   };
 }
 

@@ -7,6 +7,7 @@ import { loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { toolFilter } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
+import { carriedTraceparent } from '../../machines/base/traceparent.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Command, CommandHost } from './commands.ts';
@@ -40,6 +41,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
           name,
           args: isJsonObject(params.arguments) ? params.arguments : {},
           caller: optionalText(params, 'caller') ?? 'cli',
+          ...ofRun(params),
           signal: cancelled.signal,
           onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
         });
@@ -159,6 +161,13 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
 
 function ofServers(run: (mcp: McpView, params: JsonObject) => unknown): Command {
   return { access: 'daemon', run: async (params, host) => run(mcpOf(host), params) };
+}
+
+/** A program that a run started says so, that its calls may be found with the run. */
+function ofRun(params: JsonObject): { readonly run?: string; readonly traceparent?: string } {
+  const run = optionalText(params, 'run');
+  const traceparent = carriedTraceparent(optionalText(params, 'traceparent'));
+  return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
 /** Tells which tools a caller that is bound to toolsets may see; one that is not may see all. */

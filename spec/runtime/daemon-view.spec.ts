@@ -70,8 +70,9 @@ async function stage(records: readonly (readonly [Collection, string, object])[]
     root: idle,
     home: '/home/me/.agent',
     version: '1.2.3',
-    census: { root: idle, sinces: createSinces(() => 0), redactor },
-    watcher: { follow: () => () => {}, isFollowed: () => false },
+    inspector: { sinces: createSinces(() => 0), watcher: {} } as unknown as ViewPorts['inspector'],
+    callsOf: () => [],
+    redactText: redactor.text,
     keeper,
     decisions,
     replay: {
@@ -141,6 +142,7 @@ t.test('CON-4 · DUR-2 · deliveries are rows of the law’s shape, newest first
   const rows = [
     {
       ...common,
+      key: 'e6',
       delivery_id: 'd6',
       route: 'other',
       status: 'accepted',
@@ -148,6 +150,7 @@ t.test('CON-4 · DUR-2 · deliveries are rows of the law’s shape, newest first
       attempts: 0,
     },
     {
+      key: 'e5',
       delivery_id: 'd5',
       route: '/webhooks/r',
       profile: 'default',
@@ -159,6 +162,7 @@ t.test('CON-4 · DUR-2 · deliveries are rows of the law’s shape, newest first
     },
     {
       ...common,
+      key: 'e3',
       delivery_id: 'd3',
       status: 'failed',
       reason: 'no chat',
@@ -167,13 +171,21 @@ t.test('CON-4 · DUR-2 · deliveries are rows of the law’s shape, newest first
     },
     {
       ...common,
+      key: 'e2',
       delivery_id: 'd2',
       status: 'ignored',
       reason: 'filter',
       received_at: '1970-01-01T00:00:02.000Z',
       attempts: 0,
     },
-    { ...common, delivery_id: 'd1', status: 'delivered', received_at: '1970-01-01T00:00:01.000Z', attempts: 1 },
+    {
+      ...common,
+      key: 'e1',
+      delivery_id: 'd1',
+      status: 'delivered',
+      received_at: '1970-01-01T00:00:01.000Z',
+      attempts: 1,
+    },
   ];
   t.same(view.deliveries({ limit: 100 }), rows);
   t.same(view.deliveries({ limit: 2 }), rows.slice(0, 2));

@@ -107,6 +107,7 @@ t.test('DUR-2 · OBS-1 · a row of what was passed over holds what a replay need
     profile: 'work',
     event: 'push',
     status: 'ignored',
+    outcome: 'ignoredFilter',
     reason: 'filter: it saw [redacted]',
     receivedAtMs: 5,
     headers: { 'x-github-event': 'push', 'x-team': 'a' },
@@ -135,15 +136,18 @@ t.test('OBS-1 · a request that is refused unread tells the id by which its send
   decisions.decided({ ...unread, outcome: { kind: 'unknownRoute' } }, live({ 'x-github-delivery': 'theirs' }));
   decisions.decided({ ...unread, id: 'k2', outcome: { kind: 'tooLarge' } }, live({ 'webhook-id': 'x'.repeat(9_000) }));
   decisions.decided({ ...unread, id: 'k3', outcome: { kind: 'badSignature' } }, live());
+  decisions.decided({ ...unread, id: 'k4', outcome: { kind: 'badSignature' } }, live({ 'webhook-id': 'a hunter2' }));
 
   t.match(lines, [
     { fields: { delivery_id: 'theirs', path: '/webhooks/r' } },
     { fields: { delivery_id: 'x'.repeat(200) } },
     { fields: { delivery_id: undefined, request: 'k3' } },
+    { fields: { delivery_id: 'a [redacted]' } },
   ]);
   t.match(
     decisions.refusals().map(({ event }) => event),
     [
+      { deliveryId: 'a [redacted]' },
       { deliveryId: 'k3', route: '/webhooks/r', profile: 'default', event: 'unknown', reason: 'badSignature' },
       { deliveryId: 'x'.repeat(200) },
       { deliveryId: 'theirs', status: 'refused', headers: {}, body: '' },

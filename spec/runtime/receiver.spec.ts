@@ -9,6 +9,7 @@ import { fakeWard } from '../support/wards.ts';
 function stage({ living = 0 } = {}) {
   const exchanges: Exchanges = new Map();
   const requests = fakeWard<RequestInput>();
+  const traced: unknown[] = [];
   let made = 0;
   const handle = requests.handle();
   const receive = createReceiver({
@@ -18,11 +19,13 @@ function stage({ living = 0 } = {}) {
       made += 1;
       return `${atMs}-${made}`;
     },
+    traces: { begin: (live, atMs) => void traced.push([live.headers['x-a'], atMs]) },
     nowMs: () => 7,
   });
   return {
     exchanges,
     spawned: requests.spawned,
+    traced,
     ask(method: string, path: string, more: Partial<RequestHead> = {}): readonly Reply[] {
       const replies: Reply[] = [];
       const exchange: Exchange = {
@@ -68,7 +71,7 @@ t.test('RTE-3 · a path that names no route is unknown, whatever the method, and
 });
 
 t.test('INS-1 · RTE-3 · each webhook becomes one request with its head, its time and a row of its own', (t) => {
-  const { ask, spawned, exchanges } = stage();
+  const { ask, spawned, exchanges, traced } = stage();
   t.same(ask('POST', '/webhooks/a', { contentLength: 12 }), []);
   t.same(ask('GET', '/p/work/webhooks/b%20c'), [], 'the chart refuses the method');
   const common = { origin: 'http', receivedAtMs: 7 };
@@ -78,6 +81,14 @@ t.test('INS-1 · RTE-3 · each webhook becomes one request with its head, its ti
       { key: '7-1', input: { ...common, id: '7-1', method: 'POST', path: '/webhooks/a', declaredBytes: 12 } },
       { key: '7-2', input: { ...common, id: '7-2', method: 'GET', path: '/p/work/webhooks/b%20c' } },
     ],
+  );
+  t.same(
+    traced,
+    [
+      ['b', 7],
+      ['b', 7],
+    ],
+    'OBS-1: each has a span of its own where spans are made',
   );
   t.same(
     [...exchanges].map(([id, live]) => [id, live.headers, live.body.length]),

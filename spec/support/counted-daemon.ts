@@ -48,7 +48,7 @@ function count(): Counts {
     actors: root === undefined || root.getSnapshot().status !== 'active' ? {} : countActors(root),
     actorsOnHeap: v8.queryObjects(Actor, { format: 'count' }) as number,
     exchanges: lent?.webhooks.replay.exchanges.size ?? 0,
-    followed: lent?.watcher.isFollowed() ?? false,
+    followed: lent?.inspector.isWatched() ?? false,
     waits: root === undefined ? {} : waitsOf(root),
     resources: tally(process.getActiveResourcesInfo().filter((name) => name !== 'Immediate')),
     descriptors: tally(descriptors()),
@@ -172,5 +172,7 @@ const ended = await runDaemon({
   },
 });
 lent = undefined;
+// What is still to be said in this turn, such as the last lines of the log, holds what it was said by.
+await new Promise(setImmediate);
 // The parent takes its leave once it has the counts; whatever else keeps the loop alive then has leaked.
 tell({ ended, counts: count() });

@@ -9,7 +9,7 @@ import type { Route } from '../../../machines/config/route.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import type { RequestDesk } from '../../../machines/webhook/request-rules.ts';
 import type { ScriptResult } from '../../../machines/webhook/script-outcome.ts';
-import type { RequestInput, ScriptInput } from '../../../machines/webhook/webhook-request.machine.ts';
+import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
 import { type Exchanges, liveRequest, textOf } from '../../../runtime/exchanges.ts';
 import type { BodyOutcome, Reply } from '../../../runtime/http/front.ts';
 import { wireRequest } from '../../../runtime/wiring/request.ts';
@@ -49,13 +49,14 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
   const exchanges: Exchanges = new Map();
   const replies: Reply[] = [];
   const opened: unknown[] = [];
-  const scripts: ScriptInput[] = [];
+  const scripts: object[] = [];
   const signature = `sha256=${createHmac('sha256', secret).update(bytes).digest('hex')}`;
   const headers = {
     'x-github-event': 'push',
     'x-github-delivery': 'd1',
     'x-hub-signature-256': signature,
     'x-team': 'a',
+    traceparent: 'of-the-sender',
   };
   const desk: RequestDesk = {
     nowMs: () => 1_000,
@@ -87,6 +88,7 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
       scripts.push(asked);
       return script ?? { kind: 'missing' };
     },
+    traceparentOf: (live) => live?.headers.traceparent,
     wards: () => ({ open: (one: unknown) => void opened.push(one) }) as unknown as Wards,
   });
   exchanges.set(
@@ -132,6 +134,8 @@ t.test(
       skills: ['s'],
       toolsets: ['web_search'],
       scheme: 'host-a',
+      told: { bodyMs: 100 },
+      traceparent: 'of-the-sender',
       work: 'k1',
     });
     t.same(replies.map(bodyOf), [[202, { status: 'accepted', route: 'r', event: 'push', delivery_id: 'd1' }]]);
