@@ -209,7 +209,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     log,
   });
 
-  const root = createActor(supervisor, {
+  const root = createActor(inspector.sinces.remembering(supervisor), {
     input: { listens: settings().webhook.enabled, blocked: blockedBy },
     clock: createClock(),
   });
@@ -272,7 +272,6 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     }),
   };
   const control = await createControlServer({ path: paths.socket, log, redact: redactor.text, host });
-  inspector.sinces.watch(root);
   countRestarts(root, metrics);
   root.start();
   void inspector.apply(settings().inspector);
