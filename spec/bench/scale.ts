@@ -1,0 +1,1 @@
+export async function measureScale(_quick: boolean, _full: boolean): Promise<void> {}
