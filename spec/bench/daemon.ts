@@ -91,3 +91,24 @@ export function rssOf({ pid }: ChildProcess): number {
 export function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
+
+/** Connects every lazy server once, so that its tools lie in the cache. */
+export async function rememberTools(home: string, servers: number): Promise<void> {
+  const { child } = await started(home);
+  for (;;) {
+    if (namesIn(join(home, 'cache', 'mcp')).filter((name) => name.endsWith('.json')).length >= servers) break;
+    await wait(50);
+  }
+  await ended(child, 'SIGTERM');
+  const again = await started(home);
+  await untilStates(home, 'lazy', servers);
+  await ended(again.child, 'SIGTERM');
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}

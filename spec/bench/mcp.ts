@@ -5,11 +5,10 @@
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
-import { cpuMsOf, ended, homeWith, type Running, rssOf, started, untilStates, wait } from './daemon.ts';
+import { cpuMsOf, ended, homeWith, type Running, rememberTools, rssOf, started, untilStates, wait } from './daemon.ts';
 import type { CallComparison, CallOrder, RoundCost } from './mcp-calls.ts';
 import { median, print } from './table.ts';
 
@@ -61,7 +60,7 @@ async function measureStart(rounds: number): Promise<void> {
   const homes = [homeWith({}), homeWith(Object.fromEntries(entries))];
   const rows: { readonly without: Running; readonly with: Running }[] = [];
   try {
-    await rememberTools(homes[1] ?? '');
+    await rememberTools(homes[1] ?? '', lazyServers);
     for (let at = -1; at < rounds; at += 1) {
       const pair: Running[] = [];
       for (const which of at % 2 === 0 ? [0, 1] : [1, 0]) {
@@ -123,26 +122,5 @@ async function measureIdle(url: string): Promise<void> {
   } finally {
     for (const { child } of running) await ended(child, 'SIGTERM');
     for (const home of homes) rmSync(home, { recursive: true, force: true });
-  }
-}
-
-/** Connects every server once, so that its tools lie in the cache. */
-async function rememberTools(home: string): Promise<void> {
-  const { child } = await started(home);
-  for (;;) {
-    if (namesIn(join(home, 'cache', 'mcp')).filter((name) => name.endsWith('.json')).length >= lazyServers) break;
-    await wait(50);
-  }
-  await ended(child, 'SIGTERM');
-  const again = await started(home);
-  await untilStates(home, 'lazy', lazyServers);
-  await ended(again.child, 'SIGTERM');
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
   }
 }

@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
-import { cpuMsOf, ended, homeWith, main, rssOf, started, wait } from './daemon.ts';
+import { cpuMsOf, ended, homeWith, main, rememberTools, rssOf, started, wait } from './daemon.ts';
 import { median, print } from './table.ts';
 
 interface Cost {
@@ -46,6 +46,7 @@ export async function measureStart(quick: boolean): Promise<void> {
   const home = homeWith(Object.fromEntries(entries));
   writeFileSync(join(home, tellingFile), telling);
   try {
+    await rememberTools(home, lazyServers);
     await measureDaemon(home, rounds);
     const { child } = await started(home);
     await measureCommands(home, rounds);
