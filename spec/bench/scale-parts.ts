@@ -143,7 +143,7 @@ async function measureHistory(events: number): Promise<readonly ScaleFinding[]> 
     'gateway: {history: {max_megabytes: 1000000}}\ninspector: {enabled: false}\n' +
       'platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: bench-secret-bench-secret}}}\n',
   );
-  const journal = await opened(join(homePaths(home).state, 'journal'));
+  const journal = await opened(homePaths(home).state);
   const nextId = createIds();
   const beganMs = Date.now() - 3_600_000;
   for (let at = 0; at < events; ) {
