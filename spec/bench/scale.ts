@@ -13,15 +13,14 @@ import { cpuMsOf, ended, homeWith, rssOf, started, untilStates, wait } from './d
 import { sendLoad } from './load.ts';
 import type { ScaleFinding, ScaleOrder } from './scale-parts.ts';
 import { median, print } from './table.ts';
-import { measureWards } from './wards.ts';
 
 const connectedServers = 500;
 const idleWindowMs = 10_000;
 
 export async function measureScale(quick: boolean, full: boolean): Promise<void> {
   await measureRoutes(quick);
-  measureGroups(quick);
   print(['scale', 'measured', 'target']);
+  for (const alive of quick ? [10, 10_000] : [10, 100_000]) await tell({ kind: 'groups', alive });
   await tell({ kind: 'claims', ids: quick ? 200_000 : 1_000_000 });
   await tell({ kind: 'subscriptions', records: 10_000, rounds: quick ? 5 : 9 });
   await tell({ kind: 'history', events: full ? 10_000_000 : quick ? 50_000 : 200_000 });
@@ -65,26 +64,6 @@ async function measureRoutes(quick: boolean): Promise<void> {
   print(['routes', 'CPU µs', '× one']);
   print(['1', median(micros[0] ?? [], Number).toFixed(1), '1.00']);
   print(['10,000', median(micros[1] ?? [], Number).toFixed(1), median(ratios, Number).toFixed(2)]);
-  process.stdout.write('\n');
-}
-
-/** Few live groups and many, in turn. */
-function measureGroups(quick: boolean): void {
-  const sizes = [10, 100_000];
-  const rounds = Array.from({ length: quick ? 3 : 7 }, (_, round) => {
-    const costs = measureWards(round % 2 === 0 ? sizes : [...sizes].reverse());
-    return round % 2 === 0 ? costs : costs.reverse();
-  });
-  print(['groups alive', 'spawn µs', '× ten', 'bytes each']);
-  for (const [at, alive] of sizes.entries())
-    print([
-      alive.toLocaleString('en'),
-      median(rounds, (costs) => costs[at]?.spawnMicros ?? Number.NaN).toFixed(2),
-      median(rounds, (costs) => (costs[at]?.spawnMicros ?? Number.NaN) / (costs[0]?.spawnMicros ?? Number.NaN)).toFixed(
-        2,
-      ),
-      median(rounds, (costs) => costs[at]?.bytes ?? Number.NaN).toFixed(0),
-    ]);
   process.stdout.write('\n');
 }
 
