@@ -595,7 +595,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['config', 'schema'],
     args: [],
-    flags: [],
+    flags: [json],
     help: 'Print the JSON Schema of config.yaml.',
     load: async () => (await config()).printSchema,
   },

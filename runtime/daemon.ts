@@ -5,7 +5,7 @@
  */
 
 import { fileURLToPath } from 'node:url';
-import { createActor } from 'xstate';
+import { type AnyActorRef, createActor } from 'xstate';
 import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
 import { ensurePrivateFolder } from '../actors/files.ts';
 import type { ProfileName } from '../machines/base/names.ts';
@@ -20,7 +20,7 @@ import type { CommandHost } from './control/commands.ts';
 import { Refusal } from './control/refusal.ts';
 import { createControlServer } from './control/server.ts';
 import { createDaemonView } from './daemon-view.ts';
-import { createInspector } from './inspector/inspector.ts';
+import { createInspector, type Inspector } from './inspector/inspector.ts';
 import { adapterBlock, createProblemDesk, learnSecrets, reportDiagnostics, servesTools } from './loaded-home.ts';
 import { createLog } from './log.ts';
 import { createMcpView } from './mcp/view.ts';
@@ -33,20 +33,28 @@ import { assembleServers } from './servers.ts';
 import { indexTimers } from './timers.ts';
 import { createTracing } from './tracing.ts';
 import { createVitals } from './vitals.ts';
-import { assembleWebhooks } from './webhooks.ts';
+import { assembleWebhooks, type Webhooks } from './webhooks.ts';
 import { wireSupervisor } from './wiring/supervisor.ts';
 
 export interface DaemonOptions {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
+  /** Is lent the living parts before they start, to count them. */
+  readonly lend?: (parts: DaemonParts) => void;
+}
+
+export interface DaemonParts {
+  readonly root: AnyActorRef;
+  readonly webhooks: Webhooks;
+  readonly inspector: Inspector;
 }
 
 /** Steps that an actor remembers of itself. */
 const trailLength = 24;
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
-export async function runDaemon({ home, env, version }: DaemonOptions): Promise<0 | 1> {
+export async function runDaemon({ home, env, version, lend }: DaemonOptions): Promise<0 | 1> {
   const paths = homePaths(home);
   await ensurePrivateFolder(paths.home);
   await ensurePrivateFolder(paths.state);
@@ -274,12 +282,13 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const control = await createControlServer({ path: paths.socket, log, redact: redactor.text, host });
   inspector.sinces.watch(root);
   countRestarts(root, metrics);
+  lend?.({ root, webhooks, inspector });
   root.start();
   void inspector.apply(settings().inspector);
   void tracing.apply(settings().telemetry.otlpEndpoint);
   const stopSignals = onSignals({
     stop: () => root.send({ type: 'daemon.stop' }),
-    reload: () => root.send({ type: 'config.reload' }),
+    reload: () => void reload().catch(() => {}),
     log,
   });
 
@@ -294,7 +303,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   await control.close();
   await inspector.close();
   await tracing.close();
-  await webhooks.keeper.close();
+  await webhooks.close();
   stopSignals();
   lock.value.release();
   log.log('info', 'stopped');

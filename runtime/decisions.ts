@@ -33,6 +33,8 @@ export interface DecisionPorts {
 
 /** Refusals kept: enough to explain a sender's last tries, small enough to be nothing. */
 const mostRefusals = 1_000;
+/** The head of a stranger may be of any length; an id is short. */
+const longestStrangersId = 200;
 
 /** Outcomes whose event the claim has put into the journal, or that belong to an event that is there already. */
 const journalled: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'delivered', 'deliveryFailed']);
@@ -43,7 +45,8 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
   let next = 0;
 
   return {
-    decided(context, live) {
+    decided(decided, live) {
+      const context = named(decided, live, redact);
       const outcome = context.outcome;
       if (outcome === undefined) {
         log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context, undefined));
@@ -72,6 +75,17 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
   };
 }
 
+/** What a request that is refused unread says of itself is nobody's word, and still what its sender asks about. */
+function named(
+  context: RequestContext,
+  live: LiveRequest | undefined,
+  redact: DecisionPorts['redact'],
+): RequestContext {
+  if (context.deliveryId !== undefined || live === undefined) return context;
+  const given = deliveryIdOf(live.headers, live.body);
+  return given === undefined ? context : { ...context, deliveryId: redact(given).slice(0, longestStrangersId) };
+}
+
 /** Without head and body, which a refused one does not leave. */
 function eventOf(
   context: RequestContext,
@@ -81,8 +95,7 @@ function eventOf(
   const reason = context.reason ?? context.outcome?.kind;
   const told = toldOf(context, live);
   return {
-    // What a refused request says of itself is nobody's word, and still what its sender asks about.
-    deliveryId: context.deliveryId ?? redact(claimedId(live) ?? context.id),
+    deliveryId: context.deliveryId ?? context.id,
     route: context.route?.name ?? context.path,
     profile: context.route?.profile ?? 'default',
     event: context.event ?? 'unknown',
@@ -95,10 +108,6 @@ function eventOf(
     ...(context.outcome === undefined ? {} : { outcome: context.outcome.kind }),
     ...(told === undefined ? {} : { told }),
   };
-}
-
-function claimedId(live: LiveRequest | undefined): string | undefined {
-  return live === undefined ? undefined : deliveryIdOf(live.headers, live.body);
 }
 
 function fieldsOf(context: RequestContext, status: number | undefined): Record<string, unknown> {

@@ -100,6 +100,8 @@ export interface Webhooks {
   reconfigure(): void;
   /** Ends what a crashed gateway left behind. */
   abandon(): void;
+  /** Lets go of the journal and of everything that looks at it. */
+  close(): Promise<void>;
 }
 
 const noBody = Buffer.alloc(0);
@@ -396,6 +398,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       standing = undefined;
       places.clear();
       exchanges.clear();
+    },
+    close() {
+      clearInterval(refilling);
+      return keeper.close();
     },
   };
 }
