@@ -4,8 +4,8 @@
  * @see LIF-13 in docs/specification.md
  */
 
-import { Ajv, type ValidateFunction } from 'ajv';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { createRequire } from 'node:module';
+import type { ValidateFunction } from 'ajv';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { compilePattern } from '../../machines/webhook/pattern.ts';
 
@@ -21,6 +21,9 @@ const options = {
   validateFormats: false,
   code: { regExp: Object.assign(linearPattern, { code: 'linearPattern' }) },
 } as const;
+
+/** A step of a chart cannot wait, and no daemon should load this before its first call: it is CommonJS, so it need not. */
+const require = createRequire(import.meta.url);
 
 const checks = new WeakMap<JsonObject, ArgumentCheck>();
 
@@ -62,7 +65,12 @@ function compiled(schema: JsonObject): ValidateFunction | undefined {
     if (JSON.stringify(schema).length > longestSchema) return undefined;
     // Two servers may use one $id; an instance for each schema keeps them apart.
     const isDraft7 = typeof schema.$schema === 'string' && /draft-0[467]/.test(schema.$schema);
-    return isDraft7 ? new Ajv(options).compile(schema) : new Ajv2020(options).compile(schema);
+    if (isDraft7) {
+      const { Ajv } = require('ajv') as typeof import('ajv');
+      return new Ajv(options).compile(schema);
+    }
+    const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js');
+    return new Ajv2020(options).compile(schema);
   } catch {
     return undefined;
   }

@@ -5,7 +5,7 @@
  */
 
 import { pathToFileURL } from 'node:url';
-import { openSession, type RequestDesk } from '../../actors/mcp/open-session.ts';
+import type { RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { createServerLog, type ServerLog } from '../../actors/mcp/server-log.ts';
 import type { Listing, Session } from '../../actors/mcp/session.ts';
@@ -128,6 +128,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
       }
       relisting = false;
     };
+    // A daemon whose servers sleep never needs the protocol's client, which takes longer to load than all else.
+    const { openSession } = await import('../../actors/mcp/open-session.ts');
     const verdict = await openSession(
       settings,
       {

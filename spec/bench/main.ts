@@ -2,13 +2,16 @@
  * Measures the receiver beside bare handlers that do the same HMAC and JSON parse, alternating in one run, the cost of
  * groups, and the servers' half beside the raw SDK client. Prints medians and ratios; judges nothing.
  *
- * `npm run bench` for all, `npm run bench -- --quick` for a minute or two, `--only receiver|groups|mcp` for a part.
+ * `npm run bench` for all, `npm run bench -- --quick` for a minute or two, `--only receiver|groups|mcp|peers|start|scale` for a part.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type LoadResult, sendLoad } from './load.ts';
 import { measureMcp } from './mcp.ts';
+import { measurePeers } from './peers.ts';
+import { measureScale } from './scale.ts';
+import { measureStart } from './start.ts';
 import { median, print } from './table.ts';
 import { measureWards } from './wards.ts';
 
@@ -45,10 +48,14 @@ const subjects: readonly Subject[] = [
 ];
 
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
-if (only !== undefined && !['receiver', 'groups', 'mcp'].includes(only)) throw new Error(`--only knows no "${only}"`);
+if (only !== undefined && !['receiver', 'groups', 'mcp', 'peers', 'start', 'scale'].includes(only))
+  throw new Error(`--only knows no "${only}"`);
 if (only === undefined || only === 'receiver') await measureReceiver();
 if (only === undefined || only === 'groups') measureGroups();
 if (only === undefined || only === 'mcp') await measureMcp(quick);
+if (only === undefined || only === 'peers') await measurePeers(quick);
+if (only === undefined || only === 'start') await measureStart(quick);
+if (only === undefined || only === 'scale') await measureScale(quick, process.argv.includes('--full'));
 
 async function measureReceiver(): Promise<void> {
   const results = new Map<string, Measured[]>();
