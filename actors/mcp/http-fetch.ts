@@ -20,7 +20,7 @@ export interface ServerFetchSettings {
   readonly env: ProxyEnv;
   /** Of this program. */
   readonly version: string;
-  /** Of an answer that is no stream of events. */
+  /** Of an answer, or of one event of a stream. */
   readonly maxBodyBytes?: number;
 }
 
