@@ -111,7 +111,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
 function configuredHeaders(server: string, { headers }: ServerFetchSettings['plan'], own: URL): Headers {
   const configured = new Headers();
   if (own.username !== '' || own.password !== '') {
-    const pair = `${decodeURIComponent(own.username)}:${decodeURIComponent(own.password)}`;
+    const pair = `${percentDecoded(own.username)}:${percentDecoded(own.password)}`;
     configured.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
   }
   for (const [name, value] of Object.entries(headers)) {
@@ -124,6 +124,15 @@ function configuredHeaders(server: string, { headers }: ServerFetchSettings['pla
     }
   }
   return configured;
+}
+
+/** A percent sign that begins no pair of digits stands for itself. */
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 type Connect = { readonly secureContext: ServerTls['own']; readonly rejectUnauthorized: boolean };
