@@ -5,25 +5,52 @@
  * @see [Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)
  */
 
+export interface BodyBounds {
+  readonly maxBytes: number;
+  /** For the error. */
+  readonly who: string;
+  /** Called once when the body has been read, broke, or was given up; at once where there is none. */
+  readonly ended: () => void;
+}
+
 /** The answer itself where it has no body; throws where it says that it is too long. */
-export async function boundBody(response: Response, maxBytes: number, who: string): Promise<Response> {
+export async function boundBody(response: Response, { maxBytes, who, ended }: BodyBounds): Promise<Response> {
   const { body, headers, status, statusText } = response;
-  if (body === null) return response;
+  if (body === null) {
+    ended();
+    return response;
+  }
   const isStream = (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream');
   const tooLong = (): Error =>
     new Error(`${who}: answers with ${isStream ? 'an event of ' : ''}more than ${maxBytes} bytes`);
   if (!isStream && Number(headers.get('content-length')) > maxBytes) {
+    ended();
     await body.cancel();
     throw tooLong();
   }
   const bytesAfter = isStream ? bytesOfEvent() : bytesOfAll();
-  const counted = body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform: (chunk, controller) => {
-        if (bytesAfter(chunk) > maxBytes) controller.error(tooLong());
-        else controller.enqueue(chunk);
+  const reader = body.getReader();
+  const counted = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) controller.close();
+          else if (bytesAfter(value) <= maxBytes) controller.enqueue(value);
+          else throw tooLong();
+          if (done) ended();
+        } catch (thrown) {
+          ended();
+          controller.error(thrown);
+          await reader.cancel().catch(() => {});
+        }
       },
-    }),
+      cancel(reason) {
+        ended();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
   );
   return new Response(counted, { headers, status, statusText });
 }

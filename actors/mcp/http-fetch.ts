@@ -11,6 +11,7 @@ import { boundBody } from './bounded-body.ts';
 import { SettingFailure } from './connect-errors.ts';
 import { type ProxyEnv, proxyFor } from './env-proxy.ts';
 import { crossesOrigin, type RedirectableRequest, redirectOf, withoutCredentials } from './follow-redirect.ts';
+import { relayAbort } from './relay-abort.ts';
 import type { ServerTls } from './tls-files.ts';
 
 export interface ServerFetchSettings {
@@ -58,6 +59,22 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
   };
 
   const fetch: ServerFetch['fetch'] = async (input, init = {}) => {
+    const relay = init.signal ? relayAbort(init.signal) : undefined;
+    const ended = (): void => relay?.end();
+    try {
+      return await boundBody(await follow(input, init, relay?.signal), {
+        maxBytes: maxBodyBytes,
+        who: `mcp server "${server}"`,
+        ended,
+      });
+    } catch (thrown) {
+      ended();
+      throw thrown;
+    }
+  };
+
+  /** The answer after the last redirect. */
+  const follow = async (input: string | URL, init: RequestInit, signal: AbortSignal | undefined): Promise<Response> => {
     let request: RedirectableRequest = {
       url: new URL(input),
       method: (init.method ?? 'GET').toUpperCase(),
@@ -73,11 +90,11 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       if (trusted) for (const [name, value] of configured) if (!sent.has(name)) sent.set(name, value);
       if (!sent.has('user-agent')) sent.set('user-agent', `AgentGateway-Agent/${version}`);
       const dispatcher = dispatcherFor(url, trusted);
-      const outgoing = { method, body, headers: sent, signal: init.signal ?? null, redirect: 'manual', dispatcher };
+      const outgoing = { method, body, headers: sent, signal: signal ?? null, redirect: 'manual', dispatcher };
       const answer = (await undiciFetch(url, outgoing as unknown as UndiciInit)) as unknown as Response;
 
       const next = init.redirect === 'manual' ? undefined : redirectOf(request, headers, answer);
-      if (next === undefined) return boundBody(answer, maxBodyBytes, `mcp server "${server}"`);
+      if (next === undefined) return answer;
       await answer.body?.cancel();
       const refusal =
         init.redirect === 'error'

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter, getEventListeners, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
@@ -329,6 +329,24 @@ t.test('LIF-13 · an answer that is too long is cut off, and a stream of events 
   }
 });
 
+t.test('LIF-3 · a request that is over leaves nothing on the signal of its session', async (t) => {
+  const { url } = await peer(t, { '/loop': [302, '/loop'] });
+  const { fetch, close } = await fetchOf(t, url);
+  const session = new AbortController();
+  const left = (): number => getEventListeners(session.signal, 'abort').length;
+  const { signal } = session;
+  await (await fetch(`${url}/read`, { signal })).text();
+  t.equal(left(), 0, 'read');
+  await (await fetch(`${url}/given-up`, { signal })).body?.cancel();
+  t.equal(left(), 0, 'given up');
+  await t.rejects(fetch(`${url}/loop`, { signal }));
+  t.equal(left(), 0, 'refused');
+  const answer = await fetch(`${url}/open`, { signal });
+  session.abort(new Error('the session is over'));
+  await t.rejects(answer.text(), { message: 'the session is over' });
+  await close();
+});
+
 t.test('TLS-2 · close cuts off what is under way and refuses what comes', async (t) => {
   const asked = new EventEmitter();
   const { url } = await listen(t, () => void asked.emit('request'));
@@ -356,4 +374,7 @@ t.test('TLS-2 · no error quotes a secret of the entry', async (t) => {
   const { fetch } = await fetchOf(t, url);
   await fetch(url);
   t.equal(mcp.seen[0]?.headers.authorization, `Basic ${btoa('me:top-secret')}`);
+  const odd = await fetchOf(t, mcp.url.replace('//', '//me:50%@'));
+  await odd.fetch(mcp.url);
+  t.equal(mcp.seen[1]?.headers.authorization, `Basic ${btoa('me:50%')}`, 'a percent sign may stand for itself');
 });
