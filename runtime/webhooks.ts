@@ -36,6 +36,8 @@ import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { createFrontKeeper, urlOf } from './front-keeper.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
+import type { Metrics } from './metrics.ts';
+import { countDelivery, countRequest, countRun, timedKeeper } from './metrics-counts.ts';
 import { assemblePlatforms, wake } from './platforms-half.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
@@ -45,6 +47,8 @@ import type { ReplayPorts } from './replay.ts';
 import { type ResumePorts, refillDeliveries, refillRuns, resumeWork } from './resume.ts';
 import { createRouteDesk, type RouteSources } from './route-desk.ts';
 import { createSourceReader } from './route-sources.ts';
+import type { Tracing } from './tracing.ts';
+import { createEventTraces, createRunTraces } from './tracing-spans.ts';
 import { wireDelivery } from './wiring/delivery.ts';
 import { wireGateway } from './wiring/gateway.ts';
 import { wireGroup } from './wiring/group.ts';
@@ -67,6 +71,8 @@ export interface WebhookPorts {
   readonly adopt: () => void;
   readonly redactor: Redactor;
   readonly compiling: CompileOptions;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
   readonly nowMs: () => number;
   readonly log: Logger;
 }
@@ -77,6 +83,8 @@ export interface Webhooks {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
+  /** How many runs hold a place and how many wait for one. */
+  load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
   routes(): readonly Route[];
@@ -92,6 +100,8 @@ export interface Webhooks {
   reconfigure(): void;
   /** Ends what a crashed gateway left behind. */
   abandon(): void;
+  /** Lets go of the journal and of everything that looks at it. */
+  close(): Promise<void>;
 }
 
 const noBody = Buffer.alloc(0);
@@ -112,12 +122,13 @@ const mostWaitingDeliveries = 10_000;
 const refillMs = 5_000;
 
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
-  const { paths, root, home, deskOf, redactor, compiling, nowMs, log } = ports;
+  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, log } = ports;
+  const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
   const exchanges: Exchanges = new Map();
 
-  const keeper = createKeeper({
+  const opened = createKeeper({
     open: () =>
       settings().gateway.journal === 'memory'
         ? Promise.resolve(done(openMemoryJournal()))
@@ -127,6 +138,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nowMs,
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
+  const keeper = timedKeeper(opened, metrics);
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
   const places = createPlaces(settings().agent.concurrency);
@@ -213,6 +225,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         ),
     },
     exchanges,
+    traceparentOf: traces.traceparentOf,
     claim: createClaimDelivery({
       keeper,
       bursts,
@@ -225,11 +238,20 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     wards,
   });
+  const runTraces = createRunTraces(tracing);
   const runLogic = wireRun({
     keeper,
     writer,
     places,
-    runAgent: createRunAgent({ event: eventOf, runnerOf: (profile) => deskOf(profile)?.runner, log }),
+    runAgent: runTraces.traced(
+      createRunAgent({
+        event: eventOf,
+        runnerOf: (profile) => deskOf(profile)?.runner,
+        traceparentOf: runTraces.traceparentOf,
+        log,
+      }),
+      eventOf,
+    ),
     routeConcurrency: (profile, route) =>
       routes.all().find((one) => one.route.name === route && one.route.profile === profile)?.route.concurrency,
     redact: redactor.text,
@@ -239,7 +261,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const deliveryLogic = wireDelivery({
     keeper,
     writer,
-    platforms,
+    platforms: { ...platforms, send: runTraces.tracedSending(platforms.send, eventOf) },
     redact: redactor.text,
     nowMs,
     wake,
@@ -251,7 +273,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
   };
 
-  const receive = createReceiver({ exchanges, wards, nextId, nowMs });
+  const receive = createReceiver({ exchanges, wards, nextId, traces, nowMs });
   const fronts = createFrontKeeper({
     openFront: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
       const opened = await openFront(
@@ -277,6 +299,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
+        countRequest(output, nowMs(), metrics);
+        traces.ended(output, live);
         decisions.decided(output, live);
       },
       onCrashed: (key, error) => {
@@ -285,7 +309,9 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         exchanges.delete(key);
         if (live === undefined) return;
         live.exchange.reply(internalError);
-        decisions.decided(crashedRequest(key, live, routes.find, nowMs()), live);
+        const ended = crashedRequest(key, live, routes.find, nowMs());
+        countRequest(ended, nowMs(), metrics);
+        decisions.decided(ended, live);
       },
     }),
     groups: createWard({
@@ -297,6 +323,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       name: 'runs',
       logic: compile(runLogic, compiling),
       onDone: (key, output: RunRecord) => {
+        countRun(output, nowMs(), metrics);
         logRun(key, output, eventOf(output.eventKey), log);
         wards().runFinished(key, output);
         cron.schedule.runFinished(key);
@@ -309,7 +336,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       logic: compile(deliveryLogic, compiling),
       onDone: (key, output: DeliveryRecord) => {
         // One that waits on disk alone has been logged.
-        if (output.status !== 'waitingToRetry') logDelivery(output, log);
+        if (output.status !== 'waitingToRetry') {
+          countDelivery(output, nowMs(), metrics);
+          logDelivery(output, log);
+        }
         wards().deliverySettled(key, output);
       },
       onCrashed: crashed('deliveries'),
@@ -350,6 +380,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     routes: () => routes.all().map(({ route }) => route),
     cancelRun: createCancelRun({ runs: () => wards().runs, keeper }),
     cron: cron.view,
+    load: places.load,
     sources: () => sources,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
     reconfigure() {
@@ -367,6 +398,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       standing = undefined;
       places.clear();
       exchanges.clear();
+    },
+    close() {
+      clearInterval(refilling);
+      return keeper.close();
     },
   };
 }
