@@ -38,8 +38,8 @@ export interface Flag {
   /** May be given several times; the values come one a line. */
   readonly many?: true;
   readonly help: string;
-  /** The form of its value: a whole number from 1, one from 0, a port, or a text that is not empty; absent: any text. */
-  readonly form?: 'count' | 'whole' | 'port' | 'text';
+  /** The form of its value: a whole number from 1, one from 0, a port, a profile's name, or a text that is not empty; absent: any text. */
+  readonly form?: 'count' | 'whole' | 'port' | 'profile' | 'text';
   /** The only values it may have. */
   readonly oneOf?: readonly string[];
   /** What its value is completed by, where its own name does not say so. */
@@ -62,7 +62,12 @@ export interface CliCommand {
 }
 
 const json: Flag = { name: 'json', help: 'Print JSON.' };
-const profile: Flag = { name: 'profile', value: 'name', help: 'The profile; the default one unless given.' };
+const profile: Flag = {
+  name: 'profile',
+  value: 'name',
+  help: 'The profile; the default one unless given.',
+  form: 'profile',
+};
 const limit: Flag = { name: 'limit', value: 'n', help: 'Rows at most (50).', form: 'count' };
 const route: Flag = { name: 'route', value: 'name', help: 'Only of this route.' };
 const target: Flag = { name: 'target', value: 'name', help: 'Only to this target.' };
@@ -203,8 +208,14 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
       { name: 'deliver-only', help: 'Deliver the prompt itself; no agent runs.' },
       { name: 'cron-job', value: 'job', help: 'Cron job to fire per event.', names: 'job' },
-      { name: 'route-profile', value: 'name', help: 'Profile that may run the route.', names: 'profile' },
-      { name: 'profile', value: 'name', help: 'The same.' },
+      {
+        name: 'route-profile',
+        value: 'name',
+        help: 'Profile that may run the route.',
+        form: 'profile',
+        names: 'profile',
+      },
+      { name: 'profile', value: 'name', help: 'The same.', form: 'profile' },
       { name: 'description', value: 'text', help: 'What it is for.' },
       { name: 'force', help: 'Replace a subscription of the same name.' },
       json,

@@ -53,6 +53,7 @@ const formWords: Readonly<Record<NonNullable<Flag['form']>, string>> = {
   count: ' A whole number from 1.',
   whole: ' A whole number from 0.',
   port: ' From 0 to 65535.',
+  profile: '',
   text: '',
 };
 

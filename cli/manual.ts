@@ -217,7 +217,10 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   'mcp test': {
     about: ['Apart from the living connections; needs no gateway, and changes nothing.'],
     examples: [['mcp test github', 'connect once']],
-    exits: { 1: 'The server was not reached; the message says how far it got.' },
+    exits: {
+      1: 'The server was not reached; the message says how far it got.',
+      4: 'It was reached and needs a login; the message names the command.',
+    },
     see: ['mcp list', 'doctor'],
   },
   'mcp add': {

@@ -4,6 +4,7 @@
  * @see CLI-2 in docs/specification.md
  */
 
+import { profileName } from '../machines/base/names.ts';
 import { nearest } from '../machines/config/nearest.ts';
 import { type CliCommand, catalogue, type Flag, globalFlags } from './catalogue.ts';
 import { groupOf, unknownCommand } from './unknown-command.ts';
@@ -158,6 +159,8 @@ function formProblem(name: string, { form }: Flag, value: string): string | unde
       return /^[1-9]\d{0,8}$/.test(value) ? undefined : `--${name} "${value}" must be a whole number from 1`;
     case 'whole':
       return /^\d{1,9}$/.test(value) ? undefined : `--${name} "${value}" must be a whole number from 0`;
+    case 'profile':
+      return profileName(value) === undefined ? `--${name} "${value}" is no profile name [profile-name]` : undefined;
     case 'port':
       return /^\d{1,5}$/.test(value) && Number(value) <= 65_535
         ? undefined

@@ -77,6 +77,7 @@ export interface Servers {
   readonly memory: CallMemory;
   readonly settled: Settled;
   registry(profile: string): Registry | undefined;
+  serves(profile: string): boolean;
   /** The folder of a profile's server logs. */
   logFolder(profile: string): string;
 }
@@ -287,6 +288,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     logins: createLoginDesk({ logins, credentials, settings, env: ports.env, version: ports.version }),
     settled,
     registry: (profile) => registries.get(profile),
+    serves: (profile) => profileOf(profile) !== undefined,
     logFolder,
   };
 }

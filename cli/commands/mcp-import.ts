@@ -10,14 +10,14 @@ import { type ForeignConfig, readForeignConfigs } from '../../actors/config/fore
 import { addServerEntry } from '../../actors/config/server-entries.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { defaultProfile, profileName } from '../../machines/base/names.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
 import { editVariable, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { type ForeignProgram, foreignFiles } from '../../machines/mcp/foreign-files.ts';
 import { type ImportItem, planImport } from '../../machines/mcp/plan-import.ts';
 import type { ExitCode } from '../catalogue.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
 import { bold, dim, plain, printJson, wrapped } from '../terminal.ts';
 
@@ -31,12 +31,7 @@ const titles: Readonly<Record<ForeignProgram, string>> = {
 
 export async function importServers(context: CommandContext): Promise<ExitCode> {
   const { out } = context;
-  const given = textFlag(context, 'profile') ?? defaultProfile;
-  const profile = profileName(given);
-  if (profile === undefined) {
-    out.complain(`agent: "${given}" is no profile name [profile-name]\n`);
-    return 2;
-  }
+  const profile = profileFlag(context);
   const paths = profilePaths(context.home, profile);
   const configs = await found(context);
   for (const { file, problem } of configs) {
@@ -140,7 +135,7 @@ async function fillIn(chosen: readonly ImportItem[], prompts: Prompts): Promise<
 interface Writing {
   readonly chosen: readonly ImportItem[];
   readonly plan: readonly ImportItem[];
-  readonly place: { readonly home: string; readonly profile: NonNullable<ReturnType<typeof profileName>> };
+  readonly place: { readonly home: string; readonly profile: ProfileName };
   /** The path of `.env`. */
   readonly env: string;
 }

@@ -4,9 +4,11 @@
  * @see LIF-1, DLV-1 and CLI-2 in docs/specification.md
  */
 
+import { createCredentials } from '../../actors/oauth/credentials.store.ts';
 import { findCommand } from '../../actors/process-group.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
-import { defaultProfile } from '../../machines/base/names.ts';
+import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
+import { profilePaths } from '../../machines/config/profile.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { type Area, type Examined, type Finding, good, type Trouble } from './finding.ts';
 
@@ -109,8 +111,8 @@ function targetTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undef
 }
 
 async function probed(
-  { env, version, offline }: Examined,
-  profile: string,
+  { env, version, offline, paths }: Examined,
+  profile: ProfileName,
   server: Parameters<typeof readServerSettings>[0],
 ): Promise<Finding | undefined> {
   const place = profile === defaultProfile ? server.name : `${server.name}@${profile}`;
@@ -123,7 +125,13 @@ async function probed(
   if (offline) return notAsked('servers', place, 'ask without --offline');
   const { probeServer } = await import('../mcp/probe.ts');
   const bounded: ServerSettings = { ...settings, connectTimeoutMs: Math.min(patienceMs, settings.connectTimeoutMs) };
-  const report = await probeServer(bounded, env, version);
+  const report = await probeServer(bounded, {
+    profile,
+    credentials: createCredentials(profilePaths(paths.home, profile).tokens),
+    env,
+    version,
+    nowMs: Date.now,
+  });
   if (report.ok) return undefined;
   return {
     level: 'wrong',

@@ -10,16 +10,14 @@ import type { RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { createServerLog, type ServerLog } from '../../actors/mcp/server-log.ts';
 import type { Listing, Session } from '../../actors/mcp/session.ts';
-import { createAuthorizedFetch } from '../../actors/oauth/authorized-fetch.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { afterFailures, describeFailure } from '../../machines/mcp/connect-failure.ts';
 import type { Handshake } from '../../machines/mcp/era.ts';
 import type { ConnectInput, ConnectionEvent, ConnectVerdict } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
-import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
+import { authorised, readFailures } from './oauth-access.ts';
 import type { Registry } from './registry.ts';
 
 export interface SessionsPorts {
@@ -96,15 +94,6 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return standing;
   }
 
-  /** The access token of a server that asks for OAuth goes on its requests, and is renewed there. */
-  function authorised(profile: string, { name: server, transport }: ServerSettings) {
-    if (transport.kind === 'stdio' || transport.oauth === null) return {};
-    const { version, nowMs, log } = ports;
-    const { url, oauth: settings } = transport;
-    const credentials = ports.credentials(profile);
-    return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, version, nowMs, log }) };
-  }
-
   async function connect(input: ConnectInput, signal: AbortSignal): Promise<ConnectVerdict> {
     const { profile, server, session: number } = input;
     const key = connectionKey(profile, server);
@@ -114,6 +103,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       return { kind: 'refused', after: 'failed', why: `mcp server "${server}": is not configured any more`, chance };
     }
     const serverLog = logOf(profile, server);
+    const credentials = ports.credentials(profile);
     let relisting = false;
     let stale = false;
     /** One listing at a time, and a pause after each; what changes meanwhile is listed after it. */
@@ -147,7 +137,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
           userHome: ports.userHome,
           env: ports.env,
           version: ports.version,
-          ...authorised(profile, settings),
+          ...authorised(settings, { ...ports, credentials }),
         },
         facts: {
           closed(why) {
@@ -166,13 +156,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       signal,
     );
     if (verdict.kind === 'failed') {
-      const { transport } = settings;
-      const after = afterFailures(verdict.failures, transport.kind !== 'stdio' && transport.oauth !== null);
-      const why =
-        after === 'needsLogin'
-          ? describeLoginNeed(server, profile, ports.credentials(profile).problem(server))
-          : describeFailure(server, verdict.failures);
-      return { kind: 'refused', after, why, chance };
+      return { kind: 'refused', ...readFailures(settings, verdict.failures, { profile, credentials }), chance };
     }
     if (signal.aborted) {
       await verdict.session.close();

@@ -43,6 +43,18 @@ t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls
   await until(async () => (await gateway.cli('mcp', 'logs', 'notes', '--lines', '5')).stdout.includes('half done'));
   t.match(await gateway.cli('mcp', 'logs', 'none'), { code: 1, stderr: /no mcp server is named "none"/ });
 
+  for (const words of [
+    ['tools'],
+    ['call', 'mcp__notes__echo'],
+    ['logs', 'notes'],
+    ['reload', 'notes'],
+    ['test', 'notes'],
+    ['login', 'notes'],
+  ]) {
+    const refused = await gateway.cli('mcp', ...words, '--profile', 'none');
+    t.match(refused, { code: 1, stderr: /profile "none" is not served.*\[profile-unknown\]/ }, words.join(' '));
+  }
+
   t.match(await gateway.cli('mcp', 'reload'), { code: 0, stdout: /read again/ });
   t.match(await gateway.cli('mcp', 'reload', 'notes'), { code: 0, stdout: /being connected anew/ });
   t.match(await gateway.cli('mcp', 'reload', 'none'), { code: 1, stderr: /\[server-unknown\]/ });

@@ -44,6 +44,22 @@ t.test('CLI-2 · help and version are asked for in any place, and arguments do n
   t.end();
 });
 
+t.test('CLI-2 · the form of a profile’s name is checked by the parser, whatever the command', (t) => {
+  for (const words of [
+    ['mcp', 'add', 'x', '--profile'],
+    ['mcp', 'remove', 'x', '--profile'],
+    ['link', 'open', 'agent://x', '--profile'],
+    ['webhook', 'subscribe', 'x', '--route-profile'],
+  ]) {
+    t.match(parseWords([...words, 'work-2']), { kind: 'command' });
+    for (const name of ['../x', 'a/b', '', 'A B', '..']) {
+      const message = `${words.at(-1)} "${name}" is no profile name [profile-name]`;
+      t.match(parseWords([...words, name]), { kind: 'misused', message }, message);
+    }
+  }
+  t.end();
+});
+
 t.test('CLI-2 · a command that takes further words takes those with one hyphen too', (t) => {
   t.match(parseWords(['mcp', 'add', 'x', 'npx', '-y', 'server']), { args: ['x', 'npx', '-y', 'server'] });
   t.match(parseWords(['mcp', 'add', 'x', '--', 'npx', '--yes', '-h']), { args: ['x', 'npx', '--yes', '-h'] });
