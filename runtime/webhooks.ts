@@ -28,6 +28,7 @@ import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
 import { type CancelVerdict, createCancelRun } from './cancel-run.ts';
 import type { DeliveryDesk } from './control/view.ts';
+import { createCrashedWork } from './crashed-work.ts';
 import { assembleCron } from './cron/assemble.ts';
 import type { CronView } from './cron/view.ts';
 import { createDecisions, type Decisions } from './decisions.ts';
@@ -225,7 +226,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     wards,
   });
-  const runLogic = wireRun({
+  const runWork = wireRun({
     keeper,
     writer,
     places,
@@ -236,7 +237,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nowMs,
     wards,
   });
-  const deliveryLogic = wireDelivery({
+  const deliveryWork = wireDelivery({
     keeper,
     writer,
     platforms,
@@ -249,6 +250,18 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
+  };
+  const crashedWork = createCrashedWork({ keeper, writer, wards, nowMs });
+  const runEnded = (key: string, record: RunRecord): void => {
+    logRun(key, record, eventOf(record.eventKey), log);
+    wards().runFinished(key, record);
+    cron.schedule.runFinished(key);
+    if (resumePorts.room() === 1) void refillRuns(resumePorts);
+  };
+  const deliveryEnded = (key: string, record: DeliveryRecord): void => {
+    // One that waits on disk alone has been logged.
+    if (record.status !== 'waitingToRetry') logDelivery(record, log);
+    wards().deliverySettled(key, record);
   };
 
   const receive = createReceiver({ exchanges, wards, nextId, nowMs });
@@ -295,24 +308,23 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     }),
     runs: createWard({
       name: 'runs',
-      logic: compile(runLogic, compiling),
-      onDone: (key, output: RunRecord) => {
-        logRun(key, output, eventOf(output.eventKey), log);
-        wards().runFinished(key, output);
-        cron.schedule.runFinished(key);
-        if (resumePorts.room() === 1) void refillRuns(resumePorts);
+      logic: compile(runWork.logic, compiling),
+      onDone: runEnded,
+      onCrashed: (key, error) => {
+        crashed('runs')(key, error);
+        runWork.release(key);
+        void crashedWork.run(key).then((record) => record && runEnded(key, record));
       },
-      onCrashed: crashed('runs'),
     }),
     deliveries: createWard({
       name: 'deliveries',
-      logic: compile(deliveryLogic, compiling),
-      onDone: (key, output: DeliveryRecord) => {
-        // One that waits on disk alone has been logged.
-        if (output.status !== 'waitingToRetry') logDelivery(output, log);
-        wards().deliverySettled(key, output);
+      logic: compile(deliveryWork.logic, compiling),
+      onDone: deliveryEnded,
+      onCrashed: (key, error) => {
+        crashed('deliveries')(key, error);
+        deliveryWork.release(key);
+        void crashedWork.delivery(key).then((record) => record && deliveryEnded(key, record));
       },
-      onCrashed: crashed('deliveries'),
     }),
     platforms: platformWard,
     cronJobs: cron.ward,
@@ -348,7 +360,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       await resumeWork(resumePorts);
     },
     routes: () => routes.all().map(({ route }) => route),
-    cancelRun: createCancelRun({ runs: () => wards().runs, keeper }),
+    cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
     cron: cron.view,
     sources: () => sources,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),

@@ -37,7 +37,7 @@ export function wireDelivery(ports: DeliveryPorts) {
     leave.delete(key);
   };
 
-  return deliveryMachine.provide({
+  const logic = deliveryMachine.provide({
     actors: {
       sendText: fromPromise<Attempt, DeliveryRecord>(async ({ input, signal }) => {
         const attempt = await ports.platforms.send(input, boundedBy(input, signal, ports.nowMs()));
@@ -90,6 +90,12 @@ export function wireDelivery(ports: DeliveryPorts) {
       },
     },
   });
+
+  return {
+    logic,
+    /** Takes back the place of a delivery whose chart is gone without a word. */
+    release: leavePlace,
+  };
 }
 
 /** Nobody is answered later than he waits. */

@@ -106,8 +106,8 @@ function isUnderWay(state: unknown, context: unknown): boolean {
 
 /** A burst that the journal refuses stays on disk as it is; waiting for it would help nobody. */
 const flushingStates: ReadonlySet<unknown> = new Set(['pending', 'settled', 'opening']);
-/** A run that has begun, until its delivery is spawned, and after that until its outcome is on disk. */
-const runningStates: ReadonlySet<unknown> = new Set(['starting', 'running', 'recording', 'closing']);
+/** A run that has begun, until its delivery is spawned or its end is on disk, and after that until its outcome is. */
+const runningStates: ReadonlySet<unknown> = new Set(['starting', 'running', 'cancelling', 'recording', 'closing']);
 
 function those(
   ward: Pick<WardHandle<unknown>, 'each'>,

@@ -1,13 +1,11 @@
 import t, { type Test } from 'tap';
-import { createKeeper } from '../../actors/store/keeper.ts';
-import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../../actors/store/record-writer.ts';
-import { done } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { type ResumePorts, refillDeliveries, resumeWork } from '../../runtime/resume.ts';
 import { createWards } from '../../runtime/wiring/wards.ts';
+import { openKeeper } from '../support/keeper.ts';
 import { fakeWard } from '../support/wards.ts';
 
 const silent = { log: () => {}, warnOnce: () => {} };
@@ -37,10 +35,7 @@ const run: RunRecord = {
 async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
   const clock = { ms: 1_000 };
   const nowMs = () => clock.ms;
-  const open = () => Promise.resolve(done(openMemoryJournal()));
-  const keeper = createKeeper({ open, owner: 'spec', sessionTtlMs: 60_000, nowMs, refused: () => {} });
-  await keeper.open();
-  t.teardown(() => keeper.close());
+  const keeper = await openKeeper(t, nowMs);
   const runs = fakeWard();
   const deliveries = fakeWard<DeliveryInput>();
   const none = fakeWard();
