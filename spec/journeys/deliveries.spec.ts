@@ -3,6 +3,8 @@
  * is dead, that answers nothing; credentials that are refused; a daemon that is killed.
  */
 
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { hasty, openDelivering, type Sending, type Target } from '../support/delivering.ts';
@@ -249,4 +251,24 @@ t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them
   const rows = await it.json<readonly Sending[]>('deliveries', 'list', '--target', 'discord');
   t.equal(rows.length, 3);
   t.same(await it.json<readonly Target[]>('deliveries', 'list', '--target', 'slack'), []);
+});
+
+t.test('DUR-1 · what waits for a silent platform to be checked was not sent, and goes after kill -9', async (t) => {
+  const it = await openDelivering(t);
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.teardown(() => silent.close());
+  const { port } = silent.address() as AddressInfo;
+  it.configure({ slack: { api_base: `http://127.0.0.1:${port}`, timeout_seconds: 60 } });
+  const first = await it.start();
+  await it.post(first, 'slack', '1');
+  t.match(await it.reaches('1', 'queued'), { attempts: 0 });
+
+  first.kill('SIGKILL');
+  await first.exited;
+  it.configure();
+  await it.start();
+
+  t.match(await it.reaches('1', 'delivered'), { attempts: 1 });
+  t.equal(it.slack.world.messages.length, 1);
 });
