@@ -49,6 +49,7 @@ export function createTarget(name: string, settings: PlatformSettings, owner: Ta
           cwd,
           timeoutMs: codehostTimeoutMs,
           scope,
+          wait: ports.wait,
         }),
         verify: () =>
           Promise.resolve({ kind: 'unverifiable', reason: "the client's login shows with the first comment" }),
