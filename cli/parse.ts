@@ -18,9 +18,10 @@ export type Parsed =
   | { readonly kind: 'misused'; readonly message: string; readonly path: readonly string[] };
 
 export function parseWords(words: readonly string[]): Parsed {
-  const [first] = words;
+  const rest = afterGlobalFlags(words);
+  const [first] = rest;
   if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
-    return { kind: 'help', path: first === 'help' ? words.slice(1) : [] };
+    return { kind: 'help', path: first === 'help' ? rest.slice(1) : [] };
   }
   if (first === '--version' || first === '-V' || first === 'version') return { kind: 'version' };
 
@@ -46,7 +47,12 @@ export function parseWords(words: readonly string[]): Parsed {
     if (takesNext) at += 1;
   }
   if (given.some(({ name }) => name === 'help')) return { kind: 'help', path: bare };
-  if (command === undefined) return { kind: 'misused', message: unknownCommand(bare), path: [] };
+  if (command === undefined) {
+    const odd = bare.length > 0 ? undefined : given[0];
+    const flag = globalFlags.find(({ name }) => name === odd?.name);
+    const problem = odd && flagProblem(odd.name, flag, odd.value, globalFlags);
+    return { kind: 'misused', message: problem ?? unknownCommand(bare), path: [] };
+  }
   const flags: Record<string, string | true> = {};
   for (const { name, value } of given) {
     const flag = known.find((one) => one.name === name);
@@ -81,6 +87,14 @@ function isGroup(path: readonly string[]): boolean {
   return catalogue.some(
     (one) => one.path.length > path.length && path.every((word, index) => one.path[index] === word),
   );
+}
+
+/** The words from the first that is no flag of the whole program with its value. */
+function afterGlobalFlags(words: readonly string[]): readonly string[] {
+  const [name = '', inline] = split((words[0] ?? '').slice(2));
+  const flag = words[0]?.startsWith('--') ? globalFlags.find((one) => one.name === name) : undefined;
+  if (flag?.value === undefined) return words;
+  return inline === undefined && words.length < 2 ? words : afterGlobalFlags(words.slice(inline === undefined ? 2 : 1));
 }
 
 function wordsWithoutGlobalFlags(words: readonly string[]): readonly string[] {
