@@ -145,6 +145,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper.journal()?.get('events', key)?.value as unknown as EventRecord | undefined;
 
   let standing: Wards | undefined;
+  let isAbandoned = false;
   const wards = (): Wards => {
     standing ??= createWards(
       {
@@ -356,6 +357,12 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     sendings: (keyOf) =>
       createDeliveryDesk({ keeper, writer, platforms, wards, keyOf, redact: redactor.record, nowMs }),
     resume: async () => {
+      if (isAbandoned) {
+        // The session lives on, and would keep what it held from the gateway that comes.
+        const fault = await keeper.beginAnew();
+        if (fault !== undefined) log.log('error', fault.message, { code: fault.code });
+        isAbandoned = fault !== undefined;
+      }
       await platforms.reconcile();
       await resumeWork(resumePorts);
     },
@@ -372,6 +379,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       cron.schedule.look();
     },
     abandon() {
+      isAbandoned = true;
       fronts.retire();
       platforms.clear();
       cron.schedule.stop();
