@@ -11,6 +11,7 @@ import type { ProfileName } from '../../machines/base/names.ts';
 import { promptWithNote } from '../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { AgentRunner, AgentRunOutcome, Logger } from '../ports.ts';
+import { createStopSignal } from '../stop-signal.ts';
 
 /** What a profile lends to its runs (PRF-2). */
 export interface RunnerOfProfile {
@@ -45,7 +46,7 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
         `route "${record.route}": toolset "${name}" dropped: ${why}`,
       );
     }
-    const timeout = AbortSignal.timeout(runner.timeoutMs);
+    const stop = createStopSignal([signal], runner.timeoutMs);
     try {
       const outcome = await runner.run(
         {
@@ -58,9 +59,9 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
           prompt: promptOf(event, record, runner),
           toolsets: toolsets.names,
         },
-        AbortSignal.any([signal, timeout]),
+        stop.signal,
       );
-      if (outcome.kind === 'failed' && timeout.aborted) {
+      if (outcome.kind === 'failed' && stop.isTimeOver()) {
         return {
           ...outcome,
           reason: `the run took longer than ${runner.timeoutMs / 1000} s (agent.timeout_seconds)`,
@@ -69,6 +70,8 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
       return outcome;
     } catch (thrown) {
       return { kind: 'failed', reason: causeOf(thrown) };
+    } finally {
+      stop.release();
     }
   };
 }

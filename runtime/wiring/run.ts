@@ -3,6 +3,7 @@
 import { fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import { type RunAccount, transcriptJson } from '../../machines/agent/transcript.ts';
@@ -56,7 +57,8 @@ export function wireRun(ports: RunPorts) {
     actors: {
       runAgent: fromPromise<RunResult, RunContext>(({ input, signal }) => {
         const stopping = new AbortController();
-        const result = runOnce(input, AbortSignal.any([signal, stopping.signal]));
+        const stop = createStopSignal([signal, stopping.signal]);
+        const result = runOnce(input, stop.signal).finally(stop.release);
         const mine: UnderWay = { result, stop: () => stopping.abort() };
         underWay.set(input.key, mine);
         return result.finally(() => {
