@@ -272,3 +272,16 @@ t.test('DUR-1 · what waits for a silent platform to be checked was not sent, an
   t.match(await it.reaches('1', 'delivered'), { attempts: 1 });
   t.equal(it.slack.world.messages.length, 1);
 });
+
+t.test('CLI-2 · DLV-2 · the list of targets ends with the whole cure of each that failed', async (t) => {
+  const it = await openDelivering(t);
+  it.configure({ slack: teamChatA.wrongOptions });
+  await it.start();
+  const { error = '' } = await it.target('slack', 'failed');
+
+  const { stdout } = await it.cli('deliveries', 'targets');
+
+  t.match(error, /mend platforms\.slack/);
+  t.ok(stdout.endsWith(`\n\n${error}\n`), stdout);
+  t.equal((await it.cli('runs', 'list')).stdout, 'No runs.\n');
+});
