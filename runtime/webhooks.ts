@@ -332,6 +332,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     schedule: cron.schedule,
     fronts,
     places,
+    parkDelivery: deliveryWork.release,
     wards,
     nowMs,
     log,

@@ -22,6 +22,8 @@ export interface GatewayPorts {
   readonly schedule: { start(): void; stop(): void };
   readonly fronts: FrontKeeper;
   readonly places: Places;
+  /** Takes a delivery out of the queue for its place: it goes on with the next start. */
+  readonly parkDelivery: (key: string) => void;
   readonly wards: () => Wards;
   readonly nowMs: () => number;
   readonly log: Logger;
@@ -61,9 +63,19 @@ export function wireGateway(ports: GatewayPorts) {
       flushGroups: () => {
         // No further run begins; those under way may end in their time.
         ports.places.pause();
+        parkDeliveries(ports);
         flush(ports);
       },
     },
+  });
+}
+
+/** A long queue would be sent until the time is over, and what is sent just then be cut off with an unknown outcome. */
+function parkDeliveries({ wards, parkDelivery }: GatewayPorts): void {
+  wards().deliveries.each((key, delivery) => {
+    const { value, context } = delivery.getSnapshot();
+    if (value === 'queued' && !isWaitedFor((context as DeliveryContext).record)) parkDelivery(key);
+    return true;
   });
 }
 

@@ -12,6 +12,7 @@ import { discordError } from '../support/platforms/community-chat.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
 import { smtpPassword, smtpUser, startSmtp } from '../support/platforms/smtp-server.ts';
 import { slackError, teamChatA } from '../support/platforms/team-chat-a.ts';
+import { teamChatB } from '../support/platforms/team-chat-b.ts';
 
 const texts = ({ world }: FakePlatform): string[] => world.messages.map(({ text }) => text);
 const limited = (seconds: number) => ({ status: 429, json: { message: 'slow', retry_after: seconds, global: false } });
@@ -285,3 +286,33 @@ t.test('CLI-2 · DLV-2 · the list of targets ends with the whole cure of each t
   t.ok(stdout.endsWith(`\n\n${error}\n`), stdout);
   t.equal((await it.cli('runs', 'list')).stdout, 'No runs.\n');
 });
+
+t.test(
+  'CON-2 · DUR-1 · a stop ends what is being sent, and leaves the queue behind it to the next start',
+  async (t) => {
+    const it = await openDelivering(t);
+    // It asks for no gap between messages: whatever is not parked would be sent at once.
+    const board = await startPlatform(teamChatB);
+    t.teardown(() => board.close());
+    it.configure({ others: { mattermost: { enabled: true, api_base: board.base, ...teamChatB.options } } });
+    const first = await it.start();
+    await it.target('mattermost', 'connected');
+    board.scripts.push('hang');
+    const arrival = board.arrival();
+    await it.post(first, 'mattermost', '1');
+    await arrival;
+    await it.post(first, 'mattermost', '2');
+    await it.post(first, 'mattermost', '3');
+    await it.reaches('3', 'queued');
+
+    first.kill('SIGTERM');
+    await first.line(({ message }) => message.includes('SIGTERM'));
+    board.release();
+
+    t.equal(await first.exited, 0);
+    t.same(texts(board), ['Build 1 is green.']);
+    await it.start();
+    for (const id of ['2', '3']) t.match(await it.reaches(id, 'delivered'), { attempts: 1 });
+    t.same(texts(board), ['Build 1 is green.', 'Build 2 is green.', 'Build 3 is green.']);
+  },
+);
