@@ -8,11 +8,12 @@ import type { Logger, LogLevel } from '../actors/ports.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { Route } from '../machines/config/route.ts';
+import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import { keptHeaders } from '../machines/webhook/kept-headers.ts';
 import type { EventRecord } from '../machines/webhook/record.ts';
 import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
-import { type LiveRequest, textOf } from './exchanges.ts';
+import { type LiveRequest, textOf, toldOf } from './exchanges.ts';
 
 export interface Decisions {
   /** A request ended; `live` is what it came with. */
@@ -32,6 +33,8 @@ export interface DecisionPorts {
 
 /** Refusals kept: enough to explain a sender's last tries, small enough to be nothing. */
 const mostRefusals = 1_000;
+/** The head of a stranger may be of any length; an id is short. */
+const longestStrangersId = 200;
 
 /** Outcomes whose event the claim has put into the journal, or that belong to an event that is there already. */
 const journalled: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'delivered', 'deliveryFailed']);
@@ -42,7 +45,8 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
   let next = 0;
 
   return {
-    decided(context, live) {
+    decided(decided, live) {
+      const context = named(decided, live, redact);
       const outcome = context.outcome;
       if (outcome === undefined) {
         log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context, undefined));
@@ -54,7 +58,7 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
       if (journalled.has(kind)) return;
       if (passedOver.has(kind)) {
         const event: EventRecord = {
-          ...eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', redact),
+          ...eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', { live, redact }),
           headers: keptHeaders(live?.headers ?? {}, context.route === undefined ? [] : askedHeaders(context.route)),
           body: (live && textOf(live)) ?? '',
         };
@@ -64,16 +68,32 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
         ]);
         return;
       }
-      ring[next] = { key: context.id, event: eventOf(context, 'refused', redact) };
+      ring[next] = { key: context.id, event: eventOf(context, 'refused', { live, redact }) };
       next = (next + 1) % mostRefusals;
     },
     refusals: () => [...ring].sort((one, other) => (one.key < other.key ? 1 : -1)),
   };
 }
 
+/** What a request that is refused unread says of itself is nobody's word, and still what its sender asks about. */
+function named(
+  context: RequestContext,
+  live: LiveRequest | undefined,
+  redact: DecisionPorts['redact'],
+): RequestContext {
+  if (context.deliveryId !== undefined || live === undefined) return context;
+  const given = deliveryIdOf(live.headers, live.body);
+  return given === undefined ? context : { ...context, deliveryId: redact(given).slice(0, longestStrangersId) };
+}
+
 /** Without head and body, which a refused one does not leave. */
-function eventOf(context: RequestContext, status: EventRecord['status'], redact: DecisionPorts['redact']): EventRecord {
+function eventOf(
+  context: RequestContext,
+  status: EventRecord['status'],
+  { live, redact }: { readonly live: LiveRequest | undefined; readonly redact: DecisionPorts['redact'] },
+): EventRecord {
   const reason = context.reason ?? context.outcome?.kind;
+  const told = toldOf(context, live);
   return {
     deliveryId: context.deliveryId ?? context.id,
     route: context.route?.name ?? context.path,
@@ -85,6 +105,8 @@ function eventOf(context: RequestContext, status: EventRecord['status'], redact:
     headers: {},
     body: '',
     ...(context.scheme === undefined ? {} : { scheme: context.scheme }),
+    ...(context.outcome === undefined ? {} : { outcome: context.outcome.kind }),
+    ...(told === undefined ? {} : { told }),
   };
 }
 

@@ -26,6 +26,8 @@ export interface RunnerOfProfile {
 export interface RunAgentPorts {
   readonly event: (key: string) => EventRecord | undefined;
   readonly runnerOf: (profile: ProfileName) => RunnerOfProfile | undefined;
+  /** The trace that the agent's own work belongs to. */
+  readonly traceparentOf?: (run: string, event: EventRecord) => string | undefined;
   readonly log: Logger;
 }
 
@@ -46,6 +48,7 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
         `route "${record.route}": toolset "${name}" dropped: ${why}`,
       );
     }
+    const traceparent = ports.traceparentOf?.(key, event);
     const stop = createStopSignal([signal], runner.timeoutMs);
     try {
       const outcome = await runner.run(
@@ -58,6 +61,7 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
           attempt: record.attempt,
           prompt: promptOf(event, record, runner),
           toolsets: toolsets.names,
+          ...(traceparent === undefined ? {} : { traceparent }),
         },
         stop.signal,
       );

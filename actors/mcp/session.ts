@@ -47,6 +47,8 @@ export interface Progress {
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
+  /** The trace that the call belongs to, which the server is told. */
+  readonly traceparent?: string;
 }
 
 export interface Session {
@@ -175,8 +177,10 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
     });
   }
 
-  const requestOptions = ({ signal, onProgress }: CallOptions) => ({
+  const requestOptions = ({ signal, onProgress, traceparent }: CallOptions) => ({
     signal,
+    // Over HTTP a trace is read from the header by whatever stands before the server.
+    ...(traceparent === undefined ? {} : { headers: { traceparent } }),
     timeout: settings.timeoutMs,
     ...(onProgress === undefined ? {} : { onprogress: onProgress }),
   });
@@ -205,7 +209,9 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
 
     call: (tool, args, options) =>
       outcomeOf(async () => {
-        const params = { name: tool, arguments: args };
+        const { traceparent } = options;
+        const trace = traceparent === undefined ? {} : { _meta: { traceparent } };
+        const params = { name: tool, arguments: args, ...trace };
         const request = requestOptions(options);
         const result: unknown = unchecked.has(tool)
           ? await client.request({ method: 'tools/call', params }, callResult, request)

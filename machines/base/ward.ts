@@ -55,8 +55,6 @@ export interface WardHandle<Input, Child = AnyActorRef> {
   /** Spawns and starts a child; undefined where the key is taken. */
   spawn(key: string, input: Input): Child | undefined;
   get(key: string): Child | undefined;
-  /** The key of a child; undefined for one that has ended. */
-  keyOf(child: AnyActorRef): string | undefined;
   /** Calls back for each child until the callback returns false. */
   each(visit: (key: string, child: Child) => boolean): void;
   /** Stops every child without a word to anybody. */
@@ -65,7 +63,6 @@ export interface WardHandle<Input, Child = AnyActorRef> {
 
 interface Children {
   readonly byKey: Map<string, AnyActorRef>;
-  readonly keyOf: Map<string, string>;
   readonly context: WardContext;
   readonly logic: AnyActorLogic;
   /** Made once: it is asked for with every spawn and every look. */
@@ -82,7 +79,7 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
 
     getInitialSnapshot({ self }) {
       const context: WardContext = { name: options.name, size: 0, spawned: 0, finished: 0, crashed: 0 };
-      wards.set(self, { byKey: new Map(), keyOf: new Map(), context, logic: options.logic, handle: undefined });
+      wards.set(self, { byKey: new Map(), context, logic: options.logic, handle: undefined });
       return { status: 'active', output: undefined, error: undefined, context };
     },
 
@@ -94,17 +91,18 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
         stopAll(children);
         return { ...snapshot, status: 'stopped' } as WardSnapshot;
       }
-      const id = event.actorId;
-      const key = id === undefined ? undefined : children.keyOf.get(id);
-      if (id === undefined || key === undefined) return snapshot;
+      // A child's id is its key, so that it has its address from its first step on.
+      const key = event.actorId;
+      const child = key === undefined ? undefined : children.byKey.get(key);
+      // The last word of one that was stopped must not end another that has its key since.
+      if (key === undefined || child === undefined || child.getSnapshot().status === 'active') return snapshot;
       if (event.type.startsWith('xstate.done.actor.')) {
-        reap(children, id, key);
+        reap(children, key);
         children.context.finished += 1;
         options.onDone?.(key, event.output as OutputFrom<Logic>);
       } else if (event.type.startsWith('xstate.error.actor.')) {
-        const child = children.byKey.get(key);
-        reap(children, id, key);
-        if (child !== undefined) stop(child);
+        reap(children, key);
+        stop(child);
         children.context.crashed += 1;
         options.onCrashed?.(key, event.error);
       }
@@ -134,7 +132,7 @@ function handleOf<Logic extends AnyActorLogic>(
   ref: AnyActorRef,
   children: Children,
 ): WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
-  const { byKey, keyOf, context, logic } = children;
+  const { byKey, context, logic } = children;
   return {
     name: context.name,
     childMachine: (logic as { readonly id?: string }).id ?? 'actor',
@@ -143,15 +141,13 @@ function handleOf<Logic extends AnyActorLogic>(
     },
     spawn(key, input) {
       if (byKey.has(key)) return undefined;
-      const child = createActor(logic, { parent: ref, input } as never) as unknown as AnyActorRef;
+      const child = createActor(logic, { parent: ref, id: key, input } as never) as unknown as AnyActorRef;
       byKey.set(key, child);
-      keyOf.set(child.id, key);
       context.size = byKey.size;
       context.spawned += 1;
       child.start();
       return child as ActorRefFrom<Logic>;
     },
-    keyOf: (child) => keyOf.get(child.id),
     get: (key) => byKey.get(key) as ActorRefFrom<Logic> | undefined,
     each(visit) {
       for (const [key, child] of byKey) if (!visit(key, child as ActorRefFrom<Logic>)) return;
@@ -163,13 +159,11 @@ function handleOf<Logic extends AnyActorLogic>(
 function stopAll(children: Children): void {
   for (const child of children.byKey.values()) stop(child);
   children.byKey.clear();
-  children.keyOf.clear();
   children.context.size = 0;
 }
 
-function reap(children: Children, id: string, key: string): void {
+function reap(children: Children, key: string): void {
   children.byKey.delete(key);
-  children.keyOf.delete(id);
   children.context.size = children.byKey.size;
 }
 

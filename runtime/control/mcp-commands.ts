@@ -7,8 +7,8 @@ import { loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { toolFilter } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
+import { carriedTraceparent } from '../../machines/base/traceparent.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { probeServer } from '../mcp/probe.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Command, CommandHost } from './commands.ts';
 import { Refusal } from './refusal.ts';
@@ -41,6 +41,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
           name,
           args: isJsonObject(params.arguments) ? params.arguments : {},
           caller: optionalText(params, 'caller') ?? 'cli',
+          ...ofRun(params),
           signal: cancelled.signal,
           onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
         });
@@ -162,6 +163,13 @@ function ofServers(run: (mcp: McpView, params: JsonObject) => unknown): Command 
   return { access: 'daemon', run: async (params, host) => run(mcpOf(host), params) };
 }
 
+/** A program that a run started says so, that its calls may be found with the run. */
+function ofRun(params: JsonObject): { readonly run?: string; readonly traceparent?: string } {
+  const run = optionalText(params, 'run');
+  const traceparent = carriedTraceparent(optionalText(params, 'traceparent'));
+  return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
+}
+
 /** Tells which tools a caller that is bound to toolsets may see; one that is not may see all. */
 function allowedBy(params: JsonObject): (row: JsonObject) => boolean {
   const toolsets = optionalText(params, 'toolsets');
@@ -197,6 +205,8 @@ async function testServer(params: JsonObject, { source, version = '0' }: Command
     ? givenEntry(name, params.entry, { profile: profileOf(params), source })
     : configured(name, params, source);
   if (params.connect === false) return { ok: true };
+  // The protocol's client costs more than everything else here, and only this needs it.
+  const { probeServer } = await import('../mcp/probe.ts');
   return probeServer(settings, source.env, version);
 }
 

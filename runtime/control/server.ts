@@ -9,20 +9,11 @@ import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { ensurePrivateFolder, privateFile } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
-import { causeOf } from '../../machines/base/fault.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
-import { type CommandHost, commands } from './commands.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { answerRequest } from './answer.ts';
+import type { CommandHost } from './commands.ts';
 import { createLineSplitter } from './lines.ts';
-import {
-  longestLine,
-  type RpcRequest,
-  readMessage,
-  rpcCodes,
-  spellError,
-  spellNotification,
-  spellResult,
-} from './protocol.ts';
-import { Refusal } from './refusal.ts';
+import { longestLine, readMessage, rpcCodes, spellError, spellNotification } from './protocol.ts';
 
 export interface ControlSettings {
   readonly path: string;
@@ -71,20 +62,35 @@ export async function createControlServer({ path, host, log, redact }: ControlSe
 
 function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlSettings, 'log' | 'redact'>): void {
   const ends: (() => void)[] = [];
+  let corked = false;
   const send = (text: string): void => {
     if (socket.destroyed) return;
+    // A stream says many words in one turn; they leave together.
+    if (!corked) {
+      corked = true;
+      socket.cork();
+      setImmediate(() => {
+        corked = false;
+        socket.uncork();
+      });
+    }
     socket.write(text);
     if (socket.writableLength > mostBuffered) {
       log.log('warn', 'control: a reader is too slow and was cut off');
       socket.destroy();
     }
   };
+  const peer = {
+    redact,
+    notify: (name: string, sent: JsonObject) => send(spellNotification(name, sent)),
+    onEnd: (end: () => void) => void ends.push(end),
+  };
   const lines = createLineSplitter(
     longestLine,
     (line) => {
       const message = readMessage(line);
       if (message.kind === 'malformed') send(spellError(message.id, message.error));
-      else if (message.kind === 'request') void answer(message.request, host, { send, redact, ends });
+      else if (message.kind === 'request') void answerRequest(message.request, host, peer).then(send);
     },
     () => {
       send(spellError(null, { code: rpcCodes.request, message: 'the line is too long' }));
@@ -96,30 +102,4 @@ function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlS
   socket.on('close', () => {
     for (const end of ends) end();
   });
-}
-
-interface Peer {
-  readonly send: (text: string) => void;
-  readonly redact: (text: string) => string;
-  readonly ends: (() => void)[];
-}
-
-async function answer({ id, method, params }: RpcRequest, host: CommandHost, peer: Peer): Promise<void> {
-  const command = commands.get(method);
-  if (command === undefined) {
-    peer.send(spellError(id, { code: rpcCodes.method, message: `no method "${method}"` }));
-    return;
-  }
-  try {
-    const result = await command.run(params, host, {
-      notify: (name: string, sent: JsonObject) => peer.send(spellNotification(name, sent)),
-      onEnd: (end: () => void) => peer.ends.push(end),
-    });
-    peer.send(spellResult(id, result as Json));
-  } catch (thrown) {
-    const refused = thrown instanceof Refusal ? thrown : undefined;
-    const code = refused?.code === 'params-missing' ? rpcCodes.params : rpcCodes.refused;
-    const data = refused === undefined ? {} : { data: { code: refused.code } };
-    peer.send(spellError(id, { code, message: peer.redact(causeOf(thrown)), ...data }));
-  }
 }

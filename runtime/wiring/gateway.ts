@@ -60,6 +60,8 @@ export function wireGateway(ports: GatewayPorts) {
       startSchedule: () => ports.schedule.start(),
       stopSchedule: () => ports.schedule.stop(),
       retireFront: () => fronts.retire(),
+      // Their runs begin at once: only the front has gone or moved.
+      settleGroups: () => flush(ports),
       flushGroups: () => {
         // No further run begins; those under way may end in their time.
         ports.places.pause();

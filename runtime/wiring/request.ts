@@ -26,7 +26,7 @@ import {
   type ScriptInput,
   webhookRequestMachine,
 } from '../../machines/webhook/webhook-request.machine.ts';
-import { type Exchanges, textOf } from '../exchanges.ts';
+import { type Exchanges, type LiveRequest, textOf, toldOf } from '../exchanges.ts';
 import type { Wards } from './wards.ts';
 
 export interface RequestPorts {
@@ -34,6 +34,8 @@ export interface RequestPorts {
   readonly exchanges: Exchanges;
   readonly claim: ClaimDelivery;
   readonly runScript: RunScript;
+  /** The trace that is kept with an event. */
+  readonly traceparentOf: (live: LiveRequest | undefined) => string | undefined;
   readonly wards: () => Wards;
 }
 
@@ -46,7 +48,13 @@ export function wireRequest(ports: RequestPorts) {
 
   return webhookRequestMachine.provide({
     actors: {
-      runScript: fromPromise<ScriptResult, ScriptInput>(({ input, signal }) => ports.runScript(input, signal)),
+      runScript: fromPromise<ScriptResult, ScriptInput>(async ({ input, signal }) => {
+        const beganAtMs = desk.nowMs();
+        const result = await ports.runScript(input, signal);
+        const live = exchanges.get(input.id);
+        if (live !== undefined) live.scriptMs = desk.nowMs() - beganAtMs;
+        return result;
+      }),
     },
     actions: {
       checkSize: rule(checkSize),
@@ -61,6 +69,7 @@ export function wireRequest(ports: RequestPorts) {
         const live = exchanges.get(context.id);
         live?.exchange.readBody(desk.maxBodyBytes(), (outcome) => {
           if (outcome.kind === 'read') live.body = outcome.bytes;
+          live.bodyMs = desk.nowMs() - context.receivedAtMs;
           self.send({ type: bodyFacts[outcome.kind] });
         });
       },
@@ -101,7 +110,7 @@ type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
 const bodyFacts = { read: 'body.read', tooLarge: 'body.overflowed', aborted: 'body.aborted' } as const;
 
-function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPorts): ClaimRequest {
+function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentOf }: RequestPorts): ClaimRequest {
   const { route, plan } = context;
   // The chart reaches `claiming` only with a route; the fallback keeps the function total.
   if (route === undefined) throw new TypeError('claiming without a route');
@@ -124,6 +133,10 @@ function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPor
   if (route.toolsets !== undefined) event.toolsets = route.toolsets;
   if (context.scheme !== undefined) event.scheme = context.scheme;
   if (context.replayOf !== undefined) event.replayOf = context.replayOf;
+  const told = toldOf(context, live);
+  if (told !== undefined) event.told = told;
+  const traceparent = traceparentOf(live);
+  if (traceparent !== undefined) event.traceparent = traceparent;
   return { key: context.id, nowMs, event, plan: planOf(context) };
 }
 

@@ -60,7 +60,7 @@ t.test(
 t.test(
   'DIS-3 · a run that waits on disk alone is cancelled there, once, and whoever waits for it is told',
   async (t) => {
-    const it = await openKeeper(t);
+    const { keeper: it } = await openKeeper();
     const nobody = { get: () => undefined } as never;
     const ended: unknown[] = [];
     const told = (key: string, { status }: RunRecord): void => void ended.push([key, status]);

@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { createPlaces } from '../../actors/dispatch/places.ts';
 import { createRecordWriter } from '../../actors/store/record-writer.ts';
 import { compile } from '../../machines/base/compile.ts';
@@ -34,8 +34,8 @@ const delivery: DeliveryRecord = {
   queuedAtMs: 0,
 };
 
-async function openWork(t: Test) {
-  const keeper = await openKeeper(t);
+async function openWork() {
+  const { keeper } = await openKeeper();
   const writer = createRecordWriter(keeper);
   const deliveries = fakeWard<DeliveryInput>();
   const none = fakeWard();
@@ -48,7 +48,7 @@ async function openWork(t: Test) {
 }
 
 t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent is stopped', async (t) => {
-  const { keeper, writer, wards } = await openWork(t);
+  const { keeper, writer, wards } = await openWork();
   const places = createPlaces(1);
   const begun: string[] = [];
   let stopped = false;
@@ -96,7 +96,7 @@ t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent i
 });
 
 t.test('DUR-2 · INS-1 · what a crashed run or delivery leaves is closed as what is known of it', async (t) => {
-  const { put, crashed, keeper } = await openWork(t);
+  const { put, crashed, keeper } = await openWork();
   const flaw = /crashed inside the gateway/;
   const runs: readonly (readonly [Partial<RunRecord>, object])[] = [
     [{ status: 'queued' }, { status: 'failed', reason: flaw, endedAtMs: 9 }],
@@ -130,7 +130,7 @@ t.test('DUR-2 · INS-1 · what a crashed run or delivery leaves is closed as wha
 });
 
 t.test('DUR-1 · a response that is on disk is delivered although its run crashed', async (t) => {
-  const { put, crashed, deliveries, keeper } = await openWork(t);
+  const { put, crashed, deliveries, keeper } = await openWork();
   await put('runs', 'k', { ...run, status: 'delivering', response: 'x' });
   await put('deliveries', 'k', { ...delivery, runKey: 'k' });
 
