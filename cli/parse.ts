@@ -120,7 +120,8 @@ function unknown(bare: readonly string[]): Parsed {
 
 function strayFlags(given: readonly GivenFlag[]): Parsed {
   const [first] = given;
-  const problem = first && flagProblem(first, undefined, globalFlags);
+  const flag = globalFlags.find(({ name }) => name === first?.name);
+  const problem = first && flagProblem(first, flag, globalFlags);
   return { kind: 'misused', message: problem ?? 'no command is named', cure: 'See `agent help` for the commands.' };
 }
 

@@ -28,6 +28,7 @@ import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
 import { type CancelVerdict, createCancelRun } from './cancel-run.ts';
 import type { DeliveryDesk } from './control/view.ts';
+import { createCrashedWork } from './crashed-work.ts';
 import { assembleCron } from './cron/assemble.ts';
 import type { CronView } from './cron/view.ts';
 import { createDecisions, type Decisions } from './decisions.ts';
@@ -156,6 +157,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper.journal()?.get('events', key)?.value as unknown as EventRecord | undefined;
 
   let standing: Wards | undefined;
+  let isAbandoned = false;
   const wards = (): Wards => {
     standing ??= createWards(
       {
@@ -239,7 +241,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     wards,
   });
   const runTraces = createRunTraces(tracing);
-  const runLogic = wireRun({
+  const runWork = wireRun({
     keeper,
     writer,
     places,
@@ -258,7 +260,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nowMs,
     wards,
   });
-  const deliveryLogic = wireDelivery({
+  const deliveryWork = wireDelivery({
     keeper,
     writer,
     platforms: { ...platforms, send: runTraces.tracedSending(platforms.send, eventOf) },
@@ -271,6 +273,22 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
+  };
+  const crashedWork = createCrashedWork({ keeper, writer, wards, nowMs });
+  const runEnded = (key: string, record: RunRecord): void => {
+    countRun(record, nowMs(), metrics);
+    logRun(key, record, eventOf(record.eventKey), log);
+    wards().runFinished(key, record);
+    cron.schedule.runFinished(key);
+    if (resumePorts.room() === 1) void refillRuns(resumePorts);
+  };
+  const deliveryEnded = (key: string, record: DeliveryRecord): void => {
+    // One that waits on disk alone has been logged.
+    if (record.status !== 'waitingToRetry') {
+      countDelivery(record, nowMs(), metrics);
+      logDelivery(record, log);
+    }
+    wards().deliverySettled(key, record);
   };
 
   const receive = createReceiver({ exchanges, wards, nextId, traces, nowMs });
@@ -321,34 +339,30 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     }),
     runs: createWard({
       name: 'runs',
-      logic: compile(runLogic, compiling),
-      onDone: (key, output: RunRecord) => {
-        countRun(output, nowMs(), metrics);
-        logRun(key, output, eventOf(output.eventKey), log);
-        wards().runFinished(key, output);
-        cron.schedule.runFinished(key);
-        if (resumePorts.room() === 1) void refillRuns(resumePorts);
+      logic: compile(runWork.logic, compiling),
+      onDone: runEnded,
+      onCrashed: (key, error) => {
+        crashed('runs')(key, error);
+        runWork.release(key);
+        void crashedWork.run(key).then((record) => record && runEnded(key, record));
       },
-      onCrashed: crashed('runs'),
     }),
     deliveries: createWard({
       name: 'deliveries',
-      logic: compile(deliveryLogic, compiling),
-      onDone: (key, output: DeliveryRecord) => {
-        // One that waits on disk alone has been logged.
-        if (output.status !== 'waitingToRetry') {
-          countDelivery(output, nowMs(), metrics);
-          logDelivery(output, log);
-        }
-        wards().deliverySettled(key, output);
+      logic: compile(deliveryWork.logic, compiling),
+      onDone: deliveryEnded,
+      onCrashed: (key, error) => {
+        crashed('deliveries')(key, error);
+        deliveryWork.release(key);
+        void crashedWork.delivery(key).then((record) => record && deliveryEnded(key, record));
       },
-      onCrashed: crashed('deliveries'),
     }),
     platforms: platformWard,
     cronJobs: cron.ward,
     schedule: cron.schedule,
     fronts,
     places,
+    parkDelivery: deliveryWork.release,
     wards,
     nowMs,
     log,
@@ -374,11 +388,17 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     sendings: (keyOf) =>
       createDeliveryDesk({ keeper, writer, platforms, wards, keyOf, redact: redactor.record, nowMs }),
     resume: async () => {
+      if (isAbandoned) {
+        // The session lives on, and would keep what it held from the gateway that comes.
+        const fault = await keeper.beginAnew();
+        if (fault !== undefined) log.log('error', fault.message, { code: fault.code });
+        isAbandoned = fault !== undefined;
+      }
       await platforms.reconcile();
       await resumeWork(resumePorts);
     },
     routes: () => routes.all().map(({ route }) => route),
-    cancelRun: createCancelRun({ runs: () => wards().runs, keeper }),
+    cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
     cron: cron.view,
     load: places.load,
     sources: () => sources,
@@ -391,6 +411,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       cron.schedule.look();
     },
     abandon() {
+      isAbandoned = true;
       fronts.retire();
       platforms.clear();
       cron.schedule.stop();

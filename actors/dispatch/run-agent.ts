@@ -11,6 +11,7 @@ import type { ProfileName } from '../../machines/base/names.ts';
 import { promptWithNote } from '../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { AgentRunner, AgentRunOutcome, Logger } from '../ports.ts';
+import { createStopSignal } from '../stop-signal.ts';
 
 /** What a profile lends to its runs (PRF-2). */
 export interface RunnerOfProfile {
@@ -48,7 +49,7 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
       );
     }
     const traceparent = ports.traceparentOf?.(key, event);
-    const timeout = AbortSignal.timeout(runner.timeoutMs);
+    const stop = createStopSignal([signal], runner.timeoutMs);
     try {
       const outcome = await runner.run(
         {
@@ -62,9 +63,9 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
           toolsets: toolsets.names,
           ...(traceparent === undefined ? {} : { traceparent }),
         },
-        AbortSignal.any([signal, timeout]),
+        stop.signal,
       );
-      if (outcome.kind === 'failed' && timeout.aborted) {
+      if (outcome.kind === 'failed' && stop.isTimeOver()) {
         return {
           ...outcome,
           reason: `the run took longer than ${runner.timeoutMs / 1000} s (agent.timeout_seconds)`,
@@ -73,6 +74,8 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
       return outcome;
     } catch (thrown) {
       return { kind: 'failed', reason: causeOf(thrown) };
+    } finally {
+      stop.release();
     }
   };
 }

@@ -11,6 +11,7 @@ import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '.
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { Logger } from '../ports.ts';
+import { createStopSignal } from '../stop-signal.ts';
 import { readConnectError } from './connect-errors.ts';
 import { streamEndedWords, tellEndedStreams } from './mend-transport.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
@@ -53,7 +54,7 @@ export async function openSession(
   ports: SessionPorts,
   signal: AbortSignal,
 ): Promise<OpenVerdict> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(settings.connectTimeoutMs)]);
+  const { signal: limit } = createStopSignal([signal], settings.connectTimeoutMs);
   const tried: FailedAttempt[] = [];
   let handshake = firstAttempt(settings.protocol, ports.handshake.get());
   for (;;) {

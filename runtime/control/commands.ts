@@ -177,6 +177,8 @@ async function cancelRun(daemon: DaemonView, id: string): Promise<JsonObject> {
       return { cancelling: id };
     case 'over':
       return refuse('run-over', `run "${id}" is ${verdict.status} and cannot be cancelled any more`);
+    case 'refused':
+      return refuse('journal-unavailable', verdict.reason);
     case 'unknown':
       return refuse('run-unknown', `no run "${id}" is in the history`);
   }

@@ -11,6 +11,7 @@ import type { Discovery, DiscoveryVerdict } from '../../actors/oauth/discover.ts
 import { lookAtDocument } from '../../actors/oauth/look-at-document.ts';
 import type { TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import {
   type BrowserLoginContext,
@@ -251,7 +252,10 @@ async function awaitRedirect(row: LiveLogin | undefined, signal: AbortSignal): P
     };
   });
   try {
-    const query = await Promise.race([listener.redirect(state, AbortSignal.any([signal, stop.signal])), pasted]);
+    const query = await Promise.race([
+      listener.redirect(state, createStopSignal([signal, stop.signal]).signal),
+      pasted,
+    ]);
     const answer = readRedirect(query, {
       state,
       issuer: discovery.issuer,

@@ -2,6 +2,7 @@
 
 import { assign, fromPromise } from 'xstate';
 import { completeText } from '../../actors/agent/complete-text.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import {
@@ -106,7 +107,7 @@ async function runModel(
   }
   const { params, admitted } = row;
   const { timeoutMs } = settings.sampling;
-  const limit = AbortSignal.any([signal, row.signal, AbortSignal.timeout(timeoutMs)]);
+  const stop = createStopSignal([signal, row.signal], timeoutMs);
   const verdict = await completeText(
     {
       model,
@@ -116,8 +117,8 @@ async function runModel(
       messages: messagesOf(params.messages),
       maxTokens: admitted.maxTokens,
     },
-    limit,
-  );
+    stop.signal,
+  ).finally(stop.release);
   if (verdict.kind === 'failed') return verdict;
   row.made = {
     role: 'assistant',

@@ -51,7 +51,7 @@ async function stage(t: Test, { from = record, outcome, crowded = false, hasPlac
     const found = disk.journal.get('deliveries', 'k');
     return found && [found.value.status, found.dueAtMs];
   };
-  const logic = wireDelivery({
+  const { logic } = wireDelivery({
     keeper,
     writer,
     platforms: {

@@ -49,6 +49,7 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     schedule: { start: () => void steps.push('schedule starts'), stop: () => void steps.push('schedule stops') },
     fronts,
     places,
+    parkDelivery: (key) => void steps.push(`park ${key}`),
     wards: () => wards,
     nowMs: () => nowMs,
     log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },

@@ -40,7 +40,7 @@ async function stage(t: Test, runAgent: RunAgent, { concurrency = 4, bound = und
   await keeper.commit([{ kind: 'put', collection: 'events', key: 'k', value: event as unknown as JsonObject }]);
   const deliveries = fakeWard<DeliveryInput>();
   const places = createPlaces(concurrency);
-  const logic = wireRun({
+  const { logic } = wireRun({
     keeper,
     writer: createRecordWriter(keeper),
     places,
