@@ -6,7 +6,7 @@
 
 import type { ActorFacts, ActorRow, Chart, ChartState, ChartTransition } from '../runtime/inspector/wire.ts';
 import type { Output } from './context.ts';
-import { ago, oneLine } from './terminal.ts';
+import { ago, oneLine, wrapped } from './terminal.ts';
 
 export type Style = 'plain' | 'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta';
 export type Piece = readonly [text: string, style?: Style];
@@ -40,6 +40,15 @@ export function line(
     if (!fits) break;
   }
   return drawn;
+}
+
+/** A text in lines as wide as the terminal, the further ones under the first's margin; a pipe gets one. */
+export function whole(out: Output, text: string, style: Style = 'plain', margin = '  '): string[] {
+  if (!out.isTerminal) return [paint(out, text, style)];
+  const lead = text.slice(0, text.length - text.trimStart().length);
+  return wrapped(text.trimStart(), out.columns - lead.length, margin.slice(lead.length)).map((one) =>
+    paint(out, `${lead}${one}`, style),
+  );
 }
 
 function paint(out: Output, text: string, style: Style): string {
@@ -139,6 +148,11 @@ export function factsText({
     .filter((fact) => fact !== undefined)
     .map(oneLine)
     .join('  ');
+}
+
+/** The interpreter's own events by what they mean. */
+export function eventText(type: string): string {
+  return type.replace(/^xstate\.(done|error)\.actor\.(.+)$/, '$2 $1').replace(/^xstate\.after\.(\w+)\..*$/, '$1 over');
 }
 
 /** A chart as its states in order, each with its ways out; the states that are active are marked. */

@@ -217,7 +217,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     log,
   });
 
-  const root = createActor(supervisor, {
+  const root = createActor(inspector.sinces.remembering(supervisor), {
     input: { listens: settings().webhook.enabled, blocked: blockedBy },
     clock: createClock(),
   });
@@ -280,7 +280,6 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     }),
   };
   const control = await createControlServer({ path: paths.socket, log, redact: redactor.text, host });
-  inspector.sinces.watch(root);
   countRestarts(root, metrics);
   lend?.({ root, webhooks, inspector });
   root.start();

@@ -9,7 +9,7 @@ import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { line } from '../draw.ts';
+import { eventText, line } from '../draw.ts';
 import { oneLine, plain } from '../terminal.ts';
 
 const filters = ['actor', 'machine', 'route', 'server', 'delivery'] as const;
@@ -48,9 +48,4 @@ function recordLine({ out }: CommandContext, record: JsonObject): string {
     [facts.length === 0 ? '' : `  ${facts.join('  ')}`, 'dim'],
     [record.reason === undefined ? '' : `  ${oneLine(String(record.reason))}`, 'yellow'],
   ]);
-}
-
-/** The interpreter's own events by what they mean. */
-function eventText(type: string): string {
-  return type.replace(/^xstate\.(done|error)\.actor\.(.+)$/, '$2 $1').replace(/^xstate\.after\.(\w+)\..*$/, '$1 over');
 }

@@ -5,7 +5,7 @@
 import type { Chart } from '../../runtime/inspector/wire.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
-import { drawChart, factsText, line, type Piece, styleOf } from '../draw.ts';
+import { drawChart, eventText, factsText, line, type Piece, styleOf, whole } from '../draw.ts';
 import { ago, oneLine, plain, printJson } from '../terminal.ts';
 
 /** As `inspect.show` answers: times are ISO 8601. */
@@ -84,8 +84,8 @@ function head({ out }: CommandContext, actor: ActorShown): string[] {
       [`  for ${ago(actor.since, Date.now())}`, 'dim'],
       ...(actor.rule === '' ? [] : [[`  ${actor.rule}`, 'dim'] as Piece]),
     ]),
-    ...(actor.description === '' ? [] : [line(out, [[`  ${actor.description}`]])]),
-    ...(actor.why === undefined ? [] : [line(out, [[`  why: ${oneLine(actor.why)}`, 'yellow']])]),
+    ...(actor.description === '' ? [] : whole(out, `  ${actor.description}`)),
+    ...(actor.why === undefined ? [] : whole(out, `  why: ${oneLine(actor.why)}`, 'yellow')),
     ...(facts === '' ? [] : [line(out, [[`  ${facts}`, 'dim']])]),
   ];
 }
@@ -113,7 +113,7 @@ function steps({ out }: CommandContext, { steps: taken }: ActorShown): string[] 
         line(out, [
           [`  ${at.slice(11, 23)}`, 'dim'],
           [`  ${plain(from)} → ${plain(to)}`],
-          [event === '' ? '' : `  ${oneLine(event)}`, 'dim'],
+          [event === '' ? '' : `  ${oneLine(eventText(event))}`, 'dim'],
           [why === undefined ? '' : `  ${oneLine(why)}`, 'yellow'],
         ]),
       ),

@@ -6,8 +6,8 @@
 import type { Chapter, Stair, Story } from '../../runtime/inspector/wire.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
-import { line, type Piece, type Style } from '../draw.ts';
-import { ago, oneLine, plain, printJson } from '../terminal.ts';
+import { line, type Piece, type Style, whole } from '../draw.ts';
+import { ago, oneLine, plain, printJson, wrapped } from '../terminal.ts';
 
 const marks: Readonly<Record<Stair['result'], readonly [mark: string, style: Style]>> = {
   passed: ['✓', 'green'],
@@ -30,8 +30,8 @@ export async function explainDelivery(context: CommandContext): Promise<ExitCode
       [oneLine(story.delivery), 'bold'],
       [`  ${oneLine(story.route)}  ${oneLine(story.event)}  ${ago(received, Date.now())} ago  ${received}`, 'dim'],
     ]),
-    plain(story.verdict),
-    ...(story.cure === '' ? [] : [line(out, [[`→ ${plain(story.cure)}`, 'cyan']], Number.POSITIVE_INFINITY)]),
+    ...whole(out, plain(story.verdict), 'plain', ''),
+    ...(story.cure === '' ? [] : whole(out, `→ ${plain(story.cure)}`, 'cyan')),
   ];
   for (const chapter of story.chapters) lines.push('', ...chapterLines(context, chapter));
   out.print(`${lines.join('\n')}\n`);
@@ -49,17 +49,30 @@ function chapterLines(context: CommandContext, { title, actor, began, ended, sta
     ]),
     ...stairs.flatMap((stair) => {
       const [mark, style] = marks[stair.result];
-      const pieces: Piece[] = [
-        [`  ${mark} `, style],
-        [`${stair.state.padEnd(width)}  `],
-        [oneLine(stair.told), stair.result === 'passed' || stair.result === 'skipped' ? 'plain' : style],
-        [`  ${stair.rule}`, 'dim'],
-      ];
-      // What stopped a delivery is what was asked for: it is never cut.
-      const whole = stair.result === 'stopped' || stair.result === 'failed';
-      return [line(out, pieces, whole ? Number.POSITIVE_INFINITY : undefined), ...textLines(context, stair)];
+      const margin = ' '.repeat(width + 6);
+      // What a delivery waits for or was stopped by is what was asked for: it is never cut.
+      const told = toldLines(out, `${oneLine(stair.told)}  ${stair.rule}`, margin);
+      const usual = stair.result === 'passed' || stair.result === 'skipped';
+      const lines = told.map((one, at) => {
+        const isLast = at === told.length - 1;
+        const words = isLast ? one.slice(0, one.length - stair.rule.length) : one;
+        const pieces: Piece[] = [
+          ...(at === 0 ? ([[`  ${mark} `, style], [`${stair.state.padEnd(width)}  `]] as const) : []),
+          [words, usual ? 'plain' : style],
+          ...(isLast ? ([[stair.rule, 'dim']] as const) : []),
+        ];
+        return line(out, pieces, Number.POSITIVE_INFINITY);
+      });
+      return [...lines, ...textLines(context, stair)];
     }),
   ];
+}
+
+/** As wide as the terminal, the further lines under the first; a pipe gets one. */
+function toldLines({ isTerminal, columns }: CommandContext['out'], text: string, margin: string): string[] {
+  if (!isTerminal) return [text];
+  const [first = '', ...rest] = wrapped(text, columns - margin.length, '');
+  return [first, ...rest.map((one) => `${margin}${one}`)];
 }
 
 function textLines(context: CommandContext, { texts = [] }: Stair): string[] {

@@ -29,6 +29,9 @@ export interface ControlServer {
 
 /** A reader that lets more than this pile up is cut off: it asks anew and gets a fresh snapshot. */
 const mostBuffered = 4 * 1_048_576;
+/** A person sees no difference to at once, and a thousand words cost one write. */
+const notifyWithinMs = 20;
+const mostTogether = 65_536;
 
 /** Listens; a socket file that a dead daemon left is taken over, for the lock proves that it is dead. */
 export async function createControlServer({ path, host, log, redact }: ControlSettings): Promise<ControlServer> {
@@ -62,27 +65,37 @@ export async function createControlServer({ path, host, log, redact }: ControlSe
 
 function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlSettings, 'log' | 'redact'>): void {
   const ends: (() => void)[] = [];
-  let corked = false;
-  const send = (text: string): void => {
-    if (socket.destroyed) return;
-    // A stream says many words in one turn; they leave together.
-    if (!corked) {
-      corked = true;
-      socket.cork();
-      setImmediate(() => {
-        corked = false;
-        socket.uncork();
-      });
-    }
+  let waiting: string[] = [];
+  let waitingLength = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const flush = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    const text = waiting.join('');
+    waiting = [];
+    waitingLength = 0;
+    if (text === '' || socket.destroyed) return;
     socket.write(text);
     if (socket.writableLength > mostBuffered) {
       log.log('warn', 'control: a reader is too slow and was cut off');
       socket.destroy();
     }
   };
+  const send = (text: string): void => {
+    waiting.push(text);
+    flush();
+  };
+  /** A stream says many words in one turn; they leave together, in one write and before the next answer. */
+  const notify = (text: string): void => {
+    if (socket.destroyed) return;
+    waiting.push(text);
+    waitingLength += text.length;
+    if (waitingLength > mostTogether) flush();
+    else timer ??= setTimeout(flush, notifyWithinMs).unref();
+  };
   const peer = {
     redact,
-    notify: (name: string, sent: JsonObject) => send(spellNotification(name, sent)),
+    notify: (name: string, sent: JsonObject) => notify(spellNotification(name, sent)),
     onEnd: (end: () => void) => void ends.push(end),
   };
   const lines = createLineSplitter(
@@ -100,6 +113,7 @@ function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlS
   socket.on('data', (chunk) => lines.add(chunk));
   socket.on('error', () => {});
   socket.on('close', () => {
+    clearTimeout(timer);
     for (const end of ends) end();
   });
 }

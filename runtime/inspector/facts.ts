@@ -67,12 +67,12 @@ export function briefFactsOf(context: unknown): Pick<ActorFacts, 'delivery' | 'r
   const route = typeof record.route === 'string' ? record.route : objectOf(record.route)?.name;
   const server = record.server;
   const key = typeof delivery === 'string' ? undefined : (record.eventKey ?? held.run);
-  return {
-    ...(typeof delivery === 'string' ? { delivery } : {}),
-    ...(typeof route === 'string' ? { route } : {}),
-    ...(typeof server === 'string' ? { server } : {}),
-    ...(typeof key === 'string' ? { key } : {}),
-  };
+  const facts: { delivery?: string; route?: string; server?: string; key?: string } = {};
+  if (typeof delivery === 'string') facts.delivery = delivery;
+  if (typeof route === 'string') facts.route = route;
+  if (typeof server === 'string') facts.server = server;
+  if (typeof key === 'string') facts.key = key;
+  return facts;
 }
 
 /** Why the actor is as it is, where its context says. */

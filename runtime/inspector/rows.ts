@@ -45,6 +45,7 @@ export function createRows({ root, redactor, sinces, deliveryOf }: RowPorts): Ro
   const addresses = new WeakMap<AnyActorRef, string>();
   /** Looked up once: an event's record may hold a whole body. */
   const deliveries = new Map<string, string>();
+  const cleaned = new Map<string, string>();
 
   function address(ref: AnyActorRef): string {
     let known = addresses.get(ref);
@@ -70,16 +71,26 @@ export function createRows({ root, redactor, sinces, deliveryOf }: RowPorts): Ro
 
   function brief(context: unknown): Brief {
     const { delivery, route, server, key } = briefFactsOf(context);
-    const known = delivery === undefined ? key && deliveryFor(key) : clean(delivery);
-    return {
-      ...(known === undefined || known === '' ? {} : { delivery: known }),
-      ...(route === undefined ? {} : { route: clean(route) }),
-      ...(server === undefined ? {} : { server: clean(server) }),
-    };
+    const known = delivery === undefined ? key && deliveryFor(key) : cleanAgain(delivery);
+    const told: { delivery?: string; route?: string; server?: string } = {};
+    if (known !== undefined && known !== '') told.delivery = known;
+    if (route !== undefined) told.route = cleanAgain(route);
+    if (server !== undefined) told.server = cleanAgain(server);
+    return told;
   }
 
   function clean(text: string): string {
     return redactor.text(text).slice(0, longestFact);
+  }
+
+  /** The same few facts are told with step after step. */
+  function cleanAgain(text: string): string {
+    const known = cleaned.get(text);
+    if (known !== undefined) return known;
+    const shown = clean(text);
+    if (cleaned.size >= mostCleaned) cleaned.clear();
+    cleaned.set(text, shown);
+    return shown;
   }
 
   function deliveryFor(key: string): string | undefined {
@@ -157,5 +168,6 @@ export function createRows({ root, redactor, sinces, deliveryOf }: RowPorts): Ro
 }
 
 const mostDeliveries = 5_000;
+const mostCleaned = 500;
 const longestFact = 200;
 const longestReason = 500;

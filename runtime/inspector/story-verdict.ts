@@ -81,15 +81,17 @@ export function cureFor(sources: StorySources): string {
   const again = `\`agent webhook replay ${event.deliveryId}\` sends the event through once more.`;
   const status = delivery?.record.status ?? run?.record.status ?? '';
   switch (status) {
-    case 'deadLettered':
-      return `Mend what the reason names; then \`agent deliveries retry ${event.deliveryId}\` sends its text again.`;
     case 'failed':
+    case 'deadLettered':
+      return delivery === undefined
+        ? again
+        : `Mend what the reason names; then \`agent deliveries retry ${event.deliveryId}\` sends its text again.`;
     case 'dropped':
     case 'interrupted':
     case 'cancelled':
       return delivery === undefined ? again : `Mend what the reason names; then ${again}`;
     case 'unknown':
-      return `Look at the target first: a replay may deliver it twice. ${again}`;
+      return `Look at the target first: it may have arrived. \`agent deliveries retry ${event.deliveryId} --force\` sends its text again.`;
     default:
       return '';
   }

@@ -61,7 +61,7 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
     if (body === undefined) return undefined;
     const facts = factsOf(ref, machine, inspected);
     if (!fits(facts, query)) return undefined;
-    return { ...base(inspected.type, ref, facts), ...body };
+    return Object.assign(base(inspected.type, ref, facts, query), body);
   }
 
   /** At the first step of an actor its snapshot is not there yet; the step's own context is. */
@@ -73,28 +73,26 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
     return { actor: rows.addressOf(ref), machine, ...rows.briefOf(context) };
   }
 
-  function base(type: string, ref: AnyActorRef, facts: Facts): Record<string, Json> {
+  function base(type: string, ref: AnyActorRef, facts: Facts, { full }: FollowQuery): Record<string, Json> {
     const atMs = nowMs();
     if (atMs !== spelledMs) {
       spelledMs = atMs;
       spelled = new Date(atMs).toISOString();
     }
-    last += 1;
     const { actor, machine, delivery, route, server } = facts;
-    return {
-      type,
-      at: spelled,
-      createdAt: String(atMs),
-      id: String(last),
-      rootId: rows.rootId(),
-      sessionId: ref.sessionId,
-      _version: shapeVersion,
-      actor,
-      machine,
-      ...(delivery === undefined ? {} : { delivery_id: delivery }),
-      ...(route === undefined ? {} : { route }),
-      ...(server === undefined ? {} : { server }),
-    };
+    const record: Record<string, Json> = { type, at: spelled, actor, machine };
+    if (full === true) {
+      last += 1;
+      record.createdAt = String(atMs);
+      record.id = String(last);
+      record.rootId = rows.rootId();
+      record.sessionId = ref.sessionId;
+      record._version = shapeVersion;
+    }
+    if (delivery !== undefined) record.delivery_id = delivery;
+    if (route !== undefined) record.route = route;
+    if (server !== undefined) record.server = server;
+    return record;
   }
 
   function bodyOf(inspected: Inspected, ref: AnyActorRef, query: FollowQuery): JsonObject | undefined {
@@ -134,14 +132,13 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
     const why = rows.reasonOf(snapshot.context);
     const from = stateName(taken.source);
     const target = taken.target?.[0];
-    return {
-      // An eventless step shows the event that set it off, as the interpreter reports it.
-      event: { type: event.type },
-      ...(taken.eventType === '' ? { eventless: true } : {}),
-      from,
-      to: target === undefined ? from : stateName(target),
-      ...(why === undefined ? {} : { reason: why }),
-    };
+    // An eventless step shows the event that set it off, as the interpreter reports it.
+    const step: Record<string, Json> = { event: { type: event.type } };
+    if (taken.eventType === '') step.eventless = true;
+    step.from = from;
+    step.to = target === undefined ? from : stateName(target);
+    if (why !== undefined) step.reason = why;
+    return step;
   }
 
   function snapshotOf(snapshot: unknown): JsonObject {
@@ -178,7 +175,7 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
       return rows.living(mostIntroduced).flatMap((ref) => {
         const facts = { actor: rows.addressOf(ref), machine: machineOf(ref), ...rows.briefOf(viewOf(ref).context) };
         if (!fits(facts, query)) return [];
-        return [{ ...base('@xstate.actor', ref, facts), ...introduction(ref, query) }];
+        return [Object.assign(base('@xstate.actor', ref, facts, query), introduction(ref, query))];
       });
     },
   };

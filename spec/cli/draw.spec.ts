@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Output } from '../../cli/context.ts';
-import { drawChart, drawTree, line } from '../../cli/draw.ts';
+import { drawChart, drawTree, line, whole } from '../../cli/draw.ts';
 import { chartOf } from '../../runtime/inspector/charts.ts';
 import type { ActorRow } from '../../runtime/inspector/wire.ts';
 
@@ -102,5 +102,14 @@ t.test('INS-2 · a line is cut where the terminal ends, between its pieces too',
   t.equal(line(out, [['1234567890'], ['x']]), '123456789…');
   t.equal(line(out, [['12345'], ['67890'], ['x']]).length, 10);
   t.equal(line(out, []), '');
+  t.end();
+});
+
+t.test('INS-2 · a text that is never cut ends its lines between words, and is one line for a pipe', (t) => {
+  const text = '→ Mend what the reason names';
+  t.same(whole(output(16), text, 'cyan'), ['→ Mend what the', '  reason names']);
+  t.same(whole(output(16), '  why: it has failed'), ['  why: it has', '  failed']);
+  t.same(whole(output(16, false, false), text, 'cyan'), [text]);
+  t.match(whole(output(16, true), text, 'cyan')[1], /36m {2}reason names/);
   t.end();
 });

@@ -178,7 +178,7 @@ t.test('INS-2 · what is under way, failed or unknown is told as that, with what
       'failed',
       { delivery: { key: 'k1', record: { ...delivery, status: 'failed', reason: 'chat not found' } } },
       /^Not delivered to sms: chat not found\.$/,
-      /Mend what the reason names/,
+      /Mend what the reason names; then `agent deliveries retry d1` sends its text again/,
     ],
     [
       'delivering',
@@ -201,7 +201,7 @@ t.test('INS-2 · what is under way, failed or unknown is told as that, with what
       'unknown',
       { delivery: { key: 'k1', record: { ...delivery, status: 'unknown', reason: 'cut off' } } },
       /may or may not/,
-      /deliver it twice/,
+      /agent deliveries retry d1 --force/,
     ],
   ];
   for (const [status, more, verdict, cure] of rows) {

@@ -50,6 +50,11 @@ export function spellWord(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
 }
 
+/** The interpreter's own events by what they mean: `xstate.done.actor.runScript` is "runScript done". */
+export function spellEvent(type: string): string {
+  return type.replace(/^xstate\.(done|error)\.actor\.(.+)$/, '$2 $1').replace(/^xstate\.after\.(\w+)\..*$/, '$1 over');
+}
+
 /** The last part of an actor's address, which names it among its siblings. */
 export function lastPart(id: string, parent: string | null): string {
   if (parent !== null && id.startsWith(`${parent}/`)) return id.slice(parent.length + 1);

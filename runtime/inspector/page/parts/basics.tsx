@@ -52,7 +52,7 @@ export function Answered<Result>({
 }): JSX.Element {
   switch (asked.kind) {
     case 'waiting':
-      return <p class="waiting">Asking the daemon…</p>;
+      return <p class="awaited">Asking the daemon…</p>;
     case 'refused':
       return <Refused why={asked.why} />;
     case 'there':

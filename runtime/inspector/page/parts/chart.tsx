@@ -68,9 +68,9 @@ export function StateChart({
     }
   }, [shown, drawing, scale]);
 
-  if (drawing === 'waiting') return <p class="waiting">Laying the chart out…</p>;
-  if (drawing === 'none') return <p class="waiting">This actor has no chart of its own.</p>;
-  if (drawing === 'failed') return <p class="waiting">The chart could not be drawn.</p>;
+  if (drawing === 'waiting') return <p class="awaited">Laying the chart out…</p>;
+  if (drawing === 'none') return <p class="awaited">This actor has no chart of its own.</p>;
+  if (drawing === 'failed') return <p class="awaited">The chart could not be drawn.</p>;
   const change = (factor: number): void => setZoom(Math.min(closest, Math.max(farthest, scale * factor)));
   const { anywhere } = drawing.graph;
   return (

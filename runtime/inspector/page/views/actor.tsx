@@ -9,8 +9,9 @@ import type { ActorDetails, ActorRow, StepRow, TimerRow } from '../../wire.ts';
 import { useCell } from '../data/cell.ts';
 import { arrowId } from '../data/chart-graph.ts';
 import { useNow } from '../data/clock.ts';
-import { spellCountdown, spellStep } from '../data/format.ts';
+import { spellCountdown, spellEvent, spellStep } from '../data/format.ts';
 import { living } from '../data/live.ts';
+import { mergeSteps } from '../data/merge-steps.ts';
 import { hashOf } from '../data/place.ts';
 import { usePlayed } from '../data/player.ts';
 import { look, useAsked } from '../data/rpc.ts';
@@ -45,7 +46,7 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
   }
   const isGone = now === undefined && asked.kind !== 'waiting';
   const shown = known.current;
-  const steps = merged(shown?.steps ?? [], played.steps);
+  const steps = mergeSteps(shown?.steps ?? [], played.steps);
   const trail = new Set(steps.map(({ from, to }) => arrowId(from, to)));
   return (
     <section class="actor" aria-label={`Actor ${id}`}>
@@ -193,7 +194,7 @@ function Steps({ steps }: { readonly steps: readonly StepRow[] }): JSX.Element {
         <Scrolled label="Last steps, newest first">
           <ol>
             {latest.map((step, at) => (
-              <li key={step.seq}>
+              <li key={`${step.seq} ${step.at}`}>
                 <Clock at={step.at} />
                 <span class="muted num">{spellStep(step.at - (latest[at + 1]?.at ?? step.at))}</span>
                 <span>
@@ -202,7 +203,7 @@ function Steps({ steps }: { readonly steps: readonly StepRow[] }): JSX.Element {
                     {' → '}
                   </span>
                   <span class="unseen"> to </span>
-                  <code class="to">{step.to}</code> <span class="muted">{step.event}</span>
+                  <code class="to">{step.to}</code> <span class="muted">{spellEvent(step.event)}</span>
                   {step.why === undefined ? null : <span class="reason">{step.why}</span>}
                 </span>
               </li>
@@ -212,11 +213,4 @@ function Steps({ steps }: { readonly steps: readonly StepRow[] }): JSX.Element {
       )}
     </details>
   );
-}
-
-/** What the daemon remembers and what was seen since, each step once. */
-function merged(remembered: readonly StepRow[], seen: readonly StepRow[]): StepRow[] {
-  const known = new Map<number, StepRow>();
-  for (const step of [...remembered, ...seen]) known.set(step.seq, step);
-  return [...known.values()].sort((one, other) => one.seq - other.seq);
 }

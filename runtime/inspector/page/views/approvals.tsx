@@ -28,7 +28,7 @@ export function Approvals(): JSX.Element {
         {(rows) =>
           rows.length === 0 ? (
             <Nothing title="Nothing waits for you">
-              Calls of untrusted servers and the forms that servers send are asked here, and in{' '}
+              Calls of untrusted servers, the forms that servers send and the questions of runs are asked here, and in{' '}
               <code>agent approvals</code>. Nothing is sent before your yes.
             </Nothing>
           ) : (
@@ -53,12 +53,14 @@ function Question({ row, onAnswered }: { readonly row: ApprovalRow; readonly onA
   const now = useNow();
   const left = Date.parse(row.expires_at) - now;
   const isForm = row.kind === 'form';
+  // The daemon itself asks for what a run wants to know; no server has that name.
+  const isOfRun = row.tool === 'clarify' && isForm;
 
   async function answer(grant: boolean, values?: JsonObject): Promise<void> {
     setBusy(true);
     try {
       await call('approvals.answer', { id: row.id, grant, ...(values === undefined ? {} : { values }) });
-      announce(grant ? 'Approved.' : 'Denied.');
+      announce(isForm ? (grant ? 'Sent.' : 'Declined.') : grant ? 'Approved.' : 'Denied.');
       onAnswered();
     } catch (error) {
       setWhy(wordsOf(error).why);
@@ -73,15 +75,20 @@ function Question({ row, onAnswered }: { readonly row: ApprovalRow; readonly onA
     </button>
   );
   return (
-    <article class="question" aria-label={isForm ? `Form of ${row.server}` : `Call of ${row.tool ?? ''}`}>
+    <article
+      class="question"
+      aria-label={isOfRun ? 'Question of a run' : isForm ? `Form of ${row.server}` : `Call of ${row.tool ?? ''}`}
+    >
       <header>
-        <h3>{isForm ? `${row.server} asks you for values` : <code>{row.tool}</code>}</h3>
+        <h3>
+          {isOfRun ? 'An agent asks you' : isForm ? `${row.server} asks you for values` : <code>{row.tool}</code>}
+        </h3>
         <span class={`left num${left < 60_000 ? ' soon' : ''}`}>
           {left > 0 ? `${spellCountdown(left)} left` : 'runs out'}
         </span>
       </header>
       <p class="sub">
-        <a href={hashOf('servers', `${row.profile}/${row.server}`)}>{row.server}</a>
+        {isOfRun ? 'agent run' : <a href={hashOf('servers', `${row.profile}/${row.server}`)}>{row.server}</a>}
         {row.profile === 'default' ? '' : ` · ${row.profile}`} · asked at <Clock at={row.asked_at} />
       </p>
       {row.message === '' ? null : <p class="message">{row.message}</p>}

@@ -58,7 +58,7 @@ interface JobProps {
 function Job({ row, open, onOpen, onChanged }: JobProps): JSX.Element {
   const [busy, setBusy] = useState(false);
   const now = useNow();
-  const isPaused = row.state === 'paused';
+  const rests = row.state === 'paused' || row.state === 'disabled';
   const due = row.next_due === undefined || row.next_due === null ? undefined : Date.parse(row.next_due);
 
   async function tell(method: string, done: string): Promise<void> {
@@ -88,7 +88,7 @@ function Job({ row, open, onOpen, onChanged }: JobProps): JSX.Element {
       {row.problem === undefined && row.why === undefined ? null : <p class="why">{row.problem ?? row.why}</p>}
       {row.id === '' ? null : (
         <div class="buttons">
-          {isPaused ? (
+          {rests ? (
             <button type="button" disabled={busy} onClick={() => void tell('cron.resume', `${row.name} is resumed.`)}>
               Resume
             </button>

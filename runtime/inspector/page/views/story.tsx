@@ -15,7 +15,7 @@ import { living } from '../data/live.ts';
 import { go, hashOf } from '../data/place.ts';
 import type { DeliveryDetail } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
-import { type Standing, standingOfStatus } from '../data/standing.ts';
+import { type Standing, sendTwice, settledText, standingOfStatus } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Answered, Clock, Fact, JsonText, LongText } from '../parts/basics.tsx';
 import { Chip, Mark } from '../parts/chip.tsx';
@@ -73,9 +73,7 @@ function Actions({
   readonly detail: DeliveryDetail | undefined;
 }): JSX.Element {
   const [busy, setBusy] = useState(false);
-  const outgoing = story.chapters.find(
-    ({ kind, state }) => kind === 'delivery' && /^(failed|deadLettered|unknown)$/.test(state),
-  );
+  const outgoing = story.chapters.find(({ kind, state }) => kind === 'delivery' && settledText.test(state));
 
   async function replay(): Promise<void> {
     setBusy(true);
@@ -91,10 +89,11 @@ function Actions({
     }
   }
 
-  async function retry(id: string): Promise<void> {
+  async function retry(id: string, isUnsure: boolean): Promise<void> {
+    if (isUnsure && !confirm(sendTwice)) return;
     setBusy(true);
     try {
-      await call('deliveries.retry', { id });
+      await call('deliveries.retry', { id, ...(isUnsure ? { force: true } : {}) });
       announce('The text is on its way again.');
     } catch (error) {
       announce(`Not sent again: ${wordsOf(error).why}`, true);
@@ -110,7 +109,11 @@ function Actions({
         Replay
       </button>
       {outgoing === undefined ? null : (
-        <button type="button" disabled={busy} onClick={() => void retry(keyOfActor(outgoing.actor))}>
+        <button
+          type="button"
+          disabled={busy}
+          onClick={() => void retry(keyOfActor(outgoing.actor), outgoing.state === 'unknown')}
+        >
           Retry the delivery
         </button>
       )}
@@ -147,8 +150,8 @@ function ChapterPart({ chapter }: { readonly chapter: Chapter }): JSX.Element {
               {stair.rule === '' ? null : <span class="rule">{stair.rule}</span>}
               <span class="muted num at">{stair.at === undefined ? '' : spellStep(stair.at - first)}</span>
             </span>
-            {(stair.texts ?? []).map(({ title, text }) => (
-              <details key={title}>
+            {(stair.texts ?? []).map(({ title, text }, nth) => (
+              <details key={`${nth} ${title}`}>
                 <summary>{title}</summary>
                 <LongText text={text} label={title} />
               </details>

@@ -12,15 +12,15 @@ import { spellCountdown } from '../data/format.ts';
 import { hashOf } from '../data/place.ts';
 import type { OutgoingRow, TargetRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
-import { standingOfState, standingOfStatus } from '../data/standing.ts';
+import { sendTwice, settledText, standingOfState, standingOfStatus } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Age, Answered, Nothing } from '../parts/basics.tsx';
 import { Chip } from '../parts/chip.tsx';
 
 const changing = /^(delivery|platformConnection)$/;
-const notThere = /^(queued|sending|waitingToRetry|failed|deadLettered|unknown)$/;
-const settled = /^(failed|deadLettered|unknown)$/;
-const mostRows = 500;
+/** What has not arrived and was not given up; each is asked for by name, however much arrived since. */
+const notThere = ['queued', 'sending', 'waitingToRetry', 'failed', 'deadLettered', 'unknown'];
+const mostRows = 200;
 
 export function Targets(): JSX.Element {
   return (
@@ -83,8 +83,10 @@ function Platforms(): JSX.Element {
 
 function Outgoing(): JSX.Element {
   const { asked, again } = useAsked('outgoing', async () => {
-    const rows = await call<readonly OutgoingRow[]>('deliveries.list', { limit: mostRows });
-    return rows.filter(({ status }) => notThere.test(status));
+    const found = await Promise.all(
+      notThere.map((status) => call<readonly OutgoingRow[]>('deliveries.list', { status, limit: mostRows })),
+    );
+    return found.flat().sort((one, other) => Date.parse(other.queued_at) - Date.parse(one.queued_at));
   });
   useFresh(changing, again);
   return (
@@ -138,7 +140,7 @@ function Letter({ row, onChanged }: { readonly row: OutgoingRow; readonly onChan
 
   function retry(): void {
     // What may have arrived is sent twice only where a person says so.
-    if (isUnsure && !confirm('It may have arrived already. Look at the target first. Send it all the same?')) return;
+    if (isUnsure && !confirm(sendTwice)) return;
     void tell('deliveries.retry', 'The text is on its way again.', isUnsure);
   }
 
@@ -154,7 +156,7 @@ function Letter({ row, onChanged }: { readonly row: OutgoingRow; readonly onChan
       </td>
       <td class="why">
         {row.reason}
-        {next === undefined || settled.test(row.status) ? null : (
+        {next === undefined || settledText.test(row.status) ? null : (
           <span class="num">
             {row.reason === undefined ? '' : '; '}next try in {spellCountdown(next - now)}
           </span>
@@ -164,17 +166,21 @@ function Letter({ row, onChanged }: { readonly row: OutgoingRow; readonly onChan
         <Age at={row.queued_at} />
       </td>
       <td class="do">
-        <button type="button" class="small" disabled={busy} onClick={retry}>
-          Retry
-        </button>
-        <button
-          type="button"
-          class="quiet small"
-          disabled={busy}
-          onClick={() => void tell('deliveries.drop', 'The text is given up.', false)}
-        >
-          Drop
-        </button>
+        {row.status === 'waitingToRetry' || settledText.test(row.status) ? (
+          <button type="button" class="small" disabled={busy} onClick={retry}>
+            Retry
+          </button>
+        ) : null}
+        {row.status === 'sending' ? null : (
+          <button
+            type="button"
+            class="quiet small"
+            disabled={busy}
+            onClick={() => void tell('deliveries.drop', 'The text is given up.', false)}
+          >
+            Drop
+          </button>
+        )}
       </td>
     </tr>
   );

@@ -4,6 +4,7 @@ import {
   lastPart,
   spellClock,
   spellCountdown,
+  spellEvent,
   spellSpan,
   spellStep,
   spellWord,
@@ -58,4 +59,11 @@ t.test('INS-2 · words and counts read as people write them', async (t) => {
   t.equal(counted(1, 'tool'), '1 tool');
   t.equal(counted(10_000, 'tool'), '10,000 tools');
   t.equal(counted(2, 'delivery', 'deliveries'), '2 deliveries');
+});
+
+t.test('INS-1 · the interpreter’s own events are spelled by what they mean', async (t) => {
+  t.equal(spellEvent('xstate.done.actor.resumeWork'), 'resumeWork done');
+  t.equal(spellEvent('xstate.error.actor.connectServer'), 'connectServer error');
+  t.equal(spellEvent('xstate.after.retry.serverConnection.backingOff'), 'retry over');
+  t.equal(spellEvent('call.began'), 'call.began');
 });
