@@ -10,6 +10,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../machines/base/js
 import type { Era } from '../../machines/mcp/era.ts';
 import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { cleanTool } from '../../machines/mcp/strip-tags.ts';
 import type { Utility } from '../../machines/mcp/tool-name.ts';
 import type { Logger } from '../ports.ts';
@@ -233,7 +234,7 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
         if (ended.signal.aborted) return undefined;
         const failure = readConnectError(thrown, { timeoutMs: pingTimeoutMs, exitStatus: opened.exitStatus() });
         const reading = readProbeFailure(probe, failure);
-        if (reading.kind === 'dead') return `no answer to a liveness ping: ${causeOf(thrown)}`;
+        if (reading.kind === 'dead') return `no answer to a liveness ping: ${strangersWords(causeOf(thrown))}`;
         probe = reading.next;
         return undefined;
       }

@@ -4,9 +4,7 @@
  * @see LIF-7, TRU-2 and TLS-1 in docs/specification.md
  */
 
-import { cut } from '../base/json.ts';
-import { redactShapes } from './redact-shapes.ts';
-import { stripTags } from './strip-tags.ts';
+import { strangersWords } from './strangers-words.ts';
 
 export type ConnectFailure =
   /** An answer of JSON-RPC: an error with its code. */
@@ -91,21 +89,21 @@ function whatOf(failure: ConnectFailure): string {
     case 'http':
       return `answered HTTP ${failure.status}${quoted(failure.message)}`;
     case 'notMcp':
-      return `is not an MCP endpoint: it answers ${oneLine(failure.contentType)}`;
+      return `is not an MCP endpoint: it answers ${strangersWords(failure.contentType)}`;
     case 'timeout':
       return `no answer in ${failure.afterMs / 1_000} s`;
     case 'network':
       return `cannot be reached${quoted(failure.message)}`;
     case 'spawn':
-      return `command cannot be started: ${oneLine(failure.command)} (${failure.code})`;
+      return `command cannot be started: ${strangersWords(failure.command)} (${failure.code})`;
     case 'exited':
       return failure.words === undefined
         ? `command ended before it answered, with ${failure.status ?? 'no status'}`
-        : `command ended before it answered: ${oneLine(failure.words)}`;
+        : `command ended before it answered: ${strangersWords(failure.words)}`;
     case 'tls':
       return `TLS handshake failed${quoted(failure.message)}`;
     case 'setting':
-      return oneLine(failure.message);
+      return strangersWords(failure.message);
     case 'tlsFile':
       return `${failure.key} file not found: ${failure.path} (resolved ${failure.resolved})`;
   }
@@ -153,15 +151,5 @@ function statusOf(failure: ConnectFailure): number | undefined {
 }
 
 function quoted(message: string): string {
-  return message.trim() === '' ? '' : `: ${oneLine(message)}`;
-}
-
-/** The words are a stranger's: one line of them, without secrets, is enough. */
-function oneLine(text: string): string {
-  return cut(
-    redactShapes(stripTags(cut(text, 2_000)))
-      .replace(/[\s\p{Cc}]+/gu, ' ')
-      .trim(),
-    300,
-  );
+  return message.trim() === '' ? '' : `: ${strangersWords(message)}`;
 }

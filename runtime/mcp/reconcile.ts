@@ -80,14 +80,14 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
       for (const { profile, servers } of ports.entries()) {
         const usable: ServerSettings[] = [];
         for (const entry of servers) {
-          const settings = readServerSettings(entry);
+          const key = connectionKey(profile, entry.name);
           const { problem } = entry;
-          next.set(connectionKey(profile, entry.name), {
-            profile,
-            settings,
-            problem,
-            print: JSON.stringify([settings, problem]),
-          });
+          const read = readServerSettings(entry);
+          const print = JSON.stringify([read, problem]);
+          const before = kept.get(key);
+          // What is known of a server is known of its settings, which stay the same while they say the same.
+          const settings = before?.print === print ? before.settings : read;
+          next.set(key, { profile, settings, problem, print });
           if (settings.enabled && problem === undefined) usable.push(settings);
         }
         ports.registry(profile).configure(usable);

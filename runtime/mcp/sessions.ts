@@ -4,6 +4,7 @@
  * @see LIF-1, LIF-6, LIF-10 and FLT-4 in docs/specification.md
  */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type { RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
@@ -17,6 +18,7 @@ import { afterFailures, describeFailure } from '../../machines/mcp/connect-failu
 import type { Handshake } from '../../machines/mcp/era.ts';
 import type { ConnectInput, ConnectionEvent, ConnectVerdict } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
 import type { Registry } from './registry.ts';
 
@@ -52,6 +54,9 @@ export interface Sessions {
   closeFiles(): Promise<void>;
 }
 
+/** A server that says without end that its tools changed is listed no more often than this. */
+const relistPauseMs = 1_000;
+
 /** The key of a connection in its ward. */
 export function connectionKey(profile: string, server: string): string {
   return profile === 'default' ? server : `${server}@${profile}`;
@@ -69,7 +74,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
   const opening = new Map<string, Promise<unknown>>();
   /** Sessions that were lost and whose last calls or children are still there. */
   const leaving = new Map<string, Set<Session>>();
-  const handshakes = new Map<string, Handshake>();
+  /** Of the settings that they were found with: another address may be another server. */
+  const handshakes = new WeakMap<ServerSettings, Handshake>();
   const logs = new Map<string, ServerLog>();
   const writes = new Set<Promise<void>>();
 
@@ -110,7 +116,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
     const serverLog = logOf(profile, server);
     let relisting = false;
     let stale = false;
-    /** One listing at a time; what changes meanwhile is listed after it. */
+    /** One listing at a time, and a pause after each; what changes meanwhile is listed after it. */
     const relist = async (): Promise<void> => {
       stale = true;
       if (relisting) return;
@@ -125,6 +131,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
         } catch (thrown) {
           ports.log.log('warn', `mcp server "${server}": its changed tools cannot be listed: ${causeOf(thrown)}`);
         }
+        await wait(relistPauseMs, undefined, { ref: false });
       }
       relisting = false;
     };
@@ -152,7 +159,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
         },
         requests: ports.requests(profile, server),
         workspaceUrl: pathToFileURL(ports.workspaceFolder).href,
-        handshake: { get: () => handshakes.get(key), set: (handshake) => handshakes.set(key, handshake) },
+        handshake: { get: () => handshakes.get(settings), set: (taken) => handshakes.set(settings, taken) },
         version: ports.version,
         log: ports.log,
       },
@@ -224,5 +231,5 @@ export function createSessions(ports: SessionsPorts): Sessions {
 }
 
 function lost(server: string, why: string): string {
-  return `mcp server "${server}": ${why}; read agent mcp logs ${server}`;
+  return `mcp server "${server}": ${strangersWords(why, 500)}; read agent mcp logs ${server}`;
 }

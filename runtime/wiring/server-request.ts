@@ -78,7 +78,7 @@ function refusalOf({ id, profile, server, kind }: ServerRequestContext, ports: S
   const settings = ports.settings(profile, server);
   if (row === undefined || settings === undefined) return 'the server is not configured any more';
   if (kind === 'elicitation') {
-    const verdict = admitElicitation(settings.elicitation, row.params);
+    const verdict = admitElicitation(settings.elicitation, row.params, ports.requests.waiting(profile, server));
     return verdict.kind === 'decline' ? verdict.why : undefined;
   }
   if (ports.model(profile) === undefined) {

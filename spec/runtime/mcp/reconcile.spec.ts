@@ -105,7 +105,9 @@ t.test('LIF-12 · a change connects what was added, retires what was removed, re
   end('goes');
   end('changes');
   t.same(heard(), ['same', 'changes server.stop', 'goes server.stop', 'comes', 'changes']);
+  const settings = reconcile.settings('default', 'same');
   change({ same: { command: 'x' }, changes: { command: 'y' }, comes: { command: 'x' } });
+  t.equal(reconcile.settings('default', 'same'), settings, 'what is known of its settings is still known');
   t.equal(heard().length, 5, 'the same again changes nothing');
   t.end();
 });
