@@ -18,4 +18,6 @@ export const homeMethods: ReadonlySet<string> = new Set([
   'cron.pause',
   'cron.resume',
   'cron.remove',
+  'link.read',
+  'link.add',
 ]);

@@ -47,6 +47,7 @@ t.test('ADP-1 · CON-3 · DUR-1 · DUR-2 · an empty file is every default', (t)
     inspector: { enabled: true, host: '127.0.0.1', port: 8_645 },
     platforms: {},
     servers: [],
+    telemetry: {},
   });
   t.end();
 });

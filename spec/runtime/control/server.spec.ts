@@ -78,7 +78,7 @@ t.test('CLI-3 · INS-1 · a subscription streams until its reader leaves', async
   const listeners = new Set<(record: object) => void>();
   const { client } = await serve(t, {
     tree: () => ({ id: 'supervisor' }) as never,
-    follow: (listener) => {
+    follow: (_query, listener) => {
       listeners.add(listener as (record: object) => void);
       return () => void listeners.delete(listener as (record: object) => void);
     },
@@ -102,7 +102,7 @@ t.test('CLI-3 · a reader that does not read is cut off, with one line', async (
   let listener: (record: object) => void = () => {};
   const { path, lines } = await serve(t, {
     tree: () => ({ id: 'supervisor' }) as never,
-    follow: (given) => {
+    follow: (_query, given) => {
       listener = given as (record: object) => void;
       return () => {};
     },
