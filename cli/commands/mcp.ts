@@ -56,11 +56,17 @@ export async function listServers(context: CommandContext): Promise<ExitCode> {
         row.transport,
         row.era ?? '',
         String(row.tools),
-        row.error ?? '',
+        withoutPlace(row),
       ]),
     ),
   );
   return 0;
+}
+
+/** The row begins with the server's name. */
+function withoutPlace({ name, error = '' }: ServerRow): string {
+  const place = `mcp server "${name}": `;
+  return error.startsWith(place) ? error.slice(place.length) : error;
 }
 
 export async function listTools(context: CommandContext): Promise<ExitCode> {

@@ -13,6 +13,7 @@ import {
   afterFailures,
   type ConnectFailure,
   describeFailure,
+  type FailurePlace,
 } from '../../machines/mcp/connect-failure.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
@@ -38,12 +39,12 @@ export function authorised(
 export function readFailures(
   { name: server, transport }: ServerSettings,
   failures: readonly ConnectFailure[],
-  { profile, credentials }: { readonly profile: string; readonly credentials: Credentials },
+  { credentials, ...place }: FailurePlace & { readonly credentials: Credentials },
 ): { readonly after: AfterFailure; readonly why: string } {
   const after = afterFailures(failures, transport.kind !== 'stdio' && transport.oauth !== null);
   const why =
     after === 'needsLogin'
-      ? describeLoginNeed(server, profile, credentials.problem(server))
-      : describeFailure(server, failures);
+      ? describeLoginNeed(server, place.profile, credentials.problem(server))
+      : describeFailure(server, failures, place);
   return { after, why };
 }

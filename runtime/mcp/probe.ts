@@ -68,7 +68,7 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
     new AbortController().signal,
   );
   if (verdict.kind === 'failed') {
-    const { after, why } = readFailures(settings, verdict.failures, { profile, credentials });
+    const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: false });
     return { ok: false, error: why, ...(after === 'needsLogin' ? { needs_login: true } : {}) };
   }
   const { session, listing } = verdict;

@@ -77,7 +77,9 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
   return {
     run() {
       const next = new Map<string, Kept>();
+      const gone = new Set([...kept.values()].map(({ profile }) => profile));
       for (const { profile, servers } of ports.entries()) {
+        gone.delete(profile);
         const usable: ServerSettings[] = [];
         for (const entry of servers) {
           const key = connectionKey(profile, entry.name);
@@ -92,6 +94,8 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
         }
         ports.registry(profile).configure(usable);
       }
+      // A profile that is not served any more has no tools.
+      for (const profile of gone) ports.registry(profile).configure([]);
       const earlier = kept;
       kept = next;
       for (const [key, { profile, settings, print }] of earlier) {

@@ -17,6 +17,7 @@ import type { Handshake } from '../../machines/mcp/era.ts';
 import type { ConnectInput, ConnectionEvent, ConnectVerdict } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { authorised, readFailures } from './oauth-access.ts';
 import type { Registry } from './registry.ts';
 
@@ -142,7 +143,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
         facts: {
           closed(why) {
             const standing = live.get(key);
-            if (standing?.number === number) lose(key, { kind: 'broken', why: lost(server, why) }, standing.session);
+            if (standing?.number === number) lose(key, { kind: 'broken', why: lost(input, why) }, standing.session);
           },
           listChanged: () => void relist(),
           logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
@@ -156,7 +157,11 @@ export function createSessions(ports: SessionsPorts): Sessions {
       signal,
     );
     if (verdict.kind === 'failed') {
-      return { kind: 'refused', ...readFailures(settings, verdict.failures, { profile, credentials }), chance };
+      return {
+        kind: 'refused',
+        ...readFailures(settings, verdict.failures, { profile, credentials, hasLog: true }),
+        chance,
+      };
     }
     if (signal.aborted) {
       await verdict.session.close();
@@ -214,6 +219,6 @@ export function createSessions(ports: SessionsPorts): Sessions {
   };
 }
 
-function lost(server: string, why: string): string {
-  return `mcp server "${server}": ${strangersWords(why, 500)}; read agent mcp logs ${server}`;
+function lost({ server, profile }: ConnectInput, why: string): string {
+  return `mcp server "${server}": ${strangersWords(why, 500)}; read ${serverCommand('logs', server, profile)}`;
 }

@@ -21,7 +21,7 @@ t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls
   const list = await gateway.cli('mcp', 'list');
   t.match(list.stdout, /SERVER +STATE +SINCE +VIA +ERA +TOOLS +WHY/);
   t.match(list.stdout, /notes +connected +\S+ +http +legacy +6/);
-  t.match(list.stdout, /gone +failed +\S+ +stdio +0 +mcp server "gone": command cannot be started/);
+  t.match(list.stdout, /gone +failed +\S+ +stdio +0 +command cannot be started/);
   const tools = await gateway.cli('mcp', 'tools', 'notes');
   t.match(tools.stdout, /mcp__notes__echo +notes +Says the text again/);
 

@@ -43,7 +43,7 @@ t.test('CLI-5 · LIF-7 · a server that cannot be reached is told in one line wi
   peer.set({ ...faults.forbidden });
   t.match(await probeServer(settingsOf({ url: peer.url }), ports(t)), {
     ok: false,
-    error: /^mcp server "peer": .*403.*check headers, or run agent mcp login peer$/,
+    error: /^mcp server "peer": .*403.*check headers, or run agent mcp login peer --profile work$/,
   });
   t.match(await probeServer(settingsOf({ command: 'no-such-command-here' }), ports(t)), {
     ok: false,

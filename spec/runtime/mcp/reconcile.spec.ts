@@ -151,6 +151,16 @@ t.test('OAU-9 · PRF-2 · a server of one name in two profiles is two connection
   t.end();
 });
 
+t.test('LIF-12 · PRF-2 · a profile that is not served any more has no tools', (t) => {
+  const { change, ward, registry } = stage({}, ['s']);
+  change({}, { work: { s: { command: 'x', lazy: true } } });
+  t.equal(registry('work').all().length, 1);
+  change({});
+  t.equal(registry('work').all().length, 0);
+  t.same(ward.spawned[0]?.heard, [{ type: 'server.stop' }]);
+  t.end();
+});
+
 t.test('LIF-12 · a connection that crashed comes back with its entry', (t) => {
   const { end, ward, reconcile } = stage({ s: { command: 'x' } });
   reconcile.run();
