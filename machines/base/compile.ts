@@ -42,6 +42,8 @@ export type CompiledLogic<Machine extends AnyStateMachine = AnyStateMachine> = A
 > & {
   readonly id: string;
   readonly config: AnyStateMachine['config'];
+  /** Asks of its actor no more than a lean one gives. */
+  readonly isCompiled: true;
 };
 
 interface Scope extends AnyActorScope {
@@ -75,8 +77,10 @@ export function compile<Machine extends AnyStateMachine>(
   const trailLength = options.trail ?? 0;
   const watched = options.watched ?? (() => true);
 
-  const logic: ActorLogic<Snapshot<unknown>, EventObject, unknown> & Pick<CompiledLogic, 'id' | 'config'> = {
+  const logic: ActorLogic<Snapshot<unknown>, EventObject, unknown> &
+    Pick<CompiledLogic, 'id' | 'config' | 'isCompiled'> = {
     id: chart.id,
+    isCompiled: true,
     config: machine.config,
 
     getInitialSnapshot(scope, input) {

@@ -15,6 +15,7 @@ import {
   type OutputFrom,
   type Snapshot,
 } from 'xstate';
+import { createLeanActor } from './lean-actor.ts';
 
 export interface WardOptions<Logic extends AnyActorLogic> {
   /** The room that the children's addresses begin with, such as `requests`. */
@@ -143,7 +144,7 @@ function handleOf<Logic extends AnyActorLogic>(
     },
     spawn(key, input) {
       if (byKey.has(key)) return undefined;
-      const child = createActor(logic, { parent: ref, input } as never) as unknown as AnyActorRef;
+      const child = createChild(logic, ref, input);
       byKey.set(key, child);
       keyOf.set(child.id, key);
       context.size = byKey.size;
@@ -158,6 +159,12 @@ function handleOf<Logic extends AnyActorLogic>(
     },
     clear: () => stopAll(children),
   };
+}
+
+/** Compiled logic needs no more than a lean actor; what the interpreter runs needs its own. */
+function createChild(logic: AnyActorLogic, parent: AnyActorRef, input: unknown): AnyActorRef {
+  if ((logic as { readonly isCompiled?: true }).isCompiled) return createLeanActor(logic, parent, input);
+  return createActor(logic, { parent, input } as never) as unknown as AnyActorRef;
 }
 
 function stopAll(children: Children): void {
