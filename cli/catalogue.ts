@@ -16,8 +16,8 @@ export interface Flag {
   /** May be given several times; the values come one a line. */
   readonly many?: true;
   readonly help: string;
-  /** The form of its value: a whole number from 1, a port, or a text that is not empty; absent: any text. */
-  readonly form?: 'count' | 'port' | 'text';
+  /** The form of its value: a whole number from 1, one from 0, a port, or a text that is not empty; absent: any text. */
+  readonly form?: 'count' | 'whole' | 'port' | 'text';
   /** The only values it may have. */
   readonly oneOf?: readonly string[];
 }
@@ -45,7 +45,7 @@ const status = (oneOf: readonly string[]): Flag => ({
 });
 
 export const globalFlags: readonly Flag[] = [
-  { name: 'home', value: 'folder', help: 'The home; AGENT_HOME or ~/.agent unless given.' },
+  { name: 'home', value: 'folder', help: 'The home; AGENT_HOME or ~/.agent unless given.', form: 'text' },
   { name: 'help', help: 'Show help.' },
 ];
 
@@ -61,6 +61,7 @@ const mcpLogin = () => import('./commands/mcp-login.ts');
 const mcpServe = () => import('./commands/mcp-serve.ts');
 const link = () => import('./commands/link.ts');
 const approvals = () => import('./commands/approvals.ts');
+const cron = () => import('./commands/cron.ts');
 const completion = () => import('./commands/completion.ts');
 
 export const catalogue: readonly CliCommand[] = [
@@ -330,6 +331,71 @@ export const catalogue: readonly CliCommand[] = [
     flags: [],
     help: 'Say no to a question.',
     load: async () => (await approvals()).deny,
+  },
+  {
+    path: ['cron', 'add'],
+    args: ['name', '[schedule]'],
+    flags: [
+      { name: 'prompt', value: 'text', help: 'What each run is asked to do.' },
+      { name: 'timezone', value: 'zone', help: 'An IANA zone; that of this machine unless given.' },
+      { name: 'skill', value: 'name', many: true, help: 'A skill for its runs; may be repeated.' },
+      { name: 'deliver', value: 'target', help: 'Delivery target (log).' },
+      { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
+      { name: 'grace', value: 'seconds', help: 'How late a missed firing is made up for (3600).', form: 'whole' },
+      { name: 'paused', help: 'Add it paused.' },
+      { name: 'force', help: 'Replace a job of the same name.' },
+      profile,
+      json,
+    ],
+    help: 'Add a job: five fields, @daily and the like, or `every 15m`; without a schedule webhooks fire it.',
+    load: async () => (await cron()).addJob,
+  },
+  {
+    path: ['cron', 'list'],
+    args: [],
+    flags: [profile, json],
+    help: 'List the jobs of every profile with their state and next due time.',
+    load: async () => (await cron()).listJobs,
+  },
+  {
+    path: ['cron', 'show'],
+    args: ['job'],
+    flags: [{ name: 'limit', value: 'n', help: 'Entries of the history at most (10).', form: 'count' }, profile, json],
+    help: 'Show a job, its next due times and what became of its firings.',
+    load: async () => (await cron()).showJob,
+  },
+  {
+    path: ['cron', 'pause'],
+    args: ['job'],
+    flags: [profile, json],
+    help: 'Pause a job: it is not fired, by schedule or by webhook.',
+    load: async () => (await cron()).pauseJob,
+  },
+  {
+    path: ['cron', 'resume'],
+    args: ['job'],
+    flags: [profile, json],
+    help: 'Resume a job; what was due meanwhile is not made up for.',
+    load: async () => (await cron()).resumeJob,
+  },
+  {
+    path: ['cron', 'run'],
+    args: ['job'],
+    flags: [
+      { name: 'context', value: 'text', help: 'Added to the prompt of this one run.' },
+      { name: 'force', help: 'Also where the job is paused or disabled.' },
+      profile,
+      json,
+    ],
+    help: 'Fire a job now; its schedule goes on as before.',
+    load: async () => (await cron()).runJob,
+  },
+  {
+    path: ['cron', 'remove'],
+    args: ['job'],
+    flags: [profile, json],
+    help: 'Remove a job.',
+    load: async () => (await cron()).removeJob,
   },
   {
     path: ['runs', 'list'],

@@ -31,6 +31,10 @@ async function main(): Promise<ExitCode> {
       const given = flags.home;
       const env = typeof given === 'string' ? { ...process.env, AGENT_HOME: given } : process.env;
       const home = homeOf(env, homedir());
+      if (home === undefined) {
+        out.complain('agent: AGENT_HOME is empty, which names no folder; set it to one, or unset it for ~/.agent\n');
+        return 2;
+      }
       try {
         const run = await command.load();
         return await run({ args, flags, home, env, out, call: createCall({ home, env }) });

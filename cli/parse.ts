@@ -123,6 +123,8 @@ function formProblem(name: string, { form }: Flag, value: string): string | unde
       return value === '' ? `--${name} must not be empty` : undefined;
     case 'count':
       return /^[1-9]\d{0,8}$/.test(value) ? undefined : `--${name} "${value}" must be a whole number from 1`;
+    case 'whole':
+      return /^\d{1,9}$/.test(value) ? undefined : `--${name} "${value}" must be a whole number from 0`;
     case 'port':
       return /^\d{1,5}$/.test(value) && Number(value) <= 65_535
         ? undefined

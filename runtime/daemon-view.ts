@@ -15,10 +15,12 @@ import {
   runRow,
 } from '../machines/webhook/record.ts';
 import type { DaemonView, HistoryQuery } from './control/view.ts';
+import type { CronView } from './cron/view.ts';
 import type { Decisions } from './decisions.ts';
 import { type CensusPorts, countActors, describeActor, describeTree } from './inspector/census.ts';
 import type { Watcher } from './inspector/watcher.ts';
 import type { McpView } from './mcp/view.ts';
+import { newestFirst } from './newest-first.ts';
 import { type ReplayPorts, replayEvent } from './replay.ts';
 
 export interface ViewPorts {
@@ -31,6 +33,7 @@ export interface ViewPorts {
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
   readonly mcp: McpView;
+  readonly cron: CronView;
   readonly url: () => string | undefined;
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
@@ -45,11 +48,6 @@ export interface ViewPorts {
 
 type Work = RunRecord | DeliveryRecord;
 
-/** A page of the journal that is looked through for rows that match. */
-const pageSize = 200;
-/** Rows that are looked through for one answer, whatever matches. */
-const mostLooked = 20_000;
-
 export function createDaemonView(ports: ViewPorts): DaemonView {
   const { root, keeper, decisions } = ports;
   const get = (collection: Collection, key: string): JsonObject | undefined =>
@@ -60,24 +58,9 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       ? undefined
       : ((get('runs', event.work) ?? get('deliveries', event.work)) as unknown as Work | undefined);
 
-  /** Newest first, page by page, until enough match. */
+  /** Newest first, until enough match. */
   function collect<Row>(collection: Collection, limit: number, pick: (stored: StoredRecord) => Row | undefined): Row[] {
-    const rows: Row[] = [];
-    let from: string | undefined;
-    for (let looked = 0; looked < mostLooked; looked += pageSize) {
-      const page =
-        keeper
-          .journal()
-          ?.list(collection, { limit: pageSize, order: 'newest', ...(from === undefined ? {} : { from }) }) ?? [];
-      for (const stored of page) {
-        const row = pick(stored);
-        if (row !== undefined) rows.push(row);
-        if (rows.length === limit) return rows;
-      }
-      if (page.length < pageSize) return rows;
-      from = page.at(-1)?.key;
-    }
-    return rows;
+    return newestFirst(keeper.journal(), { collection, limit }, pick);
   }
 
   function find(id: string): { readonly key: string; readonly event: EventRecord } | undefined {
@@ -92,6 +75,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
 
   return {
     mcp: ports.mcp,
+    cron: ports.cron,
     status: () => ({
       pid: process.pid,
       version: ports.version,

@@ -202,6 +202,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         keeper: webhooks.keeper,
         decisions: webhooks.decisions,
         replay: webhooks.replay,
+        cron: webhooks.cron,
         mcp: createMcpView(servers, redactor),
         url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
         webhookEnabled: () => settings().webhook.enabled,

@@ -18,7 +18,7 @@ export interface ExampleHome {
 
 /** AGENT_HOME where it is set, else `.agent` in the working folder. An existing home is used as it is. */
 export async function makeExampleHome(env: Readonly<Record<string, string | undefined>>): Promise<ExampleHome> {
-  const home = resolve(env.AGENT_HOME === undefined || env.AGENT_HOME === '' ? '.agent' : env.AGENT_HOME);
+  const home = resolve(env.AGENT_HOME ?? '.agent');
   await ensurePrivateFolder(home);
   if (!existsSync(`${home}/config.yaml`)) {
     const example = fileURLToPath(new URL('../../docs/example-home', import.meta.url));

@@ -1,5 +1,5 @@
 /**
- * What each profile lends to the work of its routes: its runner, its targets, its scripts, lists, skills and jobs. Built
+ * What each profile lends to the work of its routes: its runner, its targets, its scripts, lists and skills. Built
  * anew when the configuration changes; work under way keeps what it began with.
  * @see PRF-2 in docs/specification.md
  */
@@ -8,11 +8,9 @@ import { createCommandRunner } from '../actors/agent/run-command.ts';
 import { echoRunner } from '../actors/agent/run-echo.ts';
 import { createSkillsStore } from '../actors/agent/skills.store.ts';
 import type { LoadedHome, LoadedProfile } from '../actors/config/load-config.ts';
-import { createJobsStore } from '../actors/cron/jobs.store.ts';
 import { createTargets, type Targets } from '../actors/dispatch/deliver.ts';
 import type { RunnerOfProfile } from '../actors/dispatch/run-agent.ts';
 import type { AgentRunner, Logger } from '../actors/ports.ts';
-import type { JobFinding } from '../actors/webhook/claim-delivery.ts';
 import { createListReader, type ListReader } from '../actors/webhook/read-lists.ts';
 import { createRunScript, type RunScript } from '../actors/webhook/run-script.ts';
 import type { ProfileName } from '../machines/base/names.ts';
@@ -24,7 +22,6 @@ export interface ProfileDesk {
   readonly targets: Targets;
   readonly lists: ListReader;
   readonly runScript: RunScript;
-  readonly findJob: (ref: string) => JobFinding;
 }
 
 export type ProfileDesks = ReadonlyMap<ProfileName, ProfileDesk>;
@@ -36,7 +33,6 @@ export function createProfileDesks(home: LoadedHome, log: Logger): ProfileDesks 
 function deskOf(profile: LoadedProfile, log: Logger): ProfileDesk {
   const { settings, paths } = profile;
   const skills = createSkillsStore({ folder: paths.skills });
-  const jobs = createJobsStore({ folder: paths.cron });
   return {
     settings,
     runner: {
@@ -47,14 +43,6 @@ function deskOf(profile: LoadedProfile, log: Logger): ProfileDesk {
     targets: createTargets({ platforms: settings.platforms, log, scope: profile.scope, cwd: paths.home }),
     lists: createListReader({ home: paths.home }),
     runScript: createRunScript({ scripts: paths.scripts, home: paths.home }),
-    findJob: (ref) => {
-      const job = jobs.find(ref);
-      if (job === undefined) return { kind: 'dropped', reason: `cron job "${ref}" does not exist` };
-      if (job.paused) return { kind: 'dropped', reason: `cron job "${ref}" is paused` };
-      if (!job.enabled) return { kind: 'dropped', reason: `cron job "${ref}" is disabled` };
-      const { id, prompt, deliver, deliverExtra } = job;
-      return { kind: 'ready', id, prompt, skills: job.skills, deliver, deliverExtra };
-    },
   };
 }
 

@@ -25,6 +25,8 @@ import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import { assembleCron } from './cron/assemble.ts';
+import type { CronView } from './cron/view.ts';
 import { createDecisions, type Decisions } from './decisions.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { createFrontKeeper, urlOf } from './front-keeper.ts';
@@ -70,6 +72,7 @@ export interface Webhooks {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
+  readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
   /** Whether the front stands where these settings want it, or is closed where they want none. */
@@ -153,6 +156,20 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     room: () => mostWaitingRuns - wards().runs.size,
   };
 
+  const cron = assembleCron({
+    root,
+    home,
+    keeper,
+    // A run that is fired while no ward lives stays on disk for the gateway that comes.
+    hasRoom: () => root().system.get('runs') !== undefined && resumePorts.room() > 0,
+    open: (opened) => wards().open(opened),
+    nextId,
+    redact: redactor.record,
+    compiling,
+    nowMs,
+    log,
+  });
+
   const requestLogic = wireRequest({
     desk: {
       nowMs,
@@ -179,8 +196,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     claim: createClaimDelivery({
       keeper,
       bursts,
-      findJob: (profile, job) =>
-        deskOf(profile)?.findJob(job) ?? { kind: 'dropped', reason: `profile "${profile}" is not configured` },
+      findJob: cron.findJob,
       hasRoom: () => resumePorts.room() > 0,
     }),
     runScript: (input, signal) => {
@@ -261,6 +277,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       onDone: (key, output: RunRecord) => {
         logRun(key, output, eventOf(output.eventKey), log);
         wards().runFinished(key, output);
+        cron.schedule.runFinished(key);
         if (resumePorts.room() === 1) void refillRuns(resumePorts);
       },
       onCrashed: crashed('runs'),
@@ -274,6 +291,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       },
       onCrashed: crashed('deliveries'),
     }),
+    cronJobs: cron.ward,
+    schedule: cron.schedule,
     fronts,
     places,
     wards,
@@ -298,6 +317,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper,
     decisions,
     replay: { exchanges, wards, nextId, nowMs },
+    cron: cron.view,
     resume: () => resumeWork(resumePorts),
     sources: () => sources,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
@@ -305,9 +325,11 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       sources = reader.read(home());
       routes.replace(sources);
       places.resize(settings().agent.concurrency);
+      cron.schedule.look();
     },
     abandon() {
       fronts.retire();
+      cron.schedule.stop();
       for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
       standing = undefined;
       places.clear();

@@ -11,8 +11,6 @@ import { noJobs, readJobs } from '../../machines/cron/edit-jobs.ts';
 import type { CronJob } from '../../machines/cron/job.ts';
 import { ensurePrivateFolder, stampOf, updateFileLocked } from '../files.ts';
 
-export type { CronJob } from '../../machines/cron/job.ts';
-
 export type JobsUpdate =
   | { readonly kind: 'updated' }
   /** The change was taken back by whoever asked for it; nothing was written. */

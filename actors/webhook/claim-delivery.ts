@@ -43,7 +43,7 @@ export type JobFinding =
       readonly deliver: string;
       readonly deliverExtra: JsonObject;
     }
-  | { readonly kind: 'dropped'; readonly reason: string };
+  | { readonly kind: 'dropped'; readonly reason: string; readonly id?: string };
 
 /** What a granted claim leads to; the wards are told of it once the commit is on disk. */
 export type Opened =
@@ -124,7 +124,13 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     if (job.kind === 'dropped') {
       const verdict = await ports.keeper.commit([
         claim(request),
-        { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson({ ...event, reason: job.reason }) },
+        {
+          kind: 'put',
+          collection: 'events',
+          key,
+          expect: 'absent',
+          value: asJson({ ...event, reason: job.reason, ...(job.id === undefined ? {} : { cronJob: job.id }) }),
+        },
       ]);
       return claimVerdict(verdict, { kind: 'granted', opened: { kind: 'nothing' }, reason: job.reason });
     }
@@ -134,6 +140,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       skills: job.skills,
       deliver: job.deliver,
       deliverExtra: job.deliverExtra,
+      cronJob: job.id,
     };
     // The claim that the scheduler takes for a firing too: no firing happens twice.
     const name = `cron/${event.profile}/${job.id}/${key}`;

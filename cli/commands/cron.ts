@@ -39,10 +39,6 @@ interface HistoryRow {
 export async function addJob(context: CommandContext): Promise<ExitCode> {
   const [name = '', schedule] = context.args;
   const grace = textFlag(context, 'grace');
-  if (grace !== undefined && !/^\d+$/.test(grace)) {
-    context.out.complain('agent: --grace takes whole seconds\n');
-    return 2;
-  }
   const skills = textFlag(context, 'skill')?.split('\n');
   const chatId = textFlag(context, 'deliver-chat-id');
   const record: JsonObject = {
@@ -91,7 +87,7 @@ export async function listJobs(context: CommandContext): Promise<ExitCode> {
 
 export async function showJob(context: CommandContext): Promise<ExitCode> {
   const limit = textFlag(context, 'limit');
-  const params = { ...jobOf(context), ...(limit === undefined ? {} : { limit: Number(limit) || 10 }) };
+  const params = { ...jobOf(context), ...(limit === undefined ? {} : { limit: Number(limit) }) };
   const job = await call<JobDetail>(context, 'cron.show', params);
   if (hasFlag(context, 'json')) {
     printJson(context, job);

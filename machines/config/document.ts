@@ -28,6 +28,11 @@ export interface ConfigDocument {
   line(line: number): string;
 }
 
+/** Tells whether two paths are one; an index counts as its text. */
+export function samePath(one: ConfigPath, other: ConfigPath): boolean {
+  return one.length === other.length && one.every((step, index) => String(step) === String(other[index]));
+}
+
 /** More aliases than this in one document is an attack, not a configuration. */
 const mostAliases = 100;
 const top: Place = { line: 1, column: 1 };

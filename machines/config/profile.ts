@@ -46,10 +46,14 @@ export function profilePaths(home: string, profile: ProfileName): ProfilePaths {
   return pathsUnder(profile === defaultProfile ? home : `${home}/profiles/${profile}`);
 }
 
-/** The home of an environment: AGENT_HOME, else `.agent` in the user's home. */
-export function homeOf(env: Readonly<Record<string, string | undefined>>, userHome: string): string {
+/**
+ * The home of an environment: AGENT_HOME, else `.agent` in the user's home. Undefined where AGENT_HOME is empty: a variable
+ * that somebody meant to fill must not lead to another home in silence.
+ */
+export function homeOf(env: Readonly<Record<string, string | undefined>>, userHome: string): string | undefined {
   const given = env.AGENT_HOME;
-  if (given === undefined || given === '') return `${userHome}/.agent`;
+  if (given === undefined) return `${userHome}/.agent`;
+  if (given === '') return undefined;
   return given.length > 1 && given.endsWith('/') ? given.slice(0, -1) : given;
 }
 

@@ -7,7 +7,7 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { defaultProfile, type ProfileName } from '../base/names.ts';
 import { type Diagnostic, type DiagnosticScope, maskSecrets } from './diagnostic.ts';
-import { type ConfigPath, parseDocument } from './document.ts';
+import { type ConfigPath, parseDocument, samePath } from './document.ts';
 import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
 import { type FilterChecker, isHeaderSafe, readRoute, unsafeSecret } from './read-route.ts';
 import type { RouteWithSecret } from './route.ts';
@@ -234,10 +234,6 @@ function scopeOf(path: ConfigPath): DiagnosticScope {
   if (section === 'mcp_servers' && name !== undefined) return { kind: 'server', server: String(name) };
   if (section !== 'platforms' || name === undefined) return { kind: 'home' };
   return name === 'webhook' ? { kind: 'webhook' } : { kind: 'platform', platform: String(name) };
-}
-
-function samePath(one: ConfigPath, other: ConfigPath): boolean {
-  return one.length === other.length && one.every((step, index) => String(step) === String(other[index]));
 }
 
 function sameScope(one: DiagnosticScope, other: DiagnosticScope): boolean {

@@ -7,6 +7,7 @@
 import { type Fault, fault } from '../base/fault.ts';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
+import { samePath } from './document.ts';
 import { type RouteContext, readRoute } from './read-route.ts';
 import { type RouteWithSecret, routeSchema } from './route.ts';
 import { validate } from './validate.ts';
@@ -48,7 +49,7 @@ export function readSubscriptions(text: string, context: SubscriptionContext): S
   return { ok: true, routes, problems };
 }
 
-/** Reads one record, so that a new one is held to the same rules before it is written. */
+/** Reads one record, so that a new one is held to the same rules before it is written. All findings come at once. */
 export function readSubscription(
   name: string,
   record: Json,
@@ -56,16 +57,21 @@ export function readSubscription(
 ):
   | { readonly ok: true; readonly value: RouteWithSecret }
   | { readonly ok: false; readonly problems: readonly SubscriptionProblem[] } {
-  const problem = (message: string, code: string): SubscriptionProblem => ({ name, message, code });
+  const problems: SubscriptionProblem[] = [];
   if (!dynamicRoutePattern.test(name)) {
     const message = `the name "${name}" must be lower-case letters, digits, "-" and "_", beginning with a letter or digit`;
-    return { ok: false, problems: [problem(message, 'subscription-name')] };
+    problems.push({ name, message, code: 'subscription-name' });
   }
   const unfit = validate(routeSchema, record);
-  if (unfit.length > 0) return { ok: false, problems: unfit.map(({ message, code }) => problem(message, code)) };
-  const read = readRoute(name, record as JsonObject, { ...context, source: 'dynamic' });
-  if (read.ok) return { ok: true, value: read.value };
-  return { ok: false, problems: read.findings.map(({ message, code }) => problem(message, code)) };
+  for (const { message, code } of unfit) problems.push({ name, message, code });
+  if (!isJsonObject(record)) return { ok: false, problems };
+  const unread = new Set(unfit.map(({ path }) => String(path[0])));
+  const read = readRoute(name, record, { ...context, source: 'dynamic', unread });
+  for (const { path, message, code } of read.ok ? [] : read.findings) {
+    // What the schema has said of this very place is not said twice.
+    if (!unfit.some((one) => samePath(one.path, path))) problems.push({ name, message, code });
+  }
+  return read.ok && problems.length === 0 ? { ok: true, value: read.value } : { ok: false, problems };
 }
 
 /** The text of the file with a record set, or taken out where there is none. */

@@ -49,6 +49,8 @@ export type NextDue = (
   anchorMs: number,
 ) => number | undefined;
 
+export type JobRest = 'paused' | 'disabled';
+
 export interface JobProblem {
   readonly code: string;
   readonly message: string;
@@ -94,6 +96,17 @@ export function timingOf(job: CronJob, knowsZone: (zone: string) => boolean): Ti
   }
   const { schedule } = reading;
   return { kind: 'scheduled', schedule, zone: job.timezone, print: `${job.schedule.trim()}|${job.timezone ?? ''}` };
+}
+
+/** Why a job does not fire though it is in the file; undefined where it does. */
+export function restOf({ enabled, paused }: CronJob): JobRest | undefined {
+  if (paused) return 'paused';
+  return enabled ? undefined : 'disabled';
+}
+
+/** Why a job was not fired, as the log and the history have it. */
+export function restReason({ name }: CronJob, rest: JobRest): string {
+  return `cron job "${name}" is ${rest}`;
 }
 
 /** What is wrong with a record that is about to be written; all findings at once. */

@@ -4,6 +4,8 @@
  * @see COA-1 and COA-2 in docs/specification.md
  */
 
+import { createHash } from 'node:crypto';
+import { cut } from '../base/json.ts';
 import { compileReading, compileTemplate, spellValue, type TemplateView } from './template.ts';
 
 /** Events of one entity that gather into one run. */
@@ -24,6 +26,10 @@ export interface Joining {
   readonly maxWaitMs: number;
 }
 
+/** The longest key that stands as it is. */
+const longestKey = 2_000;
+const keptOfLong = 100;
+
 /** Adds an event: it replaces the newest one and restarts the quiet window, up to the cap from the first event. */
 export function joinBurst(burst: Burst | undefined, { eventKey, nowMs, windowMs, maxWaitMs }: Joining): Burst {
   const firstAtMs = burst?.firstAtMs ?? nowMs;
@@ -38,25 +44,31 @@ export function joinBurst(burst: Burst | undefined, { eventKey, nowMs, windowMs,
 
 /**
  * Compiles a coalescing key: a bare dotted field, or a template. The compiled key is undefined for an event in which any
- * of its parts is missing, null or empty; lists and objects count by their JSON.
+ * of its parts is missing, null or empty; lists and objects count by their whole JSON.
  */
 export function compileCoalesceKey(key: string): (view: TemplateView) => string | undefined {
   if (!key.includes('{')) {
     const read = compileReading(key);
     return (view) => {
       const found = read(view);
-      return found === undefined || found === null || found === '' ? undefined : spellValue(found);
+      return found === undefined || found === null || found === '' ? undefined : bounded(spellValue(found));
     };
   }
-  const template = compileTemplate(key);
+  const template = compileTemplate(key, 'whole');
   const readings = template.tokens.filter((token) => token !== '__raw__').map(compileReading);
   return (view) => {
     for (const read of readings) {
       const found = read(view);
       if (found === undefined || found === null) return undefined;
     }
-    return template.render(view) || undefined;
+    return bounded(template.render(view)) || undefined;
   };
+}
+
+/** Keys lie in contexts and records: a long one stands there with its beginning and the digest of all of it. */
+function bounded(key: string): string {
+  if (key.length <= longestKey) return key;
+  return `${cut(key, keptOfLong)}… sha256:${createHash('sha256').update(key).digest('hex')}`;
 }
 
 /** The prompt of a burst's run: the newest event's, with a note of how many earlier events it stands for. */

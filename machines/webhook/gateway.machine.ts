@@ -1,8 +1,8 @@
 /**
  * The webhook gateway: opens the front when told to, moves it when its address changes, and on drain closes it, flushes
- * every group and waits for the runs. The requests, groups, runs and deliveries themselves live in four wards of their
- * own, so that a burst of one kind never slows another down.
- * @see ADP-1, CON-2 and COA-1 in docs/specification.md
+ * every group and waits for the runs. The requests, groups, runs, deliveries and cron jobs themselves live in wards of
+ * their own, so that a burst of one kind never slows another down.
+ * @see ADP-1, CON-2, COA-1 and CRN-1 in docs/specification.md
  */
 
 import { assign, sendParent, setup } from 'xstate';
@@ -41,12 +41,15 @@ export const gatewayMachine = setup({
     groups: logicHole('groups'),
     runs: logicHole('runs'),
     deliveries: logicHole('deliveries'),
+    cronJobs: logicHole('cronJobs'),
     openFront: promiseHole<{ readonly url: string }, undefined>('openFront'),
     moveFront: promiseHole<FrontMove, undefined>('moveFront'),
     closeFront: promiseHole<undefined, undefined>('closeFront'),
     finishWork: promiseHole<undefined, undefined>('finishWork'),
   },
   actions: {
+    startSchedule: effect('startSchedule'),
+    stopSchedule: effect('stopSchedule'),
     flushGroups: effect('flushGroups'),
     retireFront: effect('retireFront'),
     rememberUrl: assign((_, params: { url: string }) => ({ url: params.url, fault: null })),
@@ -70,6 +73,7 @@ export const gatewayMachine = setup({
     { id: 'runs', src: 'runs', systemId: 'runs' },
     { id: 'groups', src: 'groups', systemId: 'groups' },
     { id: 'requests', src: 'requests', systemId: 'requests' },
+    { id: 'cronJobs', src: 'cronJobs', systemId: 'cronJobs' },
   ],
   initial: 'closed',
   states: {
@@ -78,13 +82,18 @@ export const gatewayMachine = setup({
       meta: { rule: 'ADP-1' },
       tags: ['resting'],
       on: {
+        // Jobs are fired also where the adapter stays closed.
         'gateway.open': [
           {
             guard: { type: 'isBlocked', params: ({ event }) => event },
-            actions: [{ type: 'rememberFault', params: ({ event }) => ({ fault: event.fault ?? '' }) }, 'tellOpened'],
+            actions: [
+              { type: 'rememberFault', params: ({ event }) => ({ fault: event.fault ?? '' }) },
+              'startSchedule',
+              'tellOpened',
+            ],
           },
           { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'opening' },
-          { actions: 'tellOpened' },
+          { actions: ['startSchedule', 'tellOpened'] },
         ],
         'gateway.reopen': [
           {
@@ -107,7 +116,7 @@ export const gatewayMachine = setup({
         input: undefined,
         onDone: {
           target: 'listening',
-          actions: [{ type: 'rememberUrl', params: ({ event }) => event.output }, 'tellOpened'],
+          actions: [{ type: 'rememberUrl', params: ({ event }) => event.output }, 'startSchedule', 'tellOpened'],
         },
         onError: {
           target: 'closed',
@@ -161,10 +170,10 @@ export const gatewayMachine = setup({
     },
     draining: {
       description:
-        'Bursts are flushed at once; the front closes: what is being answered is answered, nothing new is taken.',
+        'No job is fired any more and bursts are flushed at once; the front closes: what is being answered is answered, nothing new is taken.',
       meta: { rule: 'CON-2' },
       tags: ['working'],
-      entry: ['forgetUrl', 'flushGroups'],
+      entry: ['forgetUrl', 'stopSchedule', 'flushGroups'],
       invoke: { id: 'closeFront', src: 'closeFront', input: undefined, onDone: 'finishing', onError: 'finishing' },
     },
     finishing: {

@@ -28,6 +28,8 @@ export interface EventRecord {
   readonly deliverExtra?: JsonObject;
   readonly skills?: readonly string[];
   readonly toolsets?: readonly string[];
+  /** The id of the cron job that it fires, or does not fire. */
+  readonly cronJob?: string;
   /** The key of the event that this one repeats. */
   readonly replayOf?: string;
 }

@@ -28,7 +28,8 @@ const rawLimit = 4_000;
 /** Characters of a nested list or object that a prompt shows. */
 const nestedLimit = 2_000;
 
-export function compileTemplate(text: string): CompiledTemplate {
+/** Compiles a template; its values are cut as people read them, or stand whole where they tell events apart. */
+export function compileTemplate(text: string, values: 'cut' | 'whole' = 'cut'): CompiledTemplate {
   const literals: string[] = [];
   const tokens: string[] = [];
   let at = 0;
@@ -39,7 +40,7 @@ export function compileTemplate(text: string): CompiledTemplate {
   }
   const tail = text.slice(at);
   if (tokens.length === 0) return { tokens, render: () => text };
-  const substitutes = tokens.map(compileToken);
+  const substitutes = tokens.map((token) => compileToken(token, values));
   return {
     tokens,
     render(view) {
@@ -71,18 +72,23 @@ export function compileReading(token: string): (view: TemplateView) => Json | un
 }
 
 /** The text of a value: strings as they are, lists and objects as JSON up to the limit, the rest in JSON's spelling. */
-export function spellValue(value: Json): string {
+export function spellValue(value: Json, limit?: number): string {
   if (typeof value === 'string') return value;
-  if (typeof value === 'object' && value !== null) return spell(value, { limit: nestedLimit });
+  if (typeof value === 'object' && value !== null) return spell(value, limit === undefined ? {} : { limit });
   return JSON.stringify(value);
 }
 
-function compileToken(token: string): (view: TemplateView) => string {
-  if (token === '__raw__') return (view) => spell(view.payload, { limit: rawLimit, indent: 2 });
+function compileToken(token: string, values: 'cut' | 'whole'): (view: TemplateView) => string {
+  if (token === '__raw__') {
+    return values === 'whole'
+      ? (view) => spell(view.payload)
+      : (view) => spell(view.payload, { limit: rawLimit, indent: 2 });
+  }
   const read = compileReading(token);
+  const limit = values === 'whole' ? undefined : nestedLimit;
   return (view) => {
     const found = read(view);
-    return found === undefined ? `{${token}}` : spellValue(found);
+    return found === undefined ? `{${token}}` : spellValue(found, limit);
   };
 }
 

@@ -9,6 +9,7 @@ import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
+import { cronCommands } from './cron-commands.ts';
 import {
   type AskedRoute,
   dynamicRoute,
@@ -51,6 +52,7 @@ const usualRows = 50;
 
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ...mcpCommands,
+  ...cronCommands,
   ['gateway.status', ofDaemon((daemon) => daemon.status())],
   [
     'gateway.stop',

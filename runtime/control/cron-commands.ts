@@ -11,8 +11,8 @@ import { createNextDue, hostZone, knowsZone } from '../../actors/cron/next-due.t
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
-import { type CronJob, checkNewJob, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
-import { neverWord, nextTimes, noSchedule, restOf } from '../cron/plan.ts';
+import { type CronJob, checkNewJob, restOf, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
+import { neverWord, nextTimes, noSchedule } from '../cron/plan.ts';
 import type { CronView, JobStanding } from '../cron/view.ts';
 import type { Command, CommandHost } from './commands.ts';
 import { profileOf } from './home-view.ts';
@@ -45,28 +45,28 @@ function ofHome(run: (host: CommandHost, params: JsonObject) => unknown): Comman
   return { access: 'home', run: async (params, host) => run(host, params) };
 }
 
-function listJobs(host: CommandHost, params: JsonObject): JsonObject[] {
-  const home = loadHome(host.source);
+function listJobs(host: CommandHost, params: JsonObject): readonly JsonObject[] {
+  const home = homeOf(host);
   const only = params.profile === undefined ? undefined : served(home, profileOf(params.profile));
   const rows: JsonObject[] = [];
   for (const [profile, { paths }] of home.profiles) {
     if (only !== undefined && profile !== only) continue;
-    const store = createJobsStore({ folder: paths.cron });
-    for (const job of store.all()) rows.push(rowOf(job, profile, viewOf(host)));
+    const store = storeIn(paths.cron, profile, host);
+    for (const job of store.all()) rows.push(rowOf(job, profile, host.daemon?.cron));
     const problem = store.problem();
     if (problem !== undefined) rows.push({ id: '', name: 'jobs.json', profile, state: 'broken', problem });
   }
-  return rows;
+  return rows.map((row) => shown(host, row));
 }
 
 function showJob(host: CommandHost, params: JsonObject): JsonObject {
   const { profile, job } = findJob(host, params);
-  const view = viewOf(host);
+  const view = host.daemon?.cron;
   const asked = typeof params.limit === 'number' ? params.limit : usualRows;
   const limit = Math.min(mostRows, Math.max(1, asked));
   const timing = timingOf(job, knowsZone);
   const times = restOf(job) === undefined ? nextTimes(job, timing, Date.now(), { nextDue, count: shownTimes }) : [];
-  return {
+  return shown(host, {
     ...rowOf(job, profile, view),
     prompt: job.prompt,
     skills: job.skills,
@@ -76,12 +76,12 @@ function showJob(host: CommandHost, params: JsonObject): JsonObject {
     next: times.map(iso),
     // Only the daemon reads the journal.
     ...(view === undefined ? {} : { history: view.history(profile, job.id, limit) }),
-  };
+  });
 }
 
 /** The record is held to its rules before it is written; all findings come at once. */
 async function addJob(host: CommandHost, params: JsonObject): Promise<JsonObject> {
-  const home = loadHome(host.source);
+  const home = homeOf(host);
   const profile = served(home, profileOf(params.profile));
   const given = isJsonObject(params.record) ? params.record : {};
   const scheduled = typeof given.schedule === 'string';
@@ -98,7 +98,7 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<JsonObject
   if (problems.length > 0) {
     throw Refusal.carrying(problems[0]?.code ?? 'cron-job-unfit', problems.map(({ message }) => message).join('\n'));
   }
-  const store = storeOf(home, profile);
+  const store = storeOf(home, profile, host);
   let whole = record;
   let refusal: Refusal | undefined;
   const updated = await store.update((text, jobs) => {
@@ -116,7 +116,7 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<JsonObject
   });
   if (refusal !== undefined) throw refusal;
   if (updated.kind === 'failed') throw new Refusal('cron-jobs-unwritable', updated.problem);
-  return answer(host, profile, String(whole.id));
+  return answer(host, profile, store, String(whole.id));
 }
 
 /** A pause that is ended says when: nothing that was due within is made up for. */
@@ -129,23 +129,23 @@ async function setPaused(host: CommandHost, params: JsonObject, paused: boolean)
   if (paused ? rests !== 'paused' : rests !== undefined) {
     await change(store, (text) => changeJob(text, job.id, changes));
   }
-  return answer(host, profile, job.id);
+  return answer(host, profile, store, job.id);
 }
 
 async function dropJob(host: CommandHost, params: JsonObject): Promise<JsonObject> {
   const { profile, store, job } = findJob(host, params);
   await change(store, (text) => removeJob(text, job.id));
-  viewOf(host)?.look();
+  host.daemon?.cron.look();
   return { removed: job.name, id: job.id, profile };
 }
 
 async function runJob(params: JsonObject, host: CommandHost): Promise<JsonObject> {
-  const view = viewOf(host);
+  const view = host.daemon?.cron;
   if (view === undefined) {
     throw new Refusal('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
   }
   const ref = textOf(params, 'job');
-  const profile = served(loadHome(host.source), profileOf(params.profile));
+  const profile = served(homeOf(host), profileOf(params.profile));
   const context = typeof params.context === 'string' && params.context !== '' ? params.context : undefined;
   const verdict = await view.run(profile, ref, {
     force: params.force === true,
@@ -158,7 +158,7 @@ async function runJob(params: JsonObject, host: CommandHost): Promise<JsonObject
       throw unknownJob(ref, profile);
     case 'dropped':
       throw new Refusal(
-        `cron-job-${verdict.rest}`,
+        verdict.rest === 'paused' ? 'cron-job-paused' : 'cron-job-disabled',
         `cron job "${ref}" is ${verdict.rest} and was not fired; \`agent cron resume ${ref}\` resumes it, --force fires it all the same`,
       );
     case 'taken':
@@ -174,11 +174,16 @@ async function change(store: JobsStore, edit: (text: string) => string | undefin
 }
 
 /** The job as it stands after a change, the daemon told of it. */
-function answer(host: CommandHost, profile: ProfileName, id: string): JsonObject {
-  const view = viewOf(host);
+function answer(host: CommandHost, profile: ProfileName, store: JobsStore, id: string): JsonObject {
+  const view = host.daemon?.cron;
   view?.look();
-  const job = storeOf(loadHome(host.source), profile).find(id);
-  return job === undefined ? { id, profile } : rowOf(job, profile, view);
+  const job = store.find(id);
+  return job === undefined ? { id, profile } : shown(host, rowOf(job, profile, view));
+}
+
+/** What leaves the daemon passes its judge of secrets; without one, people read their own file. */
+function shown({ daemon }: CommandHost, row: JsonObject): JsonObject {
+  return daemon === undefined ? row : daemon.cron.redact(row);
 }
 
 /** In a daemon the chart says how the job stands; without one its record does. */
@@ -218,19 +223,29 @@ function stateOf(standing: JobStanding | undefined, timing: string): string {
   return standing.state;
 }
 
-function findJob({ source }: CommandHost, params: JsonObject): Found {
+function findJob(host: CommandHost, params: JsonObject): Found {
   const ref = textOf(params, 'job');
-  const home = loadHome(source);
+  const home = homeOf(host);
   const profile = served(home, profileOf(params.profile));
-  const store = storeOf(home, profile);
+  const store = storeOf(home, profile, host);
   const job = store.find(ref);
   if (job !== undefined) return { profile, store, job };
   const problem = store.problem();
   throw problem === undefined ? unknownJob(ref, profile) : new Refusal('cron-jobs-corrupt', problem);
 }
 
-function storeOf(home: LoadedHome, profile: ProfileName): JobsStore {
-  return createJobsStore({ folder: home.profiles.get(profile)?.paths.cron ?? home.main.paths.cron });
+function storeOf(home: LoadedHome, profile: ProfileName, host: CommandHost): JobsStore {
+  return storeIn(home.profiles.get(profile)?.paths.cron ?? home.main.paths.cron, profile, host);
+}
+
+/** The daemon's own, with the last good jobs of a file that is corrupt; without one, the file is read here. */
+function storeIn(folder: string, profile: ProfileName, { daemon }: CommandHost): JobsStore {
+  return daemon?.cron.store(profile) ?? createJobsStore({ folder });
+}
+
+/** The home in force, or the files where no daemon runs. */
+function homeOf({ desk, source }: CommandHost): LoadedHome {
+  return desk?.().home ?? loadHome(source);
 }
 
 function served(home: LoadedHome, profile: ProfileName): ProfileName {
@@ -246,11 +261,6 @@ function unknownJob(ref: string, profile: string): Refusal {
     'cron-job-unknown',
     `cron job "${ref}" does not exist in profile "${profile}"; \`agent cron list\` lists them`,
   );
-}
-
-/** The daemon's jobs; a daemon that is only starting may have none yet. */
-function viewOf({ daemon }: CommandHost): CronView | undefined {
-  return (daemon as { readonly cron?: CronView } | undefined)?.cron;
 }
 
 function textOf(params: JsonObject, name: string): string {

@@ -159,10 +159,14 @@ export interface AskedRoute {
 
 function checkCronJob({ main }: LoadedHome, profile: ProfileName, job: unknown): void {
   if (job === undefined) return;
-  const found = createJobsStore({ folder: profilePaths(main.paths.home, profile).cron }).find(String(job));
-  if (found === undefined) {
-    refuse('cron-job-unknown', `cron job "${String(job)}" does not exist in profile "${profile}"`);
-  }
+  const jobs = createJobsStore({ folder: profilePaths(main.paths.home, profile).cron });
+  if (jobs.find(String(job)) !== undefined) return;
+  const problem = jobs.problem();
+  if (problem !== undefined) refuse('cron-jobs-corrupt', problem);
+  refuse(
+    'cron-job-unknown',
+    `cron job "${String(job)}" does not exist in profile "${profile}"; \`agent cron list\` lists them`,
+  );
 }
 
 /** Without a profile the default one's route is meant, else the only one of that name. */

@@ -1,6 +1,7 @@
 /** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { CronView } from '../cron/view.ts';
 import type { ActorDetail, ActorNode } from '../inspector/census.ts';
 import type { McpView } from '../mcp/view.ts';
 
@@ -11,6 +12,8 @@ export interface HistoryQuery {
 }
 
 export interface DaemonView {
+  /** The cron jobs. */
+  readonly cron: CronView;
   /** The servers' half. */
   readonly mcp: McpView;
   status(): JsonObject;

@@ -10,12 +10,14 @@ import { createFireCronJob } from '../../actors/cron/fire-cron-job.ts';
 import { createNextDue, knowsZone } from '../../actors/cron/next-due.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { Opened } from '../../actors/webhook/claim-delivery.ts';
+import type { JobFinding, Opened } from '../../actors/webhook/claim-delivery.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
 import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import type { NextId } from '../ids.ts';
 import { wireCronJob } from '../wiring/cron-job.ts';
+import { findingOf } from './job-finding.ts';
 import { type CronSchedule, type CronSchedulePorts, createCronSchedule } from './schedule.ts';
 import { type CronView, createCronView } from './view.ts';
 
@@ -28,6 +30,8 @@ export interface CronHalfPorts extends Pick<CronSchedulePorts, 'steadyMs' | 'eve
   /** Spawns the run that a commit opened. */
   readonly open: (opened: Opened) => void;
   readonly nextId: NextId;
+  /** The judge of what is secret, for the rows that people read. */
+  readonly redact: (row: JsonObject) => JsonObject;
   readonly compiling: CompileOptions;
   readonly nowMs: () => number;
   readonly log: Logger;
@@ -38,6 +42,8 @@ export interface CronHalf {
   readonly ward: AnyActorLogic;
   readonly schedule: CronSchedule;
   readonly view: CronView;
+  /** The job that a webhook fires, as it stands now. */
+  readonly findJob: (profile: string, ref: string) => JobFinding;
 }
 
 export function assembleCron(ports: CronHalfPorts): CronHalf {
@@ -82,6 +88,7 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
       },
     }),
     schedule,
-    view: createCronView({ schedule, ward, keeper }),
+    view: createCronView({ schedule, ward, keeper, redact: ports.redact }),
+    findJob: (profile, ref) => findingOf(schedule.find(profile, ref), ref),
   };
 }

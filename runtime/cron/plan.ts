@@ -6,7 +6,15 @@
 
 import type { CronMark, FireCronJob } from '../../actors/cron/fire-cron-job.ts';
 import type { CronJobContext, Plan } from '../../machines/cron/cron-job.machine.ts';
-import { type CronJob, type NextDue, type Timing, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
+import {
+  type CronJob,
+  type NextDue,
+  restOf,
+  restReason,
+  type Timing,
+  timingOf,
+  usualGraceMs,
+} from '../../machines/cron/job.ts';
 import { isTrusted, whatIsDue } from '../../machines/cron/missed-run.ts';
 
 export interface PlanPorts {
@@ -64,7 +72,7 @@ export function planOf(context: CronJobContext, nowMs: number, ports: PlanPorts)
         return verdict.kind === 'fires' ? verdict : { ...verdict, why: missedWord(job, verdict.dueAtMs, nowMs) };
       }
       if (context.dropped) return { kind: 'pauses', why: resting };
-      return { kind: 'skips', dueAtMs: verdict.dueAtMs, why: `cron job "${job.name}" is ${resting}` };
+      return { kind: 'skips', dueAtMs: verdict.dueAtMs, why: restReason(job, resting) };
     case 'never':
       return resting === undefined ? { kind: 'idles', why: neverWord } : { kind: 'pauses', why: resting };
   }
@@ -89,12 +97,6 @@ export function nextTimes(
 }
 
 export const neverWord = 'no due time is left in its schedule';
-
-/** Why a job does not fire though it is in the file; undefined where it does. */
-export function restOf({ enabled, paused }: CronJob): 'paused' | 'disabled' | undefined {
-  if (paused) return 'paused';
-  return enabled ? undefined : 'disabled';
-}
 
 /** Intervals are counted from when the job was made; of a job that does not say, from the Unix epoch. */
 function anchorOf({ createdAtMs }: CronJob): number {

@@ -11,9 +11,8 @@ import type { Logger } from '../../actors/ports.ts';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
-import type { CronJob } from '../../machines/cron/job.ts';
+import { type CronJob, type JobRest, restOf, restReason } from '../../machines/cron/job.ts';
 import type { NextId } from '../ids.ts';
-import { restOf } from './plan.ts';
 
 export interface CronSchedulePorts {
   /** The served profiles with the folder of their jobs. */
@@ -35,7 +34,7 @@ export type HandVerdict =
   | FiringVerdict
   | { readonly kind: 'unknown' }
   /** Paused or disabled, and not to be fired all the same. */
-  | { readonly kind: 'dropped'; readonly rest: 'paused' | 'disabled' };
+  | { readonly kind: 'dropped'; readonly rest: JobRest };
 
 export interface CronSchedule {
   /** Begins, or goes on; the journal is open, or is known not to open. */
@@ -45,6 +44,8 @@ export interface CronSchedule {
   /** Looks at the files and the clock now. */
   look(): void;
   find(profile: string, ref: string): CronJob | undefined;
+  /** The jobs of a profile as they are in force; undefined for a profile that is not served. */
+  store(profile: string): JobsStore | undefined;
   /** Fires a job for a person. */
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
   /** The chart of a job is in this run now. */
@@ -87,10 +88,12 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     return store;
   }
 
-  function find(profile: string, ref: string): CronJob | undefined {
+  function store(profile: string): JobsStore | undefined {
     const served = ports.profiles().find((one) => one.profile === profile);
-    return served && storeOf(profile, served.folder).find(ref);
+    return served && storeOf(profile, served.folder);
   }
+
+  const find = (profile: string, ref: string): CronJob | undefined => store(profile)?.find(ref);
 
   function reconcile(living: WardHandle<CronJobInput>): void {
     const standing = new Set<string>();
@@ -176,6 +179,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     },
     look,
     find,
+    store,
     async run(profile, ref, { context, force }) {
       const job = find(profile, ref);
       if (job === undefined) return { kind: 'unknown' };
@@ -183,7 +187,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
       const entry = { key: ports.nextId(atMs), nowMs: atMs, profile, job };
       const rest = restOf(job);
       if (rest !== undefined && !force) {
-        const reason = `cron job "${job.name}" is ${rest}`;
+        const reason = restReason(job, rest);
         log.log('warn', `cron job not fired: ${reason}`, { cron_job: job.id, profile });
         await fire.note(entry, reason, entry.key);
         return { kind: 'dropped', rest };

@@ -5,11 +5,13 @@
  */
 
 import type { CronEventRecord } from '../../actors/cron/fire-cron-job.ts';
+import type { JobsStore } from '../../actors/cron/jobs.store.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import { deliveryRow, type RunRecord } from '../../machines/webhook/record.ts';
+import { newestFirst } from '../newest-first.ts';
 import { type CronSchedule, clockJob, cronKey, type HandVerdict } from './schedule.ts';
 
 export interface JobStanding {
@@ -27,6 +29,10 @@ export interface CronView {
   /** What became of a job's firings, newest first. */
   history(profile: string, job: string, limit: number): readonly JsonObject[];
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
+  /** The jobs of a profile as they are in force. */
+  store(profile: string): JobsStore | undefined;
+  /** The judge of what is secret. */
+  redact(row: JsonObject): JsonObject;
   /** A file has changed; no need to wait for the next look. */
   look(): void;
 }
@@ -35,6 +41,7 @@ export interface CronViewPorts {
   readonly schedule: CronSchedule;
   readonly ward: () => WardHandle<CronJobInput> | undefined;
   readonly keeper: JournalKeeper;
+  readonly redact: (row: JsonObject) => JsonObject;
 }
 
 interface Seen {
@@ -43,11 +50,7 @@ interface Seen {
   readonly context: CronJobContext;
 }
 
-const pageSize = 200;
-/** Events that are looked through for one answer, whatever they are of. */
-const mostLooked = 20_000;
-
-export function createCronView({ schedule, ward, keeper }: CronViewPorts): CronView {
+export function createCronView({ schedule, ward, keeper, redact }: CronViewPorts): CronView {
   return {
     standing(profile, job) {
       const seen = ward()?.get(cronKey(profile, job))?.getSnapshot() as unknown as Seen | undefined;
@@ -61,25 +64,15 @@ export function createCronView({ schedule, ward, keeper }: CronViewPorts): CronV
         ...(context.why === null ? {} : { why: context.why }),
       };
     },
-    history(profile, job, limit) {
-      const rows: JsonObject[] = [];
-      let from: string | undefined;
-      for (let looked = 0; looked < mostLooked && rows.length < limit; looked += pageSize) {
-        const page =
-          keeper
-            .journal()
-            ?.list('events', { limit: pageSize, order: 'newest', ...(from === undefined ? {} : { from }) }) ?? [];
-        for (const { value } of page) {
-          const event = value as unknown as CronEventRecord;
-          const isOfJob = event.cronJob === job && event.profile === profile;
-          if (rows.length < limit && (isOfJob || event.cronJob === clockJob.id)) rows.push(rowOf(event, keeper));
-        }
-        if (page.length < pageSize) break;
-        from = page.at(-1)?.key;
-      }
-      return rows;
-    },
+    history: (profile, job, limit) =>
+      newestFirst(keeper.journal(), { collection: 'events', limit }, ({ value }) => {
+        const event = value as unknown as CronEventRecord;
+        const isOfJob = event.cronJob === job && event.profile === profile;
+        return isOfJob || event.cronJob === clockJob.id ? rowOf(event, keeper) : undefined;
+      }),
     run: schedule.run,
+    store: schedule.store,
+    redact,
     look: schedule.look,
   };
 }

@@ -4,8 +4,8 @@ import type { DueTime, Entry, FiringVerdict, NoteVerdict } from '../../actors/cr
 import type { Logger } from '../../actors/ports.ts';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
 import { type CronJobContext, type CronJobEvent, cronJobMachine } from '../../machines/cron/cron-job.machine.ts';
-import { type CronJob, timingOf } from '../../machines/cron/job.ts';
-import { type PlanPorts, planOf, restOf } from '../cron/plan.ts';
+import { type CronJob, restOf, restReason, timingOf } from '../../machines/cron/job.ts';
+import { type PlanPorts, planOf } from '../cron/plan.ts';
 import type { NextId } from '../ids.ts';
 
 export interface CronJobPorts extends PlanPorts {
@@ -69,7 +69,7 @@ function fireJob(context: CronJobContext, self: Listener, ports: CronJobPorts): 
   }
   const rest = restOf(job);
   if (rest !== undefined) {
-    passOver(context, job, `cron job "${job.name}" is ${rest}`, self, ports);
+    passOver(context, job, restReason(job, rest), self, ports);
     return;
   }
   const entry = entryOf(context, job, ports);

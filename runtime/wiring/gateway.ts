@@ -1,10 +1,12 @@
 /** Fills the holes of the gateway chart: its wards, its front and the end of its work. */
 
-import { type AnyActorLogic, fromPromise } from 'xstate';
+import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { Logger } from '../../actors/ports.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
 import { type FrontMove, gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
 import type { FrontKeeper } from '../front-keeper.ts';
+import { nextMove } from './next-move.ts';
 import type { Wards } from './wards.ts';
 
 export interface GatewayPorts {
@@ -12,6 +14,9 @@ export interface GatewayPorts {
   readonly groups: AnyActorLogic;
   readonly runs: AnyActorLogic;
   readonly deliveries: AnyActorLogic;
+  readonly cronJobs: AnyActorLogic;
+  /** When cron jobs are fired by themselves. */
+  readonly schedule: { start(): void; stop(): void };
   readonly fronts: FrontKeeper;
   readonly places: Places;
   readonly wards: () => Wards;
@@ -19,8 +24,6 @@ export interface GatewayPorts {
   readonly log: Logger;
   readonly drainTimeoutMs: () => number;
 }
-
-const pollMs = 25;
 
 export function wireGateway(ports: GatewayPorts) {
   const { fronts } = ports;
@@ -33,6 +36,7 @@ export function wireGateway(ports: GatewayPorts) {
       groups: ports.groups,
       runs: ports.runs,
       deliveries: ports.deliveries,
+      cronJobs: ports.cronJobs,
       openFront: fromPromise<{ readonly url: string }, undefined>(({ signal }) => fronts.open(signal)),
       moveFront: fromPromise<FrontMove, undefined>(({ signal }) => fronts.move(signal)),
       closeFront: fromPromise<undefined, undefined>(async () => {
@@ -47,6 +51,8 @@ export function wireGateway(ports: GatewayPorts) {
       }),
     },
     actions: {
+      startSchedule: () => ports.schedule.start(),
+      stopSchedule: () => ports.schedule.stop(),
       retireFront: () => fronts.retire(),
       flushGroups: () => {
         // No further run begins; those under way may end in their time.
@@ -67,30 +73,37 @@ function flush({ wards, nowMs }: GatewayPorts): void {
 
 /** Waits until bursts are on disk and runs and deliveries under way have ended, or the time for it is over. */
 async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: AbortSignal): Promise<void> {
-  const { groups, deliveries } = ports.wards();
+  const { groups, runs, deliveries } = ports.wards();
   for (;;) {
-    let flushing = 0;
-    groups.each((_, group) => {
-      if (isFlushing(group.getSnapshot().value)) flushing += 1;
-      return true;
-    });
-    const running = ports.places.load().running;
-    if (flushing === 0 && running === 0 && deliveries.size === 0) return;
-    if (signal.aborted) return;
+    const flushing = those(groups, (state) => flushingStates.has(state));
+    const running = those(runs, (state) => runningStates.has(state));
+    const sending = those(deliveries, () => true);
+    const underWay = [...flushing, ...running, ...sending];
+    if (underWay.length === 0 || signal.aborted) return;
     // An event that joined while a burst was being opened has begun the next one.
     flush(ports);
-    if (ports.nowMs() >= deadlineMs) {
+    const leftMs = deadlineMs - ports.nowMs();
+    if (leftMs <= 0) {
       ports.log.log('warn', 'drain: time is over; what is left stays in the journal', {
-        running,
-        deliveries: deliveries.size,
+        running: running.length,
+        deliveries: sending.length,
       });
       return;
     }
-    await new Promise((resolve) => setTimeout(resolve, pollMs));
+    await nextMove(underWay, leftMs, signal);
   }
 }
 
 /** A burst that the journal refuses stays on disk as it is; waiting for it would help nobody. */
-function isFlushing(state: unknown): boolean {
-  return state === 'pending' || state === 'settled' || state === 'opening';
+const flushingStates: ReadonlySet<unknown> = new Set(['pending', 'settled', 'opening']);
+/** A run that has begun, until its delivery is spawned, and after that until its outcome is on disk. */
+const runningStates: ReadonlySet<unknown> = new Set(['starting', 'running', 'recording', 'closing']);
+
+function those(ward: Pick<WardHandle<unknown>, 'each'>, isMeant: (state: unknown) => boolean): AnyActorRef[] {
+  const found: AnyActorRef[] = [];
+  ward.each((_, child) => {
+    if (isMeant(child.getSnapshot().value)) found.push(child);
+    return true;
+  });
+  return found;
 }

@@ -21,6 +21,8 @@ t.test(
       [['webhook', 'show'], 2, /missing <name>/],
       [['webhook', 'show', 'a', 'b'], 2, /unexpected "b"/],
       [['webhook', 'test', 'x', '--payload'], 2, /--payload needs a <json>/],
+      [['cron', 'add', 'x', '@daily', '--grace', 'soon'], 2, /--grace "soon" must be a whole number from 0/],
+      [['cron', 'run', 'x'], 3, /not running/],
       [['webhook', 'deliveries'], 3, /not running; start it with/],
       [['inspect'], 3, /not running/],
       [['gateway', 'stop'], 3, /not running/],
@@ -34,6 +36,23 @@ t.test(
     }
   },
 );
+
+t.test('CLI-2 · HOME-1 · an empty home is a usage error and leads to no other folder', async (t) => {
+  const home = makeHome(t);
+  const rows: readonly (readonly [words: readonly string[], home: string, code: number, text: RegExp])[] = [
+    [['--home', '', 'cron', 'list'], home.path, 2, /--home must not be empty/],
+    [['cron', 'list', '--home='], home.path, 2, /--home must not be empty/],
+    [['cron', 'list'], '', 2, /AGENT_HOME is empty/],
+    [['gateway', 'run', '--example'], '', 2, /AGENT_HOME is empty/],
+    [['--help'], '', 0, /Usage/],
+    [['--home', home.path, 'cron', 'list'], '', 0, /No jobs/],
+  ];
+  for (const [words, given, code, text] of rows) {
+    const result = await runCli(words, given);
+    t.equal(result.code, code, words.join(' '));
+    t.match(result.stdout + result.stderr, text, words.join(' '));
+  }
+});
 
 t.test('CLI-2 · completion knows every command', async (t) => {
   const { stdout } = await runCli(['completion', 'bash'], makeHome(t).path);

@@ -20,6 +20,7 @@ function makeGateway(move: FrontMove = { kind: 'moved', url: 'http://a:2' }) {
       groups: ward,
       runs: ward,
       deliveries: ward,
+      cronJobs: ward,
       openFront: fromPromise<{ readonly url: string }, undefined>(() => Promise.resolve({ url: 'http://a:1' })),
       moveFront: fromPromise<FrontMove, undefined>(() => Promise.resolve(move)),
       closeFront: fromPromise<undefined, undefined>(() => {
@@ -33,7 +34,12 @@ function makeGateway(move: FrontMove = { kind: 'moved', url: 'http://a:2' }) {
         return Promise.resolve(undefined);
       }),
     },
-    actions: { flushGroups: () => steps.push('flush'), retireFront: () => steps.push('retire') },
+    actions: {
+      flushGroups: () => steps.push('flush'),
+      retireFront: () => steps.push('retire'),
+      startSchedule: () => steps.push('start'),
+      stopSchedule: () => steps.push('stop'),
+    },
   });
   const facts: GatewayFact[] = [];
   const parent = createActor(
@@ -63,11 +69,29 @@ t.test('COA-1 · CON-2 · a drain flushes bursts at once, and again once the fro
   t.equal(await settled(), 'listening');
   tell({ type: 'gateway.drain' });
   t.equal(await settled(), 'draining');
-  t.same(steps, ['flush', 'close'], 'before the last answer has left');
+  t.same(steps, ['start', 'stop', 'flush', 'close'], 'before the last answer has left');
   close();
   t.equal(await settled(), 'drained');
-  t.same(steps, ['flush', 'close', 'flush', 'finish']);
+  t.same(steps.slice(-2), ['flush', 'finish']);
 });
+
+t.test(
+  'CRN-1 · cron jobs are fired once the gateway stands, with or without its front, and not in a drain',
+  async (t) => {
+    for (const enabled of [true, false]) {
+      const { steps, tell, settled } = makeGateway();
+      await settled();
+      t.same(steps, [], 'not while the work of the journal is taken up');
+      tell({ type: 'gateway.open', enabled, fault: null });
+      await settled();
+      t.same(steps, ['start']);
+    }
+    const { steps, tell, settled } = makeGateway();
+    tell({ type: 'gateway.drain' });
+    await settled();
+    t.same(steps, ['stop', 'flush', 'close']);
+  },
+);
 
 t.test('CFG-2 · a reload is answered by what came of the move', async (t) => {
   const rows: readonly (readonly [FrontMove, string, GatewayFact, object])[] = [
@@ -105,6 +129,7 @@ t.test('CFG-3 · a gateway whose routes are broken stays closed and says why', a
   const { facts, tell, settled, context, steps } = makeGateway();
   tell({ type: 'gateway.open', enabled: true, fault: 'a finding' });
   t.equal(await settled(), 'closed');
+  t.same(steps.splice(0), ['start'], 'jobs are fired all the same');
   t.same(facts, [{ type: 'gateway.opened', url: null }]);
   t.same(context(), { url: null, fault: 'a finding' });
   tell({ type: 'gateway.reopen', enabled: true, fault: 'still' });
@@ -114,5 +139,5 @@ t.test('CFG-3 · a gateway whose routes are broken stays closed and says why', a
   t.equal(await settled(), 'listening');
   tell({ type: 'gateway.reopen', enabled: false, fault: null });
   t.equal(await settled(), 'closed');
-  t.same([steps, context()], [['retire'], { url: null, fault: null }]);
+  t.same([steps, context()], [['start', 'retire'], { url: null, fault: null }]);
 });

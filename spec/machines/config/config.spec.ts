@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
 import { checkFilters, loadHome } from '../../../actors/config/load-config.ts';
+import type { Json } from '../../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
 import { printDiagnostic } from '../../../machines/config/diagnostic.ts';
 import { editConfig } from '../../../machines/config/edit.ts';
@@ -9,7 +10,7 @@ import { parseEnvFile } from '../../../machines/config/env-file.ts';
 import { expandTilde, type InterpolationScope, interpolate } from '../../../machines/config/interpolate.ts';
 import { homeOf, homePaths, profilePaths } from '../../../machines/config/profile.ts';
 import { readConfig } from '../../../machines/config/read-config.ts';
-import { readSubscriptions } from '../../../machines/config/subscription.ts';
+import { readSubscription, readSubscriptions } from '../../../machines/config/subscription.ts';
 import { canonicalTarget } from '../../../machines/config/targets.ts';
 import { makeHome } from '../../support/home.ts';
 
@@ -159,6 +160,7 @@ t.test('HOME-2 · .env is read by the dotenv syntax', (t) => {
 t.test('HOME-1 · AGENT_HOME moves the home, profiles lie under it', (t) => {
   t.equal(homeOf({}, '/home/me'), '/home/me/.agent');
   t.equal(homeOf({ AGENT_HOME: '/srv/agent/' }, '/home/me'), '/srv/agent');
+  t.equal(homeOf({ AGENT_HOME: '' }, '/home/me'), undefined);
   t.equal(homePaths('/srv/a').socket, '/srv/a/gateway.sock');
   t.ok(homePaths(`/srv/${'deep/'.repeat(40)}`).socket.length < 108, 'a socket path that can be bound');
   t.equal(profilePaths('/srv/a', defaultProfile).scripts, '/srv/a/scripts');
@@ -197,7 +199,7 @@ t.test('HOME-4 · an edit keeps comments, order and what it does not touch', (t)
   t.end();
 });
 
-t.test('SUB-3 · CFG-3 · a broken subscription is skipped and told, a corrupt file is a fault', (t) => {
+t.test('SUB-3 · CFG-2 · CFG-3 · a broken subscription is skipped and told of whole, a corrupt file is a fault', (t) => {
   const context = { profile: defaultProfile, host: '0.0.0.0', checkFilters };
   const result = readSubscriptions(
     JSON.stringify({
@@ -222,6 +224,21 @@ t.test('SUB-3 · CFG-3 · a broken subscription is skipped and told, a corrupt f
         ['bare', 'route-secret-missing'],
       ],
     );
+  }
+  const rows: readonly (readonly [name: string, record: Json, codes: readonly string[]])[] = [
+    ['Bad', { secret: '', promt: 'x' }, ['subscription-name', 'unknown-key', 'route-secret-empty']],
+    [
+      'two',
+      { prompt: 5, deliver: 'fax', deliver_only: true, cron_job: 'j', secret: 's' },
+      ['wrong-type', 'deliver-unknown', 'cron-job-with-deliver-only'],
+    ],
+    ['once', { filters: [5, { field: 'a' }], secret: 's' }, ['wrong-type', 'filter-operator']],
+    ['typed', { deliver: 5, deliver_only: true, secret: 5 }, ['wrong-type', 'wrong-type']],
+    ['none', 'text', ['wrong-type']],
+  ];
+  for (const [name, record, codes] of rows) {
+    const found = readSubscription(name, record, context);
+    t.same(found.ok || found.problems.map(({ code }) => code).sort(), [...codes].sort(), name);
   }
   for (const text of ['[]', '{', 'null']) t.equal(readSubscriptions(text, context).ok, false, text);
   t.ok(readSubscriptions('', context).ok, 'an empty file is no subscriptions');

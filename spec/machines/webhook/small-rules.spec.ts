@@ -106,6 +106,23 @@ t.test('COA-1 · a key is a field or a template; one that does not resolve group
   t.end();
 });
 
+t.test('COA-1 · long keys that differ anywhere stay apart, and none is longer than what a record holds', (t) => {
+  const payloadOf = (tail: string) => ({
+    list: [...Array.from({ length: 900 }, (_, index) => index), tail],
+    text: 'é'.repeat(5_000) + tail,
+  });
+  for (const written of ['list', 'text', '{list}', 'x{text}', '{__raw__}']) {
+    const read = compileCoalesceKey(written);
+    const key = (tail: string): string => read({ payload: payloadOf(tail), eventType: 'e' }) ?? '';
+    t.not(key('a'), key('b'), written);
+    t.equal(key('a'), key('a'), written);
+    t.ok(key('a').length < 2_000, `${written} is ${key('a').length} long`);
+  }
+  const short = compileCoalesceKey('list')({ payload: { list: ['a', 1] }, eventType: 'e' });
+  t.equal(short, '["a",1]', 'a short one stands as it is');
+  t.end();
+});
+
 t.test('COA-1 · a burst settles after quiet, at the latest at the cap from its first event', (t) => {
   const times = fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 30 });
   fc.assert(

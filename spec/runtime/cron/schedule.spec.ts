@@ -89,6 +89,7 @@ async function rig(
       if (opened.kind === 'run') runs.push(opened.key);
     },
     nextId: createIds(),
+    redact: (row) => row,
     compiling: { now: nowMs },
     nowMs,
     steadyMs: () => clock.now(),

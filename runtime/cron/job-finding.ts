@@ -1,0 +1,15 @@
+/**
+ * What a webhook finds of the job that it fires: the job's own settings, or why it is dropped.
+ * @see CRN-2 in docs/specification.md
+ */
+
+import type { JobFinding } from '../../actors/webhook/claim-delivery.ts';
+import { type CronJob, restOf, restReason } from '../../machines/cron/job.ts';
+
+export function findingOf(job: CronJob | undefined, ref: string): JobFinding {
+  if (job === undefined) return { kind: 'dropped', reason: `cron job "${ref}" does not exist` };
+  const { id, prompt, skills, deliver, deliverExtra } = job;
+  const rest = restOf(job);
+  if (rest !== undefined) return { kind: 'dropped', id, reason: restReason(job, rest) };
+  return { kind: 'ready', id, prompt, skills, deliver, deliverExtra };
+}

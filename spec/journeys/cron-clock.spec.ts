@@ -1,0 +1,135 @@
+/** Cron jobs against time: missed firings, clocks that are set, changed clocks of a zone, and `kill -9`. */
+
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { digest, fileHolds, type JobView, makeCronHome } from '../support/cron-home.ts';
+import { runCli } from '../support/daemon.ts';
+import { cliJson, webhookConfig } from '../support/webhook-home.ts';
+
+const config = webhookConfig('        gh: {}\n');
+const minute = 60_000;
+const nine = Date.UTC(2026, 5, 1, 9);
+
+/** Writes its attempt down, and stays during the first one. */
+const agent = `import { appendFileSync } from 'node:fs';
+appendFileSync('ran.txt', process.env.AGENT_EVENT + ' ' + process.env.AGENT_ATTEMPT + '\\n');
+if (process.env.AGENT_ATTEMPT === '1') setInterval(() => {}, 60_000);
+else process.stdout.write('done');
+`;
+const slow = (more = ''): string =>
+  webhookConfig('        gh: {}\n', { more: `agent: {runner: command, command: [node, scripts/agent.mjs]${more}}` });
+
+const firings = ({ history }: JobView) => history.filter(({ cause }) => cause !== 'note');
+
+t.test('CRN-1 · DUR-1 · what was missed while no gateway ran is made up for once, within its grace', async (t) => {
+  const home = makeCronHome(t, { 'config.yaml': config });
+  home.jobs([
+    { ...digest, created_at: '2026-05-01T00:00:00Z' },
+    { ...digest, id: 'k', name: 'strict', grace_seconds: 60, created_at: '2026-05-01T00:00:00Z' },
+  ]);
+  home.setClock(nine + 40 * minute);
+  const first = await home.start();
+  const digested = await home.shown('digest', ({ history }) => history[0]?.status === 'delivered');
+  t.match(digested.history, [{ reason: /^240\d s late; stands for every firing missed since 2026-05-01T09:00/ }]);
+  t.equal(digested.history.length, 1);
+  const strict = await home.show('strict');
+  t.match(strict.history, [{ status: 'ignored', reason: /^missed: due 240\d s ago, .* grace of 60 s/ }]);
+  t.equal(strict.history.length, 1);
+  first.kill('SIGKILL');
+  await first.exited;
+
+  const second = await home.start();
+  await cliJson(home.path, 'cron', 'run', 'digest');
+  await second.line(({ message }) => message === 'run delivered');
+  t.match(
+    (await home.show('digest')).history.map(({ cause }) => cause),
+    ['manual', 'schedule'],
+    'after kill -9 nothing is made up for again',
+  );
+  second.kill('SIGTERM');
+  t.equal(await second.exited, 0);
+});
+
+t.test('CRN-1 · DUR-1 · kill -9 between the claim and the run loses nothing and fires nothing twice', async (t) => {
+  const home = makeCronHome(t, { 'config.yaml': slow(', concurrency: 1'), 'scripts/agent.mjs': agent });
+  home.setClock(nine - 5 * minute);
+  home.jobs([digest]);
+  const first = await home.start();
+  await cliJson(home.path, 'cron', 'run', 'digest');
+  await fileHolds(home, 'ran.txt', 'cron.manual 1');
+  // The one place is taken, so that the firing is claimed and its run waits.
+  home.setClock(nine);
+  await first.line(({ message }) => message === 'cron job fired');
+  t.match(await home.show('digest'), { state: 'running' });
+  t.match(firings(await home.show('digest')), [
+    { cause: 'schedule', status: 'cron' },
+    { cause: 'manual', status: 'running' },
+  ]);
+  first.kill('SIGKILL');
+  await first.exited;
+  t.equal(readFileSync(`${home.path}/ran.txt`, 'utf8'), 'cron.manual 1\n');
+
+  // The run by hand was begun and is run once more; that of the schedule was not.
+  const second = await home.start();
+  await fileHolds(home, 'ran.txt', 'cron.due 1');
+  t.match(await home.show('digest'), { state: 'running', history: [{ cause: 'schedule', status: 'running' }] });
+  second.kill('SIGKILL');
+  await second.exited;
+
+  const third = await home.start();
+  const job = await home.shown('digest', (found) => firings(found).every(({ status }) => status === 'delivered'));
+  t.match(firings(job), [{ cause: 'schedule', due_at: '2026-06-01T09:00:00.000Z' }, { cause: 'manual' }]);
+  t.equal(firings(job).length, 2);
+  t.equal(readFileSync(`${home.path}/ran.txt`, 'utf8'), 'cron.manual 1\ncron.manual 2\ncron.due 1\ncron.due 2\n');
+  third.kill('SIGTERM');
+  t.equal(await third.exited, 0);
+});
+
+t.test('CRN-1 · a clock that is set is noticed, and no due time is fired twice', async (t) => {
+  const home = makeCronHome(t, { 'config.yaml': config });
+  home.setClock(nine - 30 * minute);
+  home.jobs([digest, { ...digest, id: 'p', name: 'asleep', paused: true }]);
+  await home.start();
+  home.setClock(nine + 10 * minute);
+  const late = await home.shown('digest', ({ history }) => history[0]?.status === 'delivered');
+  t.match(late, {
+    state: 'scheduled',
+    next_due: '2026-06-02T09:00:00.000Z',
+    history: [
+      { cause: 'schedule', reason: /^6\d\d s late/ },
+      { cause: 'note', reason: /moved forward by 2[34]\d\d/ },
+    ],
+  });
+  t.match(
+    (await home.shown('asleep', ({ history }) => history.length > 1)).history.find(({ cause }) => cause === 'schedule'),
+    { status: 'ignored', reason: 'cron job "asleep" is paused', due_at: '2026-06-01T09:00:00.000Z' },
+  );
+  home.setClock(nine - 2 * minute);
+  const back = await home.shown('digest', ({ why }) => why !== undefined);
+  t.match(back, { state: 'scheduled', why: /the clock was set back/, history: [{ reason: /moved back by 7\d\d/ }] });
+  home.setClock(nine + 2 * minute);
+  const again = await home.shown('digest', ({ history }) =>
+    /moved forward by 2[0-4]\d/.test(String(history[0]?.reason)),
+  );
+  t.equal(firings(again).length, 1, 'nine o’clock came twice');
+});
+
+t.test('CRN-1 · a time that a changed clock leaves out comes right after the gap, in the job’s zone', async (t) => {
+  const home = makeCronHome(t, { 'config.yaml': config });
+  // Berlin, 29 March 2026: 02:00 becomes 03:00, which is 01:00 UTC.
+  home.setClock(Date.UTC(2026, 2, 29, 0, 59, 58));
+  const added = await runCli(
+    ['cron', 'add', 'night', '30 2 * * *', '--timezone', 'Europe/Berlin', '--prompt', 'p'],
+    home.path,
+  );
+  t.match(added, { code: 0, stdout: /^Added night\./ });
+  const file = JSON.parse(readFileSync(`${home.path}/cron/jobs.json`, 'utf8')) as { jobs: { created_at: string }[] };
+  // The command line went by the true clock.
+  home.jobs(file.jobs.map((job) => ({ ...job, created_at: '2026-03-28T12:00:00Z' })));
+  await home.start();
+  t.match(await home.shown('night', ({ history }) => history[0]?.status === 'delivered'), {
+    timezone: 'Europe/Berlin',
+    history: [{ due_at: '2026-03-29T01:00:00.000Z' }],
+    next: ['2026-03-30T00:30:00.000Z', '2026-03-31T00:30:00.000Z'],
+  });
+});

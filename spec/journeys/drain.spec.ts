@@ -1,0 +1,50 @@
+/** What SIGTERM lets end and what it leaves for the next start. */
+
+import { existsSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+import t from 'tap';
+import { startDaemon } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import { postSigned } from '../support/sign.ts';
+import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
+
+/** Says that it has begun, and stays until it is let go. */
+const agent = `import { existsSync, writeFileSync } from 'node:fs';
+writeFileSync('began', '');
+await new Promise((resolve) => setInterval(() => existsSync('go') && resolve(undefined), 10));
+process.stdout.write('done');
+process.exit(0);
+`;
+
+t.test('CON-2 · DUR-1 · a run under way is ended and delivered, a burst becomes a run of the next start', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig(
+      [
+        'slow: {prompt: p, deliver: codehost_comment, deliver_extra: {repo: a/b, pr_number: "1"}}',
+        'burst: {prompt: burst, coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}',
+      ]
+        .map((line) => `        ${line}\n`)
+        .join(''),
+      { more: 'agent: {runner: command, command: [node, scripts/agent.mjs]}' },
+    ),
+    'scripts/agent.mjs': agent,
+    'scripts/gh.sh': '#!/bin/sh\ncat >> sent\n',
+  });
+  const first = await startDaemon(t, home.path);
+  t.equal((await postSigned(`${first.url}/webhooks/slow`, {}, { secret, id: 's' })).status, 202);
+  t.equal((await postSigned(`${first.url}/webhooks/burst`, { id: 1 }, { secret, id: 'b' })).status, 202);
+  while (!existsSync(`${home.path}/began`)) await wait(10);
+  first.kill('SIGTERM');
+  await first.line(({ message }) => message.includes('SIGTERM'));
+  home.write('go', '');
+  t.equal(await first.exited, 0);
+  t.ok(existsSync(`${home.path}/sent`), 'its response was sent before the end');
+  t.notOk(first.log.some(({ message }) => message.startsWith('drain: time is over')));
+
+  const second = await startDaemon(t, home.path);
+  await second.line(({ message, route }) => message === 'run delivered' && route === 'burst');
+  t.match(await cliJson(home.path, 'runs', 'list'), [
+    { route: 'burst', status: 'delivered', attempt: 1 },
+    { route: 'slow', status: 'delivered', attempt: 1 },
+  ]);
+});
