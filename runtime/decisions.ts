@@ -59,9 +59,10 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
           body: (live && textOf(live)) ?? '',
         };
         // Not waited for and not retried: an event that was passed over owes nobody anything.
-        void keeper.commit([
-          { kind: 'put', collection: 'events', key: context.id, value: event as unknown as JsonObject },
-        ]);
+        keeper.submit(
+          [{ kind: 'put', collection: 'events', key: context.id, value: event as unknown as JsonObject }],
+          () => {},
+        );
         return;
       }
       ring[next] = { key: context.id, event: eventOf(context, 'refused', redact) };

@@ -6,6 +6,7 @@
  */
 
 import { causeOf, type Fault, fault, type Result } from '../../machines/base/fault.ts';
+import { type Job, promised } from './job.ts';
 
 export interface GroupCommitPorts {
   /**
@@ -18,6 +19,8 @@ export interface GroupCommitPorts {
 }
 
 export interface GroupCommit {
+  /** Takes a job; it is told once what it wrote has landed, or why that did not. */
+  submit(job: Job): void;
   /** Resolves once what the job wrote has landed, with what the job returned. Never rejects. */
   enqueue<Value>(job: () => Value, size?: number): Promise<Result<Value>>;
   /** Refuses every job, those that wait too, with this fault. */
@@ -35,34 +38,19 @@ const groupJobs = 400;
 /** What a group writes, unless one job alone is larger: so much is copied in about two milliseconds. */
 const groupBytes = 4 * 1024 * 1024;
 
-interface Job {
-  readonly size: number;
-  /** Runs the job and keeps its outcome. */
-  run(): void;
-  landed(): void;
-  refused(reason: Fault): void;
-}
-
 export function createGroupCommit({ transact, explain }: GroupCommitPorts): GroupCommit {
   let waiting: Job[] = [];
   let underWay = false;
   let reason: Fault | undefined;
   let idle: (() => void)[] = [];
 
-  function enqueue<Value>(job: () => Value, size = 0): Promise<Result<Value>> {
-    if (reason !== undefined) return Promise.resolve({ ok: false, fault: reason });
-    return new Promise((resolve) => {
-      let value: Value;
-      waiting.push({
-        size,
-        run() {
-          value = job();
-        },
-        landed: () => resolve({ ok: true, value }),
-        refused: (why) => resolve({ ok: false, fault: why }),
-      });
-      if (!underWay) void drain();
-    });
+  function submit(job: Job): void {
+    if (reason !== undefined) {
+      job.refused(reason);
+      return;
+    }
+    waiting.push(job);
+    if (!underWay) void drain();
   }
 
   async function drain(): Promise<void> {
@@ -91,7 +79,6 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
           }
         }
       });
-      for (const job of group) job.landed();
     } catch (thrown) {
       if (thrower === undefined || !isOwn(thrower.thrown)) {
         stop(explain(thrown), group);
@@ -101,7 +88,9 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
         const cause = causeOf(thrower.thrown);
         culprit.refused(fault('internal-error', `journal: a write failed in the gateway itself: ${cause}`, cause));
       }
+      return;
     }
+    for (const job of group) tellLanded(job);
   }
 
   function stop(why: Fault, group: readonly Job[] = []): void {
@@ -112,7 +101,8 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
   }
 
   return {
-    enqueue,
+    submit,
+    enqueue: (job, size) => promised(submit, job, size),
     stop: (why) => stop(why),
     resume() {
       reason = undefined;
@@ -131,6 +121,17 @@ function lengthOfGroup(waiting: readonly Job[]): number {
     jobs += 1;
   }
   return jobs;
+}
+
+/** Whoever hears of it may fail; the transaction has landed all the same, and the others hear of it too. */
+function tellLanded(job: Job): void {
+  try {
+    job.landed();
+  } catch (thrown) {
+    queueMicrotask(() => {
+      throw thrown;
+    });
+  }
 }
 
 /** An error of the gateway's own, rather than one that the engine or the operating system reports with a code. */

@@ -86,6 +86,8 @@ export interface Journal {
    * journal from here on: they must not be changed any more, neither by the caller nor by whoever reads them.
    */
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
+  /** The same for the hot path: calls back exactly once, possibly before it returns, instead of making a promise. */
+  submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void;
 
   /** Reads see every commit that resolved before the call. */
   get(collection: Collection, key: string): StoredRecord | undefined;

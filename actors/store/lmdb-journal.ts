@@ -72,7 +72,7 @@ function createEngine(directory: string, first: Environment): Engine {
     get tables() {
       return environment.tables;
     },
-    enqueue: (job, size) => commits.enqueue(job, size),
+    submit: commits.submit,
     usedBytes: () => environment.usedBytes(),
     probe() {
       if (closing !== undefined) return Promise.resolve(closedFault(directory));

@@ -36,8 +36,11 @@ export interface Joined {
 }
 
 export interface Bursts {
-  /** Commits the writes of an event together with the burst it joins; `writesFor` is told which burst that is. */
-  join(request: JoinRequest, writesFor: (burst: Burst) => readonly Write[]): Promise<Joined>;
+  /**
+   * Commits the writes of an event together with the burst it joins; `writesFor` is told which burst that is. Calls back
+   * exactly once, possibly before it returns.
+   */
+  join(request: JoinRequest, writesFor: (burst: Burst) => Write[], settled: (joined: Joined) => void): void;
   /** Turns the gathered burst into other writes and deletes its record, in one commit. */
   close(key: string, writesFor: (burst: Burst) => readonly Write[]): Promise<CommitVerdict>;
   /** Learns of a burst found in the journal at start. */
@@ -74,23 +77,33 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     };
   }
 
-  return {
-    async join(request, writesFor) {
-      const { key, profile, route, groupKey } = request;
-      for (let tries = 1; ; tries += 1) {
-        const standing = entries.get(key);
-        const burst = joinBurst(standing?.record.burst, request);
-        const entry: Entry = { record: { profile, route, groupKey, burst }, version: (standing?.version ?? 0) + 1 };
-        entries.set(key, entry);
-        const verdict = await keeper.commit([...writesFor(burst), put(key, entry, standing)]);
-        if (verdict.kind === 'committed') {
-          return { verdict, burst, absorbed: entries.get(key)?.record.burst.id !== burst.id };
-        }
-        // Others may have joined behind this one; their commits are stale too, and each learns for itself.
-        relearn(key);
-        if (verdict.kind !== 'stale' || tries === mostTries) return { verdict, burst, absorbed: false };
+  function join(
+    request: JoinRequest,
+    writesFor: (burst: Burst) => Write[],
+    settled: (joined: Joined) => void,
+    tries = 1,
+  ): void {
+    const { key, profile, route, groupKey } = request;
+    const standing = entries.get(key);
+    const burst = joinBurst(standing?.record.burst, request);
+    const entry: Entry = { record: { profile, route, groupKey, burst }, version: (standing?.version ?? 0) + 1 };
+    entries.set(key, entry);
+    const writes = writesFor(burst);
+    writes.push(put(key, entry, standing));
+    keeper.submit(writes, (verdict) => {
+      if (verdict.kind === 'committed') {
+        settled({ verdict, burst, absorbed: entries.get(key)?.record.burst.id !== burst.id });
+        return;
       }
-    },
+      // Others may have joined behind this one; their commits are stale too, and each learns for itself.
+      relearn(key);
+      if (verdict.kind === 'stale' && tries < mostTries) join(request, writesFor, settled, tries + 1);
+      else settled({ verdict, burst, absorbed: false });
+    });
+  }
+
+  return {
+    join: (request, writesFor, settled) => join(request, writesFor, settled),
 
     async close(key, writesFor) {
       let standing = entries.get(key) ?? stored(key);

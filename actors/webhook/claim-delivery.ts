@@ -71,23 +71,34 @@ export interface ClaimPorts {
   readonly hasRoom: () => boolean;
 }
 
-export type ClaimDelivery = (request: ClaimRequest) => Promise<ClaimVerdict>;
+/** Calls back exactly once, possibly before it returns: the hot path has no promise to wait for. */
+export type ClaimDelivery = (request: ClaimRequest, settled: Settled) => void;
+
+type Settled = (verdict: ClaimVerdict) => void;
 
 export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
-  return async (request) => {
+  return (request, settled) => {
     switch (request.plan.kind) {
       case 'run':
-        return claimRun(request, request.event, []);
+        return claimRun(request, request.event, [], settled);
       case 'cron':
-        return claimCron(request, request.plan.job);
+        return claimCron(request, request.plan.job, settled);
       case 'direct':
-        return claimDirect(request);
+        return claimDirect(request, settled);
       case 'group':
-        return joinGroup(request, request.plan);
+        return joinGroup(request, request.plan, settled);
     }
   };
 
-  async function claimRun(request: ClaimRequest, event: EventRecord, also: readonly Write[]): Promise<ClaimVerdict> {
+  function commit(
+    writes: readonly Write[],
+    granted: Extract<ClaimVerdict, { kind: 'granted' }>,
+    settled: Settled,
+  ): void {
+    ports.keeper.submit(writes, (verdict) => settled(claimVerdict(verdict, granted)));
+  }
+
+  function claimRun(request: ClaimRequest, event: EventRecord, also: readonly Write[], settled: Settled): void {
     const { key, nowMs } = request;
     const record: RunRecord = {
       eventKey: key,
@@ -99,7 +110,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       queuedAtMs: nowMs,
     };
     const taken = ports.hasRoom();
-    const verdict = await ports.keeper.commit([
+    const writes: readonly Write[] = [
       claim(request),
       { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson({ ...event, work: key }) },
       {
@@ -112,27 +123,24 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
         ...(taken ? held() : {}),
       },
       ...also,
-    ]);
+    ];
     const opened: Opened = taken ? { kind: 'run', key, record } : { kind: 'nothing' };
-    return claimVerdict(verdict, { kind: 'granted', opened, work: key });
+    commit(writes, { kind: 'granted', opened, work: key }, settled);
   }
 
   /** The job's own settings apply; what the route rendered is context for this one run (CRN-2). */
-  async function claimCron(request: ClaimRequest, jobName: string): Promise<ClaimVerdict> {
+  function claimCron(request: ClaimRequest, jobName: string, settled: Settled): void {
     const { key, nowMs, event } = request;
     const job = ports.findJob(event.profile as ProfileName, jobName);
     if (job.kind === 'dropped') {
-      const verdict = await ports.keeper.commit([
-        claim(request),
-        {
-          kind: 'put',
-          collection: 'events',
-          key,
-          expect: 'absent',
-          value: asJson({ ...event, reason: job.reason, ...(job.id === undefined ? {} : { cronJob: job.id }) }),
-        },
-      ]);
-      return claimVerdict(verdict, { kind: 'granted', opened: { kind: 'nothing' }, reason: job.reason });
+      const { id, reason } = job;
+      const dropped = { ...event, reason, ...(id === undefined ? {} : { cronJob: id }) };
+      commit(
+        [claim(request), { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson(dropped) }],
+        { kind: 'granted', opened: { kind: 'nothing' }, reason },
+        settled,
+      );
+      return;
     }
     const firing: EventRecord = {
       ...event,
@@ -145,11 +153,11 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     // The claim that the scheduler takes for a firing too: no firing happens twice.
     const name = `cron/${event.profile}/${job.id}/${key}`;
     const value = { eventKey: key };
-    return claimRun(request, firing, [{ kind: 'claim', name, value, nowMs, expiresAtMs: nowMs + claimLifeMs }]);
+    claimRun(request, firing, [{ kind: 'claim', name, value, nowMs, expiresAtMs: nowMs + claimLifeMs }], settled);
   }
 
   /** A direct delivery is marked as sending at once: the sender waits for it. */
-  async function claimDirect(request: ClaimRequest): Promise<ClaimVerdict> {
+  function claimDirect(request: ClaimRequest, settled: Settled): void {
     const { key, nowMs, event } = request;
     const record: DeliveryRecord = {
       eventKey: key,
@@ -163,7 +171,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       extra: event.deliverExtra ?? {},
       queuedAtMs: nowMs,
     };
-    const verdict = await ports.keeper.commit([
+    const writes: readonly Write[] = [
       claim(request),
       { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson({ ...event, work: key }) },
       {
@@ -175,19 +183,20 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
         dueAtMs: nowMs,
         ...held(),
       },
-    ]);
-    return claimVerdict(verdict, { kind: 'granted', opened: { kind: 'direct', key, record }, work: key });
+    ];
+    commit(writes, { kind: 'granted', opened: { kind: 'direct', key, record }, work: key }, settled);
   }
 
-  async function joinGroup(
+  function joinGroup(
     request: ClaimRequest,
     plan: Extract<ClaimRequest['plan'], { kind: 'group' }>,
-  ): Promise<ClaimVerdict> {
+    settled: Settled,
+  ): void {
     const { key: eventKey, nowMs, event } = request;
     const { profile, route } = event;
     const key = groupName(profile, route, plan.groupKey);
     const { windowMs, maxWaitMs, groupKey } = plan;
-    const joined = await ports.bursts.join(
+    ports.bursts.join(
       { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs },
       (burst) => [
         claim(request),
@@ -199,11 +208,11 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
           value: asJson({ ...event, work: burst.id }),
         },
       ],
+      ({ verdict, burst, absorbed }) => {
+        const opened: Opened = absorbed ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };
+        settled(claimVerdict(verdict, { kind: 'granted', opened, work: burst.id }));
+      },
     );
-    const opened: Opened = joined.absorbed
-      ? { kind: 'nothing' }
-      : { kind: 'group', key, profile, route, burst: joined.burst };
-    return claimVerdict(joined.verdict, { kind: 'granted', opened, work: joined.burst.id });
   }
 
   function held(): { heldBy?: string } {

@@ -65,7 +65,7 @@ export function wireRequest(ports: RequestPorts) {
         });
       },
       claimDelivery: ({ context, self }) => {
-        void ports.claim(claimRequestOf(context, ports)).then((verdict) => {
+        ports.claim(claimRequestOf(context, ports), (verdict) => {
           const live = exchanges.get(context.id);
           switch (verdict.kind) {
             case 'granted':

@@ -168,6 +168,29 @@ t.test('DUR-1 · stops as well where the engine itself fails a job', async (t) =
   t.same(commits.stopped(), full);
 });
 
+t.test('DUR-1 · a listener that fails takes nothing from the others of its transaction', async (t) => {
+  t.expectUncaughtException({ message: 'deaf' });
+  const commits = createGroupCommit({ transact: async (body) => body(), explain });
+  const told: string[] = [];
+  const job = (name: string, landed: () => void) => ({
+    size: 1,
+    run: () => {},
+    landed,
+    refused: () => told.push(`${name} refused`),
+  });
+
+  commits.submit(
+    job('first', () => {
+      throw new Error('deaf');
+    }),
+  );
+  commits.submit(job('second', () => told.push('second landed')));
+  await turn();
+
+  t.same(told, ['second landed']);
+  t.equal(commits.stopped(), undefined);
+});
+
 t.test('DUR-1 · is settled once nothing waits', async (t) => {
   const stage = disk();
   const commits = createGroupCommit({ transact: stage.transact, explain });
