@@ -25,24 +25,38 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
 }
 
 /** Replaces a file whole: a reader sees the old text or the new one, also after a crash. */
-export async function writeFileAtomic(path: string, text: string): Promise<void> {
-  const target = await linkedFile(path);
-  const folder = dirname(target);
-  const temporary = join(folder, `.${randomUUID()}.tmp`);
+export function writeFileAtomic(path: string, text: string): Promise<void> {
+  return writeFilesAtomic([{ path, text }]);
+}
+
+/** Replaces files in order, none before the disk has taken all of them. */
+export async function writeFilesAtomic(
+  files: readonly { readonly path: string; readonly text: string }[],
+): Promise<void> {
+  const staged: { readonly temporary: string; readonly target: string }[] = [];
   try {
-    const file = await open(temporary, 'wx', privateFile);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
+    for (const { path, text } of files) {
+      const target = await linkedFile(path);
+      const temporary = join(dirname(target), `.${randomUUID()}.tmp`);
+      staged.push({ temporary, target });
+      await writeNew(temporary, text);
     }
-    await rename(temporary, target);
+    for (const { temporary, target } of staged) await rename(temporary, target);
   } catch (thrown) {
-    await rm(temporary, { force: true });
+    for (const { temporary } of staged) await rm(temporary, { force: true });
     throw thrown;
   }
-  await syncFolder(folder);
+  for (const folder of new Set(staged.map(({ target }) => dirname(target)))) await syncFolder(folder);
+}
+
+async function writeNew(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', privateFile);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
 }
 
 /**

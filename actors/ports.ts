@@ -3,8 +3,10 @@
  * name these; the composition root fills them with the real thing.
  */
 
+import type { RunAccount } from '../machines/agent/transcript.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { ProfileName } from '../machines/base/names.ts';
+import type { PartlySent, SendOutcome } from '../machines/dispatch/send-outcome.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 /** Structured fields of a log line; secrets among them are redacted by the log. */
@@ -31,9 +33,13 @@ export interface AgentRunRequest {
   readonly toolsets: readonly string[];
 }
 
-export type AgentRunOutcome =
+export type AgentRunOutcome = (
   | { readonly kind: 'responded'; readonly response: string }
-  | { readonly kind: 'failed'; readonly reason: string };
+  | { readonly kind: 'failed'; readonly reason: string }
+) & {
+  /** What it took and what was said, from a runner that knows. */
+  readonly account?: RunAccount;
+};
 
 /** Runs an agent once. Resolves with an outcome, never rejects; stops its whole process group when the signal aborts. */
 export type AgentRunner = (request: AgentRunRequest, signal: AbortSignal) => Promise<AgentRunOutcome>;
@@ -44,18 +50,16 @@ export interface DeliveryRequest {
   readonly text: string;
   /** `deliver_extra`, rendered; its `chat_id`, `repo` and so on are the target's to read. */
   readonly extra: JsonObject;
+  /** What an earlier attempt has delivered of it. */
+  readonly sent?: PartlySent;
 }
 
-export type DeliveryOutcome =
-  | { readonly kind: 'delivered'; readonly messageId?: string }
-  /** The target said no, or was not reached: nothing was delivered. */
-  | { readonly kind: 'failed'; readonly reason: string }
-  /** The request went out and no answer came: it may or may not have been delivered. */
-  | { readonly kind: 'unknown'; readonly reason: string };
-
 export interface DeliveryTarget {
-  /** True where sending the same delivery id twice delivers once; only these are resent after an unknown outcome. */
-  readonly deduplicates: boolean;
+  /**
+   * For how long sending the same delivery again delivers it once, by where it goes; 0 where it never does. Only within
+   * this time is one sent again whose outcome is not known.
+   */
+  deduplicatesForMs(extra: JsonObject): number;
   /** Resolves with an outcome, never rejects. */
-  deliver(request: DeliveryRequest, signal: AbortSignal): Promise<DeliveryOutcome>;
+  deliver(request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome>;
 }

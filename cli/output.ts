@@ -9,7 +9,8 @@ export function standardOutput(env: Readonly<Record<string, string | undefined>>
   return {
     isTerminal,
     coloured: isTerminal && (env.NO_COLOR ?? '') === '',
-    columns: process.stdout.columns ?? 80,
+    // A terminal that does not know its size says nothing, or 0.
+    columns: process.stdout.columns || 80,
     print: (text) => void process.stdout.write(text),
     complain: (text) => void process.stderr.write(text),
   };

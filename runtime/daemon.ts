@@ -11,6 +11,8 @@ import type { ProfileName } from '../machines/base/names.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { ReloadVerdict } from '../machines/supervisor.machine.ts';
+import { createChatView } from './agent/chat-view.ts';
+import { createRunners } from './agent/runners.ts';
 import { createClock } from './clock.ts';
 import { watchConfig } from './config-watch.ts';
 import { Refusal } from './control/refusal.ts';
@@ -73,7 +75,16 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const problems = createProblemDesk({ home, env }, loaded);
   const nowMs = (): number => Date.now();
   const settings = (): Settings => loaded.main.settings;
-  let desks: ProfileDesks = createProfileDesks(loaded, log);
+  const runners = createRunners({
+    paths,
+    servers: () => servers,
+    redact: redactor.text,
+    nowMs,
+    random: Math.random,
+    log,
+  });
+  await runners.sweep();
+  let desks: ProfileDesks = createProfileDesks(loaded, runners);
   const watcher = createWatcher({ root: () => root, redactor, nowMs });
   const compiling = { now: nowMs, trail: trailLength, watched: watcher.isFollowed };
   const webhooks = assembleWebhooks({
@@ -107,7 +118,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   const take = (next: LoadedHome): void => {
     waiting = undefined;
     loaded = next;
-    desks = createProfileDesks(loaded, log);
+    desks = createProfileDesks(loaded, runners);
     webhooks.reconfigure();
     log.log('info', 'configuration reloaded');
   };
@@ -202,8 +213,15 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         keeper: webhooks.keeper,
         decisions: webhooks.decisions,
         replay: webhooks.replay,
+        sendings: webhooks.sendings,
+        routes: webhooks.routes,
+        cancelRun: webhooks.cancelRun,
         cron: webhooks.cron,
         mcp: createMcpView(servers, redactor),
+        chat: createChatView({
+          servers,
+          settings: (profile) => loaded.profiles.get(profile as ProfileName)?.settings.agent,
+        }),
         url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
         webhookEnabled: () => settings().webhook.enabled,
         webhookFault: gatewayFault,

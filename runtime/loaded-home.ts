@@ -8,6 +8,7 @@ import { type HomeSource, type LoadedHome, loadHome } from '../actors/config/loa
 import { stampOf } from '../actors/files.ts';
 import type { Logger } from '../actors/ports.ts';
 import { type Diagnostic, printDiagnostic } from '../machines/config/diagnostic.ts';
+import { secretsOf } from '../machines/config/platform-settings.ts';
 import type { Redactor } from './redact.ts';
 
 /** One log line per finding, printed as `config check` prints it. */
@@ -23,10 +24,12 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
     for (const value of scope.values()) redactor.learn(value);
     if (settings.webhook.secret !== undefined) redactor.learn(settings.webhook.secret);
     for (const { secret } of settings.webhook.routes) if (secret.kind === 'shared') redactor.learn(secret.secret);
-    for (const { options } of Object.values(settings.platforms)) {
-      for (const value of Object.values(options)) if (typeof value === 'string') redactor.learn(value);
+    for (const [target, platform] of Object.entries(settings.platforms)) {
+      for (const secret of secretsOf(target, platform)) redactor.learn(secret);
     }
-    if (settings.agent.model?.apiKey !== undefined) redactor.learn(settings.agent.model.apiKey);
+    for (const endpoint of [settings.agent.model, settings.agent.search]) {
+      if (endpoint?.apiKey !== undefined) redactor.learn(endpoint.apiKey);
+    }
   }
 }
 

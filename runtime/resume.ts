@@ -11,8 +11,8 @@ import type { RecordWriter } from '../actors/store/record-writer.ts';
 import type { Bursts } from '../actors/webhook/bursts.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import { interruptedDelivery, interruptedRun } from '../machines/webhook/interruption.ts';
-import type { DeliveryRecord, GroupRecord, RunRecord } from '../machines/webhook/record.ts';
-import { releaseOf } from './wiring/delivery.ts';
+import { type DeliveryRecord, type GroupRecord, isOver, type RunRecord } from '../machines/webhook/record.ts';
+import { releaseOf, runOf } from './wiring/delivery.ts';
 import type { Wards } from './wiring/wards.ts';
 
 export interface ResumePorts {
@@ -23,23 +23,47 @@ export interface ResumePorts {
   readonly nowMs: () => number;
   readonly log: Logger;
   readonly onInterrupted: (profile: string) => 'rerun' | 'report';
-  /** True where the target delivers a repeated id once. */
-  readonly deduplicates: (record: DeliveryRecord) => boolean;
-  /** How many more runs may wait in memory. */
+  /** For how long the target delivers a repeated delivery once. */
+  readonly deduplicatesForMs: (record: DeliveryRecord) => number;
+  /** How many more runs, and how many more deliveries, may wait in memory. */
   readonly room: () => number;
+  readonly deliveryRoom: () => number;
 }
 
 /** How much is taken from the journal at a time. */
 const sliceSize = 500;
 
-/** Takes up everything; what finds no room stays on disk and is taken by `refillRuns` later. */
+/** Takes up everything; what finds no room stays on disk and is taken by a refill later. */
 export async function resumeWork(ports: ResumePorts): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
-  await takeAll(journal, session, 'deliveries', ports, (stored) => resumeDelivery(stored, ports));
+  await takeDeliveries(journal, session, ports, Number.MAX_SAFE_INTEGER);
   await refillRuns(ports);
   await takeAll(journal, session, 'groups', ports, (stored) => resumeGroup(stored, ports));
+}
+
+/** Takes deliveries from the journal whose time has come while they waited there alone. */
+export async function refillDeliveries(ports: ResumePorts): Promise<void> {
+  const journal = ports.keeper.journal();
+  const session = ports.keeper.session();
+  if (journal === undefined || session === undefined) return;
+  await takeDeliveries(journal, session, ports, ports.nowMs());
+}
+
+async function takeDeliveries(
+  journal: Journal,
+  session: SessionId,
+  ports: ResumePorts,
+  dueBeforeMs: number,
+): Promise<void> {
+  for (;;) {
+    const limit = Math.min(sliceSize, ports.deliveryRoom());
+    if (limit <= 0) return;
+    const taken = await take(journal, session, 'deliveries', limit, ports, dueBeforeMs);
+    for (const stored of taken) await resumeDelivery(stored, ports);
+    if (taken.length < limit) return;
+  }
 }
 
 /** Takes waiting runs from the journal while there is room for them. */
@@ -59,7 +83,7 @@ export async function refillRuns(ports: ResumePorts): Promise<void> {
 async function takeAll(
   journal: Journal,
   session: SessionId,
-  collection: 'deliveries' | 'groups',
+  collection: 'groups',
   ports: ResumePorts,
   resume: (stored: StoredRecord) => Promise<void>,
 ): Promise<void> {
@@ -76,31 +100,37 @@ async function take(
   collection: 'deliveries' | 'groups' | 'runs',
   limit: number,
   ports: ResumePorts,
+  // A pending burst is due in the future; its timer runs here, so it is taken now.
+  dueBeforeMs = Number.MAX_SAFE_INTEGER,
 ): Promise<StoredRecord[]> {
   const nowMs = ports.nowMs();
-  // A pending burst is due in the future; its timer runs here, so it is taken now.
-  const taken = await journal.take(collection, { session, dueBeforeMs: Number.MAX_SAFE_INTEGER, nowMs, limit });
+  const taken = await journal.take(collection, { session, dueBeforeMs, nowMs, limit });
   if (taken.ok) return taken.value;
   ports.log.log('error', taken.fault.message, { code: taken.fault.code });
   return [];
 }
 
-/** A delivery of a run is spawned by its run; only the outcome of a sending that was cut off is settled here. */
+/** A delivery whose run still waits for it is spawned by the run; the others go on by themselves. */
 async function resumeDelivery(stored: StoredRecord, ports: ResumePorts): Promise<void> {
+  const { key } = stored;
   const record = stored.value as unknown as DeliveryRecord;
-  ports.writer.adopt('deliveries', stored.key, stored.version);
-  const settled = interruptedDelivery(record, ports.deduplicates(record));
-  if (settled === undefined) {
-    if (record.runKey === undefined) ports.wards().open({ kind: 'direct', key: stored.key, record });
+  const nowMs = ports.nowMs();
+  ports.writer.adopt('deliveries', key, stored.version);
+  const next = interruptedDelivery(record, { nowMs, deduplicatesForMs: ports.deduplicatesForMs(record) });
+  if (isOver(next)) {
+    const ended = { ...next, endedAtMs: nowMs };
+    const also = [...releaseOf(ended), ...runOf(ended, ports)];
+    await put(ports, 'deliveries', key, ended as unknown as JsonObject, null, also);
+    ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
+      delivery_id: record.deliveryId,
+      route: record.route,
+      target: record.target,
+    });
     return;
   }
-  const ended = { ...settled, endedAtMs: ports.nowMs() };
-  await put(ports, 'deliveries', stored.key, ended as unknown as JsonObject, null, releaseOf(ended));
-  ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
-    delivery_id: record.deliveryId,
-    route: record.route,
-    target: record.target,
-  });
+  if (next !== record) await put(ports, 'deliveries', key, next as unknown as JsonObject, nowMs, []);
+  const run = next.runKey === undefined ? undefined : ports.keeper.journal()?.get('runs', next.runKey);
+  if (run?.dueAtMs === undefined) ports.wards().open({ kind: 'direct', key, record: next });
 }
 
 async function resumeRun(stored: StoredRecord, ports: ResumePorts): Promise<void> {

@@ -12,6 +12,8 @@ import { createCallLanes } from '../actors/mcp/call-lanes.ts';
 import { createSchemaCache, type SchemaCache } from '../actors/mcp/schema-cache.store.ts';
 import { type Credentials, createCredentials } from '../actors/oauth/credentials.store.ts';
 import type { Logger } from '../actors/ports.ts';
+import type { ChatInput } from '../machines/agent/chat-session.machine.ts';
+import type { ToolOffer } from '../machines/agent/model-wire.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import { createWard, type WardHandle, wardHandle } from '../machines/base/ward.ts';
@@ -21,6 +23,8 @@ import type { ConnectionInput } from '../machines/mcp/server-connection.machine.
 import type { ServerRequestInput } from '../machines/mcp/server-request.machine.ts';
 import type { CallInput, CallOutput } from '../machines/mcp/tool-call.machine.ts';
 import type { LoginInput } from '../machines/oauth/browser-login.machine.ts';
+import type { ChatTurnPorts } from './agent/chat-turn.ts';
+import { type Chats, createChats } from './agent/chats.ts';
 import { type Approvals, createApprovals } from './mcp/approvals.ts';
 import { type Calls, createCalls } from './mcp/calls.ts';
 import { createReach } from './mcp/reach.ts';
@@ -28,10 +32,12 @@ import { createReconcile, type Reconcile } from './mcp/reconcile.ts';
 import { createRegistry, type Registry } from './mcp/registry.ts';
 import { createServerRequests } from './mcp/server-requests.ts';
 import { connectionKey, createSessions } from './mcp/sessions.ts';
+import { createSettled, type Settled } from './mcp/settled.ts';
 import { createLoginDesk, type LoginDesk } from './oauth/login-desk.ts';
 import { createLogins } from './oauth/logins.ts';
 import type { Redactor } from './redact.ts';
 import { wireApproval } from './wiring/approval.ts';
+import { wireChatSession } from './wiring/chat-session.ts';
 import { wireConnection } from './wiring/connection.ts';
 import { wireBrowserLogin, wireDeviceLogin } from './wiring/login.ts';
 import { wireServerRequest } from './wiring/server-request.ts';
@@ -54,9 +60,13 @@ export interface Servers {
   readonly logic: AnyActorLogic;
   readonly calls: Calls;
   readonly approvals: Approvals;
+  readonly chats: Chats;
+  /** The tools that the chats of a profile have now. */
+  chatTools(profile: string): Promise<readonly ToolOffer[]>;
   readonly reconcile: Reconcile;
   readonly connections: () => WardHandle<ConnectionInput>;
   readonly logins: LoginDesk;
+  readonly settled: Settled;
   registry(profile: string): Registry | undefined;
   /** The folder of a profile's server logs. */
   logFolder(profile: string): string;
@@ -91,6 +101,17 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs);
   const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), nowMs);
   const calls = createCalls(callWard);
+  const chats = createChats(() => (root().system.get('chats') === undefined ? undefined : ward<ChatInput>('chats')()));
+  const settled = createSettled(connections);
+  const chatPorts = (profile: string): ChatTurnPorts => ({
+    registry: () => registries.get(profile),
+    calls,
+    approvals,
+    redact: redactor.text,
+    nowMs,
+    random: Math.random,
+    log,
+  });
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
   };
@@ -192,6 +213,23 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       ),
       onCrashed: crashed('serverRequests'),
     }),
+    chats: createWard({
+      name: 'chats',
+      logic: compile(
+        wireChatSession({
+          chats,
+          settings: (profile) => profileOf(profile)?.settings.agent,
+          turn: chatPorts,
+          settled,
+        }),
+        compiling,
+      ),
+      onCrashed: (key, error) => {
+        crashed('chats')(key, error);
+        chats.turnEnded(key);
+        chats.forget(key);
+      },
+    }),
     browserLogins: createWard({
       name: 'browserLogins',
       logic: compile(wireBrowserLogin(loginPorts), compiling),
@@ -207,6 +245,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     ward: connections,
     reconcile,
     live: calls,
+    logins,
     closeFiles: sessions.closeFiles,
     log,
   });
@@ -215,9 +254,16 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     logic: compile(logic, compiling),
     calls,
     approvals,
+    chats,
+    async chatTools(profile) {
+      const agent = profileOf(profile)?.settings.agent;
+      const { chatTools } = await import('./agent/chat-turn.ts');
+      return agent === undefined ? [] : chatTools(profile, agent, chatPorts(profile));
+    },
     reconcile,
     connections,
     logins: createLoginDesk({ logins, credentials, settings, env: ports.env, version: ports.version }),
+    settled,
     registry: (profile) => registries.get(profile),
     logFolder,
   };

@@ -19,25 +19,30 @@ import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
+import type { Route } from '../machines/config/route.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { CompiledRoute } from '../machines/webhook/compile-route.ts';
 import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import { type CancelVerdict, createCancelRun } from './cancel-run.ts';
+import type { DeliveryDesk } from './control/view.ts';
 import { assembleCron } from './cron/assemble.ts';
 import type { CronView } from './cron/view.ts';
 import { createDecisions, type Decisions } from './decisions.ts';
+import { createDeliveryDesk } from './delivery-desk.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { createFrontKeeper, urlOf } from './front-keeper.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
+import { assemblePlatforms, wake } from './platforms-half.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
 import type { Redactor } from './redact.ts';
 import type { ReplayPorts } from './replay.ts';
-import { type ResumePorts, refillRuns, resumeWork } from './resume.ts';
+import { type ResumePorts, refillDeliveries, refillRuns, resumeWork } from './resume.ts';
 import { createRouteDesk, type RouteSources } from './route-desk.ts';
 import { createSourceReader } from './route-sources.ts';
 import { wireDelivery } from './wiring/delivery.ts';
@@ -72,6 +77,10 @@ export interface Webhooks {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
+  /** Deliveries to targets, for the commands. */
+  sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
+  routes(): readonly Route[];
+  cancelRun(key: string, by: string): Promise<CancelVerdict>;
   readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
@@ -97,6 +106,10 @@ const answerGraceMs = 5_000;
 const bodyTimeoutMs = 10_000;
 /** Runs that may wait in memory; further ones wait on disk. */
 const mostWaitingRuns = 10_000;
+/** Deliveries likewise: a dead platform must not fill the memory. */
+const mostWaitingDeliveries = 10_000;
+/** How often deliveries that wait on disk alone are looked for. */
+const refillMs = 5_000;
 
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const { paths, root, home, deskOf, redactor, compiling, nowMs, log } = ports;
@@ -144,6 +157,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     return standing;
   };
 
+  const { ward: platformWard, platforms } = assemblePlatforms({ root, home, compiling, nowMs, log });
   const resumePorts: ResumePorts = {
     keeper,
     writer,
@@ -152,9 +166,15 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nowMs,
     log,
     onInterrupted: (profile) => deskOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
-    deduplicates: (record) => deskOf(record.profile)?.targets.deduplicates(record.target) ?? false,
+    deduplicatesForMs: platforms.deduplicatesForMs,
     room: () => mostWaitingRuns - wards().runs.size,
+    deliveryRoom: () => mostWaitingDeliveries - wards().deliveries.size,
   };
+  // What waits on disk alone is taken up from here; while nothing does, a look at one index is all that it costs.
+  const refilling = setInterval(() => {
+    if (root().getSnapshot().matches({ up: 'running' })) void refillDeliveries(resumePorts);
+  }, refillMs);
+  refilling.unref();
 
   const cron = assembleCron({
     root,
@@ -217,13 +237,15 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     wards,
   });
   const deliveryLogic = wireDelivery({
+    keeper,
     writer,
-    sendText: (record, signal) =>
-      deskOf(record.profile)?.targets.send(record, signal) ??
-      Promise.resolve({ kind: 'failed', reason: `profile "${record.profile}" is not configured any more` }),
+    platforms,
     redact: redactor.text,
     nowMs,
+    wake,
     wards,
+    retried: (record) => logDelivery(record, log),
+    crowded: () => resumePorts.deliveryRoom() <= 0,
   });
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
@@ -286,11 +308,13 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       name: 'deliveries',
       logic: compile(deliveryLogic, compiling),
       onDone: (key, output: DeliveryRecord) => {
-        logDelivery(output, log);
+        // One that waits on disk alone has been logged.
+        if (output.status !== 'waitingToRetry') logDelivery(output, log);
         wards().deliverySettled(key, output);
       },
       onCrashed: crashed('deliveries'),
     }),
+    platforms: platformWard,
     cronJobs: cron.ward,
     schedule: cron.schedule,
     fronts,
@@ -317,18 +341,27 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper,
     decisions,
     replay: { exchanges, wards, nextId, nowMs },
+    sendings: (keyOf) =>
+      createDeliveryDesk({ keeper, writer, platforms, wards, keyOf, redact: redactor.record, nowMs }),
+    resume: async () => {
+      await platforms.reconcile();
+      await resumeWork(resumePorts);
+    },
+    routes: () => routes.all().map(({ route }) => route),
+    cancelRun: createCancelRun({ runs: () => wards().runs, keeper }),
     cron: cron.view,
-    resume: () => resumeWork(resumePorts),
     sources: () => sources,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
     reconfigure() {
       sources = reader.read(home());
       routes.replace(sources);
       places.resize(settings().agent.concurrency);
+      void platforms.reconcile();
       cron.schedule.look();
     },
     abandon() {
       fronts.retire();
+      platforms.clear();
       cron.schedule.stop();
       for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
       standing = undefined;

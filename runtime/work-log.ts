@@ -1,10 +1,18 @@
-/** The log lines of work that ended: one for a run, one for a delivery. @see OBS-1 in docs/specification.md */
+/** The log lines of work: one for a run that ended, one for each try of a delivery. @see OBS-1 in docs/specification.md */
 
-import type { Logger } from '../actors/ports.ts';
+import type { Logger, LogLevel } from '../actors/ports.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 
+/** Where it is no error: what arrived, what is tried again, what a person gave up. */
+const levels: Readonly<Record<string, LogLevel>> = {
+  delivered: 'info',
+  delivering: 'warn',
+  waitingToRetry: 'warn',
+  dropped: 'warn',
+};
+
 export function logRun(key: string, run: RunRecord, event: EventRecord | undefined, log: Logger): void {
-  log.log(run.status === 'delivered' ? 'info' : 'error', `run ${run.status}`, {
+  log.log(levels[run.status] ?? 'error', `run ${run.status}`, {
     delivery_id: event?.deliveryId,
     run: key,
     route: run.route,
@@ -16,11 +24,13 @@ export function logRun(key: string, run: RunRecord, event: EventRecord | undefin
 }
 
 export function logDelivery(delivery: DeliveryRecord, log: Logger): void {
-  log.log(delivery.status === 'delivered' ? 'info' : 'error', `delivery ${delivery.status}`, {
+  log.log(levels[delivery.status] ?? 'error', `delivery ${delivery.status}`, {
     delivery_id: delivery.deliveryId,
     route: delivery.route,
     profile: delivery.profile,
     target: delivery.target,
+    attempt: delivery.attempts,
+    next_try_at: delivery.dueAtMs === undefined ? undefined : new Date(delivery.dueAtMs).toISOString(),
     message_id: delivery.messageId,
     reason: delivery.reason,
   });

@@ -6,13 +6,14 @@
 
 import type { Question, ToolOffer } from '../../machines/agent/model-wire.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { SearchSettings } from '../../machines/config/settings.ts';
 import { type AskPerson, createClarify } from './clarify.ts';
 import { createFetchPublic, type FetchPublic } from './fetch-public.ts';
-import type { ToolAnswer } from './run-model.ts';
+import type { ToolAnswer } from './model-loop.ts';
 import type { ModelVerdict } from './stream-model.ts';
 import { createVisionAnalyze } from './vision-analyze.ts';
 import { createWebExtract } from './web-extract.ts';
-import { createWebSearch, type SearchSettings } from './web-search.ts';
+import { createWebSearch } from './web-search.ts';
 
 export interface BuiltInTool {
   readonly offer: ToolOffer;

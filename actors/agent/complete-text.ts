@@ -7,6 +7,7 @@
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
+import { modelEndpoint } from './model-endpoint.ts';
 
 export interface TextRequest {
   readonly model: ModelSettings;
@@ -22,18 +23,18 @@ export type TextVerdict =
   | { readonly kind: 'made'; readonly text: string; readonly model: string; readonly stopReason: string }
   | { readonly kind: 'failed'; readonly why: string };
 
-const anthropicVersion = '2023-06-01';
-
 /** Never rejects. */
 export async function completeText(request: TextRequest, signal: AbortSignal): Promise<TextVerdict> {
   const { model, name = model.name } = request;
   const isAnthropic = model.provider === 'anthropic';
-  const base = model.baseUrl.replace(/\/+$/, '');
+  const { url, headers } = modelEndpoint(model);
   try {
-    const response = await fetch(isAnthropic ? `${base}/v1/messages` : `${base}/chat/completions`, {
+    const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...credentials(model) },
+      headers,
       body: JSON.stringify(isAnthropic ? anthropicBody(request, name) : openAiBody(request, name)),
+      // A key must not follow a redirect to another host.
+      redirect: 'manual',
       signal,
     });
     if (!response.ok) {
@@ -51,12 +52,6 @@ export async function completeText(request: TextRequest, signal: AbortSignal): P
   } catch (thrown) {
     return { kind: 'failed', why: `the model endpoint cannot be asked: ${causeOf(thrown)}` };
   }
-}
-
-function credentials({ provider, apiKey }: ModelSettings): Record<string, string> {
-  const version: Record<string, string> = provider === 'anthropic' ? { 'anthropic-version': anthropicVersion } : {};
-  if (apiKey === undefined) return version;
-  return provider === 'anthropic' ? { ...version, 'x-api-key': apiKey } : { authorization: `Bearer ${apiKey}` };
 }
 
 function anthropicBody({ system, messages, maxTokens, temperature }: TextRequest, model: string): JsonObject {

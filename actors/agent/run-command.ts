@@ -4,16 +4,18 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
-import type { AgentRunner } from '../ports.ts';
+import { runVariables } from '../../machines/config/agent-settings.ts';
+import type { AgentRunner, AgentRunOutcome, AgentRunRequest } from '../ports.ts';
 import { endOf, runCommand, scrubbedEnv } from '../process-group.ts';
+import { type RunFiles, type RunFilesSettings, writeRunFiles } from './run-files.ts';
 
 export interface CommandRunnerSettings {
   readonly command: readonly string[];
   readonly cwd: string;
   /** The profile's `.env`, which the program sees: it needs its keys. */
   readonly scope: ReadonlyMap<string, string>;
-  /** Writes the file that offers the supervised tools and returns its path; rejects where it cannot be written. */
-  readonly mcpConfig?: () => Promise<string>;
+  /** Where the files of a run are written, and what they say. */
+  readonly files: RunFilesSettings;
 }
 
 const maxResponseBytes = 10 * 1_048_576;
@@ -21,49 +23,69 @@ const maxResponseBytes = 10 * 1_048_576;
 const longestMs = 2_147_483_647;
 const keptReason = 500;
 
-export function createCommandRunner({ command, cwd, scope, mcpConfig }: CommandRunnerSettings): AgentRunner {
+export function createCommandRunner(settings: CommandRunnerSettings): AgentRunner {
   return async (request, signal) => {
-    let tools: string | undefined;
+    let files: RunFiles;
     try {
-      tools = await mcpConfig?.();
+      files = await writeRunFiles(settings.files, request);
     } catch (thrown) {
-      return { kind: 'failed', reason: `the file that AGENT_MCP_CONFIG names cannot be written: ${causeOf(thrown)}` };
+      return { kind: 'failed', reason: `the files of the run cannot be written: ${causeOf(thrown)}` };
     }
-    const result = await runCommand({
-      argv: command,
-      cwd,
-      env: scrubbedEnv({
-        ...Object.fromEntries(scope),
-        AGENT_RUN_ID: request.runId,
-        AGENT_DELIVERY_ID: request.deliveryId,
-        AGENT_ROUTE: request.route,
-        AGENT_EVENT: request.event,
-        AGENT_PROFILE: request.profile,
-        AGENT_ATTEMPT: String(request.attempt),
-        AGENT_TOOLSETS: request.toolsets.join(','),
-        ...(tools === undefined ? {} : { AGENT_MCP_CONFIG: tools }),
-      }),
-      stdin: request.prompt,
-      timeoutMs: longestMs,
-      maxOutputBytes: maxResponseBytes,
-      signal,
-    });
-    switch (result.kind) {
-      case 'exited':
-        if (result.code === 0) return { kind: 'responded', response: result.stdout.trimEnd() };
-        return {
-          kind: 'failed',
-          reason: `the agent command exited with ${result.code ?? 'a signal'}${tail(result.stderr)}`,
-        };
-      case 'missing':
-        return { kind: 'failed', reason: `agent.command: "${command[0] ?? ''}" ${notStarted(result.cause)}` };
-      case 'flooded':
-        return { kind: 'failed', reason: `the agent command printed more than ${maxResponseBytes} bytes` };
-      case 'timedOut':
-      case 'aborted':
-        return { kind: 'failed', reason: 'the agent command was stopped' };
+    try {
+      return await runProgram(settings, request, { files, signal });
+    } finally {
+      await files.remove();
     }
   };
+}
+
+async function runProgram(
+  { command, cwd, scope, files: { home } }: CommandRunnerSettings,
+  request: AgentRunRequest,
+  { files, signal }: { readonly files: RunFiles; readonly signal: AbortSignal },
+): Promise<AgentRunOutcome> {
+  const variables = {
+    AGENT_RUN_ID: request.runId,
+    AGENT_DELIVERY_ID: request.deliveryId,
+    AGENT_ROUTE: request.route,
+    AGENT_EVENT: request.event,
+    AGENT_PROFILE: request.profile,
+    AGENT_ATTEMPT: String(request.attempt),
+    AGENT_TOOLSETS: request.toolsets.join(','),
+    AGENT_MCP_CONFIG: files.mcpConfig,
+    AGENT_PROMPT_FILE: files.prompt,
+    // The program's own `agent` commands speak to this gateway.
+    AGENT_HOME: home,
+  };
+  const result = await runCommand({
+    argv: command.map((word) => withVariables(word, variables)),
+    cwd,
+    env: scrubbedEnv({ ...Object.fromEntries(scope), ...variables }),
+    stdin: request.prompt,
+    timeoutMs: longestMs,
+    maxOutputBytes: maxResponseBytes,
+    signal,
+  });
+  switch (result.kind) {
+    case 'exited':
+      if (result.code === 0) return { kind: 'responded', response: result.stdout.trimEnd() };
+      return {
+        kind: 'failed',
+        reason: `the agent command exited with ${result.code ?? 'a signal'}${tail(result.stderr)}`,
+      };
+    case 'missing':
+      return { kind: 'failed', reason: `agent.command: "${command[0] ?? ''}" ${notStarted(result.cause)}` };
+    case 'flooded':
+      return { kind: 'failed', reason: `the agent command printed more than ${maxResponseBytes} bytes` };
+    case 'timedOut':
+    case 'aborted':
+      return { kind: 'failed', reason: 'the agent command was stopped' };
+  }
+}
+
+/** No shell reads the words, so the variables that they name are filled in here. */
+function withVariables(word: string, variables: Readonly<Record<string, string>>): string {
+  return runVariables.reduce((text, name) => text.replaceAll(`\${${name}}`, () => variables[name] ?? ''), word);
 }
 
 function tail(stderr: string): string {

@@ -23,6 +23,7 @@ import type { ModelSettings } from '../../machines/config/settings.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
 import type { Now } from '../ports.ts';
+import { modelEndpoint } from './model-endpoint.ts';
 
 export interface StreamModelPorts {
   readonly nowMs: Now;
@@ -31,6 +32,10 @@ export interface StreamModelPorts {
   /** Resolves after so long; rejects when the signal aborts first. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly limits?: Partial<StreamLimits>;
+  /** Hears the text piece by piece as it comes. */
+  readonly onText?: (piece: string) => void;
+  /** The answer is asked for anew; what came of the last one is void. */
+  readonly onAgain?: (why: string) => void;
 }
 
 export interface StreamLimits {
@@ -60,7 +65,6 @@ type Attempt =
 const usualLimits: StreamLimits = { idleMs: 120_000, maxBytes: 8_388_608, attempts: 4, longestWaitMs: 120_000 };
 const firstWaitMs = 1_000;
 const longestBackoffMs = 30_000;
-const anthropicVersion = '2023-06-01';
 const passingStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529]);
 /** These say what was wrong with the question; others may quote the key. */
 const tellingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
@@ -94,6 +98,7 @@ export async function streamModel(
     if (waitMs > limits.longestWaitMs) {
       return failed(`${outcome.why}; it asks to be left alone for ${Math.ceil(waitMs / 1_000)} s`);
     }
+    ports.onAgain?.(outcome.why);
     try {
       await ports.wait(waitMs, signal);
     } catch {
@@ -127,7 +132,7 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
     const response = await fetch(requestOf(model, question, AbortSignal.any([signal, silence.signal])));
     timer.refresh();
     if (!response.ok) return await refusalOf(response, model, asking);
-    await readAnswer(response, { model, limits, heard: () => timer.refresh(), progress });
+    await readAnswer(response, { model, limits, heard: () => timer.refresh(), progress, onText: asking.onText });
     return verdictOn(progress.draft, 'it broke off before its end');
   } catch (thrown) {
     const { stop, ended, tokens } = progress.draft;
@@ -150,21 +155,12 @@ class Unusable extends Error {
 }
 
 function requestOf(model: ModelSettings, question: Question, signal: AbortSignal): Request {
-  const { provider, baseUrl, apiKey, name } = model;
-  const base = baseUrl.replace(/\/+$/, '');
-  const isAnthropic = provider === 'anthropic';
-  const credentials: Record<string, string> =
-    apiKey === undefined ? {} : isAnthropic ? { 'x-api-key': apiKey } : { authorization: `Bearer ${apiKey}` };
+  const { url, headers } = modelEndpoint(model);
   try {
-    return new Request(isAnthropic ? `${base}/v1/messages` : `${base}/chat/completions`, {
+    return new Request(url, {
       method: 'POST',
-      headers: {
-        accept: 'text/event-stream, application/json',
-        'content-type': 'application/json',
-        ...(isAnthropic ? { 'anthropic-version': anthropicVersion } : {}),
-        ...credentials,
-      },
-      body: JSON.stringify(requestBody(provider, name, question)),
+      headers: { accept: 'text/event-stream, application/json', ...headers },
+      body: JSON.stringify(requestBody(model, question)),
       // A key must not follow a redirect to another host.
       redirect: 'manual',
       signal,
@@ -180,10 +176,16 @@ interface Reading {
   readonly limits: StreamLimits;
   readonly heard: () => void;
   readonly progress: { draft: Draft };
+  readonly onText: ((piece: string) => void) | undefined;
 }
 
-async function readAnswer(response: Response, { model, limits, heard, progress }: Reading): Promise<void> {
+async function readAnswer(response: Response, { model, limits, heard, progress, onText }: Reading): Promise<void> {
   const { provider } = model;
+  const take = (next: Draft): void => {
+    const piece = next.text.slice(progress.draft.text.length);
+    progress.draft = next;
+    if (piece !== '') onText?.(piece);
+  };
   const type = response.headers.get('content-type')?.toLowerCase() ?? '';
   if (type.startsWith('text/html')) {
     await response.body?.cancel();
@@ -205,18 +207,18 @@ async function readAnswer(response: Response, { model, limits, heard, progress }
       pieces.push(text);
       continue;
     }
-    for (const { data } of events.read(text)) progress.draft = readEvent(provider, progress.draft, data);
+    for (const { data } of events.read(text)) take(readEvent(provider, progress.draft, data));
     // Leaving the loop cancels the rest.
     if (progress.draft.ended || progress.draft.fault !== null) return;
   }
   if (!isWhole) {
     // A stream whose last event lacks its empty line is still whole where the event is.
-    for (const { data } of events.read('\n\n')) progress.draft = readEvent(provider, progress.draft, data);
+    for (const { data } of events.read('\n\n')) take(readEvent(provider, progress.draft, data));
     return;
   }
   const body = parse(pieces.join(''));
   if (body === undefined) throw new Unusable('the model endpoint answered with what is no JSON', true);
-  progress.draft = readWhole(provider, body);
+  take(readWhole(provider, body));
 }
 
 function verdictOn(draft: Draft, otherwise: string): Attempt {

@@ -5,16 +5,10 @@
  */
 
 import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
+import type { SearchSettings } from '../../machines/config/settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { BuiltInTool } from './built-in-tools.ts';
-import type { ToolAnswer } from './run-model.ts';
-
-export interface SearchSettings {
-  /** Where SearXNG answers, such as `http://127.0.0.1:8888`. */
-  readonly baseUrl: string;
-  /** Sent as a bearer token. */
-  readonly apiKey?: string;
-}
+import type { ToolAnswer } from './model-loop.ts';
 
 const timeoutMs = 20_000;
 const maxBytes = 2_097_152;

@@ -1,76 +1,77 @@
 /**
- * Finds the target that a route names, by its neutral name or its platform's own, and says what prevents a delivery where
- * something does. Causes stay in here and in the log; callers over HTTP never see them.
+ * Makes a profile's delivery targets, and says of a name why nothing can be delivered there. Causes stay in here, in the
+ * history and in the log; callers over HTTP never see them.
  * @see DLV-2, DLV-3 and DLV-5 in docs/specification.md
  */
 
-import { causeOf } from '../../machines/base/fault.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
+import { nearest } from '../../machines/config/nearest.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
-import { canonicalTarget } from '../../machines/config/targets.ts';
-import type { DeliveryRecord } from '../../machines/webhook/record.ts';
-import type { DeliveryOutcome, DeliveryTarget, Logger } from '../ports.ts';
+import { canonicalTarget, knownTargets } from '../../machines/config/targets.ts';
+import { refused, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
+import type { Logger } from '../ports.ts';
+import type { createPlatformTarget } from './targets/all.ts';
 import { createCodehostTarget } from './targets/codehost-comment.ts';
+import type { MailPorts } from './targets/email.ts';
 import { createLogTarget } from './targets/log.ts';
+import type { PlatformTarget } from './targets/platform-target.ts';
 
-export interface TargetSettings {
-  readonly platforms: Readonly<Record<string, PlatformSettings>>;
+export interface TargetOwner {
+  readonly ports: MailPorts;
   readonly log: Logger;
+  /** The profile's `.env` and its home. */
   readonly scope: ReadonlyMap<string, string>;
   readonly cwd: string;
+  /** The platforms' own targets, loaded where one is configured; absent: there is none. */
+  readonly createPlatformTarget?: typeof createPlatformTarget;
 }
 
-export type SendText = (record: DeliveryRecord, signal: AbortSignal) => Promise<DeliveryOutcome>;
-
-export interface Targets {
-  readonly send: SendText;
-  /** True where sending the same delivery twice delivers once. */
-  deduplicates(name: string): boolean;
+/** Loads the platforms' targets: a gateway that delivers to none pays nothing for them. */
+export async function loadPlatformTargets(): Promise<typeof createPlatformTarget> {
+  return (await import('./targets/all.ts')).createPlatformTarget;
 }
 
 /** DLV-3. */
 const codehostTimeoutMs = 30_000;
+/** What a profile's code host is that says nothing of it: the client of the host may be there all the same. */
+export const usualCodehost: PlatformSettings = { enabled: true, timeoutMs: codehostTimeoutMs, options: {} };
 
-export function createTargets({ platforms, log, scope, cwd }: TargetSettings): Targets {
-  const codehost = platforms.codehost_comment?.options.command;
-  const targets: ReadonlyMap<string, DeliveryTarget> = new Map([
-    ['log', createLogTarget(log)],
-    [
-      'codehost_comment',
-      createCodehostTarget({
-        command: typeof codehost === 'string' ? codehost : 'gh',
-        cwd,
-        timeoutMs: codehostTimeoutMs,
-        scope,
-      }),
-    ],
-  ]);
-  const find = (name: string): DeliveryTarget | undefined => targets.get(canonicalTarget(name) ?? name);
-
-  return {
-    deduplicates: (name) => find(name)?.deduplicates ?? false,
-    async send(record, signal) {
-      const { target: name, deliveryId, text, extra } = record;
-      const target = find(name);
-      if (target === undefined) return { kind: 'failed', reason: whyNot(name, platforms, extra) };
-      try {
-        return await target.deliver({ deliveryId, profile: record.profile as ProfileName, text, extra }, signal);
-      } catch (thrown) {
-        return { kind: 'unknown', reason: `${name}: ${causeOf(thrown)}` };
-      }
-    },
-  };
+/** Makes a target by its neutral name; undefined for a name that is none, or not loaded. */
+export function createTarget(name: string, settings: PlatformSettings, owner: TargetOwner): PlatformTarget | undefined {
+  const { log, scope, cwd, ports, createPlatformTarget } = owner;
+  switch (name) {
+    case 'log':
+      return { ...createLogTarget(log), verify: () => Promise.resolve({ kind: 'verified' }) };
+    case 'codehost_comment': {
+      const { command } = settings.options;
+      return {
+        ...createCodehostTarget({
+          command: typeof command === 'string' ? command : 'gh',
+          cwd,
+          timeoutMs: codehostTimeoutMs,
+          scope,
+        }),
+        verify: () =>
+          Promise.resolve({ kind: 'unverifiable', reason: "the client's login shows with the first comment" }),
+      };
+    }
+    default:
+      return createPlatformTarget?.(name, settings, ports);
+  }
 }
 
-function whyNot(name: string, platforms: Readonly<Record<string, PlatformSettings>>, extra: JsonObject): string {
-  const canonical = canonicalTarget(name);
-  if (canonical === undefined) return `target "${name}" is not known; see the list of targets in docs/configuration.md`;
-  if (platforms[canonical]?.enabled !== true) {
-    return `target "${name}" is not enabled; set platforms.${canonical}.enabled: true and its credentials`;
+/** Why nothing can be delivered by a name, with the cure; undefined where something can. */
+export function whyNot(name: string, settings: PlatformSettings | undefined): Undelivered | undefined {
+  const target = canonicalTarget(name);
+  if (target === undefined) {
+    const near = nearest(name, knownTargets);
+    const cure = near === undefined ? 'docs/deliveries.md lists the targets' : `did you mean "${near}"?`;
+    return refused('permanent', `target "${name}" is not known; ${cure}`);
   }
-  if ((extra.chat_id ?? '') === '' && platforms[canonical].homeChannel === undefined) {
-    return `target "${name}" has nowhere to deliver to; set deliver_extra.chat_id on the route or platforms.${canonical}.home_channel`;
+  if (settings?.problem !== undefined)
+    return refused('permanent', `target "${name}" cannot be used: ${settings.problem}`);
+  if (settings?.enabled !== true) {
+    const key = `platforms.${settings?.name ?? name}`;
+    return refused('permanent', `target "${name}" is not enabled; set ${key}.enabled: true and its credentials`);
   }
-  return `target "${name}" is not connected: this version delivers to log and codehost_comment only`;
+  return undefined;
 }

@@ -16,6 +16,8 @@ import type { AgentRunner, AgentRunOutcome, Logger } from '../ports.ts';
 export interface RunnerOfProfile {
   readonly run: AgentRunner;
   readonly timeoutMs: number;
+  /** The names of its MCP servers, connected or not. */
+  readonly servers: readonly string[];
   /** The text of a skill of the profile; undefined where there is none of that name. */
   readonly skill: (name: string) => string | undefined;
 }
@@ -36,7 +38,7 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
     if (runner === undefined)
       return { kind: 'failed', reason: `profile "${record.profile}" is not configured any more` };
 
-    const toolsets = resolveToolsets(event.toolsets);
+    const toolsets = resolveToolsets(event.toolsets, runner.servers);
     for (const { name, why } of toolsets.dropped) {
       ports.log.warnOnce(
         `toolset/${record.route}/${name}`,
@@ -60,7 +62,7 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
       );
       if (outcome.kind === 'failed' && timeout.aborted) {
         return {
-          kind: 'failed',
+          ...outcome,
           reason: `the run took longer than ${runner.timeoutMs / 1000} s (agent.timeout_seconds)`,
         };
       }

@@ -8,10 +8,11 @@
 import { chmodSync, readFileSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
 import { readTokenRecord, spellTokenRecord, type TokenRecord } from '../../machines/oauth/token-record.ts';
-import { ensurePrivateFolder, holdingLock, privateFile, stampOf, writeFileAtomic } from '../files.ts';
+import { ensurePrivateFolder, holdingLock, privateFile, stampOf, writeFileAtomic, writeFilesAtomic } from '../files.ts';
 import type { Logger } from '../ports.ts';
 import { safeName } from '../safe-name.ts';
 
@@ -39,7 +40,10 @@ export interface Credentials {
   documentRefused(server: string): boolean;
   /** What is wrong with what is stored, or why it could not be renewed; undefined where nothing is known to be. */
   problem(server: string): string | undefined;
-  /** Replaces everything of a server; the tokens last, so that they are never there without what belongs to them. */
+  /**
+   * Replaces everything of a server, or nothing where the disk does not take it all; the tokens last, so that they are never
+   * there without what belongs to them.
+   */
   save(server: string, credentials: NewCredentials): Promise<void>;
   /** Replaces the tokens. Rejects where they cannot be written; they count all the same while this process lives. */
   saveTokens(server: string, tokens: TokenRecord): Promise<void>;
@@ -122,23 +126,16 @@ export function createCredentials(folder: string, log?: Logger): Credentials {
     },
     async save(server, { tokens, server: meta, client }) {
       const { issuer, authorizationServerUrl, metadata, resource } = meta;
-      await write(
-        path(server, '.meta'),
-        spell({ issuer, authorization_server_url: authorizationServerUrl, resource, metadata }),
-      );
-      if (client !== undefined) {
-        await write(
-          path(server, '.client'),
-          spell({
-            issuer: client.issuer,
-            client_id: client.clientId,
-            client_secret: client.clientSecret,
-            token_endpoint_auth_method: client.authMethod,
-            redirect_uri: client.redirectUri,
-          }),
-        );
-      }
-      await write(tokensPath(server), spellTokenRecord(tokens));
+      const files = [
+        {
+          path: path(server, '.meta'),
+          text: spell({ issuer, authorization_server_url: authorizationServerUrl, resource, metadata }),
+        },
+        ...(client === undefined ? [] : [{ path: path(server, '.client'), text: spellClient(client) }]),
+        { path: tokensPath(server), text: spellTokenRecord(tokens) },
+      ];
+      await ensurePrivateFolder(folder);
+      await writeFilesAtomic(files);
       demanded.delete(server);
       refusals.delete(server);
       unwritten.delete(server);
@@ -164,6 +161,16 @@ export function createCredentials(folder: string, log?: Logger): Credentials {
   };
 }
 
+function spellClient({ issuer, clientId, clientSecret, authMethod, redirectUri }: StoredClient): string {
+  return spell({
+    issuer,
+    client_id: clientId,
+    client_secret: clientSecret,
+    token_endpoint_auth_method: authMethod,
+    redirect_uri: redirectUri,
+  });
+}
+
 function spell(value: Record<string, unknown>): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
@@ -182,8 +189,14 @@ function tighten(path: string, log: Logger): void {
   const { mode } = statSync(path);
   if ((mode & 0o077) === 0) return;
   const shown = (mode & 0o777).toString(8).padStart(4, '0');
-  log.warnOnce(`open/${path}`, `${path}: others could read it (mode ${shown}); it is private now`);
-  chmodSync(path, privateFile);
+  const found = `${path}: others could read it (mode ${shown})`;
+  try {
+    chmodSync(path, privateFile);
+    log.warnOnce(`open/${path}`, `${found}; it is private now`);
+  } catch (thrown) {
+    // On a disk that takes no change the credentials are as good as before.
+    log.warnOnce(`open/${path}`, `${found} and it cannot be made private (${causeOf(thrown)}); run chmod 600 on it`);
+  }
 }
 
 function whyUnreadable(path: string): string | undefined {

@@ -86,13 +86,15 @@ export async function pollForTokens(
       ? { kind: 'stop', why: 'the token endpoint answered without an access token' }
       : { kind: 'approved', record };
   } catch (thrown) {
-    if (thrown instanceof oauth.ResponseBodyError) return readPollError(thrown.error, intervalMs);
+    const secrets = [deviceCode, endpoint.client.clientSecret];
+    if (thrown instanceof oauth.ResponseBodyError)
+      return readPollError(withoutSecrets(thrown.error, secrets), intervalMs);
     const isFinal =
       thrown instanceof oauth.OperationProcessingError || thrown instanceof oauth.WWWAuthenticateChallengeError;
     // A proxy's page while the server behind it restarts is as good as no answer.
     const isTrouble = thrown instanceof Error && thrown.cause instanceof Response && thrown.cause.status >= 500;
     if (isFinal && !isTrouble) {
-      const reason = reasonOf(thrown, [deviceCode, endpoint.client.clientSecret]);
+      const reason = reasonOf(thrown, secrets);
       return { kind: 'stop', why: `the token endpoint answered something else: ${reason}` };
     }
     // RFC 8628 §3.5: a connection that timed out or broke is tried again, less often.

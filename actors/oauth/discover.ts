@@ -77,9 +77,9 @@ export async function discoverForDevice(url: string, oauth: OauthFetch): Promise
       });
       return { kind: 'found', discovery };
     }
-    return failed(
-      `no authorization server offers device login: ${whys.join('; ')}; log in with \`--flow browser\` on a machine with a browser, or paste the redirect URL back`,
-    );
+    const what = `no authorization server offers device login: ${whys.join('; ')}`;
+    const cure = 'log in with `--flow browser` on a machine with a browser, or paste the redirect URL back';
+    return failed(describeDiscovery(oauth.seen, `${what}; ${cure}`));
   } catch (thrown) {
     return failed(describeDiscovery(oauth.seen, wordsOf(thrown)));
   }

@@ -78,8 +78,7 @@ async function ask(
     const said = withoutSecrets(wordsOf(thrown), [...secrets, client.clientSecret]);
     if (!(thrown instanceof OAuthError)) return { kind: 'unreachable', why: `the token endpoint: ${said}` };
     const why = `the token endpoint refused: ${said}`;
-    if (thrown.code === 'invalid_client' || thrown.code === 'unauthorized_client')
-      return { kind: 'clientRefused', why };
+    if (thrown.code === 'invalid_client') return { kind: 'clientRefused', why };
     return thrown.code === 'server_error' || thrown.code === 'temporarily_unavailable'
       ? { kind: 'unreachable', why }
       : { kind: 'refused', why };

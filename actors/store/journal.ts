@@ -11,7 +11,7 @@
 import type { Fault, Result } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 
-export type Collection = 'events' | 'runs' | 'groups' | 'deliveries';
+export type Collection = 'events' | 'runs' | 'groups' | 'deliveries' | 'transcripts';
 
 /** A session stands for one living gateway. What it holds becomes free when it ends or is not renewed in time. */
 export type SessionId = string;
@@ -91,7 +91,7 @@ export interface Journal {
 
   /** Reads see every commit that resolved before the call. */
   get(collection: Collection, key: string): StoredRecord | undefined;
-  /** In key order; keys are ASCII, those of events, runs and deliveries begin with their time, so this is time order. */
+  /** In key order; keys are ASCII, those of all but groups begin with their time, so this is time order. */
   list(collection: Collection, query: ListQuery): StoredRecord[];
   /** The value of a claim that stands at `nowMs`. */
   claimed(name: string, nowMs: number): JsonObject | undefined;

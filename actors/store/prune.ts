@@ -21,7 +21,7 @@ const pieceSize = 200;
 /** Asking for the size costs about as much as removing this many records. */
 const measureEvery = 16;
 /** The keys of groups are no times, and a group without work is deleted by its owner. */
-const histories = ['events', 'runs', 'deliveries'] as const satisfies readonly Collection[];
+const histories = ['events', 'runs', 'deliveries', 'transcripts'] as const satisfies readonly Collection[];
 
 /** Removes claims whose time has passed. */
 export function pruneClaims({ claims, expiry }: Tables, nowMs: number, spent: Spent): Piece {

@@ -92,6 +92,7 @@ export const codecs: Readonly<Record<TableName, Codec>> = {
   runs: recordCodec,
   groups: recordCodec,
   deliveries: recordCodec,
+  transcripts: recordCodec,
   claims: claimCodec,
   expiry: keyCodec,
   due: keyCodec,

@@ -9,11 +9,13 @@ import type { Write } from './journal.ts';
 import type { JournalKeeper } from './keeper.ts';
 
 export interface RecordChange {
-  readonly collection: 'runs' | 'deliveries';
+  readonly collection: 'runs' | 'deliveries' | 'transcripts';
   readonly key: string;
   readonly value: JsonObject;
   /** When work on it is due; null: it is finished. */
   readonly dueAtMs: number | null;
+  /** Leaves the work to whoever takes it from the journal when it is due. */
+  readonly free?: boolean;
 }
 
 export type WriteVerdict =
@@ -35,7 +37,7 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
   return {
     async write(changes, also = []) {
       const session = keeper.session();
-      const puts = changes.map(({ collection, key, value, dueAtMs }): Write => {
+      const puts = changes.map(({ collection, key, value, dueAtMs, free }): Write => {
         const version = versions.get(`${collection}/${key}`);
         return {
           kind: 'put',
@@ -44,16 +46,16 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
           value,
           dueAtMs,
           ...(version === undefined ? {} : { expect: version }),
-          ...(session === undefined || dueAtMs === null ? {} : { heldBy: session }),
+          ...(session === undefined || dueAtMs === null || free === true ? {} : { heldBy: session }),
         };
       });
       const verdict = await keeper.commit([...puts, ...also]);
       switch (verdict.kind) {
         case 'committed':
-          for (const { collection, key, dueAtMs } of changes) {
+          for (const { collection, key, dueAtMs, free } of changes) {
             const name = `${collection}/${key}`;
             const version = versions.get(name);
-            if (dueAtMs === null) versions.delete(name);
+            if (dueAtMs === null || free === true) versions.delete(name);
             else if (version !== undefined) versions.set(name, version + 1);
           }
           return { kind: 'written' };

@@ -12,6 +12,7 @@ export const tableNames = [
   'runs',
   'groups',
   'deliveries',
+  'transcripts',
   'claims',
   'expiry',
   'due',

@@ -7,7 +7,13 @@ import type { Collection } from './journal.ts';
 import { timeText } from './keys.ts';
 import { bareKey, type Table } from './tables.ts';
 
-const letters: Readonly<Record<Collection, string>> = { events: 'e', runs: 'r', groups: 'g', deliveries: 'd' };
+const letters: Readonly<Record<Collection, string>> = {
+  events: 'e',
+  runs: 'r',
+  groups: 'g',
+  deliveries: 'd',
+  transcripts: 't',
+};
 
 export interface Work {
   readonly indexKey: string;

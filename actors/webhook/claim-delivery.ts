@@ -18,6 +18,8 @@ import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 import type { Bursts } from './bursts.ts';
 
+/** A sender waits this long for a direct delivery (DIS-2). */
+export const directDeadlineMs = 30_000;
 /** A delivery id is remembered for one hour (IDM-1). */
 export const claimLifeMs = 3_600_000;
 
@@ -170,6 +172,9 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       text: event.prompt ?? '',
       extra: event.deliverExtra ?? {},
       queuedAtMs: nowMs,
+      attempts: 1,
+      startedAtMs: nowMs,
+      answerByMs: nowMs + directDeadlineMs,
     };
     const writes: readonly Write[] = [
       claim(request),

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
+import { defaultProfile, profileName } from '../../machines/base/names.ts';
 import type { AddServerContext, AddServerEvent } from '../../machines/mcp/add-server.machine.ts';
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
 import { runLinkDialog } from '../../runtime/link-dialog.ts';
@@ -30,6 +30,12 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
     out.complain(`agent: ${reading.message} [${reading.code}]\n`);
     return 1;
   }
+  const named = textFlag(context, 'profile') ?? defaultProfile;
+  const profile = profileName(named);
+  if (profile === undefined) {
+    out.complain(`agent: "${plain(named)}" is no profile name [profile-name]\n`);
+    return 2;
+  }
   if (process.stdin.isTTY !== true) {
     out.print(describe(context, { ...reading.link, why: null }));
     out.complain('agent: adding a server needs a person at a terminal; nothing was written\n');
@@ -44,7 +50,6 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
     return line.done === true ? '' : line.value.trim();
   };
   try {
-    const profile = (textFlag(context, 'profile') ?? defaultProfile) as ProfileName;
     const outcome = await runLinkDialog(
       reading.link,
       { home: context.home, profile },

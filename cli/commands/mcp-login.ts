@@ -1,6 +1,6 @@
 /**
  * `agent mcp login` and `reauth`: begins a login in the daemon and shows its progress: the URL, opened where there is a
- * browser; or the code and how long it lives. A redirect URL can be pasted back. Ctrl-C cancels.
+ * browser; or the code and a countdown of its life. A redirect URL can be pasted back. Ctrl-C cancels.
  * @see OAU-8, DEV-1 and DEV-5 in docs/specification.md
  */
 
@@ -12,6 +12,7 @@ import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { startCountdown } from '../countdown.ts';
 import { bold, plain } from '../terminal.ts';
 
 /** How one login ended; `cancelled` where a person said stop, and that means all of them. */
@@ -19,7 +20,8 @@ type Ended = 'loggedIn' | 'failed' | 'cancelled';
 
 export async function login(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
-  return (await loginTo(context, server, textFlag(context, 'profile'))) === 'loggedIn' ? 0 : 1;
+  const where = { server, ...optionalProfile(textFlag(context, 'profile')) };
+  return (await loginTo(context, where)) === 'loggedIn' ? 0 : 1;
 }
 
 /** Logs in again to one server or to all, one at a time; goes on after a failure and sums up. */
@@ -40,7 +42,7 @@ export async function reauthorize(context: CommandContext): Promise<ExitCode> {
   const failed: string[] = [];
   let done = 0;
   for (const row of rows) {
-    const ended = await loginTo(context, row.server, row.profile);
+    const ended = await loginTo(context, { server: row.server, profile: row.profile, again: true });
     if (ended === 'loggedIn') done += 1;
     if (ended === 'failed') failed.push(row.profile === 'default' ? row.server : `${row.server}@${row.profile}`);
     if (ended === 'cancelled') break;
@@ -52,12 +54,21 @@ export async function reauthorize(context: CommandContext): Promise<ExitCode> {
   return done === rows.length ? 0 : 1;
 }
 
-async function loginTo(context: CommandContext, server: string, profile: string | undefined): Promise<Ended> {
+interface Wanted {
+  readonly server: string;
+  readonly profile?: string;
+  /** Made again: what a login clears is kept. */
+  readonly again?: true;
+}
+
+async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> {
   const { out } = context;
+  const { server, again, ...place } = wanted;
   const client = await connectControl(homePaths(context.home).socket);
   if (client === undefined) throw new NotRunning(context.home);
-  const where = { server, ...(profile === undefined ? {} : { profile }) };
+  const where = { server, ...place };
   let cancelled = false;
+  let endCountdown = (): void => {};
   const cancel = (): void => {
     cancelled = true;
     client.close();
@@ -71,13 +82,23 @@ async function loginTo(context: CommandContext, server: string, profile: string 
       .call('mcp.loginPaste', { ...where, url: line })
       .catch((error: Error) => cancelled || out.complain(`agent: ${plain(error.message)}\n`));
   });
-  client.onNotification((_, progress) => show(context, server, progress));
+  client.onNotification((_, progress) => {
+    if (progress.kind === 'warning') {
+      out.complain(`agent: ${plain(server)}: warning: ${plain(`${progress.message} [${progress.code}]`)}\n`);
+      return;
+    }
+    endCountdown();
+    endCountdown = show(context, server, progress);
+  });
   try {
     const flow = textFlag(context, 'flow');
-    await client.call('mcp.login', { ...where, ...(flow === undefined ? {} : { flow }) });
+    const asked = { ...where, ...(flow === undefined ? {} : { flow }), ...(again === undefined ? {} : { again }) };
+    await client.call('mcp.login', asked);
+    endCountdown();
     out.print(`Logged in to ${plain(server)}.\n`);
     return 'loggedIn';
   } catch (thrown) {
+    endCountdown();
     const { message, code } = thrown as Error & { readonly code?: string };
     const why = cancelled ? 'the login was cancelled' : message;
     const shown = cancelled ? ' [login-stopped]' : code === undefined ? '' : ` [${code}]`;
@@ -91,14 +112,20 @@ async function loginTo(context: CommandContext, server: string, profile: string 
   }
 }
 
-function show(context: CommandContext, server: string, progress: JsonObject): void {
+function optionalProfile(profile: string | undefined): { readonly profile?: string } {
+  return profile === undefined ? {} : { profile };
+}
+
+/** Shows what the login has come to; returns what ends the countdown that goes with it. */
+function show(context: CommandContext, server: string, progress: JsonObject): () => void {
   const { out } = context;
   if (progress.kind === 'url') {
     const url = String(progress.url);
     out.print(`Log in to ${bold(out, plain(server))} in your browser:\n\n  ${plain(url)}\n\n`);
+    const minutes = Math.round(Number(progress.expires_in_seconds) / 60);
     out.print('If that browser is on another machine, paste the address that it ends at here.\n');
+    out.print(`Waiting for ${minutes} minutes. Ctrl-C cancels.\n`);
     if (!hasFlag(context, 'no-browser')) openBrowser(url, context.env);
-    return;
   }
   if (progress.kind === 'code') {
     out.print(`Open ${plain(String(progress.verification_uri))} on any device and enter the code:\n\n`);
@@ -106,8 +133,10 @@ function show(context: CommandContext, server: string, progress: JsonObject): vo
     if (progress.verification_uri_complete !== undefined) {
       out.print(`Or open ${plain(String(progress.verification_uri_complete))}\n`);
     }
-    out.print(`Waiting; the code is good for ${String(progress.expires_in_seconds)} s. Ctrl-C cancels.\n`);
+    const line = (left: string): string => `Waiting; the code is good for ${left}. Ctrl-C cancels.`;
+    return startCountdown(out, { seconds: Number(progress.expires_in_seconds), line });
   }
+  return () => {};
 }
 
 /** Opens the desktop's browser where there is a desktop; failing that, the printed URL is enough. */

@@ -11,7 +11,7 @@ import { homePaths } from '../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
-import type { CommandContext } from '../context.ts';
+import { type CommandContext, textFlag } from '../context.ts';
 import { version } from '../version.ts';
 import { profileOf } from './mcp.ts';
 
@@ -27,10 +27,11 @@ export async function serveTools(context: CommandContext): Promise<ExitCode> {
   const socket = homePaths(context.home).socket;
   const client = await connectControl(socket);
   if (client === undefined) throw new NotRunning(context.home);
-  const profile = profileOf(context);
+  const toolsets = textFlag(context, 'toolsets');
+  const bounds = { ...profileOf(context), ...(toolsets === undefined ? {} : { toolsets }) };
   let offered: Server | undefined;
   const served = serveStdio(() => {
-    offered = createServer(client, socket, profile);
+    offered = createServer(client, socket, bounds);
     return offered;
   });
   client.onNotification((method) => {
@@ -38,7 +39,7 @@ export async function serveTools(context: CommandContext): Promise<ExitCode> {
     // Nobody may have come yet to be told.
     offered?.sendToolListChanged().catch(() => {});
   });
-  await client.call('mcp.watch', profile);
+  await client.call('mcp.watch', bounds);
   process.stdin.once('end', () => client.close());
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => client.close());
   await client.closed;
@@ -46,13 +47,13 @@ export async function serveTools(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-function createServer(client: ControlClient, socket: string, profile: { profile?: string }): Server {
+function createServer(client: ControlClient, socket: string, bounds: JsonObject): Server {
   const server = new Server(
     { name: 'agent-gateway', version: version() },
     { capabilities: { tools: { listChanged: true } } },
   );
   server.setRequestHandler('tools/list', async () => {
-    const rows = (await client.call('mcp.tools', profile)) as unknown as readonly ToolRow[];
+    const rows = (await client.call('mcp.tools', bounds)) as unknown as readonly ToolRow[];
     return { tools: rows.map(toolOf) };
   });
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
@@ -62,7 +63,7 @@ function createServer(client: ControlClient, socket: string, profile: { profile?
     mcpReq.signal.addEventListener('abort', () => caller.close(), { once: true });
     try {
       const given = {
-        ...profile,
+        ...bounds,
         name: params.name,
         arguments: (params.arguments ?? {}) as JsonObject,
         caller: 'serve',

@@ -1,8 +1,9 @@
-/** `agent runs …`: agent runs, waiting, under way and ended. @see CLI-5 in docs/specification.md */
+/** `agent runs …`: agent runs, waiting, under way and ended. @see CLI-5 and DIS-3 in docs/specification.md */
 
+import type { JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
-import { ago, printJson, table } from '../terminal.ts';
+import { ago, dim, plain, printJson, table } from '../terminal.ts';
 import { printWhole, queryOf } from './webhook.ts';
 
 interface RunRow {
@@ -43,6 +44,30 @@ export async function listRuns(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function showRun(context: CommandContext): Promise<ExitCode> {
-  printWhole(context, await context.call('runs.show', { id: context.args[0] ?? '' }));
+  const withTranscript = hasFlag(context, 'transcript');
+  const params = { id: context.args[0] ?? '', ...(withTranscript ? { transcript: true } : {}) };
+  const { transcript, ...run } = (await context.call('runs.show', params)) as JsonObject;
+  if (hasFlag(context, 'json')) printJson(context, { ...run, ...(withTranscript ? { transcript } : {}) });
+  else {
+    printWhole(context, run);
+    for (const entry of (transcript ?? []) as readonly JsonObject[])
+      context.out.print(`\n${spellEntry(context, entry)}`);
+  }
   return 0;
+}
+
+export async function cancelRun(context: CommandContext): Promise<ExitCode> {
+  const id = context.args[0] ?? '';
+  const answer = (await context.call('runs.cancel', { id })) as JsonObject;
+  if (hasFlag(context, 'json')) printJson(context, answer);
+  else
+    context.out.print(answer.cancelled === undefined ? `Run ${plain(id)} is ending.\n` : `Cancelled ${plain(id)}.\n`);
+  return 0;
+}
+
+/** One utterance: who, and what. */
+function spellEntry({ out }: CommandContext, entry: JsonObject): string {
+  const { kind, text, tool } = entry;
+  const head = { call: `call ${String(tool)}`, result: entry.is_error === true ? 'error' : 'result' }[String(kind)];
+  return `${dim(out, plain(head ?? String(kind)))}\n${plain(String(text ?? entry.arguments ?? ''))}\n`;
 }

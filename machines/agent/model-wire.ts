@@ -5,8 +5,9 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import type { ModelSettings } from '../config/settings.ts';
 
-export type Provider = 'openai-compatible' | 'anthropic';
+export type Provider = ModelSettings['provider'];
 
 /** A tool as a model is offered it. */
 export interface ToolOffer {
@@ -88,18 +89,22 @@ export const emptyDraft: Draft = {
 };
 
 /** Anthropic's endpoint wants a limit; every model that it offers today allows this one. */
-const anthropicMaxTokens = 8_192;
+const usualMaxTokens = 8_192;
 const emptyArguments = '{}';
 
 /** The body of a request for a streamed answer. */
-export function requestBody(provider: Provider, model: string, question: Question): JsonObject {
-  return provider === 'anthropic' ? anthropicBody(model, question) : openAiBody(model, question);
+export function requestBody(model: Asked, question: Question): JsonObject {
+  return model.provider === 'anthropic' ? anthropicBody(model, question) : openAiBody(model, question);
 }
 
-function openAiBody(model: string, { system, turns, tools }: Question): JsonObject {
+/** What of the settings a request's body says. */
+type Asked = Pick<ModelSettings, 'provider' | 'name' | 'maxTokens'>;
+
+function openAiBody({ name, maxTokens }: Asked, { system, turns, tools }: Question): JsonObject {
   return {
-    model,
+    model: name,
     stream: true,
+    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
     stream_options: { include_usage: true },
     messages: [{ role: 'system', content: system }, ...turns.flatMap(openAiMessages)],
     ...(tools.length === 0
@@ -140,11 +145,11 @@ function openAiMessages(turn: Turn): JsonObject[] {
   }
 }
 
-function anthropicBody(model: string, { system, turns, tools }: Question): JsonObject {
+function anthropicBody({ name, maxTokens }: Asked, { system, turns, tools }: Question): JsonObject {
   return {
-    model,
+    model: name,
     stream: true,
-    max_tokens: anthropicMaxTokens,
+    max_tokens: maxTokens ?? usualMaxTokens,
     system,
     messages: turns.map(anthropicMessage),
     ...(tools.length === 0

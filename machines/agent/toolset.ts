@@ -1,35 +1,59 @@
 /**
- * Decides which toolsets a webhook run may use. A route's list replaces the default; names that are unknown, or that no
- * stranger's payload may reach, are dropped and said so. Knows no tool.
+ * Decides which tools a run may use, by the names of toolsets. A route's list replaces the default; names that are
+ * unknown, or that no stranger's payload may reach, are dropped and said so. Knows no tool.
  * @see DIS-5 in docs/specification.md
  */
 
 import { matchesGlob } from '../mcp/glob.ts';
 
 export interface Toolsets {
+  /** Built-in tools by their names, servers as `mcp-<server>`, single tools of servers by their registered names. */
   readonly names: readonly string[];
   readonly dropped: readonly { readonly name: string; readonly why: string }[];
 }
 
-/** What a webhook run has unless its route says otherwise. */
+/** The toolset `agent-webhook`. */
 export const webhookToolset = ['web_search', 'web_extract', 'vision_analyze', 'clarify'] as const;
 
-const sets: ReadonlyMap<string, readonly string[]> = new Map([['agent-webhook', webhookToolset]]);
-const single: ReadonlySet<string> = new Set(webhookToolset);
+/** A tool of a server begins with this, the toolset of a server with the other. */
+const ofTool = 'mcp__';
+const ofServer = 'mcp-';
+/** Every server of the profile. */
+export const allServers = `${ofServer}*`;
+
+/** What a run has unless its route says otherwise: the built-in tools, and what the owner has connected. */
+export const usualToolset: readonly string[] = [...webhookToolset, allServers];
+
+const sets: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
+  ['agent-webhook', webhookToolset],
+  ['web', ['web_search', 'web_extract']],
+  ['vision', ['vision_analyze']],
+  ['mcp', [allServers]],
+  ...webhookToolset.map((name) => [name, [name]] as const),
+]);
 /** A payload is a stranger's text: it must not reach these. */
 const restricted: ReadonlySet<string> = new Set(['terminal']);
 
-export function resolveToolsets(asked: readonly string[] | undefined): Toolsets {
-  if (asked === undefined) return { names: webhookToolset, dropped: [] };
+/** @param servers the servers of the profile, connected or not */
+export function resolveToolsets(asked: readonly string[] | undefined, servers: readonly string[]): Toolsets {
+  if (asked === undefined) return { names: usualToolset, dropped: [] };
   const names = new Set<string>();
   const dropped: { name: string; why: string }[] = [];
   for (const name of asked) {
-    const set = sets.get(name);
-    if (set !== undefined) for (const tool of set) names.add(tool);
-    else if (single.has(name) || name.startsWith('mcp__') || name.startsWith('mcp:')) names.add(name);
-    else dropped.push({ name, why: restricted.has(name) ? 'not for webhook runs' : 'unknown toolset' });
+    const set = sets.get(name) ?? serversNamed(name, servers);
+    for (const tool of set) names.add(tool);
+    if (set.length === 0)
+      dropped.push({ name, why: restricted.has(name) ? 'not for webhook runs' : 'unknown toolset' });
   }
   return { names: [...names], dropped };
+}
+
+/** A tool's own name stays as it is: its server need not be connected yet. A server's name alone is its toolset's too. */
+function serversNamed(name: string, servers: readonly string[]): readonly string[] {
+  if (name.startsWith(ofTool)) return [name];
+  if (servers.includes(name)) return [`${ofServer}${name}`];
+  if (!name.startsWith(ofServer)) return [];
+  return servers.some(matchesGlob(name.slice(ofServer.length))) ? [name] : [];
 }
 
 /** Where a tool of a server comes from, and the name that it is registered under. */
@@ -39,11 +63,13 @@ export interface ServerTool {
 }
 
 /**
- * Tells which tools of servers the names allow: `mcp:<server>` all of one server, `mcp__<server>__<tool>` one, either
- * with the stars of a shell. Without such a name there is none: a stranger's payload starts the run.
+ * Tells which tools of servers the names allow: `mcp-<server>` all of one server, `mcp__<server>__<tool>` one, either
+ * with the stars of a shell.
  */
 export function toolFilter(names: readonly string[]): (tool: ServerTool) => boolean {
-  const servers = names.filter((name) => name.startsWith('mcp:')).map((name) => matchesGlob(name.slice('mcp:'.length)));
-  const tools = names.filter((name) => name.startsWith('mcp__')).map((name) => matchesGlob(name));
+  const servers = names
+    .filter((name) => name.startsWith(ofServer))
+    .map((name) => matchesGlob(name.slice(ofServer.length)));
+  const tools = names.filter((name) => name.startsWith(ofTool)).map((name) => matchesGlob(name));
   return ({ server, name }) => servers.some((matches) => matches(server)) || tools.some((matches) => matches(name));
 }

@@ -5,23 +5,27 @@
  */
 
 import { cut, type JsonObject } from '../base/json.ts';
-import type { Tokens } from './model-wire.ts';
+import type { Spending } from './spending.ts';
 
 export type TranscriptEntry =
   | { readonly kind: 'prompt'; readonly text: string }
-  | { readonly kind: 'answer'; readonly text: string; readonly tokens: Tokens }
-  | { readonly kind: 'call'; readonly id: string; readonly tool: string; readonly arguments: string }
+  /** What the model said in one step. */
+  | { readonly kind: 'answer'; readonly text: string; readonly inputTokens: number; readonly outputTokens: number }
+  /** An answer broke off and the question was asked again. */
+  | { readonly kind: 'again'; readonly text: string }
+  | { readonly kind: 'call'; readonly id: string; readonly tool: string; readonly text: string }
   | { readonly kind: 'result'; readonly id: string; readonly text: string; readonly isError: boolean };
 
 /** What a run with the built-in loop adds to its outcome. */
 export interface RunAccount {
-  readonly steps: number;
-  readonly tokens: Tokens;
+  readonly spending: Spending;
   readonly transcript: readonly TranscriptEntry[];
 }
 
 const longestText = 16_384;
 const mostCharacters = 524_288;
+/** A model that loops says little each time. */
+const mostEntries = 2_000;
 
 export interface Transcript {
   add(entry: TranscriptEntry): void;
@@ -40,14 +44,29 @@ export function createTranscript(redact: (text: string) => string): Transcript {
   };
   return {
     add(entry) {
-      if (entry.kind === 'call') entries.push({ ...entry, arguments: short(entry.arguments) });
-      else entries.push({ ...entry, text: short(entry.text) });
+      if (entries.length < mostEntries) entries.push({ ...entry, text: short(entry.text) });
     },
     entries: () => [...entries],
   };
 }
 
-/** The plain JSON of an account, for a record. */
-export function accountJson({ steps, tokens, transcript }: RunAccount): JsonObject {
-  return { steps, tokens: { ...tokens }, transcript: transcript.map((entry) => ({ ...entry }) as JsonObject) };
+/** The entries as plain JSON, in the spelling of all rows. */
+export function transcriptJson(entries: readonly TranscriptEntry[]): readonly JsonObject[] {
+  return entries.map((entry): JsonObject => {
+    switch (entry.kind) {
+      case 'answer': {
+        const { kind, text, inputTokens, outputTokens } = entry;
+        return { kind, text, input_tokens: inputTokens, output_tokens: outputTokens };
+      }
+      case 'result': {
+        const { kind, id, text, isError } = entry;
+        return { kind, id, text, is_error: isError };
+      }
+      case 'call':
+        // A tool's arguments, as the model spelled them.
+        return { kind: entry.kind, id: entry.id, tool: entry.tool, arguments: entry.text };
+      default:
+        return { kind: entry.kind, text: entry.text };
+    }
+  });
 }

@@ -82,9 +82,37 @@ export const faultCatalogue = {
     what: 'The history holds no such delivery, or not its body.',
     remedy: '`agent webhook deliveries` lists what is kept; `gateway.history` bounds it.',
   },
+  'delivery-under-way': {
+    what: 'The delivery is being sent at this moment, or has just changed.',
+    remedy: 'Look at it again with `agent deliveries show <id>`.',
+  },
+  'delivery-settled': {
+    what: 'The delivery has arrived already.',
+    remedy: 'Nothing to do; `agent webhook replay` sends its event through once more.',
+  },
+  'delivery-unsure': {
+    what: 'Whether the delivery has arrived is not known, so it is not sent again without being told to.',
+    remedy: 'Look at the target. Then `agent deliveries retry <id> --force`, or `agent deliveries drop <id>`.',
+  },
   'run-unknown': {
     what: 'The history holds no such run.',
     remedy: '`agent runs list` lists what is kept.',
+  },
+  'run-over': {
+    what: 'The run has answered or ended, so there is nothing left to cancel.',
+    remedy: '`agent runs show` tells what became of it.',
+  },
+  'chat-no-model': {
+    what: 'No model is configured that a chat could talk to.',
+    remedy: 'Set `agent.model` in config.yaml and reload; it is used by chats whatever `agent.runner` says.',
+  },
+  'chat-unknown': {
+    what: 'The chat session has ended, with its connection or with the gateway.',
+    remedy: 'Open another one: `agent chat`.',
+  },
+  'chat-busy': {
+    what: 'The chat session answers one turn at a time.',
+    remedy: 'Wait for the answer, or cancel the turn with Ctrl-C.',
   },
   'actor-unknown': {
     what: 'No machine lives at that address.',

@@ -17,12 +17,22 @@ export const runStatuses = [
   'delivered',
   'failed',
   'interrupted',
+  'cancelled',
   'unknown',
 ] as const;
 
-export const deliveryStatuses = ['queued', 'sending', 'delivered', 'failed', 'unknown'] as const;
+export const deliveryStatuses = [
+  'queued',
+  'sending',
+  'waitingToRetry',
+  'delivered',
+  'failed',
+  'deadLettered',
+  'unknown',
+  'dropped',
+] as const;
 
-/** What a row of the history of deliveries may say: while its work waits, what it was answered as. */
-export const historyStatuses: readonly string[] = [
-  ...new Set<string>([...eventStatuses, ...runStatuses, ...deliveryStatuses]),
-].filter((status) => status !== 'queued');
+/** What a row of the history of events may say: while its work waits, what it was answered as. */
+export const historyStatuses: readonly string[] = [...new Set<string>([...eventStatuses, ...runStatuses])].filter(
+  (status) => status !== 'queued',
+);

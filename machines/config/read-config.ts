@@ -6,21 +6,17 @@
 
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { defaultProfile, type ProfileName } from '../base/names.ts';
+import { checkAgent, interpolateAgent, readAgent } from './agent-settings.ts';
 import { type Diagnostic, type DiagnosticScope, maskSecrets } from './diagnostic.ts';
 import { type ConfigPath, parseDocument, samePath } from './document.ts';
 import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
+import { checkPlatform, readPlatform } from './platform-settings.ts';
 import { type FilterChecker, isHeaderSafe, readRoute, unsafeSecret } from './read-route.ts';
 import type { RouteWithSecret } from './route.ts';
 import { homeSchema } from './schema.ts';
 import { checkServerEntry, type EntryFinding, normaliseServerEntry } from './server-entry.ts';
-import type {
-  AgentSettings,
-  GatewaySettings,
-  ModelSettings,
-  PlatformSettings,
-  ServerEntry,
-  Settings,
-} from './settings.ts';
+import type { GatewaySettings, PlatformSettings, ServerEntry, Settings } from './settings.ts';
+import { canonicalTarget } from './targets.ts';
 import { validate } from './validate.ts';
 import { readListener, webhookKey } from './webhook-settings.ts';
 
@@ -66,7 +62,9 @@ export function readConfig(source: ConfigSource): ConfigRead {
   for (const found of validate(homeSchema, written)) report(found);
   const refused: readonly ConfigPath[] = [...paths];
   const stopped = (path: ConfigPath): boolean =>
-    diagnostics.some(({ scope }) => scope.kind === 'home' || sameScope(scope, scopeOf(path)));
+    diagnostics.some(
+      ({ scope, severity }) => severity === 'error' && (scope.kind === 'home' || sameScope(scope, scopeOf(path))),
+    );
 
   /** The keys of a mapping at or below which the schema found something. */
   const unreadAt = (at: ConfigPath): ReadonlySet<string> =>
@@ -175,15 +173,13 @@ export function readConfig(source: ConfigSource): ConfigRead {
   }
 
   const servers: ServerEntry[] = [];
-  const problemOf = (name: string): string => {
-    const found = diagnostics.find(
-      ({ scope }) => scope.kind === 'home' || sameScope(scope, { kind: 'server', server: name }),
-    );
+  const problemOf = (part: DiagnosticScope): string => {
+    const found = diagnostics.find(({ scope }) => scope.kind === 'home' || sameScope(scope, part));
     return found === undefined ? 'its entry cannot be read' : `${found.file}:${found.line}: ${found.message}`;
   };
   for (const [name, entry] of Object.entries(objectAt(written, 'mcp_servers'))) {
     if (!isJsonObject(entry)) {
-      servers.push({ name, enabled: true, entry: {}, problem: problemOf(name) });
+      servers.push({ name, enabled: true, entry: {}, problem: problemOf({ kind: 'server', server: name }) });
       continue;
     }
     const resolved = interpolate(entry, source.scope) as JsonObject;
@@ -195,25 +191,31 @@ export function readConfig(source: ConfigSource): ConfigRead {
       });
     }
     const normal = normaliseServerEntry(name, resolved);
-    servers.push(stopped(['mcp_servers', name]) ? { ...normal, problem: problemOf(name) } : normal);
+    servers.push(
+      stopped(['mcp_servers', name]) ? { ...normal, problem: problemOf({ kind: 'server', server: name }) } : normal,
+    );
+  }
+
+  const platforms: Record<string, PlatformSettings> = {};
+  for (const [name, entry] of Object.entries(objectAt(written, 'platforms'))) {
+    const target = canonicalTarget(name);
+    if (target === undefined) continue;
+    if (platforms[target] !== undefined) {
+      const message = `platforms has "${name}" and "${platforms[target].name}", which are one target; keep one of them`;
+      report({ path: ['platforms', name], message, code: 'platform-twice' });
+      continue;
+    }
+    const resolved = isJsonObject(entry) ? (interpolate(entry, source.scope) as JsonObject) : {};
+    if (!stopped(['platforms', name])) {
+      for (const found of checkPlatform(name, resolved)) report({ ...found, path: ['platforms', name, ...found.path] });
+    }
+    const problem = stopped(['platforms', name]) ? problemOf({ kind: 'platform', platform: name }) : undefined;
+    platforms[target] = readPlatform(name, isJsonObject(entry) ? resolved : { enabled: true }, problem);
   }
 
   const homeStopped = diagnostics.some(({ scope }) => scope.kind === 'home');
-  const agent = interpolate(objectAt(written, 'agent'), source.scope) as JsonObject;
-  if (agent.runner === 'command' && agent.command === undefined) {
-    report({
-      path: ['agent', 'runner'],
-      message: 'agent.runner is "command" but there is no agent.command; give the argument vector',
-      code: 'agent-command-missing',
-    });
-  }
-  if (agent.runner === 'model' && agent.model === undefined) {
-    report({
-      path: ['agent', 'runner'],
-      message: 'agent.runner is "model" but there is no agent.model; give provider, base_url and name',
-      code: 'agent-model-missing',
-    });
-  }
+  const agent = interpolateAgent(objectAt(written, 'agent'), source.scope);
+  for (const { severity, ...found } of checkAgent(agent)) report(found, { kind: 'home' }, severity);
   diagnostics.sort((one, other) => one.line - other.line || one.column - other.column);
   return {
     settings: {
@@ -221,7 +223,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
       webhook: { ...listener.settings, routes },
       agent: readAgent(homeStopped ? {} : agent),
       inspector: readInspector(homeStopped ? {} : objectAt(written, 'inspector')),
-      platforms: readPlatforms(written, source.scope, stopped),
+      platforms,
       servers,
     },
     diagnostics,
@@ -264,54 +266,12 @@ function readGateway(written: JsonObject): GatewaySettings {
   };
 }
 
-function readAgent(written: JsonObject): AgentSettings {
-  const model = isJsonObject(written.model) ? readModel(written.model) : undefined;
-  return {
-    runner: (written.runner as AgentSettings['runner'] | undefined) ?? 'echo',
-    command: (written.command as readonly string[] | undefined) ?? [],
-    timeoutMs: numberOf(written.timeout_seconds, 600) * 1_000,
-    concurrency: numberOf(written.concurrency, 4),
-    onInterrupted: (written.on_interrupted as AgentSettings['onInterrupted'] | undefined) ?? 'rerun',
-    ...(model === undefined ? {} : { model }),
-  };
-}
-
-function readModel(written: JsonObject): ModelSettings {
-  return {
-    provider: written.provider as ModelSettings['provider'],
-    baseUrl: String(written.base_url),
-    name: String(written.name),
-    maxSteps: numberOf(written.max_steps, 20),
-    ...(typeof written.api_key === 'string' ? { apiKey: written.api_key } : {}),
-  };
-}
-
 function readInspector(written: JsonObject): Settings['inspector'] {
   return {
     enabled: written.enabled !== false,
     host: (written.host as string | undefined) ?? '127.0.0.1',
     port: numberOf(written.port, 8_645),
   };
-}
-
-function readPlatforms(
-  written: JsonObject,
-  scope: InterpolationScope,
-  stopped: (path: ConfigPath) => boolean,
-): Record<string, PlatformSettings> {
-  const platforms: Record<string, PlatformSettings> = {};
-  for (const [name, entry] of Object.entries(objectAt(written, 'platforms'))) {
-    if (name === 'webhook' || !isJsonObject(entry) || stopped(['platforms', name])) continue;
-    const { enabled, api_base, home_channel, timeout_seconds, ...options } = interpolate(entry, scope) as JsonObject;
-    platforms[name] = {
-      enabled: enabled === true,
-      timeoutMs: numberOf(timeout_seconds, 10) * 1_000,
-      options,
-      ...(typeof api_base === 'string' ? { apiBase: api_base } : {}),
-      ...(home_channel === undefined ? {} : { homeChannel: String(home_channel) }),
-    };
-  }
-  return platforms;
 }
 
 function numberOf(value: unknown, otherwise: number): number {

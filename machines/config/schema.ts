@@ -3,9 +3,9 @@
  * @see CFG-4 in docs/specification.md
  */
 
+import { platformSchemas } from './platform-settings.ts';
 import { routeSchema } from './route.ts';
 import { serverEntrySchema } from './server-entry.ts';
-import { targetNames } from './targets.ts';
 
 const text = { type: 'string' } as const;
 
@@ -36,21 +36,6 @@ export const webhookSchema = {
   },
 } as const;
 
-/** Credentials differ by platform, so further keys are taken as they are. */
-const platformSchema = {
-  type: 'object',
-  properties: {
-    enabled: { type: 'boolean', default: false },
-    api_base: { ...text, description: 'Another address of the platform, for tests and proxies.' },
-    home_channel: { type: ['string', 'number'], description: 'Where texts go that name no chat_id.' },
-    timeout_seconds: { type: 'number', exclusiveMinimum: 0, default: 10 },
-  },
-} as const;
-
-const platforms = Object.fromEntries(
-  [...targetNames.keys()].filter((name) => name !== 'log').map((name) => [name, platformSchema]),
-);
-
 export const homeSchema = {
   type: 'object',
   additionalProperties: false,
@@ -59,7 +44,7 @@ export const homeSchema = {
     platforms: {
       type: 'object',
       additionalProperties: false,
-      properties: { webhook: webhookSchema, ...platforms },
+      properties: { webhook: webhookSchema, ...platformSchemas },
       description: 'The webhook adapter and the delivery targets.',
     },
     agent: {
@@ -80,12 +65,38 @@ export const homeSchema = {
           additionalProperties: false,
           required: ['provider', 'base_url', 'name'],
           properties: {
-            provider: { enum: ['openai-compatible', 'anthropic'] },
-            base_url: text,
-            api_key: text,
-            name: text,
-            max_steps: { type: 'integer', minimum: 1, default: 20 },
+            provider: { enum: ['openai-compatible', 'anthropic'], description: 'What the endpoint speaks.' },
+            base_url: {
+              ...text,
+              description: 'Address of the endpoint, up to and without /chat/completions or /v1/messages.',
+            },
+            api_key: { ...text, description: 'Sent as a bearer token, or as x-api-key to Anthropic.' },
+            name: { ...text, minLength: 1, description: 'Name of the model.' },
+            max_steps: { type: 'integer', minimum: 1, default: 20, description: 'Questions to the model in one run.' },
+            max_tokens: { type: 'integer', minimum: 1, description: 'Longest answer, in tokens.' },
+            prices: {
+              type: 'object',
+              additionalProperties: false,
+              required: ['input_per_million', 'output_per_million'],
+              properties: {
+                input_per_million: { type: 'number', minimum: 0 },
+                output_per_million: { type: 'number', minimum: 0 },
+              },
+              description: 'What a million tokens cost; runs then tell their cost.',
+            },
           },
+          description: 'The endpoint of the model runner, of `agent chat` and of sampling.',
+        },
+        web_search: {
+          type: 'object',
+          additionalProperties: false,
+          required: ['base_url'],
+          properties: {
+            provider: { enum: ['searxng'], default: 'searxng', description: 'What the endpoint speaks.' },
+            base_url: { ...text, description: 'Address of the endpoint, without /search.' },
+            api_key: { ...text, description: 'Sent as a bearer token.' },
+          },
+          description: 'Where the tool web_search asks; without it the tool is not offered.',
         },
       },
       description: 'How agents run.',

@@ -186,7 +186,7 @@ export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
     }
   }
   if (hasUrl) findings.push(...checkUrl(String(entry.url)));
-  if (isJsonObject(entry.oauth)) findings.push(...checkMetadataUrl(entry.oauth));
+  if (isJsonObject(entry.oauth)) findings.push(...checkMetadataUrl(entry.oauth), ...checkRedirectUri(entry.oauth));
   return findings;
 }
 
@@ -222,6 +222,16 @@ function checkUrl(url: string): EntryFinding[] {
   return [{ path: ['url'], message: 'url must be http or https with a host', code: 'server-url' }];
 }
 
+/** Where a browser may bring the code: to this computer, or to somewhere that nobody on the way can read. */
+function checkRedirectUri({ redirect_uri: uri }: JsonObject): EntryFinding[] {
+  if (typeof uri !== 'string' || uri.trim() === '' || uri.includes('${')) return [];
+  const parsed = URL.canParse(uri) ? new URL(uri) : undefined;
+  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(parsed?.hostname ?? '');
+  if (parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback)) return [];
+  const message = 'redirect_uri must be an https address, or http on localhost';
+  return [{ path: ['oauth', 'redirect_uri'], message, code: 'redirect-uri' }];
+}
+
 /** The rules for a client metadata document's URL; read raw, because parsing would normalise what is forbidden. */
 function checkMetadataUrl(oauth: JsonObject): EntryFinding[] {
   const url = oauth.client_metadata_url;
@@ -230,7 +240,10 @@ function checkMetadataUrl(oauth: JsonObject): EntryFinding[] {
   const refuse = (message: string, code: string): EntryFinding[] => [
     { path, message: `client_metadata_url ${message}`, code },
   ];
-  if (!url.startsWith('https://') || !URL.canParse(url)) return refuse('must be an https URL', 'metadata-url-https');
+  // A parser drops tabs and line ends and takes a backslash for a slash: dots would hide behind them.
+  const isOdd = /[\s\\\p{Cc}]/u.test(url);
+  if (isOdd || !url.startsWith('https://') || !URL.canParse(url))
+    return refuse('must be an https URL', 'metadata-url-https');
   const [beforeFragment = '', ...fragment] = url.split('#');
   if (fragment.length > 0) return refuse('must have no fragment', 'metadata-url-fragment');
   const [authority = '', ...segments] = beforeFragment.slice('https://'.length).split('?')[0]?.split('/') ?? [];

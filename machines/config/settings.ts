@@ -25,6 +25,23 @@ export interface ModelSettings {
   readonly apiKey?: string;
   readonly name: string;
   readonly maxSteps: number;
+  /** How long one answer may be, in tokens; the endpoint's own limit unless given. */
+  readonly maxTokens?: number;
+  readonly prices?: ModelPrices;
+}
+
+/** What a million tokens cost, in whatever money the owner counts in. */
+export interface ModelPrices {
+  readonly inputPerMillion: number;
+  readonly outputPerMillion: number;
+}
+
+/** Where `web_search` asks: an endpoint that speaks SearXNG's JSON. */
+export interface SearchSettings {
+  /** Such as `http://127.0.0.1:8888`. */
+  readonly baseUrl: string;
+  /** Sent as a bearer token. */
+  readonly apiKey?: string;
 }
 
 export interface AgentSettings {
@@ -35,6 +52,7 @@ export interface AgentSettings {
   readonly concurrency: number;
   readonly onInterrupted: 'rerun' | 'report';
   readonly model?: ModelSettings;
+  readonly search?: SearchSettings;
 }
 
 export interface GatewaySettings {
@@ -54,14 +72,31 @@ export interface InspectorSettings {
   readonly port: number;
 }
 
+/** How deliveries to a platform that failed are tried again. */
+export interface RetryPolicy {
+  /** Tries in all; a platform's request to wait is none. */
+  readonly attempts: number;
+  readonly baseDelayMs: number;
+  readonly longestDelayMs: number;
+}
+
 /** A delivery platform's settings: the shared keys read, its own credentials as they stand. */
 export interface PlatformSettings {
   readonly enabled: boolean;
+  /** As the configuration spells it (DLV-5); absent: its neutral name. */
+  readonly name?: string;
   readonly apiBase?: string;
   readonly homeChannel?: string;
   readonly timeoutMs: number;
+  readonly retries?: RetryPolicy;
+  /** Deliveries at the same time, where it is not the usual number. */
+  readonly concurrency?: number;
+  /** Deliveries begun in a minute, where it is not the platform's own bound. */
+  readonly perMinute?: number;
   /** Target-specific keys, interpolated. Secret: never logged or shown. */
   readonly options: JsonObject;
+  /** The first finding of an entry that cannot be used (CFG-3). */
+  readonly problem?: string;
 }
 
 /** One MCP server entry after defaults and interpolation (CFG-1). */
@@ -79,6 +114,7 @@ export interface Settings {
   readonly webhook: WebhookSettings;
   readonly agent: AgentSettings;
   readonly inspector: InspectorSettings;
+  /** By the target's neutral name. */
   readonly platforms: Readonly<Record<string, PlatformSettings>>;
   readonly servers: readonly ServerEntry[];
 }

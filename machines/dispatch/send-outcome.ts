@@ -1,6 +1,6 @@
 /**
  * What came of sending a text to a platform, in the words that decide what happens next: done, refused for good, to be
- * tried later, or not known. Knows no platform and no wire.
+ * tried later, or not known. Knows no platform and no wire; what follows is `next-try.ts`'s.
  * @see DLV-4 and DUR-1 in docs/specification.md
  */
 
@@ -35,33 +35,13 @@ export type Undelivered =
 
 export type SendOutcome = { readonly kind: 'delivered'; readonly messageId?: string } | Undelivered;
 
-/** The three words that a delivery's record knows. */
-export type SettledOutcome =
-  | { readonly kind: 'delivered'; readonly messageId?: string }
-  | { readonly kind: 'failed'; readonly reason: string }
-  | { readonly kind: 'unknown'; readonly reason: string };
-
-/** Says the outcome in the record's words: `failed` only where nothing at all was delivered. */
-export function outcomeOf(outcome: SendOutcome): SettledOutcome {
-  switch (outcome.kind) {
-    case 'delivered':
-    case 'unknown':
-      return outcome.kind === 'delivered' ? outcome : { kind: 'unknown', reason: outcome.reason };
-    case 'refused':
-    case 'transient':
-      return { kind: outcome.partly === undefined ? 'failed' : 'unknown', reason: outcome.reason };
-    case 'rateLimited': {
-      const seconds = Math.ceil(outcome.retryAfterMs / 1_000);
-      const reason = `${outcome.reason}; it may be tried again in ${seconds} s`;
-      return { kind: outcome.partly === undefined ? 'failed' : 'unknown', reason };
-    }
-  }
-}
-
-/** True where a later attempt may succeed and can do no harm: nothing of the text was delivered. */
-export function mayTryAgain(outcome: SendOutcome): boolean {
-  return (outcome.kind === 'rateLimited' || outcome.kind === 'transient') && outcome.partly === undefined;
-}
+/** What came of asking a platform whether it takes the credentials. */
+export type VerifyOutcome =
+  /** The platform knows the credentials; `as` is the account that it names. */
+  | { readonly kind: 'verified'; readonly as?: string }
+  /** The platform has no harmless call that would prove the credentials. */
+  | { readonly kind: 'unverifiable'; readonly reason: string }
+  | Exclude<Undelivered, { readonly kind: 'unknown' }>;
 
 export function deliveredAs(messageId: unknown): SendOutcome {
   const id = typeof messageId === 'number' ? String(messageId) : messageId;

@@ -1,6 +1,6 @@
 /**
  * The servers' half under the supervisor: its wards hold the connections, the calls, the questions to people, the
- * servers' own requests and the logins. On stop it closes every session, children first told and then killed, and ends when none is
+ * servers' own requests, the logins and the chats that use their tools. On stop it closes every session, children first told and then killed, and ends when none is
  * left or the grace is over.
  * @see LIF-9 and LIF-12 in docs/specification.md
  */
@@ -19,6 +19,7 @@ export const serversMachine = setup({
     calls: logicHole('calls'),
     approvals: logicHole('approvals'),
     serverRequests: logicHole('serverRequests'),
+    chats: logicHole('chats'),
     browserLogins: logicHole('browserLogins'),
     deviceLogins: logicHole('deviceLogins'),
     closeAll: promiseHole<undefined, undefined>('closeAll'),
@@ -34,6 +35,7 @@ export const serversMachine = setup({
     { id: 'deviceLogins', src: 'deviceLogins', systemId: 'deviceLogins' },
     { id: 'connections', src: 'connections', systemId: 'connections' },
     { id: 'calls', src: 'calls', systemId: 'calls' },
+    { id: 'chats', src: 'chats', systemId: 'chats' },
   ],
   initial: 'opening',
   states: {

@@ -6,6 +6,7 @@
 
 import { assign, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
+import { loginCommand } from './login-hint.ts';
 
 export interface LoginInput {
   readonly id: string;
@@ -21,6 +22,8 @@ export interface BrowserLoginContext extends LoginInput {
   /** The document's URL, where one is shown. */
   readonly document: string | null;
   readonly documentRefused: boolean;
+  /** The registration of an earlier login is none any more. */
+  readonly storedRefused: boolean;
   /** Why the login stopped. */
   readonly why: string | null;
 }
@@ -35,11 +38,12 @@ export type IdentifyVerdict =
   | { readonly kind: 'failed'; readonly why: string };
 export type ExchangeVerdict = StepVerdict | { readonly kind: 'clientRefused'; readonly why: string };
 
-export type LoginEvent = { readonly type: 'login.cancel' };
+/** Without a reason it was the person who said stop. */
+export type LoginEvent = { readonly type: 'login.cancel'; readonly why?: string };
 export type BrowserLoginOutput = BrowserLoginContext;
 
 /** A person who is gone for longer begins again. */
-const redirectTimeoutMs = 300_000;
+export const redirectTimeoutMs = 300_000;
 
 export const browserLoginMachine = setup({
   types: {
@@ -64,6 +68,7 @@ export const browserLoginMachine = setup({
     recordRefusal: effect('recordRefusal'),
     rememberIdentity: assign((_, params: Pick<BrowserLoginContext, 'identity' | 'document'>) => params),
     rememberRefusal: assign({ documentRefused: true }),
+    rememberLoss: assign({ storedRefused: true }),
     rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
     rememberTimeout: assign(({ context }) => ({ why: timeoutText(context) })),
   },
@@ -71,6 +76,8 @@ export const browserLoginMachine = setup({
     isDone: (_, verdict: ExchangeVerdict) => verdict.kind === 'done',
     refusesDocument: ({ context }, verdict: ExchangeVerdict) =>
       verdict.kind === 'clientRefused' && context.identity === 'document' && !context.documentRefused,
+    refusesStored: ({ context }, verdict: ExchangeVerdict) =>
+      verdict.kind === 'clientRefused' && context.identity === 'stored' && !context.storedRefused,
   },
   delays: { redirectTimeout: redirectTimeoutMs },
 }).createMachine({
@@ -81,6 +88,7 @@ export const browserLoginMachine = setup({
     identity: null,
     document: null,
     documentRefused: false,
+    storedRefused: false,
     why: null,
   }),
   initial: 'discovering',
@@ -88,7 +96,7 @@ export const browserLoginMachine = setup({
   on: {
     'login.cancel': {
       target: '.stopped',
-      actions: { type: 'rememberWhy', params: { why: 'the login was cancelled' } },
+      actions: { type: 'rememberWhy', params: ({ event }) => cancelled(event) },
     },
   },
   states: {
@@ -173,6 +181,11 @@ export const browserLoginMachine = setup({
             target: 'identifying',
             actions: ['rememberRefusal', 'recordRefusal'],
           },
+          {
+            guard: { type: 'refusesStored', params: ({ event }) => event.output },
+            target: 'identifying',
+            actions: 'rememberLoss',
+          },
           { target: 'stopped', actions: { type: 'rememberWhy', params: ({ event }) => whyOf(event.output) } },
         ],
         onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('exchanging the code') } },
@@ -212,10 +225,13 @@ export const browserLoginMachine = setup({
   },
 });
 
-function timeoutText({ server, document }: BrowserLoginContext): string {
+function timeoutText({ server, profile, document, identity }: BrowserLoginContext): string {
   const minutes = redirectTimeoutMs / 60_000;
   const base = `mcp server "${server}": the login was not completed within ${minutes} minutes`;
-  if (document === null) return `${base}; begin again with \`agent mcp login ${server}\``;
+  if (identity === 'stored') {
+    return `${base}; if the browser showed an unknown client, remove its registration, mcp-tokens/${server}.client, and begin again`;
+  }
+  if (document === null) return `${base}; begin again with \`${loginCommand(server, profile)}\``;
   return `${base}; if the browser showed an invalid client, the authorization server could not fetch or accept the client metadata document ${document}: set oauth.cimd: false to register instead`;
 }
 
@@ -223,6 +239,10 @@ function identityOf(verdict: IdentifyVerdict): Pick<BrowserLoginContext, 'identi
   return verdict.kind === 'done'
     ? { identity: verdict.identity, document: verdict.document }
     : { identity: null, document: null };
+}
+
+export function cancelled({ why = 'the login was cancelled' }: LoginEvent): { why: string } {
+  return { why };
 }
 
 function whyOf(verdict: ExchangeVerdict | IdentifyVerdict): { why: string } {

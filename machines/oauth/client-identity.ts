@@ -5,7 +5,7 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
-import { pinnedPorts } from './callback-port.ts';
+import { documentRedirects } from './metadata-document.ts';
 import type { OauthSettings } from './oauth-settings.ts';
 
 export interface OauthClient {
@@ -83,9 +83,6 @@ function registerable(metadata: JsonObject): Identity {
   };
 }
 
-/** A metadata document declares ten redirects: two hosts, five ports. */
 function isDeclared(redirectUri: string): boolean {
-  return pinnedPorts.some((port) =>
-    ['127.0.0.1', 'localhost'].some((host) => redirectUri === `http://${host}:${port}/callback`),
-  );
+  return documentRedirects.includes(redirectUri);
 }

@@ -7,7 +7,7 @@
 
 import { assign, cancel, raise, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
-import type { LoginEvent, LoginInput, StepVerdict } from './browser-login.machine.ts';
+import { cancelled, type LoginEvent, type LoginInput, type StepVerdict } from './browser-login.machine.ts';
 import type { PollVerdict } from './device-grant.ts';
 
 export interface DeviceLoginContext extends LoginInput {
@@ -64,7 +64,7 @@ export const deviceLoginMachine = setup({
   on: {
     'login.cancel': {
       target: '.stopped',
-      actions: { type: 'rememberWhy', params: { why: 'the login was cancelled' } },
+      actions: { type: 'rememberWhy', params: ({ event }) => cancelled(event) },
     },
     'patience.over': { target: '.stopped', actions: 'rememberOver' },
   },
@@ -164,7 +164,7 @@ export const deviceLoginMachine = setup({
         onError: { target: 'stopped', actions: { type: 'rememberWhy', params: crashed('storing the credentials') } },
       },
       // Too late: what is being written cannot be called back, and must not be called cancelled.
-      on: { 'login.cancel': {} },
+      on: { 'login.cancel': {}, 'patience.over': {} },
     },
     loggedIn: {
       description: 'The credentials are stored; the connection is made anew with them.',

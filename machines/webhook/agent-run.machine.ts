@@ -6,6 +6,7 @@
  */
 
 import { assign, setup } from 'xstate';
+import type { Spending } from '../agent/spending.ts';
 import { effect, promiseHole } from '../base/declare.ts';
 import type { RunRecord } from './record.ts';
 
@@ -14,29 +15,45 @@ export interface RunInput {
   readonly record: RunRecord;
 }
 
-export type RunContext = RunInput;
+export interface RunContext extends RunInput {
+  /** Who cancelled it; null while nobody has. */
+  readonly cancelledBy: string | null;
+}
 
-export type RunResult =
+export type RunResult = (
   | { readonly kind: 'responded'; readonly response: string }
-  | { readonly kind: 'failed'; readonly reason: string };
+  | { readonly kind: 'failed'; readonly reason: string }
+) & {
+  /** What it took, where the runner knows. */
+  readonly spending?: Spending;
+};
 
 export type RunEvent =
   | { readonly type: 'place.granted'; readonly atMs: number }
   | { readonly type: 'journal.written' }
   | { readonly type: 'journal.refused'; readonly reason: string }
+  /** A person wants it to end without a response. */
+  | { readonly type: 'run.cancel'; readonly by: string }
   /** Another gateway has taken the work over. */
   | { readonly type: 'work.lost' }
   | {
       readonly type: 'delivery.settled';
-      readonly status: 'delivered' | 'failed' | 'unknown';
+      /** `delivering` where the delivery goes on by itself, to be tried again. */
+      readonly status: 'delivered' | 'failed' | 'unknown' | 'delivering';
       readonly reason?: string;
     };
 
 const retryJournalMs = 1_000;
+/** A process group that ignores SIGTERM is killed well before. */
+const stopPatienceMs = 15_000;
 
 export const agentRunMachine = setup({
   types: { input: {} as RunInput, context: {} as RunContext, events: {} as RunEvent, output: {} as RunRecord },
-  actors: { runAgent: promiseHole<RunResult, RunInput>('runAgent') },
+  actors: {
+    runAgent: promiseHole<RunResult, RunContext>('runAgent'),
+    /** Resolves with what the runner made of being stopped. */
+    awaitStopped: promiseHole<RunResult, RunContext>('awaitStopped'),
+  },
   actions: {
     awaitPlace: effect('awaitPlace'),
     leavePlace: effect('leavePlace'),
@@ -47,6 +64,15 @@ export const agentRunMachine = setup({
       record: { ...context.record, status: 'running' as const, attempt: context.record.attempt + 1, startedAtMs: atMs },
     })),
     rememberResult: assign(({ context }, result: RunResult) => ({ record: withResult(context.record, result) })),
+    noteCancel: assign((_, { by }: { by: string }) => ({ cancelledBy: by })),
+    rememberCancel: assign(({ context }, { spending }: { spending?: Spending }) => ({
+      record: {
+        ...context.record,
+        ...spending,
+        status: 'cancelled' as const,
+        reason: `cancelled by ${context.cancelledBy ?? 'nobody'}`,
+      },
+    })),
     rememberDelivery: assign(({ context }, settled: { status: RunRecord['status']; reason?: string }) => ({
       record: {
         ...context.record,
@@ -59,11 +85,13 @@ export const agentRunMachine = setup({
     isQueued: ({ context }) => context.record.status === 'queued',
     isDelivering: ({ context }) => context.record.status === 'delivering',
     isDelivered: ({ context }) => context.record.status === 'delivered',
+    isToBeCancelled: ({ context }) => context.cancelledBy !== null,
+    isCancelled: ({ context }) => context.record.status === 'cancelled',
   },
-  delays: { retryJournal: retryJournalMs },
+  delays: { retryJournal: retryJournalMs, stopPatience: stopPatienceMs },
 }).createMachine({
   id: 'agentRun',
-  context: ({ input }) => input,
+  context: ({ input: { key, record } }) => ({ key, record, cancelledBy: null }),
   initial: 'resuming',
   output: ({ context }) => context.record,
   states: {
@@ -84,6 +112,13 @@ export const agentRunMachine = setup({
       entry: 'awaitPlace',
       on: {
         'place.granted': { target: 'starting', actions: { type: 'begin', params: ({ event }) => event } },
+        'run.cancel': {
+          target: 'recording',
+          actions: [
+            { type: 'noteCancel', params: ({ event }) => event },
+            { type: 'rememberCancel', params: {} },
+          ],
+        },
       },
     },
     starting: {
@@ -91,13 +126,22 @@ export const agentRunMachine = setup({
       meta: { rule: 'DUR-1' },
       tags: ['working'],
       entry: 'writeRun',
-      on: { 'journal.written': 'running', 'journal.refused': 'postponed', 'work.lost': 'lost' },
+      on: {
+        'journal.written': [
+          { guard: 'isToBeCancelled', target: 'recording', actions: { type: 'rememberCancel', params: {} } },
+          { target: 'running' },
+        ],
+        'journal.refused': 'postponed',
+        'work.lost': 'lost',
+        'run.cancel': { actions: { type: 'noteCancel', params: ({ event }) => event } },
+      },
     },
     postponed: {
       description: 'The journal cannot write; the run keeps its place and begins when it can.',
       meta: { rule: 'DUR-1' },
       tags: ['resting'],
       after: { retryJournal: { target: 'starting' } },
+      on: { 'run.cancel': { actions: { type: 'noteCancel', params: ({ event }) => event } } },
     },
     running: {
       description: 'The agent has the prompt.',
@@ -113,15 +157,34 @@ export const agentRunMachine = setup({
           actions: { type: 'rememberResult', params: { kind: 'failed', reason: 'the runner crashed' } },
         },
       },
-      exit: 'leavePlace',
+      on: {
+        'run.cancel': { target: 'cancelling', actions: { type: 'noteCancel', params: ({ event }) => event } },
+      },
+    },
+    cancelling: {
+      description: 'The agent is told to stop; what it began ends before the place is free again.',
+      meta: { rule: 'DIS-3' },
+      tags: ['working'],
+      invoke: {
+        id: 'awaitStopped',
+        src: 'awaitStopped',
+        input: ({ context }) => context,
+        onDone: { target: 'recording', actions: { type: 'rememberCancel', params: ({ event }) => event.output } },
+        onError: { target: 'recording', actions: { type: 'rememberCancel', params: {} } },
+      },
+      after: { stopPatience: { target: 'recording', actions: { type: 'rememberCancel', params: {} } } },
     },
     recording: {
       description: 'Writes the response down together with the delivery it asks for.',
       meta: { rule: 'DUR-1' },
       tags: ['working'],
-      entry: 'writeRun',
+      entry: ['leavePlace', 'writeRun'],
       on: {
-        'journal.written': [{ guard: 'isDelivering', target: 'delivering' }, { target: 'failed' }],
+        'journal.written': [
+          { guard: 'isDelivering', target: 'delivering' },
+          { guard: 'isCancelled', target: 'cancelled' },
+          { target: 'failed' },
+        ],
         'journal.refused': 'unrecorded',
         'work.lost': 'lost',
       },
@@ -147,7 +210,11 @@ export const agentRunMachine = setup({
       tags: ['working'],
       entry: 'closeRun',
       on: {
-        'journal.written': [{ guard: 'isDelivered', target: 'delivered' }, { target: 'failed' }],
+        'journal.written': [
+          { guard: 'isDelivered', target: 'delivered' },
+          { guard: 'isDelivering', target: 'handedOver' },
+          { target: 'failed' },
+        ],
         'journal.refused': 'unclosed',
         'work.lost': 'lost',
       },
@@ -164,8 +231,20 @@ export const agentRunMachine = setup({
       tags: ['ended'],
       type: 'final',
     },
+    handedOver: {
+      description: 'The run responded; its response waits for another try, which is the delivery’s own matter.',
+      meta: { rule: 'DLV-4' },
+      tags: ['ended'],
+      type: 'final',
+    },
     failed: {
       description: 'The run failed, was interrupted for good, or its response could not be delivered.',
+      meta: { rule: 'DIS-3' },
+      tags: ['ended'],
+      type: 'final',
+    },
+    cancelled: {
+      description: 'A person ended the run; nothing is delivered.',
       meta: { rule: 'DIS-3' },
       tags: ['ended'],
       type: 'final',
@@ -175,15 +254,16 @@ export const agentRunMachine = setup({
       meta: { rule: 'DUR-1' },
       tags: ['ended'],
       type: 'final',
+      entry: 'leavePlace',
     },
   },
 });
 
-function withResult(record: RunRecord, result: RunResult): RunRecord {
+function withResult(record: RunRecord, { spending, ...result }: RunResult): RunRecord {
   switch (result.kind) {
     case 'responded':
-      return { ...record, status: 'delivering', response: result.response };
+      return { ...record, ...spending, status: 'delivering', response: result.response };
     case 'failed':
-      return { ...record, status: 'failed', reason: result.reason };
+      return { ...record, ...spending, status: 'failed', reason: result.reason };
   }
 }

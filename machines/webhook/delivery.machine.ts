@@ -1,32 +1,34 @@
 /**
- * One text on its way to one target. Says on disk that it is about to send before it sends, so that a crash between the
- * two is known as an unknown outcome and not sent again blindly. Knows no platform: the target is named, the effect
- * finds it.
- * @see DUR-1, DIS-2 and DLV-2 in docs/specification.md
+ * One text on its way to one target: waits for its place, says on disk that it is about to send, sends, and waits for
+ * another try where that may help. A crash between the mark and the answer is known as an unknown outcome and not sent
+ * again blindly. Knows no platform: the target is named, the effect finds it; `next-try.ts` decides what follows.
+ * @see DUR-1, DIS-2, DLV-2 and DLV-4 in docs/specification.md
  */
 
 import { assign, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
-import type { DeliveryRecord } from './record.ts';
+import { type Attempt, nextTry } from '../dispatch/next-try.ts';
+import { type DeliveryRecord, isWaitedFor } from './record.ts';
 
 export interface DeliveryInput {
   readonly key: string;
   readonly record: DeliveryRecord;
+  /** Unix milliseconds: what a wait is counted from. */
+  readonly atMs: number;
 }
 
-export interface DeliveryContext {
-  readonly key: string;
-  readonly record: DeliveryRecord;
-}
-
-/** What came of a sending; `unknown` where the request went out and no answer came. */
-export type SendingResult =
-  | { readonly kind: 'delivered'; readonly messageId?: string }
-  | { readonly kind: 'failed'; readonly reason: string }
-  | { readonly kind: 'unknown'; readonly reason: string };
+export type DeliveryContext = DeliveryInput;
 
 export type DeliveryEvent =
+  | { readonly type: 'place.granted'; readonly atMs: number }
+  /** Whoever waits for the outcome waits no longer. */
+  | { readonly type: 'place.missed'; readonly reason: string }
+  /** A person wants it tried now, or never again. */
+  | { readonly type: 'delivery.retry' }
+  | { readonly type: 'delivery.drop' }
   | { readonly type: 'journal.written' }
+  /** The outcome is on disk, and so many wait already that this one waits there alone. */
+  | { readonly type: 'delivery.shelved' }
   | { readonly type: 'journal.refused'; readonly reason: string }
   /** Another gateway has taken the work over. */
   | { readonly type: 'work.lost' };
@@ -40,42 +42,78 @@ export const deliveryMachine = setup({
     events: {} as DeliveryEvent,
     output: {} as DeliveryRecord,
   },
-  actors: { sendText: promiseHole<SendingResult, DeliveryRecord>('sendText') },
+  actors: { sendText: promiseHole<Attempt, DeliveryRecord>('sendText') },
   actions: {
+    awaitPlace: effect('awaitPlace'),
+    leavePlace: effect('leavePlace'),
     writeDelivery: effect('writeDelivery'),
     reportResult: effect('reportResult'),
-    markSending: assign(({ context }) => ({ record: { ...context.record, status: 'sending' as const } })),
-    rememberResult: assign(({ context }, result: SendingResult) => ({ record: settledRecord(context.record, result) })),
+    begin: assign(({ context }, { atMs }: { atMs: number }) => ({ record: begun(context.record, atMs) })),
+    rememberResult: assign(({ context }, attempt: Attempt) => ({
+      record: afterAttempt(context.record, attempt),
+      atMs: attempt.endedAtMs,
+    })),
+    rememberCrash: assign(({ context }) => ({
+      record: { ...context.record, status: 'unknown' as const, reason: 'the sending effect crashed' },
+    })),
+    rememberMiss: assign(({ context }, { reason }: { reason: string }) => ({
+      record: { ...undated(context.record), status: 'failed' as const, reason },
+    })),
+    rememberDrop: assign(({ context }) => ({ record: { ...undated(context.record), status: 'dropped' as const } })),
   },
   guards: {
-    isQueued: ({ context }) => context.record.status === 'queued',
-    isSending: ({ context }) => context.record.status === 'sending',
+    isWaiting: ({ context }) => context.record.status === 'waitingToRetry',
+    isOpen: ({ context }) => context.record.status === 'queued' || context.record.status === 'sending',
+    isMarked: ({ context }) => context.record.status === 'sending',
     isDelivered: ({ context }) => context.record.status === 'delivered',
     isUnknown: ({ context }) => context.record.status === 'unknown',
+    isDeadLettered: ({ context }) => context.record.status === 'deadLettered',
+    isDropped: ({ context }) => context.record.status === 'dropped',
   },
-  delays: { retryJournal: retryJournalMs },
+  delays: {
+    retryJournal: retryJournalMs,
+    retryDelay: ({ context }) => Math.max(0, (context.record.dueAtMs ?? 0) - context.atMs),
+  },
 }).createMachine({
   id: 'delivery',
-  context: ({ input }) => ({ key: input.key, record: input.record }),
-  initial: 'queued',
+  context: ({ input }) => input,
+  initial: 'resuming',
   output: ({ context }) => context.record,
   states: {
-    queued: {
-      description: 'Chooses where to begin: a delivery already marked on disk is sent at once.',
+    resuming: {
+      description: 'Chooses where to begin: one that was tried before waits for its time.',
       meta: { rule: 'DUR-1' },
       tags: ['working'],
       always: [
-        { guard: 'isQueued', target: 'marking' },
-        { guard: 'isSending', target: 'sending' },
+        { guard: 'isWaiting', target: 'waitingToRetry' },
+        { guard: 'isOpen', target: 'queued' },
         { target: 'recording' },
       ],
+    },
+    queued: {
+      description: 'Waits for its place among the deliveries to the platform; one already marked on disk is then sent.',
+      meta: { rule: 'DLV-4' },
+      tags: ['resting'],
+      entry: 'awaitPlace',
+      on: {
+        'place.granted': [
+          { guard: 'isMarked', target: 'sending' },
+          { target: 'marking', actions: { type: 'begin', params: ({ event }) => event } },
+        ],
+        'place.missed': { target: 'recording', actions: { type: 'rememberMiss', params: ({ event }) => event } },
+        'delivery.drop': { target: 'recording', actions: ['leavePlace', 'rememberDrop'] },
+      },
     },
     marking: {
       description: 'Says on disk that sending begins, before it does.',
       meta: { rule: 'DUR-1' },
       tags: ['working'],
-      entry: ['markSending', 'writeDelivery'],
-      on: { 'journal.written': 'sending', 'journal.refused': 'postponed', 'work.lost': 'lost' },
+      entry: 'writeDelivery',
+      on: {
+        'journal.written': 'sending',
+        'journal.refused': 'postponed',
+        'work.lost': { target: 'lost', actions: 'leavePlace' },
+      },
     },
     postponed: {
       description: 'The journal cannot write; nothing is sent until it can.',
@@ -92,23 +130,25 @@ export const deliveryMachine = setup({
         src: 'sendText',
         input: ({ context }) => context.record,
         onDone: { target: 'recording', actions: { type: 'rememberResult', params: ({ event }) => event.output } },
-        onError: {
-          target: 'recording',
-          actions: { type: 'rememberResult', params: { kind: 'unknown', reason: 'the sending effect crashed' } },
-        },
+        onError: { target: 'recording', actions: 'rememberCrash' },
       },
+      exit: 'leavePlace',
     },
     recording: {
-      description: 'Writes the outcome down; it is not reported before it is on disk.',
+      description: 'Writes the outcome down, and when it is tried again; it is not reported before it is on disk.',
       meta: { rule: 'DUR-2' },
       tags: ['working'],
       entry: 'writeDelivery',
       on: {
         'journal.written': [
           { guard: 'isDelivered', target: 'delivered' },
+          { guard: 'isWaiting', target: 'waitingToRetry' },
           { guard: 'isUnknown', target: 'unknown' },
+          { guard: 'isDeadLettered', target: 'deadLettered' },
+          { guard: 'isDropped', target: 'dropped' },
           { target: 'failed' },
         ],
+        'delivery.shelved': 'shelved',
         'journal.refused': 'unrecorded',
         'work.lost': 'lost',
       },
@@ -120,21 +160,48 @@ export const deliveryMachine = setup({
       entry: 'reportResult',
       after: { retryJournal: { target: 'recording' } },
     },
+    waitingToRetry: {
+      description: 'Not delivered, and tried again after a wait: a growing one, or the one that the platform asks for.',
+      meta: { rule: 'DLV-4' },
+      tags: ['resting'],
+      entry: 'reportResult',
+      after: { retryDelay: { target: 'queued' } },
+      on: { 'delivery.retry': 'queued', 'delivery.drop': { target: 'recording', actions: 'rememberDrop' } },
+    },
+    shelved: {
+      description: 'Waits for its next try on disk only, because many wait in memory; taken up when it is due.',
+      meta: { rule: 'DLV-4' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'reportResult',
+    },
     delivered: {
       description: 'The target took the text.',
       meta: { rule: 'DIS-2' },
       tags: ['ended'],
       type: 'final',
     },
+    deadLettered: {
+      description: 'The platform will not take it, or tries and time are over; `agent deliveries retry` puts it back.',
+      meta: { rule: 'DLV-4' },
+      tags: ['ended'],
+      type: 'final',
+    },
     failed: {
-      description: 'The target refused the text or was not reached; nothing was delivered.',
-      meta: { rule: 'DLV-2' },
+      description: 'A direct delivery that did not succeed in its time; its sender was told so.',
+      meta: { rule: 'DIS-2' },
       tags: ['ended'],
       type: 'final',
     },
     unknown: {
       description: 'Whether the target took the text is not known; it is not sent again blindly.',
       meta: { rule: 'DUR-1' },
+      tags: ['ended'],
+      type: 'final',
+    },
+    dropped: {
+      description: 'A person has given it up.',
+      meta: { rule: 'DLV-4' },
       tags: ['ended'],
       type: 'final',
     },
@@ -147,16 +214,37 @@ export const deliveryMachine = setup({
   },
 });
 
-function settledRecord(record: DeliveryRecord, result: SendingResult): DeliveryRecord {
-  switch (result.kind) {
-    case 'delivered':
-      return {
-        ...record,
-        status: 'delivered',
-        ...(result.messageId === undefined ? {} : { messageId: result.messageId }),
-      };
-    case 'failed':
-    case 'unknown':
-      return { ...record, status: result.kind, reason: result.reason };
+function undated({ dueAtMs: _, ...record }: DeliveryRecord): DeliveryRecord {
+  return record;
+}
+
+function begun(record: DeliveryRecord, startedAtMs: number): DeliveryRecord {
+  return { ...undated(record), status: 'sending', attempts: (record.attempts ?? 0) + 1, startedAtMs };
+}
+
+function afterAttempt(record: DeliveryRecord, attempt: Attempt): DeliveryRecord {
+  const { reason: _, unsureSinceMs: __, ...known } = record;
+  const { sinceMs, failures = 0, unsureSinceMs, sent, answerByMs } = record;
+  const next = nextTry(
+    {
+      sinceMs: sinceMs ?? record.queuedAtMs,
+      failures,
+      ...(unsureSinceMs === undefined ? {} : { unsureSinceMs }),
+      ...(sent === undefined ? {} : { sent }),
+      ...(answerByMs === undefined ? {} : { answerByMs }),
+    },
+    attempt,
+  );
+  if (next.kind === 'delivered') {
+    return { ...known, status: 'delivered', ...(next.messageId === undefined ? {} : { messageId: next.messageId }) };
+  }
+  const { kind, ...standing } = next;
+  switch (kind) {
+    case 'retry':
+      return { ...known, ...standing, status: 'waitingToRetry' };
+    case 'gaveUp':
+      return { ...known, ...standing, status: isWaitedFor(record) ? 'failed' : 'deadLettered' };
+    case 'unsure':
+      return { ...known, ...standing, status: 'unknown' };
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The webhook gateway: opens the front when told to, moves it when its address changes, and on drain closes it, flushes
- * every group and waits for the runs. The requests, groups, runs, deliveries and cron jobs themselves live in wards of
- * their own, so that a burst of one kind never slows another down.
+ * every group and waits for the runs. The requests, groups, runs, deliveries, platform connections and cron jobs live in
+ * wards of their own, so that a burst of one kind never slows another down.
  * @see ADP-1, CON-2, COA-1 and CRN-1 in docs/specification.md
  */
 
@@ -41,6 +41,7 @@ export const gatewayMachine = setup({
     groups: logicHole('groups'),
     runs: logicHole('runs'),
     deliveries: logicHole('deliveries'),
+    platforms: logicHole('platforms'),
     cronJobs: logicHole('cronJobs'),
     openFront: promiseHole<{ readonly url: string }, undefined>('openFront'),
     moveFront: promiseHole<FrontMove, undefined>('moveFront'),
@@ -69,6 +70,7 @@ export const gatewayMachine = setup({
   id: 'gateway',
   context: { url: null, fault: null },
   invoke: [
+    { id: 'platforms', src: 'platforms', systemId: 'platforms' },
     { id: 'deliveries', src: 'deliveries', systemId: 'deliveries' },
     { id: 'runs', src: 'runs', systemId: 'runs' },
     { id: 'groups', src: 'groups', systemId: 'groups' },

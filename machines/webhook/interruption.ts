@@ -4,7 +4,7 @@
  * @see DUR-1 in docs/specification.md
  */
 
-import type { DeliveryRecord, RunRecord } from './record.ts';
+import { type DeliveryRecord, isOver, isWaitedFor, outcomeOf, type RunRecord } from './record.ts';
 
 /** The first attempt and one more (DUR-1). */
 const mostAttempts = 2;
@@ -26,22 +26,28 @@ export function interruptedRun(
   }
 }
 
-/** A sending under way when the crash came has an unknown outcome; undefined where the delivery simply goes on. */
-export function interruptedDelivery(record: DeliveryRecord, deduplicates: boolean): DeliveryRecord | undefined {
-  if (record.status !== 'sending' || deduplicates) return undefined;
+/**
+ * The record that a delivery goes on with. A sending under way when the crash came may have arrived: it goes on only while
+ * the platform would know it again, and ends as unknown otherwise. A direct one ends in any case: its sender has no answer
+ * and sends again.
+ */
+export function interruptedDelivery(
+  record: DeliveryRecord,
+  { nowMs, deduplicatesForMs }: { readonly nowMs: number; readonly deduplicatesForMs: number },
+): DeliveryRecord {
+  if (isOver(record)) return record;
+  if (isWaitedFor(record) && record.status !== 'sending' && record.unsureSinceMs === undefined)
+    return { ...record, status: 'failed', reason: 'cut off by a crash before it was sent again' };
+  if (record.status !== 'sending' && !isWaitedFor(record)) return record;
+  const unsureSinceMs = record.unsureSinceMs ?? record.startedAtMs ?? record.queuedAtMs;
+  if (!isWaitedFor(record) && nowMs - unsureSinceMs < deduplicatesForMs)
+    return { ...record, status: 'queued', unsureSinceMs };
   return { ...record, status: 'unknown', reason: 'cut off by a crash while sending' };
 }
 
-function withDelivery(record: RunRecord, delivery: DeliveryRecord): RunRecord {
-  switch (delivery.status) {
-    case 'queued':
-    case 'sending':
-      return record;
-    default:
-      return {
-        ...record,
-        status: delivery.status,
-        ...(delivery.reason === undefined ? {} : { reason: delivery.reason }),
-      };
-  }
+/** What is known of the delivery by now stands for the run. */
+export function withDelivery(record: RunRecord, delivery: DeliveryRecord): RunRecord {
+  if (!isOver(delivery)) return record;
+  const { reason } = delivery;
+  return { ...record, status: outcomeOf(delivery), ...(reason === undefined ? {} : { reason }) };
 }

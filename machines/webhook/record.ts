@@ -5,8 +5,10 @@
  */
 
 import { createHash } from 'node:crypto';
+import type { Spending } from '../agent/spending.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { deliveryStatuses, eventStatuses, runStatuses } from '../base/status.ts';
+import type { PartlySent } from '../dispatch/send-outcome.ts';
 import type { Burst } from './coalesce.ts';
 
 export interface EventRecord {
@@ -34,7 +36,8 @@ export interface EventRecord {
   readonly replayOf?: string;
 }
 
-export interface RunRecord {
+/** With what it took, where the runner knows. */
+export interface RunRecord extends Partial<Spending> {
   /** The event whose payload and texts the run uses: the newest one of a burst. */
   readonly eventKey: string;
   readonly profile: string;
@@ -75,9 +78,43 @@ export interface DeliveryRecord {
   readonly text: string;
   readonly extra: JsonObject;
   readonly queuedAtMs: number;
+  /** How often it has been sent. */
+  readonly attempts?: number;
+  /** When the last attempt began. */
+  readonly startedAtMs?: number;
+  /** When it is tried again. */
+  readonly dueAtMs?: number;
+  /** Since when its tries count: when it was queued, unless a person has put it back. */
+  readonly sinceMs?: number;
+  /** Tries that are spent since then. */
+  readonly failures?: number;
+  /** Since when a piece may lie at the platform without anybody knowing. */
+  readonly unsureSinceMs?: number;
+  /** Pieces that are delivered for certain. */
+  readonly sent?: PartlySent;
+  /** Until when the sender of the event waits for the outcome. */
+  readonly answerByMs?: number;
   readonly endedAtMs?: number;
   readonly messageId?: string;
   readonly reason?: string;
+}
+
+/** A row of `agent deliveries list --json`. */
+export interface SendingRow {
+  readonly id: string;
+  readonly delivery_id: string;
+  readonly target: string;
+  readonly chat_id?: string;
+  readonly route: string;
+  readonly profile: string;
+  readonly event: string;
+  readonly status: DeliveryRecord['status'];
+  readonly attempts: number;
+  readonly reason?: string;
+  readonly message_id?: string;
+  readonly queued_at: string;
+  readonly next_try_at?: string;
+  readonly ended_at?: string;
 }
 
 /** A row of `agent webhook deliveries --json` (CON-4). */
@@ -155,15 +192,66 @@ export function runRow(id: string, run: RunRecord, event: EventRecord | undefine
   };
 }
 
+export function sendingRow(id: string, delivery: DeliveryRecord): SendingRow {
+  const { extra, reason, messageId, dueAtMs, endedAtMs } = delivery;
+  const chat = extra.chat_id;
+  return {
+    id,
+    delivery_id: delivery.deliveryId,
+    target: delivery.target,
+    ...(typeof chat === 'string' || typeof chat === 'number' ? { chat_id: String(chat) } : {}),
+    route: delivery.route,
+    profile: delivery.profile,
+    event: delivery.event,
+    status: delivery.status,
+    attempts: sendingsOf(delivery),
+    ...(reason === undefined ? {} : { reason }),
+    ...(messageId === undefined ? {} : { message_id: messageId }),
+    queued_at: iso(delivery.queuedAtMs),
+    ...(dueAtMs === undefined ? {} : { next_try_at: iso(dueAtMs) }),
+    ...(endedAtMs === undefined ? {} : { ended_at: iso(endedAtMs) }),
+  };
+}
+
+/** Whether the sender of the event is still to be answered with the outcome. */
+export function isWaitedFor({ answerByMs }: DeliveryRecord): boolean {
+  return answerByMs !== undefined;
+}
+
+/** Whether nothing is left to do for a delivery by itself. */
+export function isOver({ status }: DeliveryRecord): boolean {
+  return status !== 'queued' && status !== 'sending' && status !== 'waitingToRetry';
+}
+
+/** What a delivery makes of the run or the event that it is for. */
+export function outcomeOf({ status }: DeliveryRecord): 'delivering' | 'delivered' | 'failed' | 'unknown' {
+  switch (status) {
+    case 'queued':
+    case 'sending':
+    case 'waitingToRetry':
+      return 'delivering';
+    case 'deadLettered':
+    case 'dropped':
+      return 'failed';
+    default:
+      return status;
+  }
+}
+
 /** While its run still waits, an event is what it was answered as. */
 function statusOfWork(event: EventRecord, work: RunRecord | DeliveryRecord): string {
-  return work.status === 'queued' ? event.status : work.status;
+  if (work.status === 'queued') return event.status;
+  return 'attempt' in work ? work.status : outcomeOf(work);
 }
 
 function attemptsOf(work: RunRecord | DeliveryRecord | undefined): number {
   if (work === undefined) return 0;
-  if ('attempt' in work) return work.attempt;
-  return work.status === 'queued' ? 0 : 1;
+  return 'attempt' in work ? work.attempt : sendingsOf(work);
+}
+
+/** A record of an earlier version does not count. */
+function sendingsOf({ attempts, status }: DeliveryRecord): number {
+  return attempts ?? (status === 'queued' ? 0 : 1);
 }
 
 function digestOf(text: string): string {

@@ -7,15 +7,14 @@
 import { createBuiltInTools } from '../../actors/agent/built-in-tools.ts';
 import type { AskPerson } from '../../actors/agent/clarify.ts';
 import type { FetchPublic } from '../../actors/agent/fetch-public.ts';
-import { type RunTools, type ToolAnswer, waitFor } from '../../actors/agent/run-model.ts';
+import { type RunTools, type ToolAnswer, waitFor } from '../../actors/agent/model-loop.ts';
 import { streamModel } from '../../actors/agent/stream-model.ts';
-import type { SearchSettings } from '../../actors/agent/web-search.ts';
-import type { AgentRunRequest, Logger } from '../../actors/ports.ts';
+import type { Logger } from '../../actors/ports.ts';
 import type { Question, ToolOffer } from '../../machines/agent/model-wire.ts';
 import { toolText } from '../../machines/agent/tool-text.ts';
-import { toolFilter } from '../../machines/agent/toolset.ts';
+import { allServers, toolFilter, webhookToolset } from '../../machines/agent/toolset.ts';
 import { isJsonObject } from '../../machines/base/json.ts';
-import type { ModelSettings } from '../../machines/config/settings.ts';
+import type { ModelSettings, SearchSettings } from '../../machines/config/settings.ts';
 import type { Approvals } from '../mcp/approvals.ts';
 import type { CallAnswer, Calls } from '../mcp/calls.ts';
 import type { RegisteredTool, Registry } from '../mcp/registry.ts';
@@ -33,22 +32,32 @@ export interface ToolDeskPorts {
   readonly fetchPublic?: FetchPublic;
 }
 
-export type ToolDesk = (request: AgentRunRequest) => RunTools;
+/** Who borrows tools. */
+export interface Borrower {
+  readonly profile: string;
+  readonly toolsets: readonly string[];
+  /** As a question to a person names it, such as `a run of route "deploys"`. */
+  readonly who: string;
+  /** Stands with the calls that it makes. */
+  readonly caller: 'run' | 'chat';
+}
+
+export type ToolDesk = (borrower: Borrower) => RunTools;
 
 /** Who asks, where a question names its server. */
 const asker = 'agent';
-const builtInNames: ReadonlySet<string> = new Set(['web_search', 'web_extract', 'vision_analyze', 'clarify']);
+const builtInNames: ReadonlySet<string> = new Set(webhookToolset);
 
 export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
   const { model, search, fetchPublic, calls, log } = ports;
   const askModel = (question: Question, signal: AbortSignal) =>
     streamModel(model, question, { nowMs: ports.nowMs, random: ports.random, wait: waitFor, signal });
 
-  return (request) => {
-    const { profile, route, toolsets } = request;
+  return (borrower) => {
+    const { profile, who, caller, toolsets } = borrower;
     const builtIn = createBuiltInTools({
       askModel,
-      askPerson: askPersonFor(request, ports.approvals),
+      askPerson: askPersonFor(borrower, ports.approvals),
       ...(search === undefined ? {} : { search }),
       ...(fetchPublic === undefined ? {} : { fetchPublic }),
     });
@@ -65,17 +74,18 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
         const tool = own.get(name);
         if (tool !== undefined) return tool.call(args, signal);
         if (!theirs.has(name)) return { text: `no tool is named "${name}"`, isError: true };
-        return answerOf(await calls.start({ profile, name, args, caller: 'run', signal }));
+        return answerOf(await calls.start({ profile, name, args, caller, signal }));
       },
     };
 
     function warnWhereEmpty(name: string): void {
-      const key = `tools/${profile}/${route}/${name}`;
       if (builtInNames.has(name)) {
         if (builtIn.has(name)) return;
-        log.warnOnce(key, `route "${route}": ${name} is left out: there is no search endpoint; set AGENT_SEARCH_URL`);
-      } else if (!registered.some(toolFilter([name]))) {
-        log.warnOnce(key, `route "${route}": toolset "${name}" names no tool; \`agent mcp tools\` lists them`);
+        const why = 'there is no search endpoint; set agent.web_search.base_url';
+        log.warnOnce(`tools/${profile}/${name}`, `profile "${profile}": ${name} is not offered: ${why}`);
+      } else if (name !== allServers && !registered.some(toolFilter([name]))) {
+        const text = `${who}: toolset "${name}" names no tool; \`agent mcp tools\` lists them`;
+        log.warnOnce(`tools/${profile}/${who}/${name}`, text);
       }
     }
   };
@@ -97,7 +107,7 @@ function answerOf(answer: CallAnswer): ToolAnswer {
   return { text: toolText(answer.result), isError: answer.result.isError };
 }
 
-function askPersonFor({ profile, route }: AgentRunRequest, approvals: ToolDeskPorts['approvals']): AskPerson {
+function askPersonFor({ profile, who }: Borrower, approvals: ToolDeskPorts['approvals']): AskPerson {
   return ({ message, form, timeoutMs }, signal) =>
     new Promise((resolve) => {
       if (signal.aborted) {
@@ -114,7 +124,7 @@ function askPersonFor({ profile, route }: AgentRunRequest, approvals: ToolDeskPo
           server: asker,
           kind: 'form',
           tool: 'clarify',
-          message: `A run of route "${route}" asks: ${message}`,
+          message: `${who} asks: ${message}`,
           detail: form,
           timeoutMs,
         },

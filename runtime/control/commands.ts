@@ -9,7 +9,9 @@ import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
+import { chatCommands } from './chat-commands.ts';
 import { cronCommands } from './cron-commands.ts';
+import { deliveryCommands } from './delivery-commands.ts';
 import {
   type AskedRoute,
   dynamicRoute,
@@ -52,6 +54,8 @@ const usualRows = 50;
 
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ...mcpCommands,
+  ...deliveryCommands,
+  ...chatCommands,
   ...cronCommands,
   ['gateway.status', ofDaemon((daemon) => daemon.status())],
   [
@@ -118,9 +122,11 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
     'runs.show',
     ofDaemon((daemon, params) => {
       const id = textOf(params, 'id');
-      return daemon.run(id) ?? refuse('run-unknown', `no run "${id}" is in the history`);
+      const found = daemon.run(id, { transcript: params.transcript === true });
+      return found ?? refuse('run-unknown', `no run "${id}" is in the history`);
     }),
   ],
+  ['runs.cancel', ofDaemon((daemon, params) => cancelRun(daemon, textOf(params, 'id')))],
   ['inspect.tree', ofDaemon((daemon) => daemon.tree())],
   [
     'inspect.show',
@@ -178,6 +184,20 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<JsonObj
     headers: { 'content-type': 'application/json', ...signed },
   });
   return { status: response.status, body: await response.text() };
+}
+
+async function cancelRun(daemon: DaemonView, id: string): Promise<JsonObject> {
+  const verdict = await daemon.cancelRun(id, 'the command line');
+  switch (verdict.kind) {
+    case 'cancelled':
+      return { cancelled: id };
+    case 'told':
+      return { cancelling: id };
+    case 'over':
+      return refuse('run-over', `run "${id}" is ${verdict.status} and cannot be cancelled any more`);
+    case 'unknown':
+      return refuse('run-unknown', `no run "${id}" is in the history`);
+  }
 }
 
 function deskOf({ desk, source }: CommandHost): HomeDesk {

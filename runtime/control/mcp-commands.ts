@@ -4,6 +4,7 @@
  */
 
 import { loadHome, readEntry } from '../../actors/config/load-config.ts';
+import { toolFilter } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -17,7 +18,10 @@ const mostLines = 10_000;
 
 export const mcpCommands: readonly (readonly [string, Command])[] = [
   ['mcp.list', ofServers((mcp) => mcp.list())],
-  ['mcp.tools', ofServers((mcp, params) => mcp.tools(profileOf(params), optionalText(params, 'server')))],
+  [
+    'mcp.tools',
+    ofServers((mcp, params) => mcp.tools(profileOf(params), optionalText(params, 'server')).filter(allowedBy(params))),
+  ],
   [
     'mcp.call',
     {
@@ -25,9 +29,16 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
       run: async (params, host, peer) => {
         const cancelled = new AbortController();
         peer.onEnd(() => cancelled.abort());
+        const profile = profileOf(params);
+        const name = textOf(params, 'name');
+        if (!mayCall(mcpOf(host), params, { profile, name })) {
+          return {
+            error: { code: 'unknown_tool', message: `no tool is named "${name}" among those that are offered` },
+          };
+        }
         const answer = await mcpOf(host).call({
-          profile: profileOf(params),
-          name: textOf(params, 'name'),
+          profile,
+          name,
           args: isJsonObject(params.arguments) ? params.arguments : {},
           caller: optionalText(params, 'caller') ?? 'cli',
           signal: cancelled.signal,
@@ -80,6 +91,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
           server: textOf(params, 'server'),
           ...(flow === undefined ? {} : { flow }),
           startedFrom: params.from === 'page' ? 'page' : 'terminal',
+          again: params.again === true,
           signal: cancelled.signal,
           tell: (progress) => peer.notify('mcp.loginProgress', { ...progress }),
         });
@@ -148,6 +160,24 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
 
 function ofServers(run: (mcp: McpView, params: JsonObject) => unknown): Command {
   return { access: 'daemon', run: async (params, host) => run(mcpOf(host), params) };
+}
+
+/** Tells which tools a caller that is bound to toolsets may see; one that is not may see all. */
+function allowedBy(params: JsonObject): (row: JsonObject) => boolean {
+  const toolsets = optionalText(params, 'toolsets');
+  if (toolsets === undefined) return () => true;
+  const isAllowed = toolFilter(toolsets.split(','));
+  return ({ server, name }) => isAllowed({ server: String(server), name: String(name) });
+}
+
+function mayCall(
+  mcp: McpView,
+  params: JsonObject,
+  { profile, name }: { readonly profile: string; readonly name: string },
+): boolean {
+  if (optionalText(params, 'toolsets') === undefined) return true;
+  const row = mcp.tools(profile).find((tool) => tool.name === name);
+  return row === undefined || allowedBy(params)(row);
 }
 
 function mcpOf({ daemon }: CommandHost): McpView {

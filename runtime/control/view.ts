@@ -1,6 +1,8 @@
 /** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { ChatView } from '../agent/chat-view.ts';
+import type { CancelVerdict } from '../cancel-run.ts';
 import type { CronView } from '../cron/view.ts';
 import type { ActorDetail, ActorNode } from '../inspector/census.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -11,11 +13,33 @@ export interface HistoryQuery {
   readonly status?: string;
 }
 
+export interface SendingQuery extends HistoryQuery {
+  /** By any of its names. */
+  readonly target?: string;
+}
+
+/** Deliveries to targets. Refuses what is not known and what must not be. */
+export interface DeliveryDesk {
+  list(query: SendingQuery): readonly JsonObject[];
+  /** One by its id, or by the id of its event. */
+  show(id: string): JsonObject;
+  retry(id: string, how: { readonly force: boolean }): Promise<JsonObject>;
+  drop(id: string): Promise<JsonObject>;
+  /** All dead letters that fit; resolves with how many. */
+  retryAll(query: SendingQuery): Promise<number>;
+  dropAll(query: SendingQuery): Promise<number>;
+  /** The configured targets with the state of their connections. */
+  targets(): readonly JsonObject[];
+}
+
 export interface DaemonView {
+  readonly sendings: DeliveryDesk;
   /** The cron jobs. */
   readonly cron: CronView;
   /** The servers' half. */
   readonly mcp: McpView;
+  /** The sessions of `agent chat`. */
+  readonly chat: ChatView;
   status(): JsonObject;
   /** Begins to stop; the socket closes when the daemon ends. */
   stop(): void;
@@ -29,7 +53,9 @@ export interface DaemonView {
   /** Sends an event through once more; resolves with the answer's status and body. */
   replay(id: string): Promise<JsonObject | undefined>;
   runs(query: HistoryQuery): readonly JsonObject[];
-  run(id: string): JsonObject | undefined;
+  run(id: string, more?: { readonly transcript?: boolean }): JsonObject | undefined;
+  /** Ends a run that has not answered yet. */
+  cancelRun(id: string, by: string): Promise<CancelVerdict>;
   tree(): ActorNode;
   actor(path: string): ActorDetail | undefined;
   /** Calls back for every record until the returned function is called. */

@@ -1,6 +1,6 @@
 /**
  * Begins logins for whoever asks: finds the server's settings, chooses the flow, lends a fetch with the server's TLS, and
- * waits for the outcome. A login that a person asks for forgets an earlier refusal of the document.
+ * waits for the outcome. A login forgets an earlier refusal of the document; one that is only made again does not.
  * @see OAU-4, OAU-8 and DEV-5 in docs/specification.md
  */
 
@@ -21,6 +21,8 @@ export interface LoginRequest {
   /** Undefined: what the entry says. */
   readonly flow?: 'browser' | 'device';
   readonly startedFrom: 'terminal' | 'page';
+  /** Made again as it was: a document that was refused is not shown once more. */
+  readonly again?: boolean;
   readonly signal: AbortSignal;
   readonly tell: (progress: LoginProgress) => void;
 }
@@ -49,7 +51,7 @@ export interface LoginDeskPorts {
 
 export function createLoginDesk({ logins, credentials, settings, env, version }: LoginDeskPorts): LoginDesk {
   return {
-    async login({ profile, server, flow: asked, startedFrom, signal, tell }) {
+    async login({ profile, server, flow: asked, startedFrom, again = false, signal, tell }) {
       const found = settings(profile, server);
       if (found === undefined) {
         const message = `no mcp server is named "${server}"; \`agent mcp list\` lists them`;
@@ -65,9 +67,10 @@ export function createLoginDesk({ logins, credentials, settings, env, version }:
         const message = `a device login is begun from a terminal: \`${loginCommand(server, profile)} --flow device\``;
         return { kind: 'refused', code: 'login-terminal-only', message };
       }
+      if (logins.isUnderWay(profile, server)) return underWay(server);
       let connections: ReturnType<typeof createServerFetch>;
       try {
-        await credentials(profile).clearRefusal(server);
+        if (!again) await credentials(profile).clearRefusal(server);
         const tls = await readTlsFiles({ server, plan: plan.tls, userHome: homedir() });
         connections = createServerFetch({ server, plan, tls, env, version });
       } catch (thrown) {
@@ -82,12 +85,16 @@ export function createLoginDesk({ logins, credentials, settings, env, version }:
       );
       if (outcome !== undefined) return outcome;
       close();
-      const message = `a login to "${server}" is under way already; finish or cancel it first`;
-      return { kind: 'refused', code: 'login-under-way', message };
+      return underWay(server);
     },
     paste(profile, server, text) {
       const query = pastedQuery(text);
       return query !== undefined && logins.paste(profile, server, query);
     },
   };
+}
+
+function underWay(server: string): LoginVerdict {
+  const message = `a login to "${server}" is under way already; finish or cancel it first`;
+  return { kind: 'refused', code: 'login-under-way', message };
 }

@@ -15,14 +15,16 @@ import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
 import type { TokenRecord } from '../../machines/oauth/token-record.ts';
 
 export type LoginProgress =
-  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'url'; readonly url: string; readonly expires_in_seconds: number }
   | {
       readonly kind: 'code';
       readonly verification_uri: string;
       readonly verification_uri_complete?: string;
       readonly user_code: string;
       readonly expires_in_seconds: number;
-    };
+    }
+  /** Something that may keep the login from succeeding. */
+  | { readonly kind: 'warning'; readonly code: string; readonly message: string };
 
 export interface LiveLogin {
   readonly settings: OauthSettings;
@@ -56,10 +58,13 @@ export interface Logins {
     live: Omit<LiveLogin, 'close'> & { readonly close: () => void },
     signal: AbortSignal,
   ): Promise<LoginOutcome> | undefined;
+  isUnderWay(profile: string, server: string): boolean;
   get(id: string): LiveLogin | undefined;
   /** Hands a pasted redirect to the login of a server; false where none waits for this one. */
   paste(profile: string, server: string, query: string): boolean;
   ended(id: string, outcome: LoginOutcome): void;
+  /** Ends every login under way, so that no port is held any more; none begins after it. */
+  stop(): void;
 }
 
 export function createLogins(wards: {
@@ -68,14 +73,24 @@ export function createLogins(wards: {
 }): Logins {
   const rows = new Map<string, LiveLogin>();
   const resolvers = new Map<string, (outcome: LoginOutcome) => void>();
+  const cancels = new Map<string, (why?: string) => void>();
+  const ending = 'the gateway stops';
+  let stopped = false;
 
   return {
     start({ flow, ...input }, live, signal) {
       const id = keyOf(input.profile, input.server);
       if (rows.has(id)) return undefined;
+      if (stopped) {
+        live.close();
+        return Promise.resolve({ kind: 'stopped', why: ending });
+      }
       rows.set(id, live);
       const ward = flow === 'device' ? wards.device() : wards.browser();
-      const cancel = (): void => void ward.get(id)?.send({ type: 'login.cancel' });
+      const stop = (why?: string): void =>
+        void ward.get(id)?.send({ type: 'login.cancel', ...(why === undefined ? {} : { why }) });
+      const cancel = (): void => stop();
+      cancels.set(id, stop);
       return new Promise((resolve) => {
         resolvers.set(id, (outcome) => {
           signal.removeEventListener('abort', cancel);
@@ -86,6 +101,7 @@ export function createLogins(wards: {
         if (signal.aborted) cancel();
       });
     },
+    isUnderWay: (profile, server) => rows.has(keyOf(profile, server)),
     get: (id) => rows.get(id),
     paste: (profile, server, query) => rows.get(keyOf(profile, server))?.paste?.(query) ?? false,
     ended(id, outcome) {
@@ -96,6 +112,11 @@ export function createLogins(wards: {
       rows.delete(id);
       resolvers.get(id)?.(outcome);
       resolvers.delete(id);
+      cancels.delete(id);
+    },
+    stop() {
+      stopped = true;
+      for (const cancel of [...cancels.values()]) cancel(ending);
     },
   };
 }

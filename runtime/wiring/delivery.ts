@@ -1,50 +1,121 @@
-/** Fills the holes of the delivery chart: its record and the sending itself. */
+/** Fills the holes of the delivery chart: its place, its record and the sending itself. */
 
 import { fromPromise } from 'xstate';
-import type { SendText } from '../../actors/dispatch/deliver.ts';
 import type { Write } from '../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordWriter } from '../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { deliveryMachine, type SendingResult } from '../../machines/webhook/delivery.machine.ts';
-import { claimName, type DeliveryRecord } from '../../machines/webhook/record.ts';
+import type { Attempt } from '../../machines/dispatch/next-try.ts';
+import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
+import { withDelivery } from '../../machines/webhook/interruption.ts';
+import { claimName, type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../../machines/webhook/record.ts';
+import type { Platforms } from '../platforms.ts';
 import type { Wards } from './wards.ts';
 import { tellWritten } from './written.ts';
 
 export interface DeliveryPorts {
+  readonly keeper: JournalKeeper;
   readonly writer: RecordWriter;
-  readonly sendText: SendText;
+  readonly platforms: Pick<Platforms, 'send' | 'ask'>;
   /** The judge of what is secret: a target's own words become a record that people read. */
   readonly redact: (text: string) => string;
   readonly nowMs: () => number;
+  /** Calls back once after a wait; returns how to take that back. */
+  readonly wake: (callback: () => void, waitMs: number) => () => void;
   readonly wards: () => Wards;
+  /** A try has failed, and there will be another. */
+  readonly retried: (record: DeliveryRecord) => void;
+  /** True while so many deliveries live that those that wait do so on disk. */
+  readonly crowded: () => boolean;
 }
 
 export function wireDelivery(ports: DeliveryPorts) {
+  /** Gives each delivery's place back; keyed by delivery, because a context holds no function. */
+  const leave = new Map<string, () => void>();
+  const leavePlace = (key: string): void => {
+    leave.get(key)?.();
+    leave.delete(key);
+  };
+
   return deliveryMachine.provide({
     actors: {
-      sendText: fromPromise<SendingResult, DeliveryRecord>(async ({ input, signal }) => {
-        const result = await ports.sendText(input, signal);
-        return result.kind === 'delivered' ? result : { ...result, reason: ports.redact(result.reason) };
+      sendText: fromPromise<Attempt, DeliveryRecord>(async ({ input, signal }) => {
+        const attempt = await ports.platforms.send(input, boundedBy(input, signal, ports.nowMs()));
+        const { outcome } = attempt;
+        return outcome.kind === 'delivered'
+          ? attempt
+          : { ...attempt, outcome: { ...outcome, reason: ports.redact(outcome.reason) } };
       }),
     },
     actions: {
+      awaitPlace: ({ context, self }) => {
+        const { key, record } = context;
+        // A place that is free is granted before the asking returns.
+        let granted = false;
+        let forget = (): void => {};
+        const give = ports.platforms.ask(record, () => {
+          granted = true;
+          forget();
+          self.send({ type: 'place.granted', atMs: ports.nowMs() });
+        });
+        leave.set(key, give);
+        if (granted || record.answerByMs === undefined) return;
+        forget = ports.wake(() => {
+          leavePlace(key);
+          self.send({ type: 'place.missed', reason: `${record.target}: no place was free while its sender waited` });
+        }, record.answerByMs - ports.nowMs());
+      },
+      leavePlace: ({ context }) => leavePlace(context.key),
       writeDelivery: ({ context, self }) => {
         const { key, record } = context;
-        const underWay = record.status === 'sending';
+        const over = isOver(record);
         const nowMs = ports.nowMs();
-        const value = (underWay ? record : { ...record, endedAtMs: nowMs }) as unknown as JsonObject;
+        const value = (over ? { ...record, endedAtMs: nowMs } : record) as unknown as JsonObject;
+        const dueAtMs = over ? null : (record.dueAtMs ?? nowMs);
+        const free = record.status === 'waitingToRetry' && !isWaitedFor(record) && ports.crowded();
         void ports.writer
-          .write([{ collection: 'deliveries', key, value, dueAtMs: underWay ? nowMs : null }], releaseOf(record))
-          .then((verdict) => tellWritten(self, verdict));
+          .write(
+            [{ collection: 'deliveries', key, value, dueAtMs, free }],
+            [...releaseOf(record), ...runOf(record, ports)],
+          )
+          .then((verdict) => {
+            if (free && verdict.kind === 'written') self.send({ type: 'delivery.shelved' });
+            else tellWritten(self, verdict);
+          });
       },
-      reportResult: ({ context }) => ports.wards().deliverySettled(context.key, context.record),
+      reportResult: ({ context: { key, record } }) => {
+        if (record.status === 'waitingToRetry') ports.retried(record);
+        // Whoever waits for a direct delivery is told its end.
+        if (isOver(record) || !isWaitedFor(record)) ports.wards().deliverySettled(key, record);
+      },
     },
   });
+}
+
+/** Nobody is answered later than he waits. */
+function boundedBy({ answerByMs }: DeliveryRecord, signal: AbortSignal, nowMs: number): AbortSignal {
+  if (answerByMs === undefined) return signal;
+  return AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, answerByMs - nowMs))]);
 }
 
 /** A direct delivery that did not succeed gives its id back, so that the sender's next try is a new one (IDM-2). */
 export function releaseOf(record: DeliveryRecord): readonly Write[] {
   const failed = record.status === 'failed' || record.status === 'unknown';
-  if (record.runKey !== undefined || !failed) return [];
+  if (!isWaitedFor(record) || !failed) return [];
   return [{ kind: 'release', name: claimName(record.profile, record.route, record.deliveryId) }];
+}
+
+/** The record of a run that has ended before its response arrived is brought up to date with the delivery. */
+export function runOf(
+  record: DeliveryRecord,
+  { keeper, wards }: Pick<DeliveryPorts, 'keeper' | 'wards'>,
+): readonly Write[] {
+  const { runKey } = record;
+  if (runKey === undefined || !isOver(record)) return [];
+  // One that still waits for the delivery hears of it and closes itself.
+  if (wards().runs.get(runKey)?.getSnapshot().value === 'delivering') return [];
+  const run = keeper.journal()?.get('runs', runKey)?.value as unknown as RunRecord | undefined;
+  if (run === undefined || run.status === 'queued' || run.status === 'running') return [];
+  const value = withDelivery(run, record) as unknown as JsonObject;
+  return [{ kind: 'put', collection: 'runs', key: runKey, value }];
 }

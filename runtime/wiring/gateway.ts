@@ -4,7 +4,9 @@ import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
+import type { DeliveryContext } from '../../machines/webhook/delivery.machine.ts';
 import { type FrontMove, gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
+import { isWaitedFor } from '../../machines/webhook/record.ts';
 import type { FrontKeeper } from '../front-keeper.ts';
 import { nextMove } from './next-move.ts';
 import type { Wards } from './wards.ts';
@@ -14,6 +16,7 @@ export interface GatewayPorts {
   readonly groups: AnyActorLogic;
   readonly runs: AnyActorLogic;
   readonly deliveries: AnyActorLogic;
+  readonly platforms: AnyActorLogic;
   readonly cronJobs: AnyActorLogic;
   /** When cron jobs are fired by themselves. */
   readonly schedule: { start(): void; stop(): void };
@@ -36,6 +39,7 @@ export function wireGateway(ports: GatewayPorts) {
       groups: ports.groups,
       runs: ports.runs,
       deliveries: ports.deliveries,
+      platforms: ports.platforms,
       cronJobs: ports.cronJobs,
       openFront: fromPromise<{ readonly url: string }, undefined>(({ signal }) => fronts.open(signal)),
       moveFront: fromPromise<FrontMove, undefined>(({ signal }) => fronts.move(signal)),
@@ -77,7 +81,7 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
   for (;;) {
     const flushing = those(groups, (state) => flushingStates.has(state));
     const running = those(runs, (state) => runningStates.has(state));
-    const sending = those(deliveries, () => true);
+    const sending = those(deliveries, isUnderWay);
     const underWay = [...flushing, ...running, ...sending];
     if (underWay.length === 0 || signal.aborted) return;
     // An event that joined while a burst was being opened has begun the next one.
@@ -94,15 +98,25 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
   }
 }
 
+/** Deliveries that wait for their next try, or for their place, do so on disk as well, unless a sender waits for them. */
+function isUnderWay(state: unknown, context: unknown): boolean {
+  const rests = state === 'waitingToRetry' || state === 'queued';
+  return !rests || isWaitedFor((context as DeliveryContext).record);
+}
+
 /** A burst that the journal refuses stays on disk as it is; waiting for it would help nobody. */
 const flushingStates: ReadonlySet<unknown> = new Set(['pending', 'settled', 'opening']);
 /** A run that has begun, until its delivery is spawned, and after that until its outcome is on disk. */
 const runningStates: ReadonlySet<unknown> = new Set(['starting', 'running', 'recording', 'closing']);
 
-function those(ward: Pick<WardHandle<unknown>, 'each'>, isMeant: (state: unknown) => boolean): AnyActorRef[] {
+function those(
+  ward: Pick<WardHandle<unknown>, 'each'>,
+  isMeant: (state: unknown, context: unknown) => boolean,
+): AnyActorRef[] {
   const found: AnyActorRef[] = [];
   ward.each((_, child) => {
-    if (isMeant(child.getSnapshot().value)) found.push(child);
+    const { value, context } = child.getSnapshot();
+    if (isMeant(value, context)) found.push(child);
     return true;
   });
   return found;

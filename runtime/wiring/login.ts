@@ -7,6 +7,7 @@ import { listenForRedirect } from '../../actors/oauth/callback-listener.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { pollForTokens, requestDeviceCode } from '../../actors/oauth/device-authorization.ts';
 import { type Discovery, discoverForBrowser, discoverForDevice } from '../../actors/oauth/discover.ts';
+import { lookAtDocument } from '../../actors/oauth/look-at-document.ts';
 import { registerOauthClient } from '../../actors/oauth/register-client.ts';
 import { exchangeForTokens, type TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -16,6 +17,7 @@ import {
   browserLoginMachine,
   type ExchangeVerdict,
   type IdentifyVerdict,
+  redirectTimeoutMs,
   type StepVerdict,
 } from '../../machines/oauth/browser-login.machine.ts';
 import { planCallback, redirectUriOf } from '../../machines/oauth/callback-port.ts';
@@ -60,7 +62,8 @@ export function wireBrowserLogin(ports: LoginPorts) {
     actions: {
       announceUrl: ({ context }) => {
         const row = logins.get(context.id);
-        if (row?.authorizationUrl !== undefined) row.tell({ kind: 'url', url: row.authorizationUrl });
+        if (row?.authorizationUrl === undefined) return;
+        row.tell({ kind: 'url', url: row.authorizationUrl, expires_in_seconds: redirectTimeoutMs / 1_000 });
       },
       recordRefusal: ({ context }) => {
         const why = `the authorization server refused ${context.document ?? 'the document'} as a client`;
@@ -138,7 +141,10 @@ async function bindPort({ logins, credentials }: LoginPorts, context: BrowserLog
   const documents = before === undefined ? undefined : before.metadata.client_id_metadata_document_supported === true;
   const stored = known.client(server);
   const plan = planCallback(row.settings, { documents, registered: stored !== undefined }, startedFrom);
-  const path = row.settings.redirectUri === undefined ? '/callback' : new URL(row.settings.redirectUri).pathname;
+  const { redirectUri } = row.settings;
+  if (redirectUri !== undefined && !URL.canParse(redirectUri))
+    return { kind: 'failed', why: `mcp server "${server}": oauth.redirect_uri is no address` };
+  const path = redirectUri === undefined ? '/callback' : new URL(redirectUri).pathname;
   try {
     const listener = await listenForRedirect(plan, path);
     // Cancelled meanwhile: nobody would ever let go of the port.
@@ -159,7 +165,7 @@ async function bindPort({ logins, credentials }: LoginPorts, context: BrowserLog
 }
 
 async function identify({ logins, credentials }: LoginPorts, context: BrowserLoginContext): Promise<IdentifyVerdict> {
-  const { id, profile, server, documentRefused } = context;
+  const { id, profile, server, documentRefused, storedRefused } = context;
   const row = logins.get(id);
   if (row?.discovery === undefined || row.redirectUri === undefined)
     return { kind: 'failed', why: 'the login is gone' };
@@ -169,7 +175,7 @@ async function identify({ logins, credentials }: LoginPorts, context: BrowserLog
     settings,
     metadata: discovery.metadata,
     issuer: discovery.issuer,
-    stored: known.client(server),
+    stored: storedRefused ? undefined : known.client(server),
     documentRefused: documentRefused || known.documentRefused(server),
     redirectUri,
   });
@@ -181,9 +187,17 @@ async function identify({ logins, credentials }: LoginPorts, context: BrowserLog
   row.client = client.client;
   row.codeVerifier = begun.codeVerifier;
   row.authorizationUrl = begun.url;
+  if (identity.kind === 'document') void warnOfDocument(row, client.client.clientId);
   const kind = identity.kind === 'register' ? 'registered' : identity.kind;
   if (kind === 'none') return { kind: 'failed', why: `mcp server "${server}": no client` };
   return { kind: 'done', identity: kind, document: kind === 'document' ? client.client.clientId : null };
+}
+
+/** Told while the browser is with the authorization server, which says no more of a document than that it refuses it. */
+async function warnOfDocument(row: LiveLogin, document: string): Promise<void> {
+  for (const { code, message } of await lookAtDocument(document, row.oauth.fetch)) {
+    row.tell({ kind: 'warning', code, message });
+  }
 }
 
 async function identifyDevice(row: LiveLogin | undefined): Promise<StepVerdict> {
@@ -248,7 +262,8 @@ async function awaitRedirect(row: LiveLogin | undefined, signal: AbortSignal): P
   }
 }
 
-async function exchange({ logins, nowMs }: LoginPorts, { id, server }: BrowserLoginContext): Promise<ExchangeVerdict> {
+async function exchange({ logins, nowMs }: LoginPorts, context: BrowserLoginContext): Promise<ExchangeVerdict> {
+  const { id, server, identity } = context;
   const row = logins.get(id);
   const endpoint = row && endpointOf(row);
   if (row === undefined || endpoint === undefined || row.code === undefined) return gone;
@@ -263,7 +278,9 @@ async function exchange({ logins, nowMs }: LoginPorts, { id, server }: BrowserLo
     row.tokens = answer.record;
     return done;
   }
-  const why = `mcp server "${server}": ${answer.why}`;
+  const isConfigured = answer.kind === 'clientRefused' && identity === 'configured';
+  const cure = isConfigured ? '; check oauth.client_id, client_secret and token_endpoint_auth_method' : '';
+  const why = `mcp server "${server}": ${answer.why}${cure}`;
   return answer.kind === 'clientRefused' ? { kind: 'clientRefused', why } : { kind: 'failed', why };
 }
 

@@ -5,8 +5,9 @@ import type { Places } from '../../actors/dispatch/places.ts';
 import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
+import { type RunAccount, transcriptJson } from '../../machines/agent/transcript.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { agentRunMachine, type RunInput, type RunResult } from '../../machines/webhook/agent-run.machine.ts';
+import { agentRunMachine, type RunContext, type RunResult } from '../../machines/webhook/agent-run.machine.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { Wards } from './wards.ts';
 import { tellWritten } from './written.ts';
@@ -26,13 +27,30 @@ export interface RunPorts {
 export function wireRun(ports: RunPorts) {
   /** Gives each run's place back; keyed by run, because a context holds no function. */
   const leave = new Map<string, () => void>();
+  /** Runs that have the prompt: one that is told to stop is waited for. */
+  const underWay = new Map<string, Promise<RunResult>>();
+  /** What was said in runs that ended, until it is written. */
+  const accounts = new Map<string, RunAccount>();
+
+  async function runOnce({ key, record }: RunContext, signal: AbortSignal): Promise<RunResult> {
+    const { account, ...outcome } = await ports.runAgent(key, record, signal);
+    if (account !== undefined) accounts.set(key, account);
+    const spent = account === undefined ? {} : { spending: account.spending };
+    return outcome.kind === 'responded'
+      ? { ...outcome, ...spent }
+      : { ...outcome, ...spent, reason: ports.redact(outcome.reason) };
+  }
 
   return agentRunMachine.provide({
     actors: {
-      runAgent: fromPromise<RunResult, RunInput>(async ({ input, signal }) => {
-        const result = await ports.runAgent(input.key, input.record, signal);
-        return result.kind === 'failed' ? { ...result, reason: ports.redact(result.reason) } : result;
+      runAgent: fromPromise<RunResult, RunContext>(({ input, signal }) => {
+        const run = runOnce(input, signal);
+        underWay.set(input.key, run);
+        return run.finally(() => underWay.delete(input.key));
       }),
+      awaitStopped: fromPromise<RunResult, RunContext>(
+        ({ input }) => underWay.get(input.key) ?? Promise.resolve({ kind: 'failed', reason: 'the run was stopped' }),
+      ),
     },
     actions: {
       awaitPlace: ({ context, self }) => {
@@ -57,9 +75,17 @@ export function wireRun(ports: RunPorts) {
       },
       writeRun: ({ context, self }) => {
         const { key, record } = context;
-        const changes = [runChange(key, record, record.status === 'failed' ? null : ports.nowMs())];
+        const isOver = record.status === 'failed' || record.status === 'cancelled';
+        const changes = isOver
+          ? [runChange(key, { ...record, endedAtMs: ports.nowMs() }, null)]
+          : [runChange(key, record, ports.nowMs())];
         if (record.status === 'delivering') changes.push(deliveryChange(key, record, ports));
-        void ports.writer.write(changes).then((verdict) => tellWritten(self, verdict));
+        const account = accounts.get(key);
+        if (account !== undefined) changes.push(transcriptChange(key, account));
+        void ports.writer.write(changes).then((verdict) => {
+          if (verdict.kind !== 'refused') accounts.delete(key);
+          tellWritten(self, verdict);
+        });
       },
       openDelivery: ({ context }) => {
         const { key } = context;
@@ -67,7 +93,7 @@ export function wireRun(ports: RunPorts) {
         if (stored === undefined) return;
         const record = stored.value as unknown as DeliveryRecord;
         ports.writer.adopt('deliveries', key, stored.version);
-        ports.wards().deliveries.spawn(key, { key, record });
+        ports.wards().deliveries.spawn(key, { key, record, atMs: ports.nowMs() });
       },
       closeRun: ({ context, self }) => {
         const record: RunRecord = { ...context.record, endedAtMs: ports.nowMs() };
@@ -79,6 +105,10 @@ export function wireRun(ports: RunPorts) {
 
 function runChange(key: string, record: RunRecord, dueAtMs: number | null): RecordChange {
   return { collection: 'runs', key, value: record as unknown as JsonObject, dueAtMs };
+}
+
+function transcriptChange(key: string, { transcript }: RunAccount): RecordChange {
+  return { collection: 'transcripts', key, value: { entries: transcriptJson(transcript) }, dueAtMs: null };
 }
 
 /** The delivery of a run's response, with the texts of the event that the run is for. */

@@ -8,18 +8,21 @@ import type { ConnectionInput } from '../../machines/mcp/server-connection.machi
 import { serversMachine } from '../../machines/mcp/servers.machine.ts';
 import type { Calls } from '../mcp/calls.ts';
 import type { Reconcile } from '../mcp/reconcile.ts';
+import type { Logins } from '../oauth/logins.ts';
 
 export interface ServersPorts {
   readonly connections: AnyActorLogic;
   readonly calls: AnyActorLogic;
   readonly approvals: AnyActorLogic;
   readonly serverRequests: AnyActorLogic;
+  readonly chats: AnyActorLogic;
   readonly browserLogins: AnyActorLogic;
   readonly deviceLogins: AnyActorLogic;
   readonly ward: () => WardHandle<ConnectionInput>;
   readonly reconcile: Reconcile;
   /** The calls under way. */
   readonly live: Pick<Calls, 'stop' | 'stopped'>;
+  readonly logins: Pick<Logins, 'stop'>;
   readonly closeFiles: () => Promise<void>;
   readonly log: Logger;
 }
@@ -31,10 +34,12 @@ export function wireServers(ports: ServersPorts) {
       calls: ports.calls,
       approvals: ports.approvals,
       serverRequests: ports.serverRequests,
+      chats: ports.chats,
       browserLogins: ports.browserLogins,
       deviceLogins: ports.deviceLogins,
       closeAll: fromPromise<undefined, undefined>(async () => {
         ports.live.stop();
+        ports.logins.stop();
         await ports.reconcile.retireAll();
         await ports.closeFiles();
         ports.live.stopped();

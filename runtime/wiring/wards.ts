@@ -8,7 +8,7 @@ import type { WardHandle } from '../../machines/base/ward.ts';
 import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
 import type { GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
-import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { type DeliveryRecord, outcomeOf, type RunRecord } from '../../machines/webhook/record.ts';
 import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
 
 export interface Wards {
@@ -35,7 +35,7 @@ export function createWards(handles: WardHandles, nowMs: () => number): Wards {
           runs.spawn(opened.key, { key: opened.key, record: opened.record });
           return;
         case 'direct':
-          deliveries.spawn(opened.key, { key: opened.key, record: opened.record });
+          deliveries.spawn(opened.key, { key: opened.key, record: opened.record, atMs: nowMs() });
           return;
         case 'group': {
           const { key, profile, route, burst } = opened;
@@ -51,7 +51,7 @@ export function createWards(handles: WardHandles, nowMs: () => number): Wards {
     deliverySettled(key, record) {
       const reason = record.reason === undefined ? {} : { reason: record.reason };
       if (record.runKey !== undefined) {
-        runs.get(record.runKey)?.send({ type: 'delivery.settled', status: record.status, ...reason });
+        runs.get(record.runKey)?.send({ type: 'delivery.settled', status: outcomeOf(record), ...reason });
       } else {
         requests.get(key)?.send({ type: 'delivery.settled', delivered: record.status === 'delivered', ...reason });
       }

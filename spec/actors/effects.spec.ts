@@ -1,9 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { createCommandRunner } from '../../actors/agent/run-command.ts';
 import { echoRunner } from '../../actors/agent/run-echo.ts';
-import { createTargets } from '../../actors/dispatch/deliver.ts';
 import { createPlaces } from '../../actors/dispatch/places.ts';
 import { createRunAgent } from '../../actors/dispatch/run-agent.ts';
 import { ensurePrivateFolder, stampOf, updateFileLocked, writeFileAtomic } from '../../actors/files.ts';
@@ -13,7 +12,7 @@ import { createListReader } from '../../actors/webhook/read-lists.ts';
 import { createSubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
 import { defaultProfile } from '../../machines/base/names.ts';
 import { readSubscriptions } from '../../machines/config/subscription.ts';
-import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { makeHome } from '../support/home.ts';
 
 const silent: Logger = { log: () => {}, warnOnce: () => {} };
@@ -171,7 +170,12 @@ const request: AgentRunRequest = {
 t.test('CON-3 · DIS-3 · a command run has its prompt, its variables and its outcome', async (t) => {
   const home = makeHome(t);
   const run = (command: readonly string[]) =>
-    createCommandRunner({ command, cwd: home.path, scope: new Map([['KEY', 'k']]) })(request, never);
+    createCommandRunner({
+      command,
+      cwd: home.path,
+      scope: new Map([['KEY', 'k']]),
+      files: { folder: `${home.path}/runs`, program: ['agent'], home: home.path },
+    })(request, never);
   const env = 'echo "$AGENT_DELIVERY_ID $AGENT_ROUTE $AGENT_EVENT $AGENT_PROFILE $AGENT_ATTEMPT $KEY"; cat';
   t.same(await run(['sh', '-c', env]), { kind: 'responded', response: 'd1 r e default 2 k\nhello' });
   t.match(await run(['sh', '-c', 'echo why >&2; exit 9']), { kind: 'failed', reason: /exited with 9: why/ });
@@ -196,6 +200,7 @@ t.test('DIS-3 · DIS-4 · DIS-6 · a run gathers skill, prompt and note, and is 
         );
       },
       timeoutMs: 20,
+      servers: [],
       skill: (name) => (name === 'review' ? 'Be kind.' : undefined),
     }),
     log: silent,
@@ -244,25 +249,4 @@ t.test('DIS-3 · COA-3 · places bound runs over all, per route and one per grou
   leave.get('r1')?.();
   await turn();
   t.same(granted.slice(3), ['r1'], 'a pause grants nothing more');
-});
-
-t.test('DLV-2 · a target that cannot be used says which and how to mend it', async (t) => {
-  const home = makeHome(t);
-  mkdirSync(`${home.path}/x`);
-  const targets = createTargets({
-    platforms: { team_chat_a: { enabled: false, timeoutMs: 1, options: {} } },
-    log: silent,
-    scope: new Map(),
-    cwd: home.path,
-  });
-  const send = (target: string) =>
-    targets.send(
-      { target, deliveryId: 'd', text: '', extra: {}, profile: 'default' } as unknown as DeliveryRecord,
-      never,
-    );
-  t.match(await send('fax'), { kind: 'failed', reason: /"fax" is not known/ });
-  t.match(await send('slack'), { kind: 'failed', reason: /platforms\.team_chat_a\.enabled: true/ });
-  t.match(await send('github_comment'), { kind: 'failed', reason: /deliver_extra\.repo/ });
-  t.match(await send('log'), { kind: 'delivered' });
-  t.same([targets.deduplicates('log'), targets.deduplicates('codehost_comment')], [true, false]);
 });

@@ -23,12 +23,36 @@ t.test(
 
 t.test('LNK-1 · a bad link ends with its own code and writes nothing', async (t) => {
   const home = t.testdir();
-
-  const refused = await runCli(['link', 'open', linkTo('..%2Fx', { command: 'x' })], home);
-
-  t.equal(refused.code, 1);
-  t.match(refused.stderr, /\[link-name\]/);
+  const raw = (config: string): string => `agent://mcp/install?name=x&config=${config}`;
+  const rows: readonly (readonly [string, string])[] = [
+    [linkTo('..%2Fx', { command: 'x' }), 'link-name'],
+    [linkTo('x', { url: 'https://x.y', headers: { a: 'x'.repeat(33 * 1_024) } }), 'link-too-long'],
+    [raw('%21%21%21'), 'link-base64'],
+    [raw(Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url')), 'link-utf8'],
+    [linkTo('x', { url: 'https://x.y', command: 'x' }), 'link-two-servers'],
+    [linkTo('x', { url: 'file:///etc/passwd' }), 'link-url'],
+    [linkTo('x', {}), 'link-no-server'],
+    ['https://example.com/', 'link-form'],
+  ];
+  for (const [link, code] of rows) {
+    const refused = await runCli(['link', 'open', link], home);
+    t.equal(refused.code, 1, code);
+    t.match(refused.stderr, new RegExp(`^agent: .*\\[${code}\\]\n$`));
+    t.equal(refused.stdout, '', 'nothing of it is shown');
+  }
+  t.match(await runCli(['link', 'open', linkTo('x', { command: 'x' }), '--profile', '../y'], home), {
+    code: 2,
+    stderr: /"\.\.\/y" is no profile name \[profile-name\]/,
+  });
+  t.match(await runCli(['link', 'open'], home), { code: 2 });
   t.notOk(existsSync(join(home, 'config.yaml')));
+});
+
+t.test('LNK-2 · what a link carries cannot move the cursor or hide a part of itself', async (t) => {
+  const config = { command: 'npx', args: ['\u001b[8mhidden\u001b[0m', '\u202egnp.x'] };
+  const { stdout } = await runCli(['link', 'open', linkTo('docs', config)], t.testdir());
+  for (const sign of ['\u001b', '\u202e']) t.notOk(stdout.includes(sign), JSON.stringify(sign));
+  t.match(stdout, 'hidden');
 });
 
 t.test(

@@ -297,15 +297,18 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
       put('a6', { work: 'a7' }),
       put('a7', {}, { collection: 'deliveries', dueAtMs: 9 }),
       put('a1', {}, { collection: 'groups' }),
+      put('a1', {}, { collection: 'transcripts' }),
+      put('b1', {}, { collection: 'transcripts' }),
     ]);
 
     const gone = got(await journal.prune({ keepAfterKey: 'b', maxBytes: Number.MAX_SAFE_INTEGER, nowMs }));
 
-    t.equal(gone, 4);
+    t.equal(gone, 5);
     t.same(keysOf(journal.list('events', { order: 'oldest', limit: 9 })), ['a2', 'a3', 'a6', 'b1']);
     t.same(keysOf(journal.list('runs', { order: 'oldest', limit: 9 })), ['a4']);
     t.same(keysOf(journal.list('deliveries', { order: 'oldest', limit: 9 })), ['a7']);
     t.same(keysOf(journal.list('groups', { order: 'oldest', limit: 9 })), ['a1']);
+    t.same(keysOf(journal.list('transcripts', { order: 'oldest', limit: 9 })), ['b1']);
   });
 
   check('DUR-2 · forgets the oldest finished records until the store is small enough', async (t, journal) => {

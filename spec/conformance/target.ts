@@ -6,12 +6,12 @@
 
 import type { Test } from 'tap';
 import { createPlatformTarget } from '../../actors/dispatch/targets/all.ts';
-import type { PlatformTarget, TargetPorts, VerifyOutcome } from '../../actors/dispatch/targets/platform-target.ts';
+import type { PlatformTarget, TargetPorts } from '../../actors/dispatch/targets/platform-target.ts';
 import type { DeliveryRequest } from '../../actors/ports.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
-import type { SendOutcome } from '../../machines/dispatch/send-outcome.ts';
+import type { SendOutcome, VerifyOutcome } from '../../machines/dispatch/send-outcome.ts';
 import { lengthIn } from '../../machines/dispatch/split-text.ts';
 import {
   type FakePlatform,

@@ -31,7 +31,7 @@ const rooms: readonly Room[] = [
   {
     name: 'charts',
     holds: (path) => path.endsWith('.machine.ts'),
-    may: [/^xstate$/, base, config, /^machines\/(webhook|mcp|oauth|cron|dispatch)\//],
+    may: [/^xstate$/, base, config, /^machines\/(webhook|agent|mcp|oauth|cron|dispatch)\//],
     why: 'a chart names its effects and never imports them',
   },
   {

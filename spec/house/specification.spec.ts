@@ -77,6 +77,21 @@ t.test('every code of a call is in docs/errors.md, and every one there exists', 
   t.end();
 });
 
+t.test('every refusal of a link and finding of a document is in docs/errors.md, and every one there exists', (t) => {
+  const page = readFileSync('docs/errors.md', 'utf8');
+  for (const [file, prefix] of [
+    ['machines/mcp/install-link.ts', 'link'],
+    ['machines/oauth/metadata-document.ts', 'document'],
+  ] as const) {
+    const codes = new Set(readFileSync(file, 'utf8').match(new RegExp(`'${prefix}-[a-z0-9-]+'`, 'g')) ?? []);
+    const documented = [...page.matchAll(new RegExp(`^\\| \`(${prefix}-[a-z0-9-]+)\``, 'gm'))].map(
+      ([, code]) => `'${code}'`,
+    );
+    t.same(documented.sort(), [...codes].sort(), prefix);
+  }
+  t.end();
+});
+
 t.test('every control method is documented, and every documented one exists', async (t) => {
   const { commands } = await import('../../runtime/control/commands.ts');
   const documented = [

@@ -1,58 +1,19 @@
-/** Device logins through a real daemon and the real command line, against a real authorization server and scripted ones. */
+/** How a device login is begun and by whom: a real daemon and command line, a real authorization server and scripted ones. */
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { runCli } from '../support/daemon.ts';
-import { makeHome, type TestHome } from '../support/home.ts';
-import { controlOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
+import { controlOf, eventually, wordsOf } from '../support/mcp/gateway.ts';
 import { paths as oidc, startAuthorizationServer } from '../support/oauth/authorization-server.ts';
 import { loginByControl } from '../support/oauth/control-login.ts';
-import { installBrowser, type RunningCli, startCli } from '../support/oauth/login-cli.ts';
-import { type ProtectedServer, startProtectedServer } from '../support/oauth/protected-server.ts';
-import { html, oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
+import { startCli } from '../support/oauth/login-cli.ts';
+import { html, paths, startScriptedServer } from '../support/oauth/scripted-server.ts';
+import { deviceGrant, deviceStage, pollsOf } from '../support/oauth/stage.ts';
 
 t.setTimeout(110_000);
 
-const grant = 'urn:ietf:params:oauth:grant-type:device_code';
-
-interface Stage {
-  readonly home: TestHome;
-  readonly gateway: Gateway;
-  readonly peer: ProtectedServer;
-  login(...more: readonly string[]): RunningCli;
-  opened(): readonly string[];
-  tokens(): string | undefined;
-}
-
-async function stageWith(
-  t: Test,
-  authority: { readonly issuer: string; accepts(token: string): boolean },
-  oauth: Readonly<Record<string, unknown>> = {},
-  authorizationServers: readonly string[] = [authority.issuer],
-): Promise<Stage> {
-  const peer = await startProtectedServer(t, {
-    authorizationServers,
-    accepts: authority.accepts,
-    scopes: ['mcp:tools'],
-  });
-  const home = makeHome(t);
-  const browser = installBrowser(home);
-  const gateway = await startGateway(t, { hub: { url: peer.url, auth: 'oauth', oauth } }, { home });
-  const file = join(home.path, 'mcp-tokens', 'hub.json');
-  return {
-    ...{ home, gateway, peer, opened: browser.opened },
-    login: (...more) => startCli(t, home, ['mcp', 'login', 'hub', ...more], browser.env),
-    tokens: () => (existsSync(file) ? readFileSync(file, 'utf8') : undefined),
-  };
-}
-
-const polls = (authority: ScriptedServer) =>
-  authority.at(paths.token).filter(({ form }) => form.get('grant_type') === grant);
-
 t.test('DEV-1 · DEV-3 · DEV-4 · a device login with a real authorization server', async (t) => {
   const authority = await startAuthorizationServer(t);
-  const { gateway, login, opened, peer } = await stageWith(t, authority, {
+  const { gateway, login, opened, peer } = await deviceStage(t, authority, {
     client_metadata_url: 'https://agent.test/client.json',
   });
   const running = login('--flow', 'device');
@@ -68,7 +29,7 @@ t.test('DEV-1 · DEV-3 · DEV-4 · a device login with a real authorization serv
   t.equal(wordsOf(await gateway.call('mcp__hub__echo', { text: 'in' })), 'in');
   const [registration] = authority.at(oidc.register);
   const asked = JSON.parse(registration?.text ?? '') as Record<string, unknown>;
-  t.same(asked.grant_types, [grant, 'refresh_token']);
+  t.same(asked.grant_types, [deviceGrant, 'refresh_token']);
   t.same(asked.redirect_uris, []);
   const [device] = authority.at(oidc.device);
   t.match(Object.fromEntries(device?.form ?? []), { scope: /mcp:tools/, resource: peer.url });
@@ -78,25 +39,9 @@ t.test('DEV-1 · DEV-3 · DEV-4 · a device login with a real authorization serv
   t.equal(wordsOf(await gateway.call('mcp__hub__echo', { text: 'renewed' })), 'renewed', 'its refresh token is good');
 });
 
-t.test('DEV-4 · denied on the other device: exit 1, and saved credentials are untouched', async (t) => {
-  const authority = await startAuthorizationServer(t);
-  const { login, tokens, gateway } = await stageWith(t, authority, { flow: 'device' });
-  const first = login();
-  await authority.enterCode(await first.shows(/^ {2}([A-Z]{4}-[A-Z]{4})$/m));
-  t.match(await first.ended, { code: 0 });
-  const saved = tokens();
-
-  const second = login();
-  await authority.enterCode(await second.shows(/^ {2}([A-Z]{4}-[A-Z]{4})$/m), 'deny');
-
-  t.match(await second.ended, { code: 1, stderr: /denied on the other device.*\[login-stopped\]/ });
-  t.equal(tokens(), saved);
-  t.match(await gateway.server('hub'), { state: 'connected' });
-});
-
 t.test('DEV-1 · DEV-3 · OAU-3 · oauth.flow, a configured client, its scope and its agent', async (t) => {
   const authority = await startScriptedServer(t);
-  const { home, login, gateway } = await stageWith(t, authority, {
+  const { home, login, gateway } = await deviceStage(t, authority, {
     flow: 'device',
     client_id: 'known',
     client_secret: 'known-secret-of-the-device',
@@ -105,7 +50,7 @@ t.test('DEV-1 · DEV-3 · OAU-3 · oauth.flow, a configured client, its scope an
   });
   const running = login();
   await running.shows(/Ctrl-C cancels/);
-  await eventually(() => polls(authority).length > 0 || undefined);
+  await eventually(() => pollsOf(authority).length > 0 || undefined);
   authority.approve();
 
   const { stdout, code } = await running.ended;
@@ -118,7 +63,7 @@ t.test('DEV-1 · DEV-3 · OAU-3 · oauth.flow, a configured client, its scope an
   const [device] = authority.at(paths.device);
   t.equal(device?.form.get('scope'), 'mcp:tools offline_access');
   t.match(device?.headers['user-agent'], /^AgentGateway-Agent\//);
-  for (const { headers } of polls(authority)) {
+  for (const { headers } of pollsOf(authority)) {
     t.equal(headers['user-agent'], 'Fleet/7');
     t.match(headers.authorization, /^Basic /);
   }
@@ -140,7 +85,7 @@ t.test('DEV-2 · the first authorization server whose issuer matches and that of
   unlisted.on(paths.metadata, { json: unlisted.metadata({ grant_types_supported: ['authorization_code'] }) });
   page.on(paths.metadata, html);
   const all = [gone, mismatched, without, unlisted, page, good, later].map(({ issuer }) => issuer);
-  const { login, gateway, home, peer } = await stageWith(t, good, {}, all);
+  const { login, gateway, home, peer } = await deviceStage(t, good, {}, all);
 
   const running = login('--flow', 'device');
   await running.shows(/Ctrl-C cancels/);
@@ -166,93 +111,9 @@ t.test('DEV-2 · the first authorization server whose issuer matches and that of
   t.equal(refused.stdout.includes('in your browser'), false, 'and is not done');
 });
 
-t.test('DEV-4 · what stops a device login leaves saved credentials; trouble on the way does not stop it', async (t) => {
-  const authority = await startScriptedServer(t);
-  const { home, login, tokens, gateway } = await stageWith(t, authority, { flow: 'device', timeout: 2 });
-  const first = login();
-  await first.shows(/Ctrl-C cancels/);
-  authority.approve();
-  t.match(await first.ended, { code: 0 });
-  await gateway.reaches('hub', 'connected');
-  const saved = tokens();
-  const usual = (path: string): void => authority.on(path, undefined);
-  const device = (changes: object) => (seen: Parameters<typeof authority.usual>[0]) => {
-    const answer = authority.usual(seen) as { json: object };
-    return { json: { ...answer.json, ...changes } };
-  };
-  const rows: readonly (readonly [string, () => void, RegExp])[] = [
-    ['expired_token', () => authority.on(paths.token, oauthError('expired_token')), /expired before it was entered/],
-    ['access_denied', () => authority.on(paths.token, oauthError('access_denied')), /denied on the other device/],
-    ['invalid_client', () => authority.on(paths.token, oauthError('invalid_client', 401)), /invalid_client/],
-    ['unauthorized_client', () => authority.on(paths.token, oauthError('unauthorized_client')), /unauthorized_client/],
-    ['a page with 200', () => authority.on(paths.token, html), /answered something else/],
-    ['no token in it', () => authority.on(paths.token, { json: { token_type: 'Bearer' } }), /answered something else/],
-    [
-      'no code',
-      () => authority.on(paths.device, oauthError('invalid_scope', 400, 'no such scope')),
-      /gave no device code: no such scope/,
-    ],
-    ['no code but a page', () => authority.on(paths.device, html), /gave no device code/],
-    [
-      'registration refused',
-      () => authority.on(paths.register, oauthError('access_denied', 403)),
-      /Registration failed: 403/,
-    ],
-    ['the configured time is over', () => {}, /nobody approved the login within 2 s/],
-    [
-      'the life of the code is over',
-      () => authority.on(paths.device, device({ expires_in: 1 })),
-      /nobody approved the login within 1 s/,
-    ],
-  ];
-  for (const [name, arrange, expected] of rows) {
-    for (const path of Object.values(paths)) usual(path);
-    arrange();
-    const running = await loginByControl(t, home, 'hub');
-    t.match(await running.ended, expected, name);
-    t.equal(tokens(), saved, name);
-    running.cancel();
-  }
-  for (const path of Object.values(paths)) usual(path);
-
-  const cancelled = login();
-  await cancelled.shows(/Ctrl-C cancels/);
-  cancelled.interrupt();
-  t.match(await cancelled.ended, { code: 1, stderr: /cancelled/ });
-  const asked = polls(authority).length;
-  t.equal(tokens(), saved);
-
-  const again = login();
-  await again.shows(/Ctrl-C cancels/);
-  authority.approve();
-  t.match(await again.ended, { code: 0 });
-  t.not(tokens(), saved);
-  t.ok(polls(authority).length > asked);
-});
-
-t.test('DEV-4 · pending, slow_down, a proxy in the way and a broken connection keep it waiting', async (t) => {
-  const authority = await startScriptedServer(t);
-  const { gateway, login } = await stageWith(t, authority, { flow: 'device' });
-  const script = [
-    oauthError('authorization_pending'),
-    { kind: 'text', status: 502, text: '<h1>Bad gateway</h1>', type: 'text/html' } as const,
-    undefined,
-  ];
-  authority.on(paths.token, (seen) => {
-    const next = script.shift();
-    if (next === undefined) authority.approve();
-    return next ?? authority.usual(seen);
-  });
-
-  t.match(await login().ended, { code: 0 });
-
-  t.equal(polls(authority).length, 3);
-  await gateway.reaches('hub', 'connected');
-});
-
 t.test('DEV-5 · neither the page nor a background reconnect begins a device login', async (t) => {
   const authority = await startScriptedServer(t);
-  const { gateway, home, opened, peer, login } = await stageWith(t, authority, { flow: 'device' });
+  const { gateway, home, opened, peer, login } = await deviceStage(t, authority, { flow: 'device' });
   await gateway.reaches('hub', 'needsLogin');
 
   const page = await loginByControl(t, home, 'hub', { from: 'page' });
@@ -287,7 +148,7 @@ t.test('DEV-5 · neither the page nor a background reconnect begins a device log
 
 t.test('DEV-1 · a device registration is never used for a browser login', async (t) => {
   const authority = await startScriptedServer(t);
-  const { home, login, gateway } = await stageWith(t, authority);
+  const { home, login, gateway } = await deviceStage(t, authority);
   const running = login('--flow', 'device');
   await running.shows(/Ctrl-C cancels/);
   authority.approve();

@@ -20,6 +20,7 @@ function makeGateway(move: FrontMove = { kind: 'moved', url: 'http://a:2' }) {
       groups: ward,
       runs: ward,
       deliveries: ward,
+      platforms: ward,
       cronJobs: ward,
       openFront: fromPromise<{ readonly url: string }, undefined>(() => Promise.resolve({ url: 'http://a:1' })),
       moveFront: fromPromise<FrontMove, undefined>(() => Promise.resolve(move)),

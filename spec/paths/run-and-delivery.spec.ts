@@ -1,10 +1,12 @@
 import t from 'tap';
 import { type AnyStateMachine, type EventObject, fromPromise } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
+import { type Attempt, usualRetries } from '../../machines/dispatch/next-try.ts';
+import { refused, type SendOutcome, transient, unknownOutcome } from '../../machines/dispatch/send-outcome.ts';
 import { agentRunMachine } from '../../machines/webhook/agent-run.machine.ts';
 import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
 import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
-import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { type DeliveryRecord, isOver, type RunRecord } from '../../machines/webhook/record.ts';
 
 const idle = fromPromise<never, never>(() => new Promise<never>(() => {})) as never;
 const run: RunRecord = {
@@ -46,7 +48,7 @@ function pathsOf(machine: AnyStateMachine, input: object, events: readonly Event
 
 t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its response before it is delivered', (t) => {
   const machine = agentRunMachine.provide({
-    actors: { runAgent: idle },
+    actors: { runAgent: idle, awaitStopped: idle },
     actions: {
       awaitPlace: () => {},
       leavePlace: () => {},
@@ -59,8 +61,12 @@ t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its respon
     { type: 'place.granted', atMs: 1 } as EventObject,
     { type: 'xstate.done.actor.runAgent', output: { kind: 'responded', response: '' } } as EventObject,
     { type: 'xstate.done.actor.runAgent', output: { kind: 'failed', reason: 'x' } } as EventObject,
+    { type: 'xstate.done.actor.awaitStopped', output: { kind: 'failed', reason: 'stopped' } } as EventObject,
+    { type: 'xstate.after.stopPatience.agentRun.cancelling' },
+    { type: 'run.cancel', by: 'cli' } as EventObject,
     { type: 'delivery.settled', status: 'delivered' } as EventObject,
     { type: 'delivery.settled', status: 'unknown' } as EventObject,
+    { type: 'delivery.settled', status: 'delivering' } as EventObject,
     ...['postponed', 'unrecorded', 'unclosed'].map((state) => ({
       type: `xstate.after.retryJournal.agentRun.${state}`,
     })),
@@ -75,31 +81,66 @@ t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its respon
     if (state.value === 'delivering')
       t.equal(told.filter((type) => type === 'journal.written').length >= 2, true, told.join());
     if (state.value === 'delivered') t.equal(record.status, 'delivered');
+    // A run that is told to end before it has answered ends so, whatever comes meanwhile, and delivers nothing.
+    const answered = told.indexOf('xstate.done.actor.runAgent');
+    const cancelledAt = told.indexOf('run.cancel');
+    const isEnded = ['delivering', 'delivered', 'failed', 'cancelled'].includes(String(state.value));
+    const isBefore = cancelledAt >= 0 && (answered < 0 || cancelledAt < answered);
+    if (isBefore && isEnded) t.equal(state.value, 'cancelled', told.join());
+    if (state.value === 'cancelled') {
+      t.match(record, { status: 'cancelled', reason: 'cancelled by cli' });
+      t.equal(told.at(-1), 'journal.written', 'it is on disk before it is told');
+    }
     t.ok(record.attempt <= 1, 'one attempt in one life');
   }
   t.end();
 });
 
 t.test(
-  'DUR-1 · DIS-2 · a delivery is marked on disk before it is sent, and told only once its outcome is on disk',
+  'DUR-1 · DIS-2 · DLV-4 · a delivery is marked on disk before it is sent, and told only once its outcome is',
   (t) => {
     const machine = deliveryMachine.provide({
       actors: { sendText: idle },
-      actions: { writeDelivery: () => {}, reportResult: () => {} },
+      actions: { awaitPlace: () => {}, leavePlace: () => {}, writeDelivery: () => {}, reportResult: () => {} },
     });
-    const paths = pathsOf(machine as unknown as AnyStateMachine, { key: 'k', record: delivery }, [
-      ...(['delivered', 'failed', 'unknown'] as const).map(
-        (kind) => ({ type: 'xstate.done.actor.sendText', output: { kind, reason: 'x' } }) as EventObject,
-      ),
+    const attempt = (outcome: SendOutcome, more: Partial<Attempt> = {}) =>
+      ({
+        type: 'xstate.done.actor.sendText',
+        output: {
+          outcome,
+          startedAtMs: 0,
+          endedAtMs: 0,
+          jitter: 0,
+          deduplicatesForMs: 0,
+          policy: usualRetries,
+          ...more,
+        },
+      }) as EventObject;
+    const paths = pathsOf(machine as unknown as AnyStateMachine, { key: 'k', record: delivery, atMs: 0 }, [
+      { type: 'place.granted', atMs: 1 } as EventObject,
+      { type: 'place.missed', reason: 'late' } as EventObject,
+      { type: 'delivery.retry' },
+      { type: 'delivery.drop' },
+      { type: 'delivery.shelved' },
+      attempt({ kind: 'delivered', messageId: 'm' }),
+      attempt(refused('auth', 'no')),
+      attempt(unknownOutcome('lost')),
+      attempt(transient('away'), { policy: { ...usualRetries, attempts: 2 } }),
       ...['postponed', 'unrecorded'].map((state) => ({ type: `xstate.after.retryJournal.delivery.${state}` })),
+      { type: 'xstate.after.retryDelay.delivery.waitingToRetry' },
     ]);
     const reached = new Set(paths.map(({ state }) => String(state.value)));
     for (const state of Object.keys(deliveryMachine.config.states ?? {}))
-      if (state !== 'queued') t.ok(reached.has(state), `${state} is reached`);
+      if (state !== 'resuming') t.ok(reached.has(state), `${state} is reached`);
+    const told = new Set(['sending', 'waitingToRetry', 'delivered', 'failed', 'deadLettered', 'dropped', 'unknown']);
     for (const { state, steps } of paths) {
-      const told = steps.map(({ event }) => event.type);
-      if (['sending', 'delivered', 'failed', 'unknown'].includes(String(state.value)))
-        t.equal(told.at(-1), 'journal.written', told.join());
+      const events = steps.map(({ event }) => event.type);
+      const { record } = (state as unknown as { context: { record: DeliveryRecord } }).context;
+      if (told.has(String(state.value))) t.equal(events.at(-1), 'journal.written', events.join());
+      const granted = events.filter((type) => type === 'place.granted').length;
+      t.equal(record.attempts ?? 0, granted, 'every attempt is counted, and on disk before it');
+      if (state.value === 'shelved') t.equal(events.at(-1), 'delivery.shelved', events.join());
+      if (isOver(record) && state.value === record.status) t.notOk(record.dueAtMs, 'nothing is due any more');
     }
     t.end();
   },
@@ -118,6 +159,8 @@ t.test('DUR-1 · what a crash cut off goes on, runs once more, or is closed with
     [{ status: 'running', attempt: 1 }, undefined, 'report', { status: 'interrupted' }],
     [{ status: 'delivering' }, { status: 'queued' }, 'report', { status: 'delivering' }],
     [{ status: 'delivering' }, { status: 'delivered' }, 'rerun', { status: 'delivered' }],
+    [{ status: 'delivering' }, { status: 'waitingToRetry' }, 'rerun', { status: 'delivering' }],
+    [{ status: 'delivering' }, { status: 'deadLettered', reason: 'no' }, 'rerun', { status: 'failed', reason: 'no' }],
     [{ status: 'delivering' }, { status: 'unknown', reason: 'cut' }, 'rerun', { status: 'unknown', reason: 'cut' }],
   ];
   for (const [held, sent, policy, expected] of rows) {
@@ -127,12 +170,20 @@ t.test('DUR-1 · what a crash cut off goes on, runs once more, or is closed with
       JSON.stringify([held, policy]),
     );
   }
-  t.equal(
-    interruptedDelivery({ ...delivery, status: 'sending' }, true),
-    undefined,
-    'a platform that deduplicates is sent to again',
+  const cut = (record: Partial<DeliveryRecord>, deduplicatesForMs: number) =>
+    interruptedDelivery({ ...delivery, ...record }, { nowMs: 1_000, deduplicatesForMs });
+  const sending = { status: 'sending', startedAtMs: 500 } as const;
+  const direct = { answerByMs: 2_000 } as const;
+  t.match(
+    cut(sending, 501),
+    { status: 'queued', unsureSinceMs: 500 },
+    'a platform that knows it again is sent it again',
   );
-  t.match(interruptedDelivery({ ...delivery, status: 'sending' }, false), { status: 'unknown' });
-  t.equal(interruptedDelivery(delivery, false), undefined);
+  t.match(cut(sending, 500), { status: 'unknown' });
+  t.match(cut({ ...sending, unsureSinceMs: 100 }, 501), { status: 'unknown' }, 'an earlier doubt counts');
+  t.match(cut({ ...sending, ...direct }, 501), { status: 'unknown' }, 'whoever waited for it sends again');
+  t.match(cut({ ...direct, status: 'waitingToRetry' }, 0), { status: 'failed' });
+  for (const status of ['queued', 'waitingToRetry', 'deadLettered', 'delivered', 'unknown'] as const)
+    t.match(cut({ status }, 0), { status }, status);
   t.end();
 });

@@ -5,7 +5,14 @@
  */
 
 import { cut, type Json } from '../../../machines/base/json.ts';
-import type { DeliveryOutcome, DeliveryTarget } from '../../ports.ts';
+import {
+  type RefusalClass,
+  refused as refusedAs,
+  type SendOutcome,
+  transient,
+  unknownOutcome,
+} from '../../../machines/dispatch/send-outcome.ts';
+import type { DeliveryTarget } from '../../ports.ts';
 import { endOf, runCommand, scrubbedEnv } from '../../process-group.ts';
 
 export interface CodehostSettings {
@@ -36,10 +43,24 @@ const maxOutputBytes = 65_536;
 const keptReason = 300;
 /** A shell's code for a command that a signal ended is this and the signal's number. */
 const signalled = 128;
+/** The host answers a burst of comments with its secondary limit, and asks for a minute. */
+const limitedMs = 60_000;
+
+/** What the client says where it fails, first match first. Whatever is not here is a refusal. */
+const complaints: readonly (readonly [RegExp, RefusalClass | 'rateLimited' | 'transient' | 'unknown'])[] = [
+  [/rate limit|submitted too quickly|HTTP 429/i, 'rateLimited'],
+  [/HTTP 401|bad credentials|gh auth login/i, 'auth'],
+  [/could not resolve to an?|HTTP 404|HTTP 410|no pull requests found/i, 'notFound'],
+  [/HTTP 403|not accessible|is locked|must have|does not have the correct permissions/i, 'forbidden'],
+  [/too long|HTTP 413/i, 'tooLong'],
+  [/error connecting to|dial tcp|no such host|connection refused|network is unreachable|HTTP 503/i, 'transient'],
+  // The comment may have been written before the answer was lost.
+  [/HTTP 5\d\d|reset by peer|broken pipe|EOF|timed? ?out|something went wrong/i, 'unknown'],
+];
 
 export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget {
   return {
-    deduplicates: false,
+    deduplicatesForMs: () => 0,
     async deliver({ text, extra }, signal) {
       const repo = extra.repo;
       const number = numberOf(extra.pr_number);
@@ -51,6 +72,7 @@ export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget
           `deliver_extra.pr_number must be a positive whole number; it is ${JSON.stringify(extra.pr_number ?? null)}`,
         );
       }
+      if (text.trim() === '') return refused('the text is empty, and the host takes no empty comment');
       const kind = extra.kind === 'issue' ? 'issue' : 'pr';
       const result = await runCommand({
         argv: [settings.command, kind, 'comment', number, '--repo', repo, '--body-file', '-'],
@@ -70,25 +92,34 @@ export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget
             `"${settings.command}" was not found; install it on the gateway's host and log in with \`${settings.command} auth login\``,
           );
         case 'flooded':
-          return { kind: 'unknown', reason: `"${settings.command}" printed more than expected and was ended` };
+          return unknown(`"${settings.command}" printed more than expected and was ended`);
         case 'timedOut':
-          return {
-            kind: 'unknown',
-            reason: `"${settings.command}" gave no answer within ${settings.timeoutMs / 1_000} s`,
-          };
+          return unknown(`"${settings.command}" gave no answer within ${settings.timeoutMs / 1_000} s`);
         case 'aborted':
-          return { kind: 'unknown', reason: `"${settings.command}" was stopped before it answered` };
+          return unknown(`"${settings.command}" was stopped before it answered`);
       }
     },
   };
 }
 
-function exitOutcome(code: number | null, stdout: string, stderr: string): DeliveryOutcome {
+function exitOutcome(code: number | null, stdout: string, stderr: string): SendOutcome {
   if (code === 0) return stdout === '' ? { kind: 'delivered' } : { kind: 'delivered', messageId: stdout };
-  if (code === 4) return refused(`the client is not logged in; run \`gh auth login\` as the gateway's user: ${stderr}`);
+  if (code === 4)
+    return refused(`the client is not logged in; run \`gh auth login\` as the gateway's user: ${stderr}`, 'auth');
   // A client that a signal ended may have sent the comment before.
-  if (code === null || code > signalled) return { kind: 'unknown', reason: 'the client was killed before it answered' };
-  return refused(`the client exited with ${code}: ${stderr}`);
+  if (code === null || code > signalled) return unknown('the client was killed before it answered');
+  const reason = `the client exited with ${code}: ${stderr}`;
+  const meaning = complaints.find(([words]) => words.test(stderr))?.[1] ?? 'permanent';
+  switch (meaning) {
+    case 'rateLimited':
+      return { kind: 'rateLimited', retryAfterMs: limitedMs, reason: named(reason) };
+    case 'transient':
+      return transient(named(reason));
+    case 'unknown':
+      return unknown(reason);
+    default:
+      return refused(reason, meaning);
+  }
 }
 
 /** What the client needs to find its login and its way out; tokens come from the profile alone (PRF-2). */
@@ -107,6 +138,14 @@ function numberOf(value: Json | undefined): string | undefined {
   return typeof text === 'string' && numberPattern.test(text) ? text : undefined;
 }
 
-function refused(reason: string): DeliveryOutcome {
-  return { kind: 'failed', reason: `codehost_comment: ${reason}` };
+function refused(reason: string, refusal: RefusalClass = 'permanent'): SendOutcome {
+  return refusedAs(refusal, named(reason));
+}
+
+function unknown(reason: string): SendOutcome {
+  return unknownOutcome(named(reason));
+}
+
+function named(reason: string): string {
+  return `codehost_comment: ${reason}`;
 }

@@ -33,6 +33,8 @@ export interface MailTransportOptions {
   readonly secure: boolean;
   /** Refuses a server that offers no STARTTLS. */
   readonly requireTLS: boolean;
+  /** Only where a certificate that nobody vouches for is good enough. */
+  readonly tls?: { readonly rejectUnauthorized: false };
   readonly auth?:
     | { readonly user: string; readonly pass: string }
     | { readonly type: 'OAuth2'; readonly user: string; readonly accessToken: string };
@@ -67,8 +69,8 @@ export interface MailTransport {
   close(): void;
 }
 
-/** `(options) => nodemailer.createTransport(options)`. */
-export type MailTransportFactory = (options: MailTransportOptions) => MailTransport;
+/** nodemailer's `createTransport`, which may have to be loaded first. */
+export type MailTransportFactory = (options: MailTransportOptions) => MailTransport | Promise<MailTransport>;
 
 /** The port and its factory; without one, every delivery says so. */
 export interface MailPorts extends TargetPorts {
@@ -83,6 +85,8 @@ interface MailError {
 }
 
 const address = /^[^\s<>(),;:"@\\[\]]{1,64}@[^\s<>(),;:"@\\[\]]{1,255}$/u;
+/** What is said to this machine itself travels nowhere, encrypted or not. */
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/i;
 const implicitTlsPort = 465;
 const submissionPort = 587;
 const longestSubject = 120;
@@ -98,7 +102,7 @@ export function createEmail(settings: PlatformSettings, ports: MailPorts): Platf
       return refused('permanent', 'this gateway was built without a mail transport');
     let asked = false;
     let textSent = false;
-    const transport = createMailTransport(
+    const transport = await createMailTransport(
       transportOptions(settings, (by, line) => {
         // The text follows the server's word on DATA.
         if (by === 'client') asked = line === 'DATA';
@@ -171,12 +175,15 @@ function transportOptions(
       : user !== undefined && pass !== undefined
         ? { user, pass }
         : undefined;
+  const host = optionOf(settings, 'host') ?? '';
+  const isHere = loopback.test(host);
   return {
-    host: optionOf(settings, 'host') ?? '',
+    host,
     port,
     secure,
     // A password does not travel in the clear; a relay without one may have no TLS.
-    requireTLS: !secure && auth !== undefined && settings.options.require_tls !== false,
+    requireTLS: !secure && auth !== undefined && !isHere && settings.options.require_tls !== false,
+    ...(isHere ? { tls: { rejectUnauthorized: false } } : {}),
     ...(auth === undefined ? {} : { auth }),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,

@@ -14,6 +14,7 @@ import {
   type SendOutcome,
   transient,
   unknownOutcome,
+  type VerifyOutcome,
 } from '../../../machines/dispatch/send-outcome.ts';
 import type { HttpAnswer } from './http-request.ts';
 import {
@@ -28,7 +29,6 @@ import {
   refusedAs,
   saying,
   type TargetPorts,
-  type VerifyOutcome,
   verifiedAs,
   wordOf,
   wrongPlace,

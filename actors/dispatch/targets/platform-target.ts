@@ -16,25 +16,13 @@ import {
   transient,
   type Undelivered,
   unknownOutcome,
+  type VerifyOutcome,
 } from '../../../machines/dispatch/send-outcome.ts';
 import { lengthIn, messagesOf, type TextLimit } from '../../../machines/dispatch/split-text.ts';
-import type { DeliveryRequest, Now } from '../../ports.ts';
+import type { DeliveryRequest, DeliveryTarget, Now } from '../../ports.ts';
 import { type HttpAnswer, type HttpCall, type HttpOutcome, httpRequest } from './http-request.ts';
 
-export type VerifyOutcome =
-  /** The platform knows the credentials; `as` is the account that it names. */
-  | { readonly kind: 'verified'; readonly as?: string }
-  /** The platform has no harmless call that would prove the credentials. */
-  | { readonly kind: 'unverifiable'; readonly reason: string }
-  | Exclude<Undelivered, { readonly kind: 'unknown' }>;
-
-export interface PlatformTarget {
-  /** True where a text may be sent again after an unknown outcome, for half an hour at least. */
-  readonly deduplicates: boolean;
-  /** For how long the platform takes the same delivery for the same message; 0 where it never does. */
-  readonly deduplicatesForMs: number;
-  /** Resolves with an outcome, never rejects. */
-  deliver(request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome>;
+export interface PlatformTarget extends DeliveryTarget {
   /** Asks the platform whether the credentials are good, and delivers nothing. Never rejects. */
   verify(signal: AbortSignal): Promise<VerifyOutcome>;
 }
@@ -65,7 +53,7 @@ export interface Wire {
   readonly maxPieces: number;
   readonly deduplicatesForMs?: number;
   /** Whether the platform knows this message again; all of them where it is not said. */
-  knowsAgain?(message: Message): boolean;
+  knowsAgain?(message: Pick<Message, 'chat' | 'extra'>): boolean;
   /** What is wrong with the settings. */
   readonly problem?: string | undefined;
   /** Where the credentials lead to one place only: its name. */
@@ -76,15 +64,14 @@ export interface Wire {
   verify(signal: AbortSignal): Promise<SendOutcome | VerifyOutcome>;
 }
 
-/** A gateway that was cut off is usually back by then. */
-const longEnoughMs = 1_800_000;
 /** A text that has begun is finished where the platform asks for no longer a pause than this, all pauses together. */
 const longestPauseMs = 30_000;
 
 export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
   const deduplicatesForMs = wire.deduplicatesForMs ?? 0;
+  const name = settings.name ?? wire.name;
   const named = <Outcome extends SendOutcome | VerifyOutcome>(outcome: Outcome): Outcome =>
-    'reason' in outcome ? { ...outcome, reason: `${wire.name}: ${outcome.reason}` } : outcome;
+    'reason' in outcome ? { ...outcome, reason: `${name}: ${outcome.reason}` } : outcome;
 
   const sendOne = async (message: Message, signal: AbortSignal): Promise<SendOutcome> => {
     const outcome = await wire.send(message, signal);
@@ -94,7 +81,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
   };
 
   const deliver = async (request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
-    const { extra, text } = request;
+    const { extra, text, sent } = request;
     if (wire.problem !== undefined) return refused('auth', wire.problem);
     const asked = textOf(extra.chat_id);
     if (wire.onlyPlace !== undefined && asked !== undefined) {
@@ -102,7 +89,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     }
     const chat = wire.onlyPlace ?? asked ?? textOf(settings.homeChannel);
     if (chat === undefined) {
-      const where = `set deliver_extra.chat_id on the route or platforms.${wire.name}.home_channel`;
+      const where = `set deliver_extra.chat_id on the route or platforms.${name}.home_channel`;
       return refused('notFound', `there is nowhere to deliver to; ${where}`);
     }
     const unfilled = placeholderIn(chat);
@@ -118,9 +105,13 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     if (messages.length === 0)
       return refused('permanent', 'the text is empty, and the platform takes no empty message');
 
-    let first: string | undefined;
+    if (sent !== undefined && sent.of !== messages.length)
+      return partly(refused('permanent', 'the text is cut otherwise than when its first pieces were delivered'), sent);
+
+    let first = sent?.messageId;
     let pausedMs = 0;
     for (const [index, piece] of messages.entries()) {
+      if (index < (sent?.pieces ?? 0)) continue;
       const key = keyOf(request, chat, index, piece);
       const message: Message = { chat, text: piece, extra, key, index, of: messages.length };
       let outcome = await sendOne(message, signal);
@@ -135,8 +126,8 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
       }
       if (outcome.kind !== 'delivered') {
         if (index === 0) return outcome;
-        const sent = { pieces: index, of: messages.length, ...(first === undefined ? {} : { messageId: first }) };
-        return partly(outcome, sent);
+        const arrived = { pieces: index, of: messages.length, ...(first === undefined ? {} : { messageId: first }) };
+        return partly(outcome, arrived);
       }
       if (index === 0) first = outcome.messageId;
     }
@@ -144,8 +135,11 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
   };
 
   return {
-    deduplicates: deduplicatesForMs >= longEnoughMs,
-    deduplicatesForMs,
+    deduplicatesForMs(extra) {
+      const chat = wire.onlyPlace ?? textOf(extra.chat_id) ?? textOf(settings.homeChannel) ?? '';
+      const known = wire.knowsAgain?.({ chat, extra }) ?? true;
+      return known ? deduplicatesForMs : 0;
+    },
     async deliver(request, signal) {
       try {
         return named(await deliver(request, signal));
@@ -307,7 +301,7 @@ export function missing(name: string, settings: PlatformSettings, ...keys: reado
     key === 'api_base' ? settings.apiBase === undefined : optionOf(settings, key) === undefined,
   );
   if (absent.length === 0) return undefined;
-  const names = absent.map((key) => `platforms.${name}.${key}`).join(' and ');
+  const names = absent.map((key) => `platforms.${settings.name ?? name}.${key}`).join(' and ');
   return `${names} ${absent.length === 1 ? 'is' : 'are'} not set; give ${absent.length === 1 ? 'it' : 'them'}, or the variable in .env that stands there`;
 }
 

@@ -7,7 +7,7 @@
 
 import { isJsonObject, type JsonObject, lookUp } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { deliveredAs, refused, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import { deliveredAs, refused, type SendOutcome, type VerifyOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import type { HttpAnswer } from './http-request.ts';
 import {
   type CodeMeaning,
@@ -21,7 +21,6 @@ import {
   refusedAs,
   saying,
   type TargetPorts,
-  type VerifyOutcome,
   verifiedAs,
   wrongPlace,
 } from './platform-target.ts';

@@ -1,5 +1,7 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
-import { createCommandRunner } from '../../../actors/agent/run-command.ts';
+import { type CommandRunnerSettings, createCommandRunner } from '../../../actors/agent/run-command.ts';
 import type { AgentRunOutcome, AgentRunRequest } from '../../../actors/ports.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { makeHome } from '../../support/home.ts';
@@ -16,13 +18,18 @@ const request: AgentRunRequest = {
   toolsets: [],
 };
 
+function settingsOf(command: readonly string[], cwd: string): CommandRunnerSettings {
+  const files = { folder: join(cwd, 'state', 'runs'), program: ['node', 'main.js'], home: '/the/home' } as const;
+  return { command, cwd, scope: new Map([['API_KEY', 'k1']]), files };
+}
+
 function run(
   script: string,
   cwd: string,
   more: Partial<AgentRunRequest> = {},
   signal?: AbortSignal,
 ): Promise<AgentRunOutcome> {
-  const runner = createCommandRunner({ command: ['sh', '-c', script], cwd, scope: new Map([['API_KEY', 'k1']]) });
+  const runner = createCommandRunner(settingsOf(['sh', '-c', script], cwd));
   return runner({ ...request, ...more }, signal ?? new AbortController().signal);
 }
 
@@ -58,8 +65,12 @@ t.test('DIS-3 · a failed run says why, and shows no half of a secret', async (t
   t.match(outcome, { kind: 'failed', reason: /exited with 1: ….*its limit$/ });
   t.notMatch(outcome.kind === 'failed' ? outcome.reason : '', /\d{3}/);
   t.match(await run('head -c 10485761 /dev/zero', home.path), { kind: 'failed', reason: /more than 10485760 bytes/ });
-  t.match(await run('true', `${home.path}/gone`), { kind: 'failed', reason: /could not be started.*not a folder/ });
-  const none = createCommandRunner({ command: [], cwd: home.path, scope: new Map() });
+  const gone = createCommandRunner({ ...settingsOf(['true'], home.path), cwd: `${home.path}/gone` });
+  t.match(await gone(request, new AbortController().signal), {
+    kind: 'failed',
+    reason: /could not be started.*not a folder/,
+  });
+  const none = createCommandRunner(settingsOf([], home.path));
   t.match(await none(request, new AbortController().signal), { kind: 'failed', reason: /was not found/ });
 });
 
@@ -72,4 +83,45 @@ t.test('DIS-3 · a run that is stopped ends with everything it began', async (t)
   stopping.abort();
 
   t.match(await outcome, { kind: 'failed', reason: /was stopped/ });
+});
+
+t.test('CON-3 · DIS-3 · a program finds its prompt and the supervised tools in files that go with it', async (t) => {
+  const home = makeHome(t);
+  const seen = 'stat -c %a "$AGENT_MCP_CONFIG" "$AGENT_PROMPT_FILE"; cat "$AGENT_PROMPT_FILE" "$AGENT_MCP_CONFIG"';
+  const outcome = await run(seen, home.path, { prompt: 'Prompt\n' });
+  const text = outcome.kind === 'responded' ? outcome.response : '';
+  t.match(text, /^600\n600\nPrompt\n\{/);
+  t.same(JSON.parse(text.slice(text.indexOf('{'))), {
+    mcpServers: {
+      agent: {
+        type: 'stdio',
+        command: 'node',
+        args: ['main.js', 'mcp', 'serve', '--profile', 'default', '--toolsets', 'none'],
+        env: { AGENT_HOME: '/the/home' },
+      },
+    },
+  });
+  t.same(readdirSync(join(home.path, 'state/runs')), []);
+  await run('exit 1', home.path);
+  t.same(readdirSync(join(home.path, 'state/runs')), [], 'a run that fails leaves none either');
+});
+
+t.test('CON-3 · DIS-5 · the tools are those that the toolsets of the run allow', async (t) => {
+  const home = makeHome(t);
+  const argsOf = async (toolsets: readonly string[]): Promise<readonly string[]> => {
+    const outcome = await run('cat "$AGENT_MCP_CONFIG"', home.path, { toolsets });
+    return JSON.parse(outcome.kind === 'responded' ? outcome.response : '').mcpServers.agent.args.slice(5);
+  };
+  t.same(await argsOf(['web_search', 'mcp-*']), []);
+  t.same(await argsOf(['web_search', 'mcp-github', 'mcp__files__read']), ['--toolsets', 'mcp-github,mcp__files__read']);
+});
+
+t.test('CON-3 · a word of the command may name what a run has', async (t) => {
+  const home = makeHome(t);
+  const runner = createCommandRunner(
+    settingsOf(['printf', '%s|', '--mcp-config=${AGENT_MCP_CONFIG}', '${AGENT_RUN_ID}', '${OTHER}'], home.path),
+  );
+  t.match(await runner(request, new AbortController().signal), {
+    response: /^--mcp-config=.*state\/runs\/run-\w+\/mcp\.json\|r1\|\$\{OTHER\}\|$/,
+  });
 });

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
-import { createModelRunner, type ModelRunOutcome, type RunTools } from '../../../actors/agent/run-model.ts';
+import type { RunTools } from '../../../actors/agent/model-loop.ts';
+import { createModelRunner, type ModelRunOutcome } from '../../../actors/agent/run-model.ts';
 import type { AgentRunner, AgentRunRequest } from '../../../actors/ports.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
@@ -69,9 +70,9 @@ t.test('DIS-3 · a run calls the tools that the model asks for and ends with its
       { name: 'look', at: 1 },
       { name: 'look', at: 2 },
     ]);
-    t.same([outcome.account.steps, outcome.account.tokens], [2, { input: 20, output: 10 }]);
+    t.same(outcome.account.spending, { steps: 2, inputTokens: 20, outputTokens: 10 });
     t.same(
-      outcome.account.transcript.map((entry) => [entry.kind, entry.kind === 'call' ? entry.arguments : entry.text]),
+      outcome.account.transcript.map(({ kind, text }) => [kind, text]),
       [
         ['prompt', 'Look at it'],
         ['answer', 'Let me look.'],
@@ -133,7 +134,7 @@ t.test('DIS-3 · a model that loops on tools fails the run at its last step', as
   const { outcome, server } = await run(t, [calls('{}')], { maxSteps: 3 });
   t.match(outcome, { kind: 'failed', reason: 'the model still asked for tools after 3 steps (agent.model.max_steps)' });
   t.equal(server.asked.length, 3);
-  t.equal(outcome.account.tokens.input, 30);
+  t.equal(outcome.account.spending.inputTokens, 30);
 });
 
 t.test('DIS-3 · DIS-4 · an empty answer is a response, a refusal and a dead endpoint are failures', async (t) => {
@@ -196,7 +197,7 @@ t.test('DIS-3 · a run that is stopped stops its question and its tools', async 
         }),
     },
   });
-  t.match(outcome, { kind: 'failed', reason: 'the run was stopped', account: { steps: 1 } });
+  t.match(outcome, { kind: 'failed', reason: 'the run was stopped', account: { spending: { steps: 1 } } });
 
   const inQuestion = new AbortController();
   const server = await startModelServer(t, [{ kind: 'silent' }]);
@@ -213,5 +214,5 @@ t.test('DIS-3 · a run that is stopped stops its question and its tools', async 
   await until(() => server.asked.length === 1);
   inQuestion.abort();
   t.match(await running, { kind: 'failed', reason: 'the run was stopped' });
-  t.match(await runner(request, AbortSignal.abort()), { kind: 'failed', account: { steps: 0 } });
+  t.match(await runner(request, AbortSignal.abort()), { kind: 'failed', account: { spending: { steps: 0 } } });
 });

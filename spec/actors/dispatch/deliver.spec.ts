@@ -1,63 +1,64 @@
 import t from 'tap';
-import { createTargets } from '../../../actors/dispatch/deliver.ts';
-import type { DeliveryOutcome, LogFields, Logger } from '../../../actors/ports.ts';
-import type { JsonObject } from '../../../machines/base/json.ts';
+import { createTarget, type TargetOwner, usualCodehost, whyNot } from '../../../actors/dispatch/deliver.ts';
+import { createPlatformTarget, platformNames } from '../../../actors/dispatch/targets/all.ts';
+import type { LogFields, Logger } from '../../../actors/ports.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { knownTargets } from '../../../machines/config/targets.ts';
-import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
+import { knownTargets, targetNames } from '../../../machines/config/targets.ts';
+import { never, requestOf } from '../../conformance/target.ts';
 
-const never = new AbortController().signal;
 const on: PlatformSettings = { enabled: true, timeoutMs: 1, options: {} };
+const silent: Logger = { log: () => {}, warnOnce: () => {} };
 
-function send(
-  target: string,
-  platforms: Readonly<Record<string, PlatformSettings>> = {},
-  extra: JsonObject = {},
-  log: Logger = { log: () => {}, warnOnce: () => {} },
-): Promise<DeliveryOutcome> {
-  const record = { target, deliveryId: 'd1', profile: 'default', text: 'Done.', extra } as unknown as DeliveryRecord;
-  return createTargets({ platforms, log, scope: new Map(), cwd: '.' }).send(record, never);
+function ownerOf(log = silent): TargetOwner {
+  const ports = { now: () => 0, wait: () => Promise.resolve(), random: () => 0 };
+  return { ports, log, scope: new Map(), cwd: '.', createPlatformTarget };
 }
 
-t.test('DLV-2 · every target that cannot be used says which it is and what to do', async (t) => {
-  const { codehost_comment: _, log: __, ...others } = Object.fromEntries(knownTargets.map((name) => [name, name]));
-  delete others.github_comment;
-  for (const name of Object.keys(others)) {
-    t.match(await send(name), { kind: 'failed', reason: new RegExp(`"${name}" is not enabled; set platforms\\.`) });
+t.test('DLV-2 · every target that is not enabled says which it is and what to do', (t) => {
+  for (const name of knownTargets) {
+    t.match(whyNot(name, undefined), {
+      kind: 'refused',
+      reason: new RegExp(`"${name}" is not enabled; set platforms\\.${name}\\.enabled: true`),
+    });
+    t.match(whyNot(name, { ...on, enabled: false }), { reason: /is not enabled/ });
+    t.match(whyNot(name, { ...on, problem: 'config.yaml:3: no token' }), {
+      reason: `target "${name}" cannot be used: config.yaml:3: no token`,
+    });
+    t.equal(whyNot(name, on), undefined);
   }
-  t.match(await send('telegram', { messenger_a: on }), {
-    kind: 'failed',
-    reason: /"telegram" has nowhere to deliver to; set deliver_extra\.chat_id .* platforms\.messenger_a\.home_channel/,
-  });
-  for (const outcome of [
-    await send('telegram', { messenger_a: on }, { chat_id: 7 }),
-    await send('messenger_a', { messenger_a: { ...on, homeChannel: '7' } }),
-  ]) {
-    t.match(outcome, { kind: 'failed', reason: /is not connected/ });
-  }
-  for (const name of ['fax', '', 'constructor', '__proto__', 'LOG', ' log']) {
-    t.match(await send(name), { kind: 'failed', reason: /is not known/ }, JSON.stringify(name));
-  }
+  t.match(whyNot('telegram', { ...on, name: 'messenger_a', enabled: false }), { reason: /platforms\.messenger_a\./ });
+  for (const name of ['fax', '', 'constructor', '__proto__', 'LOG', ' log'])
+    t.match(whyNot(name, on), { kind: 'refused', reason: /is not known/ }, JSON.stringify(name));
+  t.match(whyNot('slak', undefined), { reason: /did you mean "slack"\?/ });
+  t.end();
+});
+
+t.test('DLV-1 · every target of the list can be made', (t) => {
+  for (const name of targetNames.keys()) t.ok(createTarget(name, on, ownerOf()), name);
+  t.same([...targetNames.keys()].slice(2).sort(), [...platformNames].sort());
+  t.equal(targetNames.size, 18);
+  t.equal(createTarget('fax', on, ownerOf()), undefined);
+  t.end();
 });
 
 t.test('OBS-1 · the log target writes the text as one line with its delivery id', async (t) => {
   const lines: [string, string, LogFields | undefined][] = [];
   const log: Logger = { log: (...line) => void lines.push(line as [string, string, LogFields]), warnOnce: () => {} };
 
-  t.same(await send('log', {}, {}, log), { kind: 'delivered' });
+  t.same(await createTarget('log', on, ownerOf(log))?.deliver(requestOf('Done.', {}), never), { kind: 'delivered' });
 
   t.same(lines, [['info', 'response: Done.', { delivery_id: 'd1', profile: 'default' }]]);
 });
 
-t.test('DLV-5 · a target answers to its platform’s own name', async (t) => {
-  for (const name of ['codehost_comment', 'github_comment']) {
-    t.match(await send(name, {}, { repo: 'no' }), { kind: 'failed', reason: /^codehost_comment: deliver_extra\.repo/ });
-  }
-  const { deduplicates } = createTargets({
-    platforms: {},
-    log: { log: () => {}, warnOnce: () => {} },
-    scope: new Map(),
-    cwd: '.',
+t.test('DLV-3 · the code host is there without being configured, and is asked by its own client', async (t) => {
+  const codehost = createTarget('codehost_comment', usualCodehost, ownerOf());
+  t.match(await codehost?.deliver(requestOf('x', { repo: 'no' }), never), {
+    kind: 'refused',
+    reason: /^codehost_comment: deliver_extra\.repo/,
   });
-  t.same(['log', 'codehost_comment', 'github_comment', 'fax'].map(deduplicates), [true, false, false, false]);
+  const own = createTarget('codehost_comment', { ...on, options: { command: 'no-such-client' } }, ownerOf());
+  t.match(await own?.deliver(requestOf('x', { repo: 'a/b', pr_number: 1 }), never), {
+    reason: /"no-such-client" was not found/,
+  });
+  t.match(await own?.verify(never), { kind: 'unverifiable' }, 'looking starts no client');
 });

@@ -43,7 +43,7 @@ const question: Question = {
 };
 
 t.test('DIS-3 · CON-3 · a conversation is spelled as an OpenAI-compatible endpoint wants it', (t) => {
-  t.same(requestBody('openai-compatible', 'usual', question), {
+  t.same(requestBody({ provider: 'openai-compatible', name: 'usual' }, question), {
     model: 'usual',
     stream: true,
     stream_options: { include_usage: true },
@@ -70,12 +70,12 @@ t.test('DIS-3 · CON-3 · a conversation is spelled as an OpenAI-compatible endp
     ],
     tools: [{ type: 'function', function: { name: 'look', description: 'Looks.', parameters: { type: 'object' } } }],
   });
-  t.equal('tools' in requestBody('openai-compatible', 'usual', { ...question, tools: [] }), false);
+  t.equal('tools' in requestBody({ provider: 'openai-compatible', name: 'usual' }, { ...question, tools: [] }), false);
   t.end();
 });
 
 t.test('DIS-3 · CON-3 · a conversation is spelled as Anthropic’s endpoint wants it', (t) => {
-  t.same(requestBody('anthropic', 'usual', question), {
+  t.same(requestBody({ provider: 'anthropic', name: 'usual' }, question), {
     model: 'usual',
     stream: true,
     max_tokens: 8192,

@@ -1,7 +1,5 @@
 import t from 'tap';
 import { readableText } from '../../../machines/agent/readable-text.ts';
-import { toolText } from '../../../machines/agent/tool-text.ts';
-import { toolFilter } from '../../../machines/agent/toolset.ts';
 
 t.test('DIS-5 · a page becomes what a person reads on it', (t) => {
   const page = `<!doctype html><html><head><title>A &amp; B</title><style>p{}</style></head>
@@ -54,44 +52,5 @@ t.test('DIS-5 · a hostile page takes time in proportion to its length', (t) => 
     readableText(page);
     t.ok(performance.now() - before < 5_000, piece);
   }
-  t.end();
-});
-
-t.test('DIS-5 · toolsets allow tools of servers by server or by name, and none by default', (t) => {
-  const tools = [
-    { server: 'git hub', name: 'mcp__git_hub__read' },
-    { server: 'git hub', name: 'mcp__git_hub__write' },
-    { server: 'files', name: 'mcp__files__read' },
-  ];
-  const allowed = (...names: string[]) => tools.filter(toolFilter(names)).map(({ name }) => name.slice(5));
-  t.same(allowed(), []);
-  t.same(allowed('web_search', 'clarify'), []);
-  t.same(allowed('mcp:git hub'), ['git_hub__read', 'git_hub__write']);
-  t.same(allowed('mcp__git_hub__read', 'mcp:files'), ['git_hub__read', 'files__read']);
-  t.same(allowed('mcp__*__read'), ['git_hub__read', 'files__read']);
-  t.equal(allowed('mcp:*').length, 3);
-  t.end();
-});
-
-t.test('DIS-3 · LIF-13 · a result is spelled as one text', (t) => {
-  const rows: readonly (readonly [Parameters<typeof toolText>[0], string])[] = [
-    [{ content: [], isError: false }, '(no content)'],
-    [{ content: [], structuredContent: { a: 1 }, isError: false }, '{"a":1}'],
-    [
-      {
-        content: [
-          { type: 'text', text: 'a' },
-          { type: 'image', data: 'AAAA', mimeType: 'image/png' },
-          { type: 'resource', resource: { uri: 'x://1', text: 'inside' } },
-          { type: 'resource', resource: { uri: 'x://2', blob: 'AAAA' } },
-          { type: 'resource_link', uri: 'x://3', name: 'three' },
-        ],
-        structuredContent: { a: 1 },
-        isError: false,
-      },
-      'a\n[image, image/png]\nx://1\ninside\n[x://2, not a text]\n[three: x://3]',
-    ],
-  ];
-  for (const [result, text] of rows) t.equal(toolText(result), text);
   t.end();
 });

@@ -1,8 +1,6 @@
 import t from 'tap';
 import { type ModelAnswer, noTokens } from '../../../machines/agent/model-wire.ts';
 import { mostCallsAtOnce, nextStep } from '../../../machines/agent/tool-loop.ts';
-import { createTranscript } from '../../../machines/agent/transcript.ts';
-import { wireName } from '../../../machines/agent/wire-name.ts';
 
 const state = { steps: 1, maxSteps: 3, isOffered: (name: string) => name === 'look' };
 const answer = (more: Partial<ModelAnswer>): ModelAnswer => ({
@@ -71,28 +69,3 @@ t.test(
     t.end();
   },
 );
-
-t.test('NAM-1 · DIS-3 · a name that an endpoint would refuse is cut and told apart', (t) => {
-  t.equal(wireName('mcp__github__get_issue'), 'mcp__github__get_issue');
-  const long = `mcp__${'x'.repeat(70)}`;
-  t.match(wireName(`${long}1`), /^[\w-]{64}$/);
-  t.not(wireName(`${long}1`), wireName(`${long}2`));
-  t.match(wireName('ü'), /^__[0-9a-f]{10}$/);
-  t.end();
-});
-
-t.test('DIS-3 · a transcript is redacted, and bounded in each text and in all', (t) => {
-  const transcript = createTranscript((text) => text.replaceAll('secret', '[redacted]'));
-  transcript.add({ kind: 'prompt', text: 'a secret' });
-  transcript.add({ kind: 'call', id: 'c', tool: 'look', arguments: '{"key":"secret"}' });
-  transcript.add({ kind: 'result', id: 'c', text: 'y'.repeat(20_000), isError: false });
-  const [prompt, call, result] = transcript.entries();
-  t.same(prompt, { kind: 'prompt', text: 'a [redacted]' });
-  t.same(call, { kind: 'call', id: 'c', tool: 'look', arguments: '{"key":"[redacted]"}' });
-  t.match(result, { text: /^y{16384} … \[3616 characters left out\]$/ });
-  for (let index = 0; index < 100; index += 1) {
-    transcript.add({ kind: 'result', id: 'c', text: 'z'.repeat(20_000), isError: false });
-  }
-  t.ok(JSON.stringify(transcript.entries()).length < 600_000);
-  t.end();
-});

@@ -102,7 +102,7 @@ export interface FakePlatform {
 /** Stands in every platform's words, so that a spec can see them leak. */
 export const providerWords = 'PROVIDER-WORDS';
 
-export async function startPlatform(behaviour: Behaviour): Promise<FakePlatform> {
+export async function startPlatform(behaviour: Behaviour, port = 0): Promise<FakePlatform> {
   const requests: FakeRequest[] = [];
   const messages: TakenMessage[] = [];
   const numbers = new Map<string, number>();
@@ -150,7 +150,7 @@ export async function startPlatform(behaviour: Behaviour): Promise<FakePlatform>
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
     base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { createCodehostTarget } from '../../../../actors/dispatch/targets/codehost-comment.ts';
-import type { DeliveryOutcome } from '../../../../actors/ports.ts';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import { defaultProfile } from '../../../../machines/base/names.ts';
+import type { SendOutcome } from '../../../../machines/dispatch/send-outcome.ts';
 import { makeHome } from '../../../support/home.ts';
 
 const never = new AbortController().signal;
 
 interface StandIn {
-  deliver(extra: JsonObject, text?: string, signal?: AbortSignal): Promise<DeliveryOutcome>;
+  deliver(extra: JsonObject, text?: string, signal?: AbortSignal): Promise<SendOutcome>;
   /** The words and the standard input of the last call; undefined before the first. */
   last(): { readonly words: readonly string[]; readonly text: string } | undefined;
 }
@@ -79,24 +79,40 @@ t.test('DLV-3 · an unfit repo or number is refused before any client starts', a
     'a/b\n',
   ];
   for (const repo of repos) {
-    t.match(await client.deliver({ ...pull, repo }), { kind: 'failed', reason: /deliver_extra\.repo/ }, `${repo}`);
+    t.match(await client.deliver({ ...pull, repo }), { kind: 'refused', reason: /deliver_extra\.repo/ }, `${repo}`);
   }
   const numbers: Json[] = ['0', '-1', '1.5', 'x', '', '7; id', 7.5, -7, null, true, '{pull_request.number}', '7\n'];
   for (const pr_number of numbers) {
-    t.match(await client.deliver({ ...pull, pr_number }), { kind: 'failed', reason: /pr_number/ }, `${pr_number}`);
+    t.match(await client.deliver({ ...pull, pr_number }), { kind: 'refused', reason: /pr_number/ }, `${pr_number}`);
   }
-  t.match(await client.deliver({}), { kind: 'failed' });
+  t.match(await client.deliver({}), { kind: 'refused' });
   t.equal(client.last(), undefined);
 });
 
 t.test('DLV-3 · what the client says is what came of it', async (t) => {
-  const said = async (then: string): Promise<DeliveryOutcome> => standIn(t, then).deliver(pull);
+  const said = async (then: string): Promise<SendOutcome> => standIn(t, then).deliver(pull);
   t.same(await said('exit 0'), { kind: 'delivered' });
   t.match(await said('echo "could not resolve to a PullRequest" >&2; exit 1'), {
-    kind: 'failed',
+    kind: 'refused',
     reason: /exited with 1: could not resolve/,
   });
-  t.match(await said('exit 4'), { kind: 'failed', reason: /not logged in.*gh auth login/ });
+  t.match(await said('exit 4'), { kind: 'refused', reason: /not logged in.*gh auth login/ });
+  for (const [words, expected] of [
+    ['HTTP 401: Bad credentials', { kind: 'refused', class: 'auth' }],
+    ['HTTP 404: Not Found', { kind: 'refused', class: 'notFound' }],
+    ['GraphQL: Could not resolve to a Repository', { kind: 'refused', class: 'notFound' }],
+    ['HTTP 403: Resource not accessible by integration', { kind: 'refused', class: 'forbidden' }],
+    ['HTTP 403: You have exceeded a secondary rate limit', { kind: 'rateLimited', retryAfterMs: 60_000 }],
+    ['GraphQL: was submitted too quickly', { kind: 'rateLimited' }],
+    ['GraphQL: Body is too long', { kind: 'refused', class: 'tooLong' }],
+    ['error connecting to api.host.example', { kind: 'transient' }],
+    ['dial tcp 127.0.0.1:1: connect: connection refused', { kind: 'transient' }],
+    ['HTTP 502: Bad Gateway', { kind: 'unknown' }],
+    ['read: connection reset by peer', { kind: 'unknown' }],
+    ['something else', { kind: 'refused', class: 'permanent' }],
+  ] as const) {
+    t.match(await said(`echo "${words}" >&2; exit 1`), expected, words);
+  }
   t.match(await said('kill -KILL $$'), { kind: 'unknown' }, 'killed: the comment may stand');
   t.match(await said('yes'), { kind: 'unknown' });
   t.match(await standIn(t, 'sleep 600', 50).deliver(pull), { kind: 'unknown', reason: /no answer within 0\.05 s/ });
@@ -114,6 +130,12 @@ t.test('DLV-3 · a client that is stopped midway has an unknown outcome', async 
   t.match(await outcome, { kind: 'unknown', reason: /stopped before it answered/ });
 });
 
+t.test('DIS-4 · an empty text reaches no client, which would refuse it in its own words', async (t) => {
+  const client = standIn(t);
+  t.match(await client.deliver(pull, ' \n'), { kind: 'refused', class: 'permanent', reason: /the text is empty/ });
+  t.equal(client.last(), undefined);
+});
+
 t.test('DLV-3 · a text above the host’s limit is cut to it', async (t) => {
   const client = standIn(t);
   t.match(await client.deliver(pull, 'é'.repeat(70_000)), { kind: 'delivered' });
@@ -123,7 +145,7 @@ t.test('DLV-3 · a text above the host’s limit is cut to it', async (t) => {
 t.test('DLV-3 · a client that is not installed is named with its cure', async (t) => {
   const target = createCodehostTarget({ command: 'no-such-client', cwd: '.', timeoutMs: 1_000, scope: new Map() });
   t.match(await target.deliver({ deliveryId: 'd', profile: defaultProfile, text: 'x', extra: pull }, never), {
-    kind: 'failed',
+    kind: 'refused',
     reason: /"no-such-client" was not found; install it/,
   });
 });

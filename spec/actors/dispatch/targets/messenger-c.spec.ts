@@ -39,3 +39,14 @@ t.test('IDM-1 · two deliveries that answer the same message have numbers of the
 
   t.equal(bench.platform.world.messages.length, 3);
 });
+
+t.test('DUR-1 · only an answer to a message is known again, and only where answers are numbered', async (t) => {
+  const { target } = await openBench(t, messengerC);
+  for (const [extra, ms] of [
+    [{ chat_id: 'user:u1', msg_id: 'm' }, 300_000],
+    [{ chat_id: 'user:u1', event_id: 'e' }, 0],
+    [{ chat_id: 'channel:c1', msg_id: 'm' }, 0],
+  ] as const) {
+    t.equal(target.deduplicatesForMs(extra), ms, JSON.stringify(extra));
+  }
+});

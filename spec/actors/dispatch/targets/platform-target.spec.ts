@@ -85,6 +85,31 @@ t.test('IDM-1 · every piece has a key of its own, the same each time', async (t
   t.ok(keys.every((key) => /^[\w-]{32}$/.test(key)));
 });
 
+t.test(
+  'DLV-4 · a delivery that is tried again goes on after the pieces that arrived, and sends none of them twice',
+  async (t) => {
+    const { target, sent } = fake([ok, limited(60_000)]);
+    const first = await target.deliver(requestOf(three, extra), never);
+    t.match(first, { kind: 'rateLimited', partly: { pieces: 1, of: 3, messageId: 'm1' } });
+    if (first.kind !== 'rateLimited' || first.partly === undefined) return;
+
+    t.match(await target.deliver({ ...requestOf(three, extra), sent: first.partly }, never), {
+      kind: 'delivered',
+      messageId: 'm1',
+    });
+
+    t.same(
+      sent.map(({ index }) => index),
+      [0, 1, 1, 2],
+    );
+    t.equal(sent.map(({ text }) => text).join('').length, 40 + 40 + 40 + 20);
+    t.match(await target.deliver({ ...requestOf('short', extra), sent: first.partly }, never), {
+      kind: 'refused',
+      reason: /is cut otherwise/,
+    });
+  },
+);
+
 t.test('DUR-1 · only a platform that knows a message again is asked once more', async (t) => {
   const lost: SendOutcome = { kind: 'unknown', reason: 'lost' };
   for (const [change, sent, outcome] of [

@@ -1,0 +1,29 @@
+/**
+ * Where a model endpoint is asked and with which headers, the same for every question. Sends nothing.
+ * @see CON-3 in docs/specification.md
+ */
+
+import type { ModelSettings } from '../../machines/config/settings.ts';
+
+export interface ModelEndpoint {
+  readonly url: string;
+  /** Secret: they hold the key. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const anthropicVersion = '2023-06-01';
+
+export function modelEndpoint({ provider, baseUrl, apiKey }: ModelSettings): ModelEndpoint {
+  const base = baseUrl.replace(/\/+$/, '');
+  const headers = { 'content-type': 'application/json' };
+  if (provider === 'openai-compatible') {
+    const key: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+    return { url: `${base}/chat/completions`, headers: { ...headers, ...key } };
+  }
+  const key: Record<string, string> = apiKey === undefined ? {} : { 'x-api-key': apiKey };
+  return {
+    // Its own tools take the address without the version, others of its users write it.
+    url: base.endsWith('/v1') ? `${base}/messages` : `${base}/v1/messages`,
+    headers: { ...headers, 'anthropic-version': anthropicVersion, ...key },
+  };
+}

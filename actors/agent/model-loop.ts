@@ -1,0 +1,137 @@
+/**
+ * Asks a model, calls the tools that it asks for, all of one answer at once, and goes on until it answers without any.
+ * Decides nothing by itself: what follows an answer is the rule's, which tools there are the lender's. Never rejects.
+ * @see DIS-3 and CON-3 in docs/specification.md
+ */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { noTokens, type Tokens, type ToolOffer, type ToolReply, type Turn } from '../../machines/agent/model-wire.ts';
+import { type Spending, spendingOf } from '../../machines/agent/spending.ts';
+import { nextStep, type PlannedCall } from '../../machines/agent/tool-loop.ts';
+import type { TranscriptEntry } from '../../machines/agent/transcript.ts';
+import { wireName } from '../../machines/agent/wire-name.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import { cut, type JsonObject } from '../../machines/base/json.ts';
+import type { ModelSettings } from '../../machines/config/settings.ts';
+import { type StreamModelPorts, streamModel, sum } from './stream-model.ts';
+
+/** What a tool answers; an error is for the model to read. */
+export interface ToolAnswer {
+  readonly text: string;
+  readonly isError: boolean;
+  /** What asking a model about a picture cost. */
+  readonly tokens?: Tokens;
+}
+
+export interface RunTools {
+  readonly offers: readonly ToolOffer[];
+  /** Resolves with an answer, never rejects. */
+  call(name: string, args: JsonObject, signal: AbortSignal): Promise<ToolAnswer>;
+}
+
+export interface LoopRequest {
+  readonly model: ModelSettings;
+  readonly system: string;
+  /**
+   * The conversation so far, ending with what is asked now. Grows by what was answered and called, always by whole
+   * exchanges, so that it can be gone on with however the loop ends.
+   */
+  readonly turns: Turn[];
+  readonly tools: RunTools;
+  /** Hears of every answer, call and result as it comes. */
+  readonly tell: (entry: TranscriptEntry) => void;
+}
+
+export type LoopPorts = Omit<StreamModelPorts, 'wait'> & {
+  /** Resolves after so long; the process's timer unless given. */
+  readonly wait?: StreamModelPorts['wait'];
+};
+
+export type LoopOutcome = { readonly spending: Spending } & (
+  | { readonly kind: 'responded'; readonly response: string }
+  | { readonly kind: 'failed'; readonly reason: string }
+);
+
+/** What one tool may add to the conversation. */
+const longestReply = 100_000;
+const stopped = 'the run was stopped';
+
+export const waitFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
+
+export async function runModelLoop(
+  { model, system, turns, tools, tell }: LoopRequest,
+  { wait = waitFor, ...ports }: LoopPorts,
+  signal: AbortSignal,
+): Promise<LoopOutcome> {
+  let steps = 0;
+  let tokens = noTokens;
+  const spending = (): Spending => spendingOf(steps, tokens, model.prices);
+  const failed = (reason: string): LoopOutcome => ({ kind: 'failed', reason, spending: spending() });
+  const onAgain = (why: string): void => {
+    tell({ kind: 'again', text: why });
+    ports.onAgain?.(why);
+  };
+  try {
+    const named = new Map(tools.offers.map((offer) => [wireName(offer.name), offer]));
+    const offers = [...named].map(([name, offer]) => ({ ...offer, name }));
+    for (;;) {
+      if (signal.aborted) return failed(stopped);
+      steps += 1;
+      const question = { system, turns, tools: offers };
+      const verdict = await streamModel(model, question, { ...ports, onAgain, wait, signal });
+      tokens = sum(tokens, verdict.kind === 'answered' ? verdict.answer.tokens : verdict.tokens);
+      if (verdict.kind === 'failed') return failed(verdict.why);
+      const { answer } = verdict;
+      const { input: inputTokens, output: outputTokens } = answer.tokens;
+      tell({ kind: 'answer', text: answer.text, inputTokens, outputTokens });
+      const { maxSteps } = model;
+      const step = nextStep(answer, { steps, maxSteps, isOffered: (name) => named.has(name) });
+      if (step.kind === 'respond') {
+        // An endpoint refuses a turn without a text.
+        if (step.response.trim() !== '') turns.push({ role: 'assistant', text: step.response, calls: [] });
+        return { kind: 'responded', response: step.response, spending: spending() };
+      }
+      if (step.kind === 'fail') return failed(step.reason);
+
+      for (const { ask } of step.calls) {
+        tell({ kind: 'call', id: ask.id, tool: named.get(ask.name)?.name ?? ask.name, text: ask.argumentsText });
+      }
+      const replies = await Promise.all(
+        step.calls.map(async (call) => {
+          const { reply, cost } = await carryOut(call, { tools, named, signal });
+          tokens = sum(tokens, cost);
+          tell({ kind: 'result', ...reply });
+          return reply;
+        }),
+      );
+      turns.push({ role: 'assistant', text: answer.text, calls: answer.calls }, { role: 'tools', replies });
+    }
+  } catch (thrown) {
+    return failed(causeOf(thrown));
+  }
+}
+
+interface Workshop {
+  readonly tools: RunTools;
+  readonly named: ReadonlyMap<string, ToolOffer>;
+  readonly signal: AbortSignal;
+}
+
+async function carryOut(
+  call: PlannedCall,
+  { tools, named, signal }: Workshop,
+): Promise<{ readonly reply: ToolReply; readonly cost: Tokens }> {
+  const { id, name } = call.ask;
+  if (call.kind === 'refuse') return { reply: { id, text: call.why, isError: true }, cost: noTokens };
+  try {
+    const { text, isError, tokens } = await tools.call(named.get(name)?.name ?? name, call.args, signal);
+    return { reply: { id, text: bounded(text), isError }, cost: tokens ?? noTokens };
+  } catch (thrown) {
+    return { reply: { id, text: `the tool failed: ${causeOf(thrown)}`, isError: true }, cost: noTokens };
+  }
+}
+
+function bounded(text: string): string {
+  const kept = cut(text, longestReply);
+  return kept.length === text.length ? text : `${kept}\n[${text.length - kept.length} characters left out]`;
+}

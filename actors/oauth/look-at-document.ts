@@ -1,0 +1,31 @@
+/**
+ * Fetches a client metadata document as an authorization server would, and says what is wrong with it. What cannot be
+ * reached from here may be reached from there: a finding is a warning.
+ * @see OAU-5 in docs/specification.md
+ */
+
+import type { FetchLike } from '@modelcontextprotocol/client';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { Json } from '../../machines/base/json.ts';
+import { checkDocument, type DocumentFinding } from '../../machines/oauth/metadata-document.ts';
+
+/** Never rejects. */
+export async function lookAtDocument(url: string, fetch: FetchLike): Promise<readonly DocumentFinding[]> {
+  try {
+    const answer = await fetch(url, { headers: { accept: 'application/json' }, redirect: 'manual' });
+    const text = await answer.text();
+    const contentType = answer.headers.get('content-type') ?? undefined;
+    return checkDocument(url, { status: answer.status, contentType, body: parse(text) });
+  } catch (thrown) {
+    const message = `the client metadata document ${url} cannot be fetched from here: ${causeOf(thrown)}`;
+    return [{ code: 'document-unreachable', message }];
+  }
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}

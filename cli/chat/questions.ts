@@ -1,0 +1,101 @@
+/**
+ * Puts a question that waits for a person before them, in the midst of a chat: yes or no to a call, or the fields of a
+ * form. A line that says neither is asked about again; nothing is taken for a yes but a yes.
+ * @see TRU-3, SRV-1 and CLI-4 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { oneLine, plain } from '../terminal.ts';
+import type { Lines } from './lines.ts';
+import type { ChatScreen } from './screen.ts';
+
+export interface QuestionPorts {
+  readonly lines: Pick<Lines, 'answer'>;
+  readonly screen: Pick<ChatScreen, 'say' | 'note'>;
+  readonly call: (method: string, params: JsonObject) => Promise<Json>;
+  readonly signal: AbortSignal;
+}
+
+const longestDetail = 4_000;
+/** What a tool says of itself may be a page. */
+const longestMessage = 240;
+
+/** Asks, and answers the gateway. One that is answered or withdrawn meanwhile is let go. */
+export async function askQuestion(id: string, ports: QuestionPorts): Promise<void> {
+  const row = await ports.call('approvals.show', { id }).catch(() => undefined);
+  if (!isJsonObject(row)) return;
+  for (;;) {
+    const given = row.kind === 'form' ? await fillIn(row, ports) : await yesOrNo(row, ports);
+    if (given === undefined) return;
+    try {
+      await ports.call('approvals.answer', { id, by: 'chat', ...given });
+      return;
+    } catch (thrown) {
+      ports.screen.note(`  ${plain(thrown instanceof Error ? thrown.message : String(thrown))}`);
+      if ((thrown as { readonly code?: unknown }).code !== 'approval-values') return;
+    }
+  }
+}
+
+interface Given {
+  readonly grant: boolean;
+  readonly values?: JsonObject;
+}
+
+async function yesOrNo(
+  { tool, server, message, detail }: JsonObject,
+  ports: QuestionPorts,
+): Promise<Given | undefined> {
+  const { screen, lines, signal } = ports;
+  const words = oneLine(String(message ?? ''));
+  const about =
+    words === '' ? '' : `  ${words.length > longestMessage ? `${words.slice(0, longestMessage)}…` : words}\n`;
+  screen.say(`? ${plain(String(tool))} of ${plain(String(server))} wants a yes\n${about}${indented(detail)}`);
+  for (;;) {
+    const line = await lines.answer('  allow it? [y/n] ', signal);
+    if (line === undefined) return undefined;
+    if (/^\s*y(es)?\s*$/i.test(line)) return { grant: true };
+    if (/^\s*no?\s*$/i.test(line)) return { grant: false };
+  }
+}
+
+async function fillIn({ message, detail }: JsonObject, ports: QuestionPorts): Promise<Given | undefined> {
+  const { screen, lines, signal } = ports;
+  screen.say(`? ${plain(String(message ?? ''))}`);
+  const { properties, required } = isJsonObject(detail) ? detail : {};
+  const needed: readonly Json[] = Array.isArray(required) ? required : [];
+  const values: Record<string, Json> = {};
+  for (const [name, field] of Object.entries(isJsonObject(properties) ? properties : {})) {
+    const known = isJsonObject(field) ? field : {};
+    const choices = choicesOf(known);
+    for (const [index, choice] of choices.entries()) screen.say(`    ${index + 1}. ${plain(choice)}`);
+    const isNeeded = needed.includes(name);
+    const hint = isNeeded ? '(empty: decline)' : '(empty: leave out)';
+    const line = await lines.answer(`  ${plain(String(known.title ?? name))} ${hint} `, signal);
+    if (line === undefined) return undefined;
+    if (line.trim() === '') {
+      if (isNeeded) return { grant: false };
+      continue;
+    }
+    values[name] = readField(line.trim(), known, choices);
+  }
+  return { grant: true, values };
+}
+
+function choicesOf({ enum: choices }: JsonObject): readonly string[] {
+  return Array.isArray(choices) ? (choices as readonly Json[]).map(String) : [];
+}
+
+/** A choice may be given by its number. What does not fit its field is the gateway's to refuse. */
+function readField(line: string, { type }: JsonObject, choices: readonly string[]): Json {
+  const numbered = /^\d+$/.test(line) ? choices[Number(line) - 1] : undefined;
+  if (numbered !== undefined && !choices.includes(line)) return numbered;
+  if ((type === 'number' || type === 'integer') && Number.isFinite(Number(line))) return Number(line);
+  if (type === 'boolean' && /^(y|yes|true|n|no|false)$/i.test(line)) return /^[yt]/i.test(line);
+  return line;
+}
+
+function indented(detail: Json | undefined): string {
+  const text = plain(JSON.stringify(detail ?? {}, null, 2)).slice(0, longestDetail);
+  return text.replace(/^/gm, '    ');
+}

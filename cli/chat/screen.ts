@@ -1,0 +1,92 @@
+/**
+ * What a chat shows: the answer as it comes, the calls and their results on lines of their own. Nothing that the model or
+ * a tool says can move the cursor. Knows no socket.
+ * @see CLI-4 in docs/specification.md
+ */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { Output } from '../context.ts';
+import { dim, oneLine, plain } from '../terminal.ts';
+
+export interface ChatScreen {
+  /** A notification of the turn under way. */
+  event(event: JsonObject): void;
+  /** The result of `chat.say`. */
+  outcome(outcome: JsonObject): void;
+  /** Lines of their own. */
+  say(text: string): void;
+  /** A remark, set apart. */
+  note(text: string): void;
+}
+
+/** To a pipe goes the answer alone; the rest goes where errors go. */
+export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
+  let atStart = true;
+
+  function fresh(): void {
+    if (!atStart) out.print('\n');
+    atStart = true;
+  }
+
+  function note(text: string): void {
+    fresh();
+    if (isTerminal) out.print(`${dim(out, text)}\n`);
+    else out.complain(`${text}\n`);
+  }
+
+  function short(text: string, beside: number): string {
+    const line = oneLine(text);
+    const room = Math.max(20, out.columns - beside - 1);
+    return isTerminal && line.length > room ? `${line.slice(0, room - 1)}…` : line;
+  }
+
+  return {
+    event({ kind, ...event }) {
+      const text = String(event.text ?? '');
+      switch (kind) {
+        case 'text': {
+          const shown = plain(text);
+          out.print(shown);
+          if (shown !== '') atStart = shown.endsWith('\n');
+          return;
+        }
+        case 'again':
+          note(`  the answer is asked for anew: ${short(text, 31)}`);
+          return;
+        case 'call': {
+          const tool = plain(String(event.tool));
+          note(`  → ${tool} ${short(String(event.arguments), tool.length + 5)}`);
+          return;
+        }
+        case 'result':
+          note(event.is_error === true ? `  ✗ ${short(text, 4)}` : `  ✓ ${size(Number(event.characters))}`);
+          return;
+      }
+    },
+    outcome({ outcome, reason, steps, input_tokens, output_tokens, cost }) {
+      fresh();
+      if (outcome === 'cancelled') {
+        note('  (cancelled)');
+        return;
+      }
+      if (outcome === 'failed') out.complain(`agent: ${plain(String(reason))}\n`);
+      if (!isTerminal) return;
+      const money = cost === undefined ? [] : [`cost ${String(cost)}`];
+      const parts = [count(Number(steps), 'step'), `${String(input_tokens)}+${String(output_tokens)} tokens`, ...money];
+      note(`  ${parts.join(' · ')}`);
+    },
+    say(text) {
+      fresh();
+      out.print(`${text}\n`);
+    },
+    note,
+  };
+}
+
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}
+
+function size(characters: number): string {
+  return characters < 10_000 ? count(characters, 'character') : `${Math.round(characters / 1_000)}k characters`;
+}

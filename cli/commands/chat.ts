@@ -1,0 +1,189 @@
+/**
+ * `agent chat`: a session with the model in the terminal, over the control socket: the answer as it comes, the calls of
+ * tools, the questions that they raise. Ctrl-C ends the turn, and without one the session.
+ * @see CLI-4 in docs/specification.md
+ */
+
+import { readText, writeFileAtomic } from '../../actors/files.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
+import { NotRunning } from '../call.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { createLines, type Lines } from '../chat/lines.ts';
+import { askQuestion } from '../chat/questions.ts';
+import { type ChatScreen, count, createScreen } from '../chat/screen.ts';
+import { runSlashCommand } from '../chat/slash-commands.ts';
+import type { CommandContext } from '../context.ts';
+import { bold, oneLine, plain } from '../terminal.ts';
+import { profileOf } from './mcp.ts';
+
+/** What the person typed in earlier sessions, and how much of it is kept. */
+const keptLines = 500;
+const noModel = 'chat-no-model';
+
+export async function chat(context: CommandContext): Promise<ExitCode> {
+  const paths = homePaths(context.home);
+  const client = await connectControl(paths.socket);
+  if (client === undefined) throw new NotRunning(context.home);
+  try {
+    const opened = (await client.call('chat.open', profileOf(context))) as JsonObject;
+    const historyFile = `${paths.state}/chat-history`;
+    const isTerminal = process.stdin.isTTY === true && context.out.isTerminal;
+    const history = isTerminal ? ((await readText(historyFile)) ?? '').split('\n').filter(Boolean) : [];
+    const said: string[] = [];
+    const code = await converse(context, { client, opened, isTerminal, history, said });
+    const kept = [...said.reverse(), ...history].slice(0, keptLines);
+    if (isTerminal && said.length > 0) await writeFileAtomic(historyFile, `${kept.join('\n')}\n`);
+    return code;
+  } catch (thrown) {
+    const { code, message } = thrown as { readonly code?: unknown; readonly message: string };
+    if (code !== noModel) throw thrown;
+    context.out.complain(`agent: ${message} [${noModel}]\n`);
+    return 4;
+  } finally {
+    client.close();
+  }
+}
+
+interface Session {
+  readonly client: ControlClient;
+  readonly opened: JsonObject;
+  readonly isTerminal: boolean;
+  /** Newest first. */
+  readonly history: readonly string[];
+  /** Oldest first. */
+  readonly said: string[];
+}
+
+/** The turn under way. */
+interface LiveTurn {
+  readonly ended: AbortController;
+  /** The tools that were called and have not answered. */
+  readonly calls: Map<string, string>;
+  isCancelling: boolean;
+  questions: Promise<void>;
+}
+
+async function converse(context: CommandContext, session: Session): Promise<ExitCode> {
+  const { client, opened, isTerminal, history, said } = session;
+  const { out } = context;
+  const screen = createScreen(out, isTerminal);
+  const lines = createLines({ isTerminal, history });
+  let turn: LiveTurn | undefined;
+  let hasFailed = false;
+  /** Leaving in the midst of a turn does not wait for it. */
+  let leave: () => void = () => {};
+  const left = new Promise<ExitCode>((resolve) => {
+    leave = () => resolve(0);
+  });
+
+  client.onNotification((method, event) => {
+    if (method === 'chat.event') {
+      if (event.kind === 'call') turn?.calls.set(String(event.id), String(event.tool));
+      if (event.kind === 'result') turn?.calls.delete(String(event.id));
+      screen.event(event);
+    }
+    if (method === 'approvals.asked' && event.profile === opened.profile) asked(event);
+  });
+
+  /** A question of this turn is put at once; one of other work is only told of. */
+  function asked({ id, kind, tool, server }: JsonObject): void {
+    const now = turn;
+    const isOurs = now !== undefined && [...now.calls.values()].some((name) => comesFrom(name, { tool, server }));
+    if (isTerminal && isOurs) {
+      const ports = { lines, screen, call: client.call, signal: now.ended.signal };
+      now.questions = now.questions.then(() => askQuestion(String(id), ports));
+    } else if (isTerminal || isOurs) {
+      const what = `${oneLine(String(tool ?? kind))} of ${oneLine(String(server))}`;
+      screen.note(
+        `  ${String(id)} waits for a yes: ${what}; ${isTerminal ? '/approve' : 'agent approvals approve'} ${String(id)}`,
+      );
+    }
+  }
+
+  async function say(text: string): Promise<void> {
+    turn = { ended: new AbortController(), calls: new Map(), isCancelling: false, questions: Promise.resolve() };
+    try {
+      const outcome = (await client.call('chat.say', { session: opened.session ?? '', text })) as JsonObject;
+      if (outcome.outcome === 'failed') hasFailed = true;
+      turn.ended.abort();
+      await turn.questions;
+      screen.outcome(outcome);
+    } finally {
+      turn.ended.abort();
+      turn = undefined;
+    }
+  }
+
+  lines.onInterrupt((typed, isAsking) => {
+    if (turn === undefined) {
+      if (typed === '') lines.close();
+      else lines.clear();
+    } else if (turn.isCancelling) leave();
+    else {
+      turn.isCancelling = true;
+      if (isAsking) out.print('\n');
+      screen.note('  stopping; once more to leave');
+      client.call('chat.cancel', { session: opened.session ?? '' }).catch(() => {});
+    }
+  });
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) process.once(signal, () => leave());
+  await client.call('approvals.watch');
+  if (isTerminal) greet(screen, context, opened);
+
+  let isOver = false;
+  const talk = async (): Promise<ExitCode> => {
+    for (;;) {
+      const text = await nextText(lines, isTerminal ? bold(out, '› ') : '');
+      if (text === undefined) return hasFailed && !isTerminal ? 1 : 0;
+      if (text === '') continue;
+      if (!text.startsWith('/')) {
+        said.push(text.replaceAll('\n', ' '));
+        await say(text);
+      } else if ((await runSlashCommand(text, { client, opened, screen, out })) === 'leave') return 0;
+    }
+  };
+  const gone = client.closed.then((): ExitCode => {
+    if (!isOver) out.complain('agent: the gateway closed the session\n');
+    return isOver ? 0 : 1;
+  });
+  // In a terminal the end of the input is a wish to leave; a pipe has simply said everything.
+  if (isTerminal) lines.onClose(() => (turn === undefined ? undefined : leave()));
+  const code = await Promise.race([talk().catch((thrown) => ended(thrown, screen)), gone, left]);
+  isOver = true;
+  lines.close();
+  if (isTerminal) screen.say('');
+  return code;
+}
+
+/** A question to allow a call names its tool; a form that a server wants filled in names the server alone. */
+function comesFrom(call: string, { tool, server }: Record<'tool' | 'server', Json | undefined>): boolean {
+  if (tool !== undefined) return call === tool;
+  return call.startsWith(`mcp__${String(server).replace(/\W/g, '_')}__`);
+}
+
+function ended(thrown: unknown, screen: ChatScreen): ExitCode {
+  // The end of the connection is told of itself.
+  if ((thrown as { readonly code?: unknown }).code === 'gateway-gone') return 1;
+  screen.note(`  ${plain(thrown instanceof Error ? thrown.message : String(thrown))}`);
+  return 1;
+}
+
+function greet(screen: ChatScreen, { out }: CommandContext, { model, profile, tools }: JsonObject): void {
+  const where = profile === 'default' ? '' : ` of profile ${plain(String(profile))}`;
+  screen.say(
+    `${bold(out, plain(String(model)))}${where}, ${count(Number(tools), 'tool')}. /help lists the commands; Ctrl-C stops a turn, then leaves.`,
+  );
+}
+
+/** A line that ends in a backslash goes on in the next one. */
+async function nextText(lines: Lines, prompt: string): Promise<string | undefined> {
+  const parts: string[] = [];
+  for (;;) {
+    const line = await lines.next(parts.length === 0 ? prompt : '  ');
+    if (line === undefined) return parts.length === 0 ? undefined : parts.join('\n').trim();
+    if (!line.endsWith('\\')) return [...parts, line].join('\n').trim();
+    parts.push(line.slice(0, -1));
+  }
+}

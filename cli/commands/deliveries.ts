@@ -1,0 +1,139 @@
+/** `agent deliveries …`: texts on their way to targets, dead letters, and the targets. @see DLV-4 and CLI-2 in docs/specification.md */
+
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { ago, plain, printJson, table } from '../terminal.ts';
+import { printWhole, queryOf } from './webhook.ts';
+
+interface SendingRow {
+  readonly id: string;
+  readonly target: string;
+  readonly chat_id?: string;
+  readonly route: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly reason?: string;
+  readonly queued_at: string;
+  readonly next_try_at?: string;
+}
+
+interface TargetRow {
+  readonly name: string;
+  readonly profile: string;
+  readonly state: string;
+  readonly since: string;
+  readonly account?: string;
+  readonly home_channel?: string;
+  readonly note?: string;
+  readonly error?: string;
+}
+
+export async function listSendings(context: CommandContext): Promise<ExitCode> {
+  const rows = (await context.call('deliveries.list', sendingQuery(context))) as unknown as readonly SendingRow[];
+  if (hasFlag(context, 'json')) {
+    printJson(context, rows);
+    return 0;
+  }
+  if (rows.length === 0) {
+    context.out.print('No deliveries.\n');
+    return 0;
+  }
+  const nowMs = Date.now();
+  context.out.print(
+    table(
+      context.out,
+      ['AGO', 'STATUS', 'TARGET', 'CHAT', 'ROUTE', 'TRIES', 'NEXT', 'ID', 'REASON'],
+      rows.map((row) => [
+        ago(row.queued_at, nowMs),
+        row.status,
+        row.target,
+        row.chat_id ?? '',
+        row.route,
+        String(row.attempts),
+        row.next_try_at === undefined ? '' : inTime(row.next_try_at, nowMs),
+        row.id,
+        row.reason ?? '',
+      ]),
+    ),
+  );
+  return 0;
+}
+
+export async function showSending(context: CommandContext): Promise<ExitCode> {
+  printWhole(context, await context.call('deliveries.show', { id: context.args[0] ?? '' }));
+  return 0;
+}
+
+export async function retrySending(context: CommandContext): Promise<ExitCode> {
+  return change(context, 'deliveries.retry', (row) => `Trying ${row.id} again at ${row.target}.`);
+}
+
+export async function dropSending(context: CommandContext): Promise<ExitCode> {
+  return change(context, 'deliveries.drop', (row) => `Dropped ${row.id}: it is not sent to ${row.target} any more.`);
+}
+
+export async function listTargets(context: CommandContext): Promise<ExitCode> {
+  const rows = (await context.call('deliveries.targets')) as unknown as readonly TargetRow[];
+  if (hasFlag(context, 'json')) {
+    printJson(context, rows);
+    return 0;
+  }
+  if (rows.length === 0) {
+    context.out.print('No targets are configured: texts go to the log. docs/deliveries.md tells how to add one.\n');
+    return 0;
+  }
+  const nowMs = Date.now();
+  context.out.print(
+    table(
+      context.out,
+      ['TARGET', 'PROFILE', 'STATE', 'FOR', 'ACCOUNT', 'HOME', 'WHY'],
+      rows.map((row) => [
+        row.name,
+        row.profile,
+        row.state,
+        ago(row.since, nowMs),
+        row.account ?? '',
+        row.home_channel ?? '',
+        row.error ?? row.note ?? '',
+      ]),
+    ),
+  );
+  return 0;
+}
+
+/** One by its id, or every dead letter that fits. */
+async function change(
+  context: CommandContext,
+  method: 'deliveries.retry' | 'deliveries.drop',
+  words: (row: SendingRow) => string,
+): Promise<ExitCode> {
+  const [id] = context.args;
+  const all = hasFlag(context, 'all');
+  if ((id === undefined) === !all) {
+    context.out.complain('agent: name one delivery, or give --all for every dead letter\n');
+    return 2;
+  }
+  const params: JsonObject = all
+    ? { ...sendingQuery(context), all: true }
+    : { id: id ?? '', force: hasFlag(context, 'force') };
+  const answer = await context.call(method, params);
+  if (hasFlag(context, 'json')) printJson(context, answer);
+  else context.out.print(`${plain(all ? countWords(answer) : words(answer as unknown as SendingRow))}\n`);
+  return 0;
+}
+
+function countWords(answer: Json): string {
+  const { retried, dropped } = answer as { readonly retried?: number; readonly dropped?: number };
+  return retried === undefined ? `Dropped ${dropped ?? 0} dead letters.` : `Trying ${retried} dead letters again.`;
+}
+
+function sendingQuery(context: CommandContext): JsonObject {
+  const target = textFlag(context, 'target');
+  return { ...queryOf(context), ...(target === undefined ? {} : { target }) };
+}
+
+function inTime(iso: string, nowMs: number): string {
+  const seconds = Math.max(0, Math.ceil((Date.parse(iso) - nowMs) / 1_000));
+  return seconds < 120 ? `in ${seconds}s` : `in ${Math.ceil(seconds / 60)}m`;
+}

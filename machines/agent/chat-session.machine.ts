@@ -1,0 +1,89 @@
+/**
+ * One session of `agent chat`: waits for the person, answers, can be told to stop answering, ends with its terminal. What
+ * is said lies with the wiring. Knows no model and no socket.
+ * @see CLI-4 in docs/specification.md
+ */
+
+import { assign, setup } from 'xstate';
+import { effect, promiseHole } from '../base/declare.ts';
+
+export interface ChatInput {
+  readonly id: string;
+  readonly profile: string;
+}
+
+export interface ChatContext extends ChatInput {
+  /** Turns that have ended, however. */
+  readonly turns: number;
+}
+
+export type ChatEvent =
+  | { readonly type: 'turn.begin' }
+  | { readonly type: 'turn.cancel' }
+  /** The terminal is gone. */
+  | { readonly type: 'chat.close' };
+
+/** What a tool of a server does after it was told to stop is its own matter. */
+const stopPatienceMs = 5_000;
+
+export const chatSessionMachine = setup({
+  types: { input: {} as ChatInput, context: {} as ChatContext, events: {} as ChatEvent },
+  actors: {
+    answerTurn: promiseHole<undefined, ChatContext>('answerTurn'),
+    /** Resolves when what was told to stop has stopped. */
+    awaitStopped: promiseHole<undefined, ChatContext>('awaitStopped'),
+  },
+  actions: {
+    /** Tells the terminal what became of the turn. */
+    tellTurn: effect('tellTurn'),
+    forget: effect('forget'),
+    countTurn: assign(({ context }) => ({ turns: context.turns + 1 })),
+  },
+  delays: { stopPatience: stopPatienceMs },
+}).createMachine({
+  id: 'chatSession',
+  context: ({ input: { id, profile } }) => ({ id, profile, turns: 0 }),
+  initial: 'idle',
+  states: {
+    idle: {
+      description: 'The person has the word.',
+      meta: { rule: 'CLI-4' },
+      tags: ['needsUser'],
+      on: { 'turn.begin': 'answering', 'chat.close': 'closed' },
+    },
+    answering: {
+      description: 'The model has the word, or the tools that it asked for.',
+      meta: { rule: 'CLI-4' },
+      tags: ['working'],
+      invoke: {
+        id: 'answerTurn',
+        src: 'answerTurn',
+        input: ({ context }) => context,
+        onDone: { target: 'idle', actions: ['countTurn', 'tellTurn'] },
+        onError: { target: 'idle', actions: ['countTurn', 'tellTurn'] },
+      },
+      on: { 'turn.cancel': 'cancelling', 'chat.close': 'closed' },
+    },
+    cancelling: {
+      description: 'The turn was told to stop; what it began ends first.',
+      meta: { rule: 'CLI-4' },
+      tags: ['working'],
+      invoke: {
+        id: 'awaitStopped',
+        src: 'awaitStopped',
+        input: ({ context }) => context,
+        onDone: { target: 'idle', actions: ['countTurn', 'tellTurn'] },
+        onError: { target: 'idle', actions: ['countTurn', 'tellTurn'] },
+      },
+      after: { stopPatience: { target: 'idle', actions: ['countTurn', 'tellTurn'] } },
+      on: { 'chat.close': 'closed' },
+    },
+    closed: {
+      description: 'The terminal is gone; nothing of the session is kept.',
+      meta: { rule: 'CLI-4' },
+      tags: ['ended'],
+      type: 'final',
+      entry: ['tellTurn', 'forget'],
+    },
+  },
+});

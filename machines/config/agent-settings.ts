@@ -1,0 +1,120 @@
+/**
+ * Reads the `agent` section: what runs the agent, within which bounds, and where its model and its search answer. Knows
+ * no profile and starts nothing.
+ * @see CON-3 and DIS-3 in docs/specification.md
+ */
+
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
+import type { EntryFinding } from './server-entry.ts';
+import type { AgentSettings, ModelSettings, SearchSettings } from './settings.ts';
+
+/** A finding that stops nothing is a warning. */
+export interface AgentFinding extends EntryFinding {
+  readonly severity: 'error' | 'warning';
+}
+
+/** What a run tells its program; in `agent.command` these are filled in when it runs, never before. */
+export const runVariables = ['AGENT_MCP_CONFIG', 'AGENT_PROMPT_FILE', 'AGENT_RUN_ID', 'AGENT_DELIVERY_ID'] as const;
+
+/** Replaces the references of the section; those to the variables of a run stay as they are. */
+export function interpolateAgent(written: JsonObject, scope: InterpolationScope): JsonObject {
+  const { command, ...rest } = written;
+  const resolved = interpolate(rest, scope) as JsonObject;
+  if (command === undefined) return resolved;
+  const hidden = new Map(runVariables.map((name) => [name as string, `\${${name}}`]));
+  const secrets = new Map([...scope.secrets, ...hidden]);
+  return { ...resolved, command: interpolate(command, { ...scope, secrets }) };
+}
+
+/** What keeps the section from doing what it says. */
+export function checkAgent(agent: JsonObject): readonly AgentFinding[] {
+  const findings: AgentFinding[] = [];
+  const report = (path: readonly string[], message: string, code: EntryFinding['code']): void => {
+    findings.push({ path: ['agent', ...path], message, code, severity: 'error' });
+  };
+  if (agent.runner === 'command' && agent.command === undefined) {
+    report(
+      ['runner'],
+      'agent.runner is "command" but there is no agent.command; give the argument vector',
+      'agent-command-missing',
+    );
+  }
+  if (agent.runner === 'model' && agent.model === undefined) {
+    report(
+      ['runner'],
+      'agent.runner is "model" but there is no agent.model; give provider, base_url and name',
+      'agent-model-missing',
+    );
+  }
+  for (const section of ['model', 'web_search']) {
+    const held = agent[section];
+    if (!isJsonObject(held)) continue;
+    const { base_url, api_key } = held;
+    if (typeof base_url === 'string' && !isEndpoint(base_url)) {
+      report(
+        [section, 'base_url'],
+        `agent.${section}.base_url is no http or https address without a login; give one such as https://api.example.com/v1`,
+        'agent-endpoint',
+      );
+    }
+    const unset = typeof api_key === 'string' ? unresolvedReference(api_key) : undefined;
+    if (unset !== undefined) {
+      findings.push({
+        path: ['agent', section, 'api_key'],
+        message: `agent.${section}.api_key refers to "${unset}", which is not set; set ${unset} in .env or in the environment`,
+        code: 'secret-unresolved',
+        severity: 'warning',
+      });
+    }
+  }
+  return findings;
+}
+
+export function readAgent(written: JsonObject): AgentSettings {
+  const { model, web_search } = written;
+  return {
+    runner: (written.runner as AgentSettings['runner'] | undefined) ?? 'echo',
+    command: (written.command as readonly string[] | undefined) ?? [],
+    timeoutMs: numberOf(written.timeout_seconds, 600) * 1_000,
+    concurrency: numberOf(written.concurrency, 4),
+    onInterrupted: (written.on_interrupted as AgentSettings['onInterrupted'] | undefined) ?? 'rerun',
+    ...(isJsonObject(model) ? { model: readModel(model) } : {}),
+    ...(isJsonObject(web_search) ? { search: readSearch(web_search) } : {}),
+  };
+}
+
+function readModel(written: JsonObject): ModelSettings {
+  const { api_key, max_tokens, prices } = written;
+  return {
+    provider: written.provider as ModelSettings['provider'],
+    baseUrl: String(written.base_url),
+    name: String(written.name),
+    maxSteps: numberOf(written.max_steps, 20),
+    ...(typeof api_key === 'string' ? { apiKey: api_key } : {}),
+    ...(typeof max_tokens === 'number' ? { maxTokens: max_tokens } : {}),
+    ...(isJsonObject(prices)
+      ? {
+          prices: {
+            inputPerMillion: numberOf(prices.input_per_million, 0),
+            outputPerMillion: numberOf(prices.output_per_million, 0),
+          },
+        }
+      : {}),
+  };
+}
+
+function readSearch({ base_url, api_key }: JsonObject): SearchSettings {
+  return { baseUrl: String(base_url), ...(typeof api_key === 'string' ? { apiKey: api_key } : {}) };
+}
+
+/** A login in an address would be shown wherever the address is. */
+function isEndpoint(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  return /^https?:$/.test(protocol) && hostname !== '' && username === '' && password === '';
+}
+
+function numberOf(value: unknown, otherwise: number): number {
+  return typeof value === 'number' ? value : otherwise;
+}

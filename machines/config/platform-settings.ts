@@ -1,0 +1,243 @@
+/**
+ * One entry of `platforms` that is a delivery target: its schema, the credentials that each platform wants, and what is
+ * missing where one is switched on. Knows no wire: a key is only named here and read by the target's own file.
+ * @see CON-3, DLV-1 and DLV-5 in docs/specification.md
+ */
+
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { unresolvedReference } from './interpolate.ts';
+import type { EntryFinding } from './server-entry.ts';
+import type { PlatformSettings } from './settings.ts';
+import { canonicalTarget, targetNames } from './targets.ts';
+
+interface Credentials {
+  /** Sets of keys, one of which must be there whole; none where the platform asks for nothing. */
+  readonly needs: readonly (readonly string[])[];
+  /** What stands there is a secret. */
+  readonly secret?: readonly string[];
+  readonly plain?: Readonly<Record<string, object>>;
+}
+
+const text = { type: ['string', 'number'] } as const;
+const described = (description: string) => ({ ...text, description });
+
+/** In the order of the list of targets; `log` has no settings. */
+const credentials: Readonly<Record<string, Credentials>> = {
+  codehost_comment: {
+    needs: [],
+    plain: { command: { type: 'string', minLength: 1, default: 'gh', description: "The code host's own client." } },
+  },
+  messenger_a: {
+    needs: [['token']],
+    secret: ['token'],
+    plain: { parse_mode: described('How the platform reads the text; plain unless given.') },
+  },
+  community_chat: { needs: [['token']], secret: ['token'] },
+  team_chat_a: { needs: [['token']], secret: ['token'] },
+  secure_messenger: {
+    needs: [],
+    plain: { account: described('The number that the daemon sends from; needed where it has several.') },
+  },
+  sms: {
+    needs: [
+      ['account_sid', 'auth_token', 'from'],
+      ['account_sid', 'auth_token', 'messaging_service_sid'],
+      ['account_sid', 'api_key', 'api_secret', 'from'],
+      ['account_sid', 'api_key', 'api_secret', 'messaging_service_sid'],
+    ],
+    secret: ['auth_token', 'api_secret'],
+    plain: { account_sid: text, api_key: text, from: described('The sending number.'), messaging_service_sid: text },
+  },
+  messenger_b: {
+    needs: [['token', 'phone_number_id'], ['bridge_url']],
+    secret: ['token'],
+    plain: { phone_number_id: text, bridge_url: described('A bridge of your own instead of the Cloud API.') },
+  },
+  federated_chat: {
+    needs: [['token', 'api_base']],
+    secret: ['token'],
+    plain: { msgtype: { enum: ['m.text', 'm.notice'], description: 'What kind of message is sent.' } },
+  },
+  team_chat_b: { needs: [['token', 'api_base']], secret: ['token'] },
+  home_automation: { needs: [['token', 'api_base']], secret: ['token'] },
+  email: {
+    needs: [
+      ['host', 'from'],
+      ['host', 'username'],
+    ],
+    secret: ['password', 'access_token'],
+    plain: {
+      host: described('The SMTP server.'),
+      port: { type: ['integer', 'string'], description: '587 unless given; 465 is TLS from the first byte.' },
+      secure: { type: 'boolean', description: 'TLS from the first byte; true on port 465.' },
+      require_tls: { type: 'boolean', default: true, description: 'No password travels unencrypted.' },
+      username: text,
+      from: described('The sender, such as `Ops <ops@example.org>`.'),
+    },
+  },
+  workplace_chat_a: {
+    needs: [['access_token'], ['app_key', 'app_secret', 'robot_code']],
+    secret: ['access_token', 'secret', 'app_secret'],
+    plain: { app_key: text, robot_code: text },
+  },
+  workplace_chat_b: { needs: [['app_id', 'app_secret']], secret: ['app_secret'], plain: { app_id: text } },
+  workplace_chat_c: {
+    needs: [['corp_id', 'corp_secret', 'agent_id'], ['robot_key']],
+    secret: ['corp_secret', 'robot_key'],
+    plain: { corp_id: text, agent_id: text },
+  },
+  workplace_chat_d: { needs: [['token']], secret: ['token'] },
+  imessage_bridge: {
+    needs: [['password', 'api_base']],
+    secret: ['password'],
+    plain: { method: { enum: ['apple-script', 'private-api'], description: 'How the bridge sends.' } },
+  },
+  messenger_c: { needs: [['app_id', 'client_secret']], secret: ['client_secret'], plain: { app_id: text } },
+};
+
+const shared = {
+  api_base: { type: 'string', description: "The platform's address, where it is not the usual one." },
+  home_channel: { type: ['string', 'number'], description: 'Where texts go that name no chat_id.' },
+  timeout_seconds: { type: 'number', exclusiveMinimum: 0, default: 10, description: 'For one answer of the platform.' },
+  concurrency: { type: 'integer', minimum: 1, description: 'Deliveries at the same time (4).' },
+  messages_per_minute: {
+    type: 'number',
+    exclusiveMinimum: 0,
+    description: "Deliveries begun; the platform's own bound unless given.",
+  },
+  retries: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      max_attempts: { type: 'integer', minimum: 1, default: 15 },
+      base_seconds: {
+        type: 'number',
+        exclusiveMinimum: 0,
+        default: 2,
+        description: 'The first wait; each further one is twice as long.',
+      },
+      longest_seconds: { type: 'number', exclusiveMinimum: 0, default: 3600 },
+    },
+    description: 'How a delivery that failed is tried again before it becomes a dead letter.',
+  },
+} as const;
+
+function schemaOf(target: string): object {
+  const { secret = [], plain = {} } = credentials[target] ?? { needs: [] };
+  const own = Object.fromEntries(secret.map((key) => [key, described('Secret; best as `${VAR}` from .env.')]));
+  // The client of a code host needs no switch: it is there, or it is not.
+  const enabled = { type: 'boolean', default: target === 'codehost_comment', description: 'Switches the target on.' };
+  return { type: 'object', additionalProperties: false, properties: { enabled, ...shared, ...own, ...plain } };
+}
+
+/** The schema of each target, under its neutral name and its platform's own. */
+export const platformSchemas: Readonly<Record<string, object>> = Object.fromEntries(
+  [...targetNames].flatMap(([target, own]) => {
+    if (target === 'log') return [];
+    const schema = schemaOf(target);
+    return own === undefined
+      ? [[target, schema]]
+      : [
+          [target, schema],
+          [own, schema],
+        ];
+  }),
+);
+
+/** The values of an entry that are secret. */
+export function secretsOf(target: string, { options }: PlatformSettings): string[] {
+  return (credentials[target]?.secret ?? []).map((key) => options[key]).filter((value) => typeof value === 'string');
+}
+
+/** What is wrong with an entry whose shape the schema has accepted, interpolated. One that is switched off may lack anything. */
+export function checkPlatform(name: string, entry: JsonObject): readonly EntryFinding[] {
+  const target = canonicalTarget(name) ?? name;
+  const findings: EntryFinding[] = [];
+  const { api_base: base } = entry;
+  if (!isEnabled(target, entry)) return findings;
+  const { needs = [], secret = [], plain = {} } = credentials[target] ?? {};
+  for (const key of ['api_base', 'home_channel', ...secret, ...Object.keys(plain)]) {
+    const value = entry[key];
+    const unset = typeof value === 'string' ? unresolvedReference(value) : undefined;
+    if (unset === undefined) continue;
+    findings.push({
+      path: [key],
+      message: `target "${name}" has a ${key} that refers to "${unset}", which is not set; set ${unset} in .env or in the environment`,
+      code: 'credential-unresolved',
+    });
+  }
+  if (typeof base === 'string' && unresolvedReference(base) === undefined && !isAddress(base)) {
+    findings.push({
+      path: ['api_base'],
+      message: `target "${name}" has an api_base that is no http or https URL; write one such as https://chat.example.org`,
+      code: 'platform-address',
+    });
+  }
+  const lacking = lackingOf(needs, entry);
+  if (lacking.length > 0) {
+    findings.push({
+      path: [],
+      message: `target "${name}" lacks ${lacking.join(' and ')}; set platforms.${name}.${lacking.join(` and platforms.${name}.`)}, or enabled: false`,
+      code: 'credential-missing',
+    });
+  }
+  return findings;
+}
+
+/** What the way of logging in lacks that was begun, the first one where none was. */
+function lackingOf(needs: Credentials['needs'], entry: JsonObject): readonly string[] {
+  const ways = needs.map((keys) => ({ keys, absent: keys.filter((key) => isBlank(entry[key])) }));
+  const begun = ways.filter(({ keys, absent }) => absent.length < keys.length);
+  const [nearest] = begun.length === 0 ? ways : begun.sort((one, other) => one.absent.length - other.absent.length);
+  return nearest?.absent ?? [];
+}
+
+/** Reads an entry, interpolated. */
+export function readPlatform(name: string, entry: JsonObject, problem: string | undefined): PlatformSettings {
+  const {
+    enabled: _,
+    api_base,
+    home_channel,
+    timeout_seconds,
+    concurrency,
+    messages_per_minute,
+    retries,
+    ...options
+  } = entry;
+  const target = canonicalTarget(name) ?? name;
+  const tries = isJsonObject(retries) ? retries : {};
+  const { max_attempts, base_seconds, longest_seconds } = tries;
+  return {
+    name,
+    enabled: isEnabled(target, entry),
+    timeoutMs: numberOf(timeout_seconds, 10) * 1_000,
+    retries: {
+      attempts: numberOf(max_attempts, 15),
+      baseDelayMs: numberOf(base_seconds, 2) * 1_000,
+      longestDelayMs: numberOf(longest_seconds, 3_600) * 1_000,
+    },
+    options,
+    ...(typeof api_base === 'string' ? { apiBase: api_base } : {}),
+    ...(isBlank(home_channel) ? {} : { homeChannel: String(home_channel) }),
+    ...(typeof concurrency === 'number' ? { concurrency } : {}),
+    ...(typeof messages_per_minute === 'number' ? { perMinute: messages_per_minute } : {}),
+    ...(problem === undefined ? {} : { problem }),
+  };
+}
+
+function isEnabled(target: string, { enabled }: JsonObject): boolean {
+  return typeof enabled === 'boolean' ? enabled : target === 'codehost_comment';
+}
+
+/** Set but empty gives nothing to log in with. */
+function isBlank(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
+}
+
+function isAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
+function numberOf(value: unknown, otherwise: number): number {
+  return typeof value === 'number' ? value : otherwise;
+}

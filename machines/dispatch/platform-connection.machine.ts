@@ -1,0 +1,189 @@
+/**
+ * Whether one platform takes one profile's credentials: asked at the start, asked again now and then, and at once when a
+ * delivery found out otherwise. Sends no text; deliveries ask it whether they may go. Knows no wire.
+ * @see DLV-1 and DLV-2 in docs/specification.md
+ */
+
+import { assign, setup } from 'xstate';
+import { effect, promiseHole } from '../base/declare.ts';
+import type { VerifyOutcome } from './send-outcome.ts';
+import { readVerification, type Verification } from './verification.ts';
+
+export interface PlatformInput {
+  readonly profile: string;
+  /** The target's neutral name. */
+  readonly target: string;
+  /** As the configuration spells it. */
+  readonly name: string;
+  readonly begin: 'disabled' | 'verifying' | 'failed';
+  /** The finding of an entry that cannot be used. */
+  readonly why: string | null;
+}
+
+export interface PlatformContext extends Omit<PlatformInput, 'begin'> {
+  readonly begin: PlatformInput['begin'];
+  /** The account that the platform names. */
+  readonly as: string | null;
+  /** Why credentials that could not be confirmed are taken on trust. */
+  readonly note: string | null;
+  /** True while nothing may be sent there: the credentials are refused, or the entry cannot be used. */
+  readonly refused: boolean;
+  /** Checks that failed in a row. */
+  readonly failures: number;
+  readonly againInMs: number;
+}
+
+export interface VerifyResult {
+  readonly outcome: VerifyOutcome;
+  readonly jitter: number;
+}
+
+export type PlatformEvent =
+  /** Somebody wants to know now. */
+  | { readonly type: 'platform.check' }
+  /** A delivery went through. */
+  | { readonly type: 'platform.delivered' }
+  /** A delivery was refused for its credentials. */
+  | { readonly type: 'platform.refused' }
+  /** The entry is gone or another one. */
+  | { readonly type: 'platform.stop' };
+
+const crashed: Verification = {
+  kind: 'failed',
+  why: 'the check itself failed; the log tells more',
+  refused: false,
+  againInMs: 60_000,
+};
+
+export const platformConnectionMachine = setup({
+  types: { input: {} as PlatformInput, context: {} as PlatformContext, events: {} as PlatformEvent },
+  actors: { verify: promiseHole<VerifyResult, PlatformContext>('verify') },
+  actions: {
+    /** Whoever waits to know hears of it. */
+    tellChecked: effect('tellChecked'),
+    reportFailed: effect('reportFailed'),
+    remember: assign(({ context }, verdict: Verification) => remembered(context, verdict)),
+    forgetFailures: assign({ failures: 0, why: null, refused: false }),
+  },
+  guards: {
+    isDisabled: ({ context }) => context.begin === 'disabled',
+    isUnusable: ({ context }) => context.begin === 'failed',
+    isMendable: ({ context }) => context.begin !== 'failed',
+    isConnected: (_, verdict: Verification) => verdict.kind === 'connected',
+  },
+  delays: { nextCheck: ({ context }) => context.againInMs },
+}).createMachine({
+  id: 'platformConnection',
+  context: ({ input }) => ({
+    ...input,
+    as: null,
+    note: null,
+    refused: input.begin === 'failed',
+    failures: 0,
+    againInMs: 0,
+  }),
+  initial: 'choosing',
+  states: {
+    choosing: {
+      description: 'Chooses where to begin.',
+      meta: { rule: 'DLV-2' },
+      tags: ['working'],
+      always: [
+        { guard: 'isDisabled', target: 'disabled' },
+        { guard: 'isUnusable', target: 'failed' },
+        { target: 'verifying' },
+      ],
+    },
+    disabled: {
+      description: 'Switched off: nothing is asked and nothing is sent.',
+      meta: { rule: 'DLV-2' },
+      tags: ['resting'],
+      on: { 'platform.stop': 'stopped' },
+    },
+    verifying: {
+      description: 'The platform is asked whether it takes the credentials.',
+      meta: { rule: 'DLV-1' },
+      tags: ['working'],
+      invoke: {
+        id: 'verify',
+        src: 'verify',
+        input: ({ context }) => context,
+        onDone: [
+          {
+            guard: { type: 'isConnected', params: ({ context, event }) => verdictOf(context, event.output) },
+            target: 'connected',
+            actions: { type: 'remember', params: ({ context, event }) => verdictOf(context, event.output) },
+          },
+          {
+            target: 'failed',
+            actions: { type: 'remember', params: ({ context, event }) => verdictOf(context, event.output) },
+          },
+        ],
+        onError: { target: 'failed', actions: { type: 'remember', params: crashed } },
+      },
+      on: { 'platform.stop': 'stopped' },
+    },
+    connected: {
+      description: 'The platform takes the credentials, or has no way to say so without a message.',
+      meta: { rule: 'DLV-1' },
+      tags: ['resting'],
+      entry: 'tellChecked',
+      after: { nextCheck: { target: 'reverifying' } },
+      on: { 'platform.check': 'reverifying', 'platform.refused': 'verifying', 'platform.stop': 'stopped' },
+    },
+    reverifying: {
+      description: 'The platform is asked once more; deliveries go on meanwhile.',
+      meta: { rule: 'DLV-1' },
+      tags: ['working'],
+      invoke: {
+        id: 'verify',
+        src: 'verify',
+        input: ({ context }) => context,
+        onDone: [
+          {
+            guard: { type: 'isConnected', params: ({ context, event }) => verdictOf(context, event.output) },
+            target: 'connected',
+            actions: { type: 'remember', params: ({ context, event }) => verdictOf(context, event.output) },
+          },
+          {
+            target: 'failed',
+            actions: { type: 'remember', params: ({ context, event }) => verdictOf(context, event.output) },
+          },
+        ],
+        onError: { target: 'failed', actions: { type: 'remember', params: crashed } },
+      },
+      on: { 'platform.stop': 'stopped' },
+    },
+    failed: {
+      description:
+        'The platform refuses the credentials, is not reached, or its entry cannot be used; why tells the cure.',
+      meta: { rule: 'DLV-2' },
+      tags: ['resting'],
+      entry: ['tellChecked', 'reportFailed'],
+      after: { nextCheck: { guard: 'isMendable', target: 'verifying' } },
+      on: {
+        'platform.check': { guard: 'isMendable', target: 'verifying' },
+        'platform.delivered': { guard: 'isMendable', target: 'connected', actions: 'forgetFailures' },
+        'platform.stop': 'stopped',
+      },
+    },
+    stopped: {
+      description: 'The entry is gone, or another one takes its place.',
+      meta: { rule: 'DLV-2' },
+      tags: ['ended'],
+      type: 'final',
+      entry: 'tellChecked',
+    },
+  },
+});
+
+function verdictOf({ name, failures }: PlatformContext, { outcome, jitter }: VerifyResult): Verification {
+  return readVerification(outcome, { name, failures, jitter });
+}
+
+function remembered({ failures }: PlatformContext, verdict: Verification): Partial<PlatformContext> {
+  const { againInMs } = verdict;
+  return verdict.kind === 'connected'
+    ? { as: verdict.as, note: verdict.note, why: null, refused: false, failures: 0, againInMs }
+    : { why: verdict.why, refused: verdict.refused, failures: failures + 1, againInMs };
+}

@@ -1,0 +1,69 @@
+/**
+ * Reads what came of verifying a platform's credentials: whether deliveries may go there, when to look again, and the cure
+ * where they may not. Times and chance come as numbers.
+ * @see DLV-1 and DLV-2 in docs/specification.md
+ */
+
+import { backoffMs } from '../base/restart.ts';
+import type { VerifyOutcome } from './send-outcome.ts';
+
+export type Verification =
+  | {
+      readonly kind: 'connected';
+      /** The account that the platform names. */
+      readonly as: string | null;
+      /** Why the credentials are taken on trust; null where the platform has confirmed them. */
+      readonly note: string | null;
+      readonly againInMs: number;
+    }
+  | {
+      readonly kind: 'failed';
+      readonly why: string;
+      /** True where the platform refuses the credentials: nothing is sent until it takes them. */
+      readonly refused: boolean;
+      readonly againInMs: number;
+    };
+
+const recheckMs = 900_000;
+const retry = { baseDelayMs: 5_000, longestDelayMs: recheckMs };
+
+/**
+ * @param failures checks that failed in a row before this one
+ * @param jitter in [0, 1)
+ */
+export function readVerification(
+  outcome: VerifyOutcome,
+  { name, failures, jitter }: { readonly name: string; readonly failures: number; readonly jitter: number },
+): Verification {
+  const laterMs = Math.round(recheckMs * (1 - jitter / 4));
+  switch (outcome.kind) {
+    case 'verified':
+      return { kind: 'connected', as: outcome.as ?? null, note: null, againInMs: laterMs };
+    case 'unverifiable':
+      return { kind: 'connected', as: null, note: outcome.reason, againInMs: laterMs };
+    case 'rateLimited':
+      return {
+        kind: 'failed',
+        why: `${outcome.reason}; it is looked at again by itself`,
+        refused: false,
+        againInMs: Math.max(outcome.retryAfterMs, retry.baseDelayMs),
+      };
+    case 'transient':
+      return {
+        kind: 'failed',
+        why: `${outcome.reason}; it is looked at again by itself`,
+        refused: false,
+        againInMs: Math.round(backoffMs(retry, failures) * (1 - jitter / 2)),
+      };
+    case 'refused':
+      // Credentials may be good for sending and for nothing else.
+      if (outcome.class === 'forbidden')
+        return { kind: 'connected', as: null, note: outcome.reason, againInMs: laterMs };
+      return { kind: 'failed', why: `${outcome.reason}; ${cure(name)}`, refused: true, againInMs: laterMs };
+  }
+}
+
+/** What a person does about credentials that a platform refuses. */
+export function cure(name: string): string {
+  return `mend platforms.${name} (credentials best in .env) and reload with \`agent gateway reload\``;
+}

@@ -1,0 +1,100 @@
+/**
+ * Chooses what runs the agent of a profile and lends it what it needs: the supervised tools, the files of a run, the
+ * judge of what is secret. What talks to models is loaded with the first run that needs it.
+ * @see DIS-3, CON-3 and PRF-2 in docs/specification.md
+ */
+
+import { fileURLToPath } from 'node:url';
+import { createCommandRunner } from '../../actors/agent/run-command.ts';
+import { echoRunner } from '../../actors/agent/run-echo.ts';
+import { type RunFilesSettings, sweepRunFiles } from '../../actors/agent/run-files.ts';
+import type { ModelRunner } from '../../actors/agent/run-model.ts';
+import type { LoadedProfile } from '../../actors/config/load-config.ts';
+import type { AgentRunner, AgentRunRequest, Logger } from '../../actors/ports.ts';
+import type { HomePaths } from '../../machines/config/profile.ts';
+import type { ModelSettings } from '../../machines/config/settings.ts';
+import type { Servers } from '../servers.ts';
+
+export interface RunnerPorts {
+  readonly paths: HomePaths;
+  readonly servers: () => Pick<Servers, 'registry' | 'calls' | 'approvals' | 'settled'>;
+  readonly redact: (text: string) => string;
+  readonly nowMs: () => number;
+  readonly random: () => number;
+  readonly log: Logger;
+}
+
+export interface Runners {
+  of(profile: LoadedProfile): AgentRunner;
+  /** Removes the files of runs that a killed daemon left behind. */
+  sweep(): Promise<void>;
+}
+
+/** How long a run waits for servers that have never been there yet. */
+const arrivalMs = 10_000;
+const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
+
+export function createRunners(ports: RunnerPorts): Runners {
+  const { home, state } = ports.paths;
+  const files: RunFilesSettings = { folder: `${state}/runs`, program: [process.execPath, main], home };
+
+  return {
+    sweep: () => sweepRunFiles(files.folder),
+    of(profile) {
+      const { agent } = profile.settings;
+      switch (agent.runner) {
+        case 'command':
+          return createCommandRunner({
+            command: agent.command,
+            cwd: profile.paths.home,
+            scope: profile.scope,
+            files,
+          });
+        case 'echo':
+          return echoRunner;
+        case 'model':
+          return agent.model === undefined ? noModel : modelRunner(profile, agent.model, ports);
+      }
+    },
+  };
+}
+
+const noModel: AgentRunner = () =>
+  Promise.resolve({ kind: 'failed', reason: 'agent.runner is "model" but there is no agent.model' });
+
+function modelRunner(profile: LoadedProfile, model: ModelSettings, ports: RunnerPorts): AgentRunner {
+  let loading: Promise<ModelRunner> | undefined;
+  return async (request, signal) => {
+    loading ??= loadModelRunner(profile, model, ports);
+    return (await loading)(request, signal);
+  };
+}
+
+async function loadModelRunner(
+  { name, settings }: LoadedProfile,
+  model: ModelSettings,
+  { servers, redact, nowMs, random, log }: RunnerPorts,
+): Promise<ModelRunner> {
+  const [{ createModelRunner }, { createToolDesk }] = await Promise.all([
+    import('../../actors/agent/run-model.ts'),
+    import('./tool-desk.ts'),
+  ]);
+  const { search } = settings.agent;
+  const lend = createToolDesk({
+    model,
+    registry: () => servers().registry(name),
+    calls: servers().calls,
+    approvals: servers().approvals,
+    ...(search === undefined ? {} : { search }),
+    nowMs,
+    random,
+    log,
+  });
+  const toolsOf = ({ profile, route, toolsets }: AgentRunRequest) =>
+    lend({ profile, toolsets, who: `a run of route "${route}"`, caller: 'run' });
+  const run = createModelRunner(model, { toolsOf, redact, nowMs, random });
+  return async (request, signal) => {
+    await servers().settled(name, arrivalMs, signal);
+    return run(request, signal);
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * The commands about deliveries to targets: looking at them, trying them again, giving them up, and the targets themselves.
+ * @see CLI-2 and DLV-4 in docs/specification.md
+ */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { Command, CommandHost } from './commands.ts';
+import { Refusal } from './refusal.ts';
+import type { DeliveryDesk, SendingQuery } from './view.ts';
+
+const mostRows = 1_000;
+const usualRows = 50;
+
+export const deliveryCommands: ReadonlyMap<string, Command> = new Map<string, Command>([
+  ['deliveries.list', asking((desk, params) => desk.list(queryOf(params, usualRows)))],
+  ['deliveries.show', asking((desk, params) => desk.show(idOf(params)))],
+  [
+    'deliveries.retry',
+    asking(async (desk, params) =>
+      params.all === true
+        ? { retried: await desk.retryAll(queryOf(params, mostRows)) }
+        : desk.retry(idOf(params), { force: params.force === true }),
+    ),
+  ],
+  [
+    'deliveries.drop',
+    asking(async (desk, params) =>
+      params.all === true ? { dropped: await desk.dropAll(queryOf(params, mostRows)) } : desk.drop(idOf(params)),
+    ),
+  ],
+  ['deliveries.targets', asking((desk) => desk.targets())],
+]);
+
+function asking(run: (desk: DeliveryDesk, params: JsonObject) => unknown): Command {
+  return { access: 'daemon', run: async (params, host) => run(deskOf(host), params) };
+}
+
+function deskOf({ daemon }: CommandHost): DeliveryDesk {
+  if (daemon === undefined)
+    throw new Refusal('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
+  return daemon.sendings;
+}
+
+function idOf({ id }: JsonObject): string {
+  if (typeof id === 'string' && id !== '') return id;
+  throw new Refusal('params-missing', 'the parameter "id" is missing');
+}
+
+function queryOf({ limit, route, status, target }: JsonObject, otherwise: number): SendingQuery {
+  return {
+    limit: typeof limit === 'number' ? Math.min(mostRows, Math.max(1, limit)) : otherwise,
+    ...(typeof route === 'string' ? { route } : {}),
+    ...(typeof status === 'string' ? { status } : {}),
+    ...(typeof target === 'string' ? { target } : {}),
+  };
+}

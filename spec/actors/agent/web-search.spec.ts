@@ -1,0 +1,53 @@
+import t from 'tap';
+import { createWebSearch } from '../../../actors/agent/web-search.ts';
+import { page, startPageServer } from '../../support/page-server.ts';
+
+const never = new AbortController().signal;
+const results = [
+  { title: 'One', url: 'https://one.example/', content: 'the  first\nhit' },
+  { title: 'Two', url: 'https://two.example/', content: 'x'.repeat(600) },
+  { title: 'No address' },
+  { title: 'Three', url: 'https://three.example/' },
+];
+
+t.test('DIS-5 · a search asks SearXNG for JSON and lists what it found', async (t) => {
+  const { url, asked } = await startPageServer(t, { '/search': page('application/json', JSON.stringify({ results })) });
+  const { call } = createWebSearch({ baseUrl: `${url}/`, apiKey: 'key-of-search' });
+  const answer = await call({ query: 'the thing', limit: 2 }, never);
+  t.equal(asked[0]?.url, '/search?q=the+thing&format=json');
+  t.equal(asked[0]?.headers.authorization, 'Bearer key-of-search');
+  t.same(answer, {
+    text: `1. One\nhttps://one.example/\nthe first hit\n\n2. Two\nhttps://two.example/\n${'x'.repeat(500)}`,
+    isError: false,
+  });
+  t.match(await call({ query: 'all' }, never), { text: /3\. Three\nhttps:\/\/three\.example\/$/ });
+});
+
+t.test('DIS-5 · an endpoint that fails is told without its address', async (t) => {
+  const { url } = await startPageServer(t, {
+    '/none/search': page('application/json', '{"results": []}'),
+    '/html/search': page('text/html', '<p>blocked'),
+    '/other/search': page('application/json', '{"answers": []}'),
+    '/limited/search': (res) => void res.writeHead(429).end(),
+    '/moved/search': (res) => void res.writeHead(302, { location: 'http://127.0.0.1:9/' }).end(),
+    '/flood/search': page('application/json', `{"results": [], "x": "${'x'.repeat(3_000_000)}"}`),
+  });
+  const rows = [
+    ['none', 'Nothing was found.', false],
+    ['html', /no list of results/, true],
+    ['other', /no list of results/, true],
+    ['limited', /HTTP 429/, true],
+    ['moved', /HTTP 302/, true],
+    ['flood', /no list of results/, true],
+  ] as const;
+  for (const [path, text, isError] of rows) {
+    const { call } = createWebSearch({ baseUrl: `${url}/${path}` });
+    t.match(await call({ query: 'q' }, never), { text, isError }, path);
+  }
+  const gone = createWebSearch({ baseUrl: 'http://127.0.0.1:9/secret-path' });
+  const answer = await gone.call({ query: 'q' }, never);
+  t.match(answer, { text: /was not reached/, isError: true });
+  t.notMatch(answer.text, 'secret-path');
+  t.match(await gone.call({ query: ' ' }, never), { isError: true });
+  t.match(await gone.call({ query: 'q' }, AbortSignal.abort()), { text: /was stopped/ });
+});

@@ -1,0 +1,214 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { createAuthorizedFetch } from '../../../actors/oauth/authorized-fetch.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
+import type { TokenRecord } from '../../../machines/oauth/token-record.ts';
+import { oauthError, paths, type ScriptedServer, startScriptedServer } from '../../support/oauth/scripted-server.ts';
+import { firstTokens, tokenStore } from '../../support/oauth/token-store.ts';
+
+const url = 'https://mcp.example/mcp';
+
+/** A server that takes what the authorization server gave, and a fetch that carries it. */
+async function stage(t: Test, change: Partial<TokenRecord> = {}, oauth: JsonObject = {}) {
+  const authority = await startScriptedServer(t);
+  const store = tokenStore(t);
+  const { record, client } = await firstTokens(authority, url);
+  await store.credentials.save('hub', {
+    tokens: { ...record, ...change },
+    server: {
+      issuer: authority.issuer,
+      authorizationServerUrl: authority.issuer,
+      metadata: authority.metadata() as JsonObject,
+    },
+    client,
+  });
+  const issued = authority.at(paths.token).length;
+  const shown: (string | undefined)[] = [];
+  let now = Date.now();
+  const settings = readOauthSettings({ oauth });
+  const carry = createAuthorizedFetch({
+    ...{ server: 'hub', url, settings, credentials: store.credentials, version: '1', log: store.log },
+    nowMs: () => now,
+  })(async (to, init) => {
+    const target = new URL(String(to));
+    if (target.origin === authority.origin) return fetch(to, init);
+    const sent = new Headers(init?.headers).get('authorization') ?? undefined;
+    shown.push(sent);
+    const token = /^Bearer (.*)$/.exec(sent ?? '')?.[1];
+    return new Response(null, { status: token !== undefined && authority.accepts(token) ? 200 : 401 });
+  });
+  return {
+    ...{ authority, store, record, client, shown, carry },
+    renewals: () => authority.at(paths.token).slice(issued),
+    files: () => readdirSync(store.folder).map((name) => readFileSync(join(store.folder, name), 'utf8')),
+    setClock: (ms: number) => {
+      now = ms;
+    },
+  };
+}
+
+/** Ends by the clock, and is refused by the server: as a token that has run out is. */
+const over = { expiresAtMs: 1, issuedAtMs: 0 };
+const takeBack = (authority: ScriptedServer): void => authority.expireTokens();
+
+t.test('OAU-1 · a good token is carried to the server and to nobody else', async (t) => {
+  const { carry, shown, record } = await stage(t);
+  t.equal((await carry(url, { headers: { accept: 'x' } })).status, 200);
+  await carry('https://elsewhere.example/mcp');
+  t.same(shown, [`Bearer ${record.accessToken}`, undefined]);
+});
+
+t.test('OAU-1 · many at once with a token that has run out: renewed once, before anything is shown', async (t) => {
+  const { carry, shown, renewals, authority, record } = await stage(t, over);
+  takeBack(authority);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => carry(url)));
+  t.ok(answers.every(({ status }) => status === 200));
+  t.equal(renewals().length, 1);
+  t.notOk(shown.includes(`Bearer ${record.accessToken}`));
+});
+
+t.test('OAU-1 · many at once with a token that is refused: renewed once, each sent once more', async (t) => {
+  const { carry, shown, renewals, authority } = await stage(t);
+  takeBack(authority);
+  const answers = await Promise.all(Array.from({ length: 50 }, () => carry(url)));
+  t.ok(answers.every(({ status }) => status === 200));
+  t.equal(renewals().length, 1);
+  t.equal(shown.length, 100);
+});
+
+t.test('OAU-1 · a latecomer whose token was refused takes what another brought home', async (t) => {
+  const { carry, renewals, authority, shown } = await stage(t);
+  takeBack(authority);
+  await carry(url);
+  t.equal(shown.length, 2);
+  await carry(url);
+  t.equal(shown.length, 3, 'the new one at once');
+  t.equal(renewals().length, 1);
+});
+
+t.test('OAU-1 · another process was first: its tokens are taken, nothing is asked', async (t) => {
+  const { carry, renewals, store, record, shown, setClock } = await stage(t, over);
+  const other = { ...record, expiresAtMs: 10_000_000, issuedAtMs: 0 };
+  setClock(5_000_000);
+  const { asked } = await store.credentials.locked('hub', async () => {
+    const begun = { asked: carry(url) };
+    await store.credentials.saveTokens('hub', other);
+    return begun;
+  });
+  t.equal((await asked).status, 200);
+  t.equal(renewals().length, 0);
+  t.same(shown, [`Bearer ${record.accessToken}`]);
+});
+
+t.test(
+  'OAU-1 · clocks that differ: what we think good is refused and renewed, what ends soon is renewed early',
+  async (t) => {
+    const ahead = await stage(t, { expiresAtMs: Date.now() + 3_600_000, issuedAtMs: Date.now() });
+    takeBack(ahead.authority);
+    t.equal((await ahead.carry(url)).status, 200);
+    t.equal(ahead.renewals().length, 1);
+
+    const behind = await stage(t, { expiresAtMs: 10_000_000, issuedAtMs: 0 });
+    behind.setClock(10_000_000 - 30_000);
+    t.equal((await behind.carry(url)).status, 200);
+    t.equal(behind.renewals().length, 1);
+  },
+);
+
+t.test(
+  'OAU-1 · OAU-8 · what cannot be renewed is refused as the server refuses it; nothing is deleted or begun',
+  async (t) => {
+    const rows: readonly (readonly [string, Partial<TokenRecord>, RegExp | undefined])[] = [
+      ['no refresh token', { refreshToken: undefined as never }, undefined],
+      ['of another issuer', { issuer: 'https://other.example' }, /another authorization server/],
+    ];
+    for (const [what, change, problem] of rows) {
+      const { carry, renewals, authority, files, store, shown } = await stage(t, change);
+      takeBack(authority);
+      const before = files();
+      t.equal((await carry(url)).status, 401, what);
+      t.equal(renewals().length, 0, what);
+      t.equal(shown.length, 1, what);
+      t.same(files(), before, what);
+      if (problem !== undefined) t.match(store.credentials.problem('hub'), problem, what);
+    }
+  },
+);
+
+t.test('OAU-2 · tokens of a server that once had this name are not shown to another', async (t) => {
+  const { carry, shown } = await stage(t, { url: 'https://old.example/mcp' });
+  t.equal((await carry(url)).status, 401);
+  t.same(shown, [undefined]);
+});
+
+t.test(
+  'OAU-8 · a token endpoint that is not reached is trouble of the way: an error, and all is as it was',
+  async (t) => {
+    const { carry, authority, files, store, shown } = await stage(t, over);
+    const before = files();
+    for (const answer of [{ kind: 'reset' }, oauthError('temporarily_unavailable', 503)] as const) {
+      authority.on(paths.token, answer);
+      await t.rejects(carry(url), /mcp server "hub": its access token cannot be renewed now: the token endpoint/);
+    }
+    t.same(files(), before);
+    t.equal(store.credentials.problem('hub'), undefined, 'nobody is sent to log in');
+    t.same(shown, [], 'and the old token is not shown');
+    authority.on(paths.token, undefined);
+    t.equal((await carry(url)).status, 200, 'the refresh token is good still');
+  },
+);
+
+t.test('OAU-1 · a renewal that fails is one attempt for all who wait for it', async (t) => {
+  const { carry, authority, renewals } = await stage(t, over);
+  authority.on(paths.token, oauthError('temporarily_unavailable', 503));
+  const failed = await Promise.allSettled(Array.from({ length: 50 }, () => carry(url)));
+  t.ok(failed.every(({ status }) => status === 'rejected'));
+  t.equal(renewals().length, 1);
+});
+
+t.test('OAU-1 · a grant that is refused is known as the reason, and logged', async (t) => {
+  const { carry, authority, store, files } = await stage(t);
+  takeBack(authority);
+  authority.revokeGrants();
+  const before = files();
+  t.equal((await carry(url)).status, 401);
+  t.match(store.credentials.problem('hub'), /cannot be renewed: .*spent/);
+  t.match(store.logged, [/^warn: mcp server "hub": its tokens cannot be renewed/]);
+  t.same(files(), before);
+});
+
+t.test('OAU-4 · a document that is refused at a renewal is recorded; any other client is not', async (t) => {
+  const document = 'https://agent.test/client.json';
+  for (const [clientId, recorded] of [
+    [document, true],
+    ['another', false],
+  ] as const) {
+    const { carry, authority, store } = await stage(t, { clientId }, { client_metadata_url: document });
+    takeBack(authority);
+    authority.on(paths.token, oauthError('invalid_client', 401));
+    t.equal((await carry(url)).status, 401);
+    t.equal(store.credentials.documentRefused('hub'), recorded, clientId);
+    t.match(store.credentials.problem('hub'), /invalid_client/);
+  }
+});
+
+t.test('OAU-3 · a renewal carries the client that the tokens were issued to, and the configured agent', async (t) => {
+  const oauth = {
+    client_id: 'known',
+    client_secret: 'a-secret-of-it',
+    user_agent: 'Fleet/7',
+    token_endpoint_auth_method: 'client_secret_post',
+  };
+  const own = await stage(t, { ...over, clientId: 'known' }, oauth);
+  await own.carry(url);
+  t.match(Object.fromEntries(own.renewals()[0]?.form ?? []), { client_id: 'known', client_secret: 'a-secret-of-it' });
+  t.equal(own.renewals()[0]?.headers['user-agent'], 'Fleet/7');
+
+  const stored = await stage(t, over, oauth);
+  await stored.carry(url);
+  const { form } = stored.renewals()[0] ?? {};
+  t.equal(form?.get('client_id'), stored.client.clientId, 'never the secret of another client');
+  t.notOk(form?.has('client_secret'));
+});

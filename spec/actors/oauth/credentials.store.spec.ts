@@ -1,0 +1,235 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { createCredentials, type NewCredentials } from '../../../actors/oauth/credentials.store.ts';
+import type { TokenRecord } from '../../../machines/oauth/token-record.ts';
+import { tokenStore } from '../../support/oauth/token-store.ts';
+
+const issuer = 'https://as.example';
+const tokens: TokenRecord = {
+  ...{ accessToken: 'at', refreshToken: 'rt', issuer, clientId: 'c', url: 'https://mcp.example/mcp' },
+  ...{ expiresAtMs: 2_000, issuedAtMs: 1_000, scope: 'a' },
+};
+const whole: NewCredentials = {
+  tokens,
+  server: { issuer, authorizationServerUrl: `${issuer}/`, metadata: { issuer }, resource: 'https://mcp.example/mcp' },
+  client: {
+    issuer,
+    clientId: 'c',
+    clientSecret: 's',
+    authMethod: 'client_secret_post',
+    redirectUri: 'http://127.0.0.1:1/callback',
+  },
+};
+
+t.test(
+  'OAU-2 · tokens, registration and metadata lie beside each other, private, and are read back whole',
+  async (t) => {
+    const { folder, credentials } = tokenStore(t);
+    const place = join(folder, 'mcp-tokens');
+    const store = createCredentials(place);
+    t.equal(store.tokens('hub'), undefined);
+    t.equal(store.problem('hub'), undefined, 'what was never there is no problem');
+
+    await store.save('hub', whole);
+
+    t.same(store.tokens('hub'), tokens);
+    t.same(store.client('hub'), whole.client);
+    t.same(store.server('hub'), whole.server);
+    t.equal(store.problem('hub'), undefined);
+    t.same(readdirSync(place).sort(), ['hub.client', 'hub.json', 'hub.meta']);
+    for (const name of readdirSync(place)) t.equal(statSync(join(place, name)).mode & 0o777, 0o600, name);
+    t.equal(statSync(place).mode & 0o777, 0o700);
+    t.match(JSON.parse(readFileSync(join(place, 'hub.json'), 'utf8')), { expires_at_ms: 2_000 }, 'absolute expiry');
+    t.equal(credentials.tokens('other'), undefined);
+  },
+);
+
+t.test('OAU-2 · no name leaves the folder, and two names never share a file', async (t) => {
+  const outside = tokenStore(t).folder;
+  const folder = join(outside, 'mcp-tokens');
+  const credentials = createCredentials(folder);
+  const names = [
+    '../hub',
+    '..',
+    '.',
+    'a/b',
+    'a%2Fb',
+    'A',
+    'a',
+    'ж',
+    '.hidden',
+    'nul\u0000',
+    'x'.repeat(300),
+    `${'x'.repeat(299)}y`,
+    ' ',
+  ];
+  for (const [index, name] of names.entries()) {
+    await credentials.saveTokens(name, { ...tokens, accessToken: `at-${index}` });
+  }
+  for (const [index, name] of names.entries()) t.equal(credentials.tokens(name)?.accessToken, `at-${index}`, name);
+  t.equal(readdirSync(folder).length, names.length);
+  t.same(readdirSync(outside), ['mcp-tokens']);
+});
+
+t.test('OAU-8 · where one file is not taken, none is replaced', async (t) => {
+  const { folder, credentials } = tokenStore(t);
+  await credentials.save('hub', whole);
+  const names = ['hub.client', 'hub.meta'];
+  const before = names.map((name) => readFileSync(join(folder, name), 'utf8'));
+  const file = join(folder, 'hub.json');
+  rmSync(file);
+  symlinkSync(file, file);
+
+  const other = 'https://new.example';
+  const replacing = credentials.save('hub', {
+    tokens: { ...tokens, issuer: other },
+    server: { ...whole.server, issuer: other },
+    client: { issuer: other, clientId: 'new' },
+  });
+
+  await t.rejects(replacing, { code: 'ELOOP' });
+  t.same(
+    names.map((name) => readFileSync(join(folder, name), 'utf8')),
+    before,
+  );
+  t.same(readdirSync(folder).sort(), ['hub.client', 'hub.json', 'hub.meta'], 'and nothing is left behind');
+});
+
+t.test('OAU-2 · what cannot be read is not there, says why, and is not written over by reading', async (t) => {
+  const { folder, credentials } = tokenStore(t);
+  const file = join(folder, 'hub.json');
+  const rows: readonly (readonly [string, () => void, RegExp])[] = [
+    ['damaged', () => writeFileSync(file, '{"access_token":'), /hub\.json is damaged/],
+    ['no record', () => writeFileSync(file, '[]'), /hub\.json is damaged/],
+    [
+      'a folder',
+      () => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+      /hub\.json cannot be read \(EISDIR\)/,
+    ],
+    ['no metadata', () => rmSync(join(folder, 'hub.meta')), /hub\.meta is missing or damaged/],
+    ['damaged metadata', () => writeFileSync(join(folder, 'hub.meta'), 'x'), /hub\.meta is missing or damaged/],
+    [
+      'of another issuer',
+      () => writeFileSync(file, JSON.stringify({ access_token: 'a', client_id: 'c', issuer: 'https://other.example' })),
+      /of another authorization server \(https:\/\/other\.example\) than the one it uses \(https:\/\/as\.example\)/,
+    ],
+  ];
+  for (const [what, arrange, problem] of rows) {
+    rmSync(file, { recursive: true, force: true });
+    await credentials.save('hub', whole);
+    arrange();
+    const seen = readdirSync(folder).sort();
+    t.match(credentials.problem('hub'), problem, what);
+    if (/hub\.json/.test(String(problem))) t.equal(credentials.tokens('hub'), undefined, what);
+    t.same(readdirSync(folder).sort(), seen, what);
+  }
+  writeFileSync(join(folder, 'hub.client'), '{"client_id":5}');
+  t.equal(credentials.client('hub'), undefined);
+});
+
+t.test('OAU-2 · a file that others can read is made private, and that is told once', async (t) => {
+  const { folder, credentials, logged } = tokenStore(t);
+  await credentials.save('hub', whole);
+  for (const name of ['hub.json', 'hub.client']) chmodSync(join(folder, name), 0o664);
+
+  t.same(credentials.tokens('hub'), tokens);
+  t.same(credentials.client('hub'), whole.client);
+  t.equal(statSync(join(folder, 'hub.json')).mode & 0o777, 0o600);
+  t.equal(statSync(join(folder, 'hub.client')).mode & 0o777, 0o600);
+  t.equal(logged.length, 2);
+  t.match(logged[0], /^warn: .*hub\.json: others could read it \(mode 0664\); it is private now$/);
+});
+
+t.test('OAU-1 · a renewal that the disk does not take counts until somebody writes newer tokens', async (t) => {
+  const { folder, credentials } = tokenStore(t);
+  await credentials.save('hub', whole);
+  const file = join(folder, 'hub.json');
+  rmSync(file);
+  mkdirSync(file);
+
+  await t.rejects(credentials.saveTokens('hub', { ...tokens, accessToken: 'renewed' }));
+
+  t.equal(credentials.tokens('hub')?.accessToken, 'renewed', 'its predecessor is spent');
+  rmSync(file, { recursive: true });
+  await createCredentials(folder).saveTokens('hub', { ...tokens, accessToken: 'newer' });
+  t.equal(credentials.tokens('hub')?.accessToken, 'newer');
+});
+
+t.test('OAU-4 · a refusal of the document is recorded beside the tokens, and forgotten', async (t) => {
+  const { folder, credentials } = tokenStore(t);
+  t.notOk(credentials.documentRefused('hub'));
+  await credentials.refuseDocument('hub', 'because');
+  t.ok(createCredentials(folder).documentRefused('hub'), 'also for the next process');
+  t.equal(readFileSync(join(folder, 'hub.cimd-off'), 'utf8'), 'because\n');
+  await credentials.clearRefusal('hub');
+  await credentials.clearRefusal('hub');
+  t.notOk(credentials.documentRefused('hub'));
+});
+
+t.test('OAU-8 · a refused renewal and a demanded scope are known until the next login', async (t) => {
+  const { credentials } = tokenStore(t);
+  await credentials.save('hub', whole);
+  credentials.noteRefusal('hub', 'spent');
+  credentials.demandScope('hub', 'mcp:write');
+  t.equal(credentials.problem('hub'), 'spent');
+  t.equal(credentials.demandedScope('hub'), 'mcp:write');
+
+  await credentials.save('hub', whole);
+
+  t.equal(credentials.problem('hub'), undefined);
+  t.equal(credentials.demandedScope('hub'), undefined);
+});
+
+t.test('OAU-1 · one holder of the lock of a server at a time; another server is free', async (t) => {
+  const { folder, credentials } = tokenStore(t);
+  const order: string[] = [];
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const first = credentials.locked('hub', async () => {
+    order.push('first');
+    await held;
+  });
+  const second = createCredentials(folder).locked('hub', () => Promise.resolve(order.push('second')));
+  await credentials.locked('other', () => Promise.resolve(order.push('other')));
+  t.same(order, ['first', 'other']);
+  release();
+  await Promise.all([first, second]);
+  t.same(order, ['first', 'other', 'second']);
+  t.same(readdirSync(folder), []);
+});
+
+const child = new URL('../../support/oauth/read-only-child.js', import.meta.url).pathname;
+const canMount = spawnSync('unshare', ['-m', 'true']).status === 0;
+
+t.test(
+  'OAU-2 · OAU-8 · on a read-only disk tokens are read and used, and nothing is spent that could not be kept',
+  { skip: canMount ? false : 'needs `unshare -m`: run as root on Linux' },
+  async (t) => {
+    const { folder, credentials } = tokenStore(t);
+    await credentials.save('hub', whole);
+    chmodSync(join(folder, 'hub.json'), 0o644);
+    const mount =
+      'mount --bind "$FOLDER" "$FOLDER"; mount -o remount,bind,ro "$FOLDER"; exec "$NODE" "$CHILD" "$FOLDER"';
+    const { stdout, stderr } = spawnSync('unshare', ['-m', 'bash', '-ec', mount], {
+      encoding: 'utf8',
+      env: { ...process.env, NODE_OPTIONS: '', FOLDER: folder, NODE: process.execPath, CHILD: child },
+      timeout: 60_000,
+    });
+
+    t.match(stdout, /^\{/, stderr);
+    const seen = JSON.parse(stdout) as Record<string, unknown>;
+    t.equal(seen.accessToken, 'at');
+    t.equal(seen.problem, null);
+    t.match(seen.logged, [/others could read it \(mode 0644\) and it cannot be made private/]);
+    t.match(seen.renewal, /cannot be renewed now: the folder of its tokens: .*EROFS/);
+    t.equal(seen.tokenRequests, 0);
+    t.match(seen.save, /EROFS/);
+  },
+);

@@ -1,0 +1,169 @@
+import t, { type Test } from 'tap';
+import { pollForTokens, requestDeviceCode } from '../../../actors/oauth/device-authorization.ts';
+import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
+import type { TokenEndpoint } from '../../../actors/oauth/token-request.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import {
+  html,
+  oauthError,
+  paths,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../../support/oauth/scripted-server.ts';
+
+const times = { intervalMs: 5_000, nowMs: 1_700_000_000_000 };
+
+async function stage(t: Test, change: Partial<TokenEndpoint> = {}) {
+  const authority = await startScriptedServer(t);
+  const endpoint: TokenEndpoint = {
+    ...{ authorizationServerUrl: authority.issuer, issuer: authority.issuer },
+    metadata: authority.metadata() as JsonObject,
+    resource: 'https://mcp.example/mcp',
+    url: 'https://mcp.example/mcp',
+    client: { clientId: 'c' },
+    oauth: createOauthFetch({ fetch, version: '1', userAgent: 'Fleet/7', timeoutMs: 500 }),
+    ...change,
+  };
+  return { authority, endpoint };
+}
+
+const usualDevice = (authority: ScriptedServer, change: object) =>
+  authority.on(paths.device, (seen) => ({ json: { ...(authority.usual(seen) as { json: object }).json, ...change } }));
+
+t.test('DEV-1 · DEV-3 · a code is asked for with scope and resource, by the product’s agent', async (t) => {
+  const { authority, endpoint } = await stage(t);
+
+  const answer = await requestDeviceCode(endpoint, 'mcp:tools offline_access');
+
+  t.match(answer, {
+    kind: 'issued',
+    code: {
+      userCode: /^WDJB-/,
+      verificationUri: `${authority.origin}/activate`,
+      expiresInMs: 600_000,
+      intervalMs: 1_000,
+    },
+  });
+  const [seen] = authority.at(paths.device);
+  t.same(Object.fromEntries(seen?.form ?? []), {
+    ...{ client_id: 'c', scope: 'mcp:tools offline_access', resource: 'https://mcp.example/mcp' },
+  });
+  t.equal(seen?.headers['user-agent'], 'AgentGateway-Agent/1');
+});
+
+t.test('DEV-4 · five seconds where no interval is named, a second at least', async (t) => {
+  const { authority, endpoint } = await stage(t);
+  for (const [interval, intervalMs] of [
+    [undefined, 5_000],
+    [0.001, 1_000],
+    [7, 7_000],
+  ] as const) {
+    usualDevice(authority, { interval });
+    t.match(await requestDeviceCode(endpoint, undefined), { code: { intervalMs } }, String(interval));
+  }
+});
+
+t.test('DEV-5 · a code that does not come is a reason in words', async (t) => {
+  const { authority, endpoint } = await stage(t);
+  const rows: readonly (readonly [string, Parameters<ScriptedServer['on']>[1], RegExp])[] = [
+    ['refused', oauthError('invalid_scope', 400, 'no such scope'), /gave no device code: no such scope/],
+    ['the client', oauthError('invalid_client', 401), /gave no device code: /],
+    ['a page', html, /gave no device code: /],
+    ['nothing in it', { json: {} }, /gave no device code: /],
+    [
+      'no life',
+      (seen) => ({ json: { ...(authority.usual(seen) as { json: object }).json, expires_in: 'long' } }),
+      /gave no device code: /,
+    ],
+    ['a reset', { kind: 'reset' }, /gave no device code: /],
+    ['silence', { kind: 'hang' }, /gave no device code: /],
+  ];
+  for (const [what, answer, why] of rows) {
+    authority.on(paths.device, answer);
+    t.match(await requestDeviceCode(endpoint, undefined), { kind: 'failed', why }, what);
+  }
+});
+
+t.test('DEV-4 · each poll has its verdict, and its agent', async (t) => {
+  const { authority, endpoint } = await stage(t);
+  const issued = await requestDeviceCode(endpoint, undefined);
+  const code = issued.kind === 'issued' ? issued.code.deviceCode : '';
+  const rows: readonly (readonly [string, Parameters<ScriptedServer['on']>[1], object])[] = [
+    ['pending', undefined, { kind: 'wait', intervalMs: 5_000 }],
+    ['slow_down', oauthError('slow_down'), { kind: 'wait', intervalMs: 10_000 }],
+    ['a reset', { kind: 'reset' }, { kind: 'wait', intervalMs: 10_000 }],
+    ['silence', { kind: 'hang' }, { kind: 'wait', intervalMs: 10_000 }],
+    ['502', { kind: 'text', status: 502, text: 'x', type: 'text/html' }, { kind: 'wait', intervalMs: 10_000 }],
+    ['denied', oauthError('access_denied'), { kind: 'stop', why: /denied/ }],
+    ['expired', oauthError('expired_token'), { kind: 'stop', why: /expired/ }],
+    ['invalid_client', oauthError('invalid_client', 401), { kind: 'stop', why: /invalid_client/ }],
+    ['a page', html, { kind: 'stop', why: /something else/ }],
+    ['no token', { json: {} }, { kind: 'stop', why: /something else/ }],
+    ['404', { kind: 'text', status: 404, text: 'x' }, { kind: 'stop', why: /something else/ }],
+  ];
+  for (const [what, answer, verdict] of rows) {
+    authority.on(paths.token, answer);
+    t.match(await pollForTokens(endpoint, code, times), verdict, what);
+  }
+  for (const { headers } of authority.at(paths.token)) t.equal(headers['user-agent'], 'Fleet/7');
+
+  authority.on(paths.token, undefined);
+  authority.approve();
+  t.match(await pollForTokens(endpoint, code, times), {
+    kind: 'approved',
+    record: {
+      issuer: authority.issuer,
+      clientId: 'c',
+      url: 'https://mcp.example/mcp',
+      expiresAtMs: times.nowMs + 3_600_000,
+    },
+  });
+  t.equal(authority.at(paths.token).at(-1)?.form.get('resource'), 'https://mcp.example/mcp');
+});
+
+t.test('DEV-3 · a secret is shown by the method that was configured, else by one that the server takes', async (t) => {
+  const client = { clientId: 'c', clientSecret: 'a-secret-of-it' };
+  const posts = { token_endpoint_auth_methods_supported: ['client_secret_post'] };
+  for (const [change, posted] of [
+    [{ client }, false],
+    [{ client: { ...client, authMethod: 'client_secret_post' } }, true],
+    [{ client: { ...client, authMethod: 'client_secret_basic' }, posts }, false],
+    [{ client, posts }, true],
+  ] as const) {
+    const { authority, endpoint } = await stage(t, { client: change.client });
+    const metadata = authority.metadata('posts' in change ? change.posts : {}) as JsonObject;
+    await requestDeviceCode({ ...endpoint, metadata }, undefined);
+    const [seen] = authority.at(paths.device);
+    t.equal(seen?.form.get('client_secret'), posted ? 'a-secret-of-it' : null, JSON.stringify(change));
+    t.equal(seen?.headers.authorization !== undefined, !posted);
+  }
+  const none = await stage(t, { client: { ...client, authMethod: 'none' } });
+  await requestDeviceCode(none.endpoint, undefined);
+  t.notMatch(JSON.stringify(none.authority.at(paths.device)[0]?.headers), 'authorization');
+});
+
+t.test('OBS-1 · neither the code nor a secret comes back in words', async (t) => {
+  const client = { clientId: 'c', clientSecret: 'a-secret-of-it', authMethod: 'client_secret_post' };
+  const { authority, endpoint } = await stage(t, { client });
+  const code = 'the-device-code-itself';
+  const echoes = [
+    ({ text }: { readonly text: string }) => oauthError('invalid_grant', 400, text),
+    ({ form }: { readonly form: URLSearchParams }) => oauthError(String(form.get('device_code')), 400),
+    ({ text }: { readonly text: string }) => ({ kind: 'text', status: 400, text, type: 'text/html' }) as const,
+  ];
+  for (const echo of echoes) {
+    authority.on(paths.token, echo);
+    authority.on(paths.device, echo);
+    const said = JSON.stringify([await pollForTokens(endpoint, code, times), await requestDeviceCode(endpoint, 's')]);
+    t.notMatch(said, code);
+    t.notMatch(said, 'a-secret-of-it');
+  }
+});
+
+t.test('DEV-1 · plain HTTP is for the loopback alone', async (t) => {
+  const { endpoint } = await stage(t);
+  const issuer = 'http://as.example';
+  const metadata = { issuer, token_endpoint: `${issuer}/token`, device_authorization_endpoint: `${issuer}/device` };
+  const elsewhere = { ...endpoint, authorizationServerUrl: issuer, issuer, metadata };
+  t.match(await requestDeviceCode(elsewhere, undefined), { kind: 'failed', why: /https|insecure|HTTP/i });
+});

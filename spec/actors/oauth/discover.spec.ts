@@ -1,0 +1,181 @@
+import t, { type Test } from 'tap';
+import { discoverForBrowser, discoverForDevice } from '../../../actors/oauth/discover.ts';
+import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
+import { listen } from '../../support/oauth/http.ts';
+import { html, paths, type ScriptedServer, startScriptedServer } from '../../support/oauth/scripted-server.ts';
+
+interface Resource {
+  readonly origin: string;
+  readonly url: string;
+  /** What the resource says of itself; a status where it says nothing. */
+  metadata: object | number | 'page';
+  challenge: string;
+}
+
+/** An MCP server that only refuses, and says who protects it. */
+async function resource(t: Test, ...authorizationServers: readonly string[]): Promise<Resource> {
+  const where = '/.well-known/oauth-protected-resource/mcp';
+  const { origin } = await listen(t, (at) => (seen, _, res) => {
+    if (seen.path === '/mcp') {
+      res.writeHead(401, { 'www-authenticate': `Bearer resource_metadata="${at}${where}"${state.challenge}` }).end();
+    } else if (seen.path !== where || typeof state.metadata === 'number') {
+      res.writeHead(seen.path === where ? Number(state.metadata) : 404).end();
+    } else if (state.metadata === 'page') {
+      res.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Sign in</h1>');
+    } else {
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(state.metadata));
+    }
+  });
+  const url = `${origin}/mcp`;
+  const state: Resource = {
+    ...{ origin, url, challenge: '' },
+    metadata: { resource: url, authorization_servers: authorizationServers, scopes_supported: ['mcp:read'] },
+  };
+  return state;
+}
+
+const look = (timeoutMs = 2_000) => createOauthFetch({ fetch, version: '1', userAgent: 'Fleet/7', timeoutMs });
+const list = (server: ScriptedServer, changes: Record<string, unknown>) =>
+  server.on(paths.metadata, { json: server.metadata(changes) });
+
+t.test('OAU-1 · the challenge leads to the resource’s metadata, that to the authorization server’s', async (t) => {
+  const authority = await startScriptedServer(t);
+  const server = await resource(t, authority.issuer);
+
+  const verdict = await discoverForBrowser(server.url, look());
+
+  t.match(verdict, {
+    kind: 'found',
+    discovery: {
+      ...{ issuer: authority.issuer, resource: server.url, scope: 'mcp:read offline_access' },
+      metadata: { token_endpoint: `${authority.origin}${paths.token}` },
+    },
+  });
+  server.challenge = ', scope="mcp:write"';
+  t.match(await discoverForBrowser(server.url, look()), { discovery: { scope: 'mcp:write offline_access' } });
+  for (const { headers } of authority.seen) t.equal(headers['user-agent'], 'AgentGateway-Agent/1');
+});
+
+t.test('OAU-1 · a resource that says nothing useful is looked for at its own origin', async (t) => {
+  for (const metadata of [404, 500, 'page'] as const) {
+    const server = await resource(t);
+    server.metadata = metadata;
+    const verdict = await discoverForBrowser(server.url, look());
+    t.match(
+      verdict,
+      { kind: 'found', discovery: { authorizationServerUrl: `${server.origin}/`, metadata: {} } },
+      String(metadata),
+    );
+  }
+});
+
+t.test('OAU-1 · OAU-7 · what is wrong ends it with its reason', async (t) => {
+  const authority = await startScriptedServer(t);
+  const other = await startScriptedServer(t);
+  const server = await resource(t, authority.issuer);
+  const good = server.metadata;
+  const rows: readonly (readonly [string, () => void, RegExp])[] = [
+    ['another issuer', () => list(authority, { issuer: other.issuer }), /issuer/i],
+    ['an issuer with a slash more', () => list(authority, { issuer: `${authority.issuer}/x` }), /issuer/i],
+    [
+      'no PKCE',
+      () => list(authority, { code_challenge_methods_supported: undefined }),
+      /does not say that it supports PKCE with S256/,
+    ],
+    ['plain PKCE', () => list(authority, { code_challenge_methods_supported: ['plain'] }), /PKCE with S256/],
+    ['PKCE that is no list', () => list(authority, { code_challenge_methods_supported: 'S256' }), /./],
+    [
+      '500',
+      () => authority.on(paths.metadata, { status: 500, json: {} }),
+      /^Could not read authorization-server metadata \(500 from /,
+    ],
+    [
+      'a page',
+      () => authority.on(paths.metadata, html),
+      /^Could not read authorization-server metadata \(200 with text\/html from .*no JSON/,
+    ],
+    [
+      'half of it',
+      () => authority.on(paths.metadata, { kind: 'text', text: '{"issuer":', type: 'application/json' }),
+      /no JSON/,
+    ],
+    [
+      'a reset',
+      () => authority.on(paths.metadata, { kind: 'reset' }),
+      /^Could not read authorization-server metadata \(no answer from /,
+    ],
+    [
+      'silence',
+      () => authority.on(paths.metadata, { kind: 'hang' }),
+      /^Could not read authorization-server metadata \(no answer from .*(time|abort)/i,
+    ],
+    [
+      'a resource of another audience',
+      () => {
+        server.metadata = { ...(good as object), resource: 'https://other.example/mcp' };
+      },
+      /other\.example/,
+    ],
+  ];
+  for (const [what, arrange, why] of rows) {
+    authority.on(paths.metadata, undefined);
+    server.metadata = good;
+    arrange();
+    const verdict = await discoverForBrowser(server.url, look(300));
+    t.match(verdict, { kind: 'failed', why }, what);
+  }
+});
+
+t.test(
+  'DEV-2 · the first whose issuer is the one that is advertised and that offers the grant; nothing is relaxed',
+  async (t) => {
+    const [mismatched, without, good, later] = await Promise.all(
+      Array.from({ length: 4 }, () => startScriptedServer(t)),
+    );
+    if (!(mismatched && without && good && later)) return;
+    list(mismatched, { issuer: good.issuer });
+    list(without, { device_authorization_endpoint: undefined });
+    const server = await resource(t, mismatched.issuer, without.issuer, good.issuer, later.issuer);
+
+    t.match(await discoverForDevice(server.url, look()), { kind: 'found', discovery: { issuer: good.issuer } });
+    t.same(later.seen, []);
+
+    const slashed = await resource(t, `${good.issuer}/`);
+    t.match(await discoverForDevice(slashed.url, look()), { kind: 'found' }, 'an empty path may be written as a slash');
+    list(good, { grant_types_supported: undefined });
+    t.match(await discoverForDevice(slashed.url, look()), { kind: 'found' }, 'a server that lists no grants');
+    list(good, { issuer: `${good.issuer}/tenant` });
+    t.match(await discoverForDevice(slashed.url, look()), { kind: 'failed' });
+  },
+);
+
+t.test(
+  'DEV-5 · OAU-7 · where none offers it, each is told with its reason, the statuses first, and what to do',
+  async (t) => {
+    const [gone, page] = await Promise.all([startScriptedServer(t), startScriptedServer(t)]);
+    gone.on(paths.metadata, { status: 404, json: {} });
+    page.on(paths.metadata, html);
+    const server = await resource(t, gone.issuer, page.issuer);
+    const verdict = await discoverForDevice(server.url, look());
+    const why = verdict.kind === 'failed' ? verdict.why : '';
+    t.match(why, /^Could not read authorization-server metadata \(404 from .*200 with text\/html from /);
+    t.match(why, `${gone.issuer} has no metadata`);
+    t.match(why, `${page.issuer}: its metadata is no JSON`);
+    t.match(why, '--flow browser');
+
+    const without = await startScriptedServer(t);
+    list(without, { device_authorization_endpoint: undefined });
+    const second = await discoverForDevice((await resource(t, without.issuer)).url, look());
+    t.match(
+      second,
+      { kind: 'failed', why: /^no authorization server offers device login: / },
+      'what was read needs no status',
+    );
+  },
+);
+
+t.test('DEV-2 · without a list, the server’s own origin is the only candidate', async (t) => {
+  const server = await resource(t);
+  server.metadata = 404;
+  t.match(await discoverForDevice(server.url, look()), { kind: 'failed', why: `${server.origin}/ has no metadata` });
+});

@@ -1,0 +1,63 @@
+import t from 'tap';
+import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
+import { html, paths, startScriptedServer } from '../../support/oauth/scripted-server.ts';
+
+const settings = { fetch, version: '1.2.3', userAgent: undefined };
+
+t.test(
+  'OAU-3 · discovery and registration carry the product’s agent, the token endpoint the configured one',
+  async (t) => {
+    const authority = await startScriptedServer(t);
+    const asked = async (userAgent: string | undefined): Promise<unknown[]> => {
+      const oauth = createOauthFetch({ ...settings, userAgent });
+      const before = authority.seen.length;
+      await (await oauth.fetch(`${authority.origin}${paths.metadata}`, { headers: { 'user-agent': 'x' } })).text();
+      await (await oauth.fetch(`${authority.origin}${paths.register}`, { method: 'POST', body: '{}' })).text();
+      await (await oauth.tokenFetch(`${authority.origin}${paths.token}`, { method: 'POST' })).text();
+      return authority.seen.slice(before).map(({ headers }) => headers['user-agent']);
+    };
+    const product = 'AgentGateway-Agent/1.2.3';
+
+    t.same(await asked('Fleet/7'), [product, product, 'Fleet/7']);
+    t.same(await asked(undefined), [product, product, product]);
+  },
+);
+
+t.test('OAU-7 · what answered a request for metadata is kept, in order; nothing else is', async (t) => {
+  const authority = await startScriptedServer(t);
+  const oauth = createOauthFetch(settings);
+  const look = (path: string) => oauth.fetch(`${authority.origin}${path}`).then((answer) => answer.text());
+  await look(paths.metadata);
+  await look(paths.openid);
+  authority.on(paths.openid, html);
+  await look(paths.openid);
+  await look('/elsewhere');
+  authority.on(paths.metadata, { kind: 'reset' });
+  await t.rejects(look(paths.metadata));
+
+  t.same(
+    oauth.seen.map(({ url, status }) => [new URL(url).pathname, status]),
+    [
+      [paths.metadata, 200],
+      [paths.openid, 404],
+      [paths.openid, '200 with text/html'],
+      [paths.metadata, 'no answer'],
+    ],
+  );
+});
+
+t.test('OAU-7 · a request that hangs is given up, by time or by whoever cancels', async (t) => {
+  const authority = await startScriptedServer(t);
+  authority.on(paths.metadata, { kind: 'hang' });
+  authority.on(paths.token, { kind: 'hang' });
+  const slow = createOauthFetch({ ...settings, timeoutMs: 20 });
+  await t.rejects(slow.fetch(`${authority.origin}${paths.metadata}`), { name: 'TimeoutError' });
+  t.match(slow.seen, [{ status: 'no answer' }]);
+  await t.rejects(slow.tokenFetch(`${authority.origin}${paths.token}`), { name: 'TimeoutError' });
+
+  const person = new AbortController();
+  const cancelled = createOauthFetch({ ...settings, signal: person.signal });
+  const asked = cancelled.tokenFetch(`${authority.origin}${paths.token}`);
+  person.abort();
+  await t.rejects(asked, { name: 'AbortError' });
+});

@@ -1,0 +1,100 @@
+import t from 'tap';
+import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
+import { registerOauthClient } from '../../../actors/oauth/register-client.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
+import {
+  html,
+  oauthError,
+  paths,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../../support/oauth/scripted-server.ts';
+
+const redirectUri = 'http://127.0.0.1:27890/callback';
+const requestTo = (authority: ScriptedServer, oauth: JsonObject = {}, timeoutMs?: number) => ({
+  settings: readOauthSettings({ oauth }),
+  discovery: {
+    authorizationServerUrl: authority.issuer,
+    issuer: authority.issuer,
+    metadata: authority.metadata() as JsonObject,
+    scope: 'mcp:tools',
+  },
+  oauth: createOauthFetch({
+    fetch,
+    version: '0',
+    userAgent: undefined,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  }),
+});
+const asked = (authority: ScriptedServer): unknown => JSON.parse(authority.at(paths.register).at(-1)?.text ?? '');
+
+t.test('OAU-4 · DEV-3 · a browser registers its redirect, a device its two grants and none', async (t) => {
+  const authority = await startScriptedServer(t);
+
+  const browser = await registerOauthClient({ ...requestTo(authority), redirectUri });
+
+  t.same(asked(authority), {
+    client_name: 'Agent Gateway',
+    redirect_uris: [redirectUri],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    application_type: 'native',
+    scope: 'mcp:tools',
+  });
+  t.match(browser, { kind: 'registered', client: { issuer: authority.issuer, clientId: /^client-/, redirectUri } });
+
+  const device = await registerOauthClient(requestTo(authority));
+
+  t.match(asked(authority), {
+    redirect_uris: [],
+    response_types: [],
+    grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+    token_endpoint_auth_method: 'none',
+  });
+  t.notOk(device.kind === 'registered' && 'redirectUri' in device.client);
+});
+
+t.test('OAU-3 · the configured name and method are registered', async (t) => {
+  const authority = await startScriptedServer(t);
+  const oauth = { client_name: 'My fleet', token_endpoint_auth_method: 'client_secret_post' };
+  const verdict = await registerOauthClient({ ...requestTo(authority, oauth), redirectUri });
+  t.match(asked(authority), oauth);
+  t.match(verdict, { client: { clientSecret: /^secret-/, authMethod: 'client_secret_post' } });
+});
+
+t.test('OAU-7 · a registration that fails says how, and what to do', async (t) => {
+  const authority = await startScriptedServer(t);
+  const rows: readonly (readonly [string, Parameters<ScriptedServer['on']>[1], RegExp])[] = [
+    ['refused', oauthError('invalid_client_metadata', 400), /^Registration failed: 400; set oauth\.client_id/],
+    ['not there', { kind: 'text', status: 404, text: 'Not Found' }, /^Registration failed: 404; set oauth\.client_id/],
+    ['a page', html, /^Registration failed: /],
+    ['no client in it', { status: 201, json: {} }, /^Registration failed: /],
+    ['broken off', { kind: 'reset' }, /^Registration failed: /],
+    ['no answer', { kind: 'hang' }, /^Registration failed: .*(time|abort)/i],
+  ];
+  for (const [what, answer, why] of rows) {
+    authority.on(paths.register, answer);
+    const verdict = await registerOauthClient({ ...requestTo(authority, {}, 50), redirectUri });
+    t.match(verdict, { kind: 'failed', why }, what);
+  }
+});
+
+t.test('OAU-7 · where no metadata was read, the statuses lead', async (t) => {
+  const authority = await startScriptedServer(t);
+  authority.on(paths.metadata, { status: 503, json: {} });
+  authority.on(paths.register, { kind: 'text', status: 404, text: 'Not Found' });
+  const request = requestTo(authority);
+  await (await request.oauth.fetch(`${authority.origin}${paths.metadata}`)).text();
+
+  const verdict = await registerOauthClient({
+    ...request,
+    discovery: { ...request.discovery, metadata: {} },
+    redirectUri,
+  });
+
+  t.match(verdict, {
+    kind: 'failed',
+    why: `Could not read authorization-server metadata (503 from ${authority.origin}${paths.metadata}): Registration failed: 404`,
+  });
+});

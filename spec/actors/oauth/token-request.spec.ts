@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import t from 'tap';
+import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
+import {
+  exchangeForTokens,
+  type Grant,
+  refreshTokens,
+  type TokenEndpoint,
+} from '../../../actors/oauth/token-request.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { TokenRecord } from '../../../machines/oauth/token-record.ts';
+import {
+  html,
+  oauthError,
+  paths,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../../support/oauth/scripted-server.ts';
+
+const nowMs = 1_700_000_000_000;
+const redirectUri = 'http://127.0.0.1:27890/callback';
+const verifier = 'v'.repeat(43);
+
+const endpointOf = (authority: ScriptedServer, change: Partial<TokenEndpoint> = {}): TokenEndpoint => ({
+  authorizationServerUrl: authority.issuer,
+  issuer: authority.issuer,
+  metadata: authority.metadata() as JsonObject,
+  resource: 'https://mcp.example/mcp',
+  client: { clientId: 'c' },
+  url: 'https://mcp.example/mcp',
+  oauth: createOauthFetch({ fetch, version: '0', userAgent: undefined, timeoutMs: 500 }),
+  ...change,
+});
+
+/** A code as a browser brings it. */
+async function codeOf(authority: ScriptedServer): Promise<string> {
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
+  const asked = new URLSearchParams({
+    redirect_uri: redirectUri,
+    state: 'st',
+    client_id: 'c',
+    code_challenge: challenge,
+  });
+  const answer = await fetch(`${authority.origin}${paths.authorize}?${asked}`, { redirect: 'manual' });
+  return new URL(answer.headers.get('location') ?? '').searchParams.get('code') ?? '';
+}
+const grantOf = (authority: ScriptedServer, code: string, codeVerifier = verifier): Grant => ({
+  ...{ code, codeVerifier, redirectUri },
+  iss: authority.issuer,
+});
+const before = (authority: ScriptedServer, refreshToken: string): TokenRecord => ({
+  ...{ accessToken: 'an-old-access-token', refreshToken, scope: 'mcp:tools' },
+  ...{ issuer: authority.issuer, clientId: 'c', url: 'https://mcp.example/mcp' },
+});
+
+t.test('OAU-1 · a code is exchanged with its verifier and the resource, once', async (t) => {
+  const authority = await startScriptedServer(t);
+  const code = await codeOf(authority);
+  const endpoint = endpointOf(authority);
+
+  const answer = await exchangeForTokens(endpoint, grantOf(authority, code), nowMs);
+
+  t.match(answer, {
+    kind: 'tokens',
+    record: { issuer: authority.issuer, clientId: 'c', url: 'https://mcp.example/mcp', expiresAtMs: nowMs + 3_600_000 },
+  });
+  const { form } = authority.at(paths.token)[0] ?? {};
+  t.same(Object.fromEntries(form ?? []), {
+    ...{ grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri, client_id: 'c' },
+    resource: 'https://mcp.example/mcp',
+  });
+  t.match(
+    await exchangeForTokens(endpoint, grantOf(authority, code), nowMs),
+    { kind: 'refused', why: /invalid_grant/ },
+    'a replay',
+  );
+  const other = await exchangeForTokens(endpoint, grantOf(authority, await codeOf(authority), 'w'.repeat(43)), nowMs);
+  t.match(other, { kind: 'refused', why: /invalid_grant/ }, 'another verifier');
+});
+
+t.test('OAU-1 · a refresh token is shown once, with the resource, and what is not replaced is kept', async (t) => {
+  const authority = await startScriptedServer(t);
+  const first = await exchangeForTokens(endpointOf(authority), grantOf(authority, await codeOf(authority)), nowMs);
+  const refreshToken = (first.kind === 'tokens' && first.record.refreshToken) || '';
+
+  const answer = await refreshTokens(endpointOf(authority), before(authority, refreshToken), nowMs);
+
+  t.match(answer, { kind: 'tokens', record: { refreshToken: /^refresh-/, scope: 'mcp:tools' } });
+  t.not(answer.kind === 'tokens' && answer.record.refreshToken, refreshToken);
+  t.equal(authority.at(paths.token).at(-1)?.form.get('resource'), 'https://mcp.example/mcp');
+  const again = await refreshTokens(endpointOf(authority), before(authority, refreshToken), nowMs);
+  t.match(again, { kind: 'refused', why: /invalid_grant: spent|spent/ });
+});
+
+t.test(
+  'OAU-4 · OAU-1 · only invalid_client is about the client, only silence and 5xx are trouble of the way',
+  async (t) => {
+    const authority = await startScriptedServer(t);
+    const rows: readonly (readonly [string, Parameters<ScriptedServer['on']>[1], string, RegExp])[] = [
+      ['invalid_client', oauthError('invalid_client', 401), 'clientRefused', /invalid_client/],
+      ['unauthorized_client', oauthError('unauthorized_client'), 'refused', /unauthorized_client/],
+      ['invalid_grant', oauthError('invalid_grant'), 'refused', /invalid_grant/],
+      ['invalid_target', oauthError('invalid_target'), 'refused', /invalid_target/],
+      ['no token', { json: { token_type: 'Bearer' } }, '', /token/],
+      ['503', oauthError('temporarily_unavailable', 503), 'unreachable', /temporarily_unavailable/],
+      ['500', oauthError('server_error', 500), 'unreachable', /server_error/],
+      ['a page', html, 'unreachable', /no JSON/],
+      ['502 and a page', { kind: 'text', status: 502, text: '<h1>x</h1>', type: 'text/html' }, 'unreachable', /502/],
+      ['a reset', { kind: 'reset' }, 'unreachable', /token endpoint/],
+      ['silence', { kind: 'hang' }, 'unreachable', /token endpoint.*(time|abort)/i],
+    ];
+    for (const [what, answer, kind, why] of rows) {
+      authority.on(paths.token, answer);
+      const answers = [
+        await exchangeForTokens(endpointOf(authority), grantOf(authority, 'a-code-of-a-browser'), nowMs),
+        await refreshTokens(endpointOf(authority), before(authority, 'a-refresh-token'), nowMs),
+      ];
+      for (const each of answers) {
+        if (kind !== '') t.equal(each.kind, kind, what);
+        t.not(each.kind, 'tokens', what);
+        t.match(each.kind === 'tokens' ? '' : each.why, why, what);
+      }
+    }
+  },
+);
+
+t.test('OBS-1 · what an authorization server quotes of the request is taken out', async (t) => {
+  const authority = await startScriptedServer(t);
+  const client = { clientId: 'c', clientSecret: 'a-secret-of-the-client', authMethod: 'client_secret_post' };
+  const quote = ({ text }: { readonly text: string }) => oauthError('invalid_grant', 400, `bad ${text}`);
+  authority.on(paths.token, quote);
+  const answers = [
+    await exchangeForTokens(endpointOf(authority, { client }), grantOf(authority, 'a-code-of-a-browser'), nowMs),
+    await refreshTokens(endpointOf(authority, { client }), before(authority, 'a-refresh/token+x'), nowMs),
+  ];
+  for (const answer of answers) {
+    const text = JSON.stringify(answer);
+    t.match(text, '[redacted]');
+    for (const secret of [
+      'a-code-of-a-browser',
+      verifier,
+      client.clientSecret,
+      'a-refresh/token+x',
+      'a-refresh%2Ftoken%2Bx',
+    ])
+      t.notOk(text.includes(secret), secret);
+  }
+});
+
+t.test('OAU-1 · no secret goes over plain HTTP to another machine', async (t) => {
+  const authority = await startScriptedServer(t);
+  const metadata = authority.metadata({ token_endpoint: 'http://as.example/token' }) as JsonObject;
+  const answer = await refreshTokens(endpointOf(authority, { metadata }), before(authority, 'rt-rt-rt'), nowMs);
+  t.not(answer.kind, 'tokens');
+  t.match(answer.kind === 'tokens' ? '' : answer.why, /https|secure|TLS/i);
+});

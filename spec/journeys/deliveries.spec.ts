@@ -1,0 +1,252 @@
+/**
+ * From a signed event to a message on a platform, and everything that may lie between: a platform that asks to wait, that
+ * is dead, that answers nothing; credentials that are refused; a daemon that is killed.
+ */
+
+import t from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { hasty, openDelivering, type Sending, type Target } from '../support/delivering.ts';
+import { discordError } from '../support/platforms/community-chat.ts';
+import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
+import { smtpPassword, smtpUser, startSmtp } from '../support/platforms/smtp-server.ts';
+import { slackError, teamChatA } from '../support/platforms/team-chat-a.ts';
+
+const texts = ({ world }: FakePlatform): string[] => world.messages.map(({ text }) => text);
+const limited = (seconds: number) => ({ status: 429, json: { message: 'slow', retry_after: seconds, global: false } });
+
+t.test(
+  'DLV-1 · DLV-2 · DLV-5 · a signed event becomes a message at its place, by either name of the platform',
+  async (t) => {
+    const it = await openDelivering(t);
+    it.configure({ slack: { home_channel: teamChatA.chat ?? '' } });
+    const daemon = await it.start();
+    t.match(await it.target('slack', 'connected'), { target: 'team_chat_a', account: 'ops' });
+
+    t.equal((await it.post(daemon, 'slack', '1')).status, 202);
+    t.equal((await it.post(daemon, 'discord', '2')).status, 202);
+    t.equal((await it.post(daemon, 'home', '3')).status, 202);
+
+    t.match(await it.reaches('1', 'delivered'), { target: 'slack', attempts: 1 });
+    t.match(await it.reaches('2', 'delivered'), { target: 'community_chat', attempts: 1 });
+    await it.reaches('3', 'delivered');
+    t.same(texts(it.slack).sort(), ['Build 1 is green.', 'Build 3 is green.']);
+    t.same(texts(it.discord), ['Build 2 is green.']);
+    const tree = JSON.stringify(await it.json('inspect', 'tree'));
+    t.match(tree, /"id":"platforms\/team_chat_a","machine":"platformConnection","state":"connected"/);
+    t.match(await it.json<JsonObject>('deliveries', 'show', '1'), { record: { text: 'Build 1 is green.' } });
+    t.match(await it.json<unknown>('webhook', 'deliveries', '2'), { status: 'delivered', delivery: { attempts: 1 } });
+  },
+);
+
+t.test('DLV-1 · a mail goes out through the gateway’s own transport', async (t) => {
+  const it = await openDelivering(t);
+  const server = await startSmtp();
+  t.teardown(() => server.close());
+  const account = { username: smtpUser, password: smtpPassword, from: smtpUser };
+  it.configure({ others: { email: { enabled: true, host: '127.0.0.1', port: server.port, ...account } } });
+  const daemon = await it.start();
+  t.match(await it.target('email', 'connected'), { target: 'email' });
+
+  await it.post(daemon, 'mail', '1');
+
+  t.match(await it.reaches('1', 'delivered'), { target: 'email', attempts: 1 });
+  t.match(server.mails, [/Subject: Build 1 is green\./]);
+});
+
+t.test('DLV-4 · a platform that asks to wait is obeyed, and then has the message once', async (t) => {
+  const it = await openDelivering(t);
+  const daemon = await it.start();
+  it.discord.scripts.push(limited(0.05), limited(0.05));
+
+  await it.post(daemon, 'discord', '1');
+
+  t.match(await it.reaches('1', 'delivered'), { attempts: 3 });
+  t.same(texts(it.discord), ['Build 1 is green.']);
+  it.slack.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '3600' } });
+  await it.post(daemon, 'slack', '2');
+  const waiting = await it.reaches('2', 'waitingToRetry');
+  t.ok(Date.parse(waiting.next_try_at ?? '') - Date.now() > 3_500_000, 'an hour is an hour');
+  t.match(await it.json<unknown>('webhook', 'deliveries', '2'), { status: 'delivering' });
+  t.match((await it.cli('deliveries', 'drop', '2')).stdout, /^Dropped/);
+  await it.reaches('2', 'dropped');
+  t.same(texts(it.slack), []);
+});
+
+t.test(
+  'DLV-4 · CLI-2 · what a dead platform could not take becomes a dead letter, and arrives when it is put back',
+  async (t) => {
+    const it = await openDelivering(t);
+    it.configure({ slack: { retries: hasty } });
+    const port = Number(new URL(it.slack.base).port);
+    const daemon = await it.start();
+    await it.target('slack', 'connected');
+    await it.slack.close();
+
+    await it.post(daemon, 'slack', '1');
+
+    const dead = await it.reaches('1', 'deadLettered');
+    t.match(dead, { attempts: 3, reason: /^slack: .*was not reached.*ECONNREFUSED/ });
+    t.match(await it.json<unknown>('webhook', 'deliveries', '1'), { status: 'failed', reason: /ECONNREFUSED/ });
+    t.match((await it.cli('deliveries', 'list', '--status', 'deadLettered')).stdout, /deadLettered +slack/);
+    const alive = await startPlatform(teamChatA, port);
+    t.teardown(() => alive.close());
+    t.match((await it.cli('deliveries', 'retry', dead.id)).stdout, /^Trying/);
+
+    await it.reaches('1', 'delivered');
+    t.same(texts(alive), ['Build 1 is green.']);
+    t.match(await it.json<unknown>('webhook', 'deliveries', '1'), { status: 'delivered' });
+    const again = await it.cli('deliveries', 'retry', '1');
+    t.match([again.code, again.stderr], [1, /has arrived already.*\[delivery-settled\]/s]);
+    t.equal((await it.cli('deliveries', 'retry')).code, 2);
+    t.match((await it.cli('deliveries', 'show', 'nothing')).stderr, /\[delivery-unknown\]/);
+  },
+);
+
+t.test(
+  'DLV-2 · DLV-4 · credentials that are refused say so with the cure; new ones let the dead letters arrive',
+  async (t) => {
+    const it = await openDelivering(t);
+    it.configure({ slack: { ...teamChatA.wrongOptions } });
+    const daemon = await it.start();
+    const failed = await it.target('slack', 'failed');
+    t.match(failed.error, /does not accept the credentials.*mend platforms\.slack.*agent gateway reload/);
+    const untouched = await it.target('community_chat', 'connected');
+
+    await it.post(daemon, 'slack', '1');
+    await it.post(daemon, 'telegram', '2');
+
+    t.match(await it.reaches('1', 'deadLettered'), { reason: /"slack" is not connected: .*platforms\.slack/ });
+    t.match(await it.reaches('2', 'deadLettered'), {
+      reason: /"telegram" is not enabled; set platforms\.telegram\.enabled/,
+    });
+    t.equal(it.slack.requests.filter((request) => teamChatA.sends(request)).length, 0, 'nothing was sent');
+    it.configure();
+    await it.cli('gateway', 'reload');
+    await it.target('slack', 'connected');
+    t.equal((await it.target('community_chat', 'connected')).since, untouched.since, 'the other one is not touched');
+    t.match((await it.cli('deliveries', 'retry', '--all', '--target', 'team_chat_a')).stdout, /Trying 1 dead letter/);
+    await it.reaches('1', 'delivered');
+    t.match((await it.cli('deliveries', 'drop', '--all')).stdout, /Dropped 1 dead letter/);
+    await it.reaches('2', 'dropped');
+    t.notMatch(JSON.stringify(daemon.log), /sec-/, 'no credential in the log');
+  },
+);
+
+t.test(
+  'CFG-3 · DLV-2 · a target whose entry cannot be used is failed with its finding, and stops nothing else',
+  async (t) => {
+    const it = await openDelivering(t);
+    it.configure({ others: { telegram: { enabled: true }, sms: { enabled: false } } });
+    const daemon = await it.start();
+
+    t.match(await it.target('telegram', 'failed'), { error: /config\.yaml:1: target "telegram" lacks token/ });
+    t.ok(await it.target('sms', 'disabled'));
+    await it.post(daemon, 'telegram', '1');
+    t.match(await it.reaches('1', 'deadLettered'), { reason: /"telegram" cannot be used: config\.yaml:1/ });
+    t.equal((await it.cli('config', 'check')).code, 1);
+  },
+);
+
+t.test('DUR-1 · DLV-4 · what waits for its next try survives kill -9, and a stop does not wait for it', async (t) => {
+  const it = await openDelivering(t);
+  it.configure({ slack: { retries: { ...hasty, base_seconds: 30, longest_seconds: 30 } } });
+  const first = await it.start();
+  await it.target('slack', 'connected');
+  it.slack.scripts.push({ status: 503, text: 'busy' });
+  await it.post(first, 'slack', '1');
+  const { next_try_at } = await it.reaches('1', 'waitingToRetry');
+  first.kill('SIGKILL');
+  await first.exited;
+
+  const second = await it.start();
+  t.match(await it.reaches('1', 'waitingToRetry'), { next_try_at, attempts: 1 }, 'the same due time');
+  second.kill('SIGTERM');
+  t.equal(await second.exited, 0);
+  t.notOk(second.log.some(({ message }) => message.startsWith('drain: time is over')));
+
+  await it.start();
+  t.match((await it.cli('deliveries', 'retry', '1')).stdout, /^Trying/);
+  t.match(await it.reaches('1', 'delivered'), { attempts: 2 });
+  t.same(texts(it.slack), ['Build 1 is green.']);
+});
+
+t.test('DUR-1 · a sending that kill -9 cut off goes again only where the platform knows it', async (t) => {
+  const it = await openDelivering(t);
+  const first = await it.start();
+  await it.target('slack', 'connected');
+  await it.target('community_chat', 'connected');
+  const begun = [it.slack, it.discord].map((platform) => {
+    platform.scripts.push('hang');
+    return platform.arrival();
+  });
+  await it.post(first, 'slack', '1');
+  await it.post(first, 'discord', '2');
+  await Promise.all(begun);
+  first.kill('SIGKILL');
+  await first.exited;
+
+  await it.start();
+
+  t.match(await it.reaches('1', 'unknown'), { reason: /cut off by a crash/ });
+  t.match(await it.reaches('2', 'delivered'), { attempts: 2 });
+  t.same([texts(it.slack), texts(it.discord)], [[], ['Build 2 is green.']]);
+  t.match(await it.json<unknown>('webhook', 'deliveries', '1'), { status: 'unknown' });
+  const refused = await it.cli('deliveries', 'retry', '1');
+  t.match([refused.code, refused.stderr], [1, /may have arrived.*--force.*\[delivery-unsure\]/s]);
+  await it.cli('deliveries', 'retry', '1', '--force');
+  await it.reaches('1', 'delivered');
+  t.same(texts(it.slack), ['Build 1 is green.']);
+});
+
+t.test('DUR-1 · a request that went out and was lost is not sent again', async (t) => {
+  const it = await openDelivering(t);
+  const daemon = await it.start();
+  it.slack.scripts.push('takenThenReset');
+
+  await it.post(daemon, 'slack', '1');
+  await it.post(daemon, 'slack', '2');
+
+  t.match(await it.reaches('1', 'unknown'), { attempts: 1, reason: /the request was sent/ });
+  await it.reaches('2', 'delivered');
+  t.same(texts(it.slack), ['Build 1 is green.', 'Build 2 is green.'], 'once each, in order');
+});
+
+t.test('DIS-2 · a direct delivery answers 200 or 502, in its time, and its cause stays in the log', async (t) => {
+  const it = await openDelivering(t);
+  it.configure({ slack: { timeout_seconds: 0.5 }, discord: { retries: hasty } });
+  const daemon = await it.start();
+  const delivered = await it.post(daemon, 'directSlack', '1');
+  t.same(
+    [delivered.status, delivered.body],
+    [200, { status: 'delivered', route: 'directSlack', target: 'team_chat_a', delivery_id: '1' }],
+  );
+
+  it.slack.scripts.push(slackError('channel_not_found'), 'hang');
+  for (const id of ['2', '3']) {
+    const { status, body } = await it.post(daemon, 'directSlack', id);
+    t.same([status, body], [502, { error: 'Delivery failed' }]);
+  }
+  t.match(await it.reaches('2', 'failed'), { reason: /channel_not_found/ });
+  t.match(await it.reaches('3', 'unknown'), { reason: /no answer within 0\.5 s/ });
+  t.equal((await it.post(daemon, 'directSlack', '2')).status, 200, 'its id is free again');
+
+  it.discord.scripts.push(discordError(503, 130000), limited(0.05));
+  t.equal((await it.post(daemon, 'directDiscord', '4')).status, 200, 'it is tried again while its sender waits');
+  it.discord.scripts.push(limited(600));
+  t.equal((await it.post(daemon, 'directDiscord', '5')).status, 502, 'nobody waits ten minutes');
+});
+
+t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them arrive', async (t) => {
+  const it = await openDelivering(t);
+  it.configure({ discord: { concurrency: 1, messages_per_minute: 1_200 } });
+  const daemon = await it.start();
+  await it.target('community_chat', 'connected');
+
+  await Promise.all(['1', '2', '3'].map((id) => it.post(daemon, 'discord', id)));
+
+  for (const id of ['1', '2', '3']) await it.reaches(id, 'delivered');
+  t.equal(texts(it.discord).length, 3);
+  const rows = await it.json<readonly Sending[]>('deliveries', 'list', '--target', 'discord');
+  t.equal(rows.length, 3);
+  t.same(await it.json<readonly Target[]>('deliveries', 'list', '--target', 'slack'), []);
+});

@@ -1,0 +1,109 @@
+/** How a device login waits and what ends it: a real daemon and command line, a real authorization server and scripted ones. */
+
+import t from 'tap';
+import { startAuthorizationServer } from '../support/oauth/authorization-server.ts';
+import { loginByControl } from '../support/oauth/control-login.ts';
+import { html, oauthError, paths, startScriptedServer } from '../support/oauth/scripted-server.ts';
+import { deviceStage, pollsOf } from '../support/oauth/stage.ts';
+
+t.setTimeout(110_000);
+
+t.test('DEV-4 · denied on the other device: exit 1, and saved credentials are untouched', async (t) => {
+  const authority = await startAuthorizationServer(t);
+  const { login, tokens, gateway } = await deviceStage(t, authority, { flow: 'device' });
+  const first = login();
+  await authority.enterCode(await first.shows(/^ {2}([A-Z]{4}-[A-Z]{4})$/m));
+  t.match(await first.ended, { code: 0 });
+  const saved = tokens();
+
+  const second = login();
+  await authority.enterCode(await second.shows(/^ {2}([A-Z]{4}-[A-Z]{4})$/m), 'deny');
+
+  t.match(await second.ended, { code: 1, stderr: /denied on the other device.*\[login-stopped\]/ });
+  t.equal(tokens(), saved);
+  t.match(await gateway.server('hub'), { state: 'connected' });
+});
+
+t.test('DEV-4 · what stops a device login leaves saved credentials; trouble on the way does not stop it', async (t) => {
+  const authority = await startScriptedServer(t);
+  const { home, login, tokens, gateway } = await deviceStage(t, authority, { flow: 'device', timeout: 2 });
+  const first = login();
+  await first.shows(/Ctrl-C cancels/);
+  authority.approve();
+  t.match(await first.ended, { code: 0 });
+  await gateway.reaches('hub', 'connected');
+  const saved = tokens();
+  const usual = (path: string): void => authority.on(path, undefined);
+  const device = (changes: object) => (seen: Parameters<typeof authority.usual>[0]) => {
+    const answer = authority.usual(seen) as { json: object };
+    return { json: { ...answer.json, ...changes } };
+  };
+  const rows: readonly (readonly [string, () => void, RegExp])[] = [
+    ['expired_token', () => authority.on(paths.token, oauthError('expired_token')), /expired before it was entered/],
+    ['access_denied', () => authority.on(paths.token, oauthError('access_denied')), /denied on the other device/],
+    ['invalid_client', () => authority.on(paths.token, oauthError('invalid_client', 401)), /invalid_client/],
+    ['unauthorized_client', () => authority.on(paths.token, oauthError('unauthorized_client')), /unauthorized_client/],
+    ['a page with 200', () => authority.on(paths.token, html), /answered something else/],
+    ['no token in it', () => authority.on(paths.token, { json: { token_type: 'Bearer' } }), /answered something else/],
+    [
+      'no code',
+      () => authority.on(paths.device, oauthError('invalid_scope', 400, 'no such scope')),
+      /gave no device code: no such scope/,
+    ],
+    ['no code but a page', () => authority.on(paths.device, html), /gave no device code/],
+    [
+      'registration refused',
+      () => authority.on(paths.register, oauthError('access_denied', 403)),
+      /Registration failed: 403/,
+    ],
+    ['the configured time is over', () => {}, /nobody approved the login within 2 s/],
+    [
+      'the life of the code is over',
+      () => authority.on(paths.device, device({ expires_in: 1 })),
+      /nobody approved the login within 1 s/,
+    ],
+  ];
+  for (const [name, arrange, expected] of rows) {
+    for (const path of Object.values(paths)) usual(path);
+    arrange();
+    const running = await loginByControl(t, home, 'hub');
+    t.match(await running.ended, expected, name);
+    t.equal(tokens(), saved, name);
+    running.cancel();
+  }
+  for (const path of Object.values(paths)) usual(path);
+
+  const cancelled = login();
+  await cancelled.shows(/Ctrl-C cancels/);
+  cancelled.interrupt();
+  t.match(await cancelled.ended, { code: 1, stderr: /cancelled/ });
+  const asked = pollsOf(authority).length;
+  t.equal(tokens(), saved);
+
+  const again = login();
+  await again.shows(/Ctrl-C cancels/);
+  authority.approve();
+  t.match(await again.ended, { code: 0 });
+  t.not(tokens(), saved);
+  t.ok(pollsOf(authority).length > asked);
+});
+
+t.test('DEV-4 · pending, slow_down, a proxy in the way and a broken connection keep it waiting', async (t) => {
+  const authority = await startScriptedServer(t);
+  const { gateway, login } = await deviceStage(t, authority, { flow: 'device' });
+  const script = [
+    oauthError('authorization_pending'),
+    { kind: 'text', status: 502, text: '<h1>Bad gateway</h1>', type: 'text/html' } as const,
+    undefined,
+  ];
+  authority.on(paths.token, (seen) => {
+    const next = script.shift();
+    if (next === undefined) authority.approve();
+    return next ?? authority.usual(seen);
+  });
+
+  t.match(await login().ended, { code: 0 });
+
+  t.equal(pollsOf(authority).length, 3);
+  await gateway.reaches('hub', 'connected');
+});

@@ -1,0 +1,332 @@
+/**
+ * A signed event becomes a run of a model that uses a tool of a real server, and its answer is delivered: the real daemon,
+ * a local endpoint of either kind, the reference file server.
+ */
+
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { type Daemon, runCli, startDaemon } from '../support/daemon.ts';
+import { makeHome, type TestHome } from '../support/home.ts';
+import { type ModelReply, type ModelServer, startModelServer } from '../support/model-server.ts';
+import { hasEnded, numbersIn, until } from '../support/processes.ts';
+import { postSigned } from '../support/sign.ts';
+import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
+
+t.setTimeout(110_000);
+
+const files = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
+const key = 'sk-model-key-of-the-journey';
+
+interface Wanted {
+  readonly provider?: string;
+  readonly trust?: string;
+  readonly routes?: string;
+  readonly agent?: string;
+}
+
+function makeModelHome(t: Test, server: ModelServer, wanted: Wanted = {}): TestHome {
+  const { provider = 'openai-compatible', trust = 'full', routes = '', agent = '' } = wanted;
+  const home = makeHome(t, { '.env': `MODEL_KEY=${key}\n` });
+  const prices = '{input_per_million: 1000, output_per_million: 2000}';
+  const model = `{provider: ${provider}, base_url: "${server.url}", api_key: "\${MODEL_KEY}", name: usual, max_steps: 3, prices: ${prices}}`;
+  home.write(
+    'config.yaml',
+    webhookConfig(`        gh: {prompt: "Look at {n}"}\n${routes}`, {
+      more: `agent:
+  runner: model
+  model: ${model}
+  ${agent}
+mcp_servers:
+  files: {command: ${process.execPath}, args: ["${files}", "${process.cwd()}"], trust: ${trust}}
+`,
+    }),
+  );
+  return home;
+}
+
+/** The server reads in the folder that the daemon was started in. */
+const readPackage: ModelReply = {
+  kind: 'says',
+  text: 'I look.',
+  calls: [
+    {
+      name: 'mcp__files__read_text_file',
+      args: JSON.stringify({ path: join(process.cwd(), 'package.json'), head: 2 }),
+    },
+  ],
+};
+
+async function send(daemon: Daemon, payload: JsonObject, route = 'gh'): Promise<void> {
+  const answer = await postSigned(`${daemon.url}/webhooks/${route}`, payload, { secret });
+  if (answer.status !== 202) throw new Error(`the event was answered ${answer.status}`);
+}
+
+async function runs(home: string): Promise<readonly JsonObject[]> {
+  return (await cliJson(home, 'runs', 'list')) as readonly JsonObject[];
+}
+
+/** The newest run once its status is as wanted. */
+async function runThatIs(home: string, status: string): Promise<JsonObject> {
+  let found: JsonObject | undefined;
+  await until(async () => {
+    [found] = await runs(home);
+    return found?.status === status;
+  });
+  return (await cliJson(home, 'runs', 'show', String(found?.id), '--transcript')) as JsonObject;
+}
+
+for (const provider of ['openai-compatible', 'anthropic'] as const) {
+  t.test(`DIS-3 · CON-3 · CON-4 · an event is answered with a tool’s help, ${provider}`, async (t) => {
+    const server = await startModelServer(t, [readPackage, { kind: 'says', text: 'It is the gateway.' }]);
+    const home = makeModelHome(t, server, { provider });
+    const daemon = await startDaemon(t, home.path);
+
+    await send(daemon, { n: 7 });
+
+    const run = await runThatIs(home.path, 'delivered');
+    t.match(run, {
+      response: 'It is the gateway.',
+      attempt: 1,
+      steps: 2,
+      input_tokens: 20,
+      output_tokens: 10,
+      cost: 0.04,
+      delivery: { target: 'log', text: 'It is the gateway.' },
+    });
+    t.match(run.transcript, [
+      { kind: 'prompt', text: 'Look at 7' },
+      { kind: 'answer', text: 'I look.', input_tokens: 10 },
+      { kind: 'call', tool: 'mcp__files__read_text_file', arguments: /package\.json/ },
+      { kind: 'result', text: /agent-gateway/, is_error: false },
+      { kind: 'answer', text: 'It is the gateway.' },
+    ]);
+    const offered = JSON.stringify(server.asked[0]?.body.tools);
+    for (const name of ['web_extract', 'vision_analyze', 'clarify', 'mcp__files__read_text_file'])
+      t.match(offered, `"${name}"`);
+    t.notMatch(offered, '"web_search"', 'without an endpoint there is no search');
+    t.equal(server.asked[0]?.headers[provider === 'anthropic' ? 'x-api-key' : 'authorization']?.includes(key), true);
+    t.notMatch(JSON.stringify([run, daemon.log]), key);
+    const shown = await runCli(['runs', 'show', String(run.id), '--transcript'], home.path);
+    t.match(shown.stdout, /call mcp__files__read_text_file\n\{"path"/);
+  });
+}
+
+t.test(
+  'DIS-5 · a route’s toolsets are what its runs are offered, and what they name in vain is warned of',
+  async (t) => {
+    const server = await startModelServer(t, [{ kind: 'says', text: 'Done.' }]);
+    const routes = [
+      '        only: {prompt: go, toolsets: [clarify, mcp__files__list_directory, terminal, nope]}',
+      '        none: {prompt: go, toolsets: []}',
+    ].join('\n');
+    const home = makeModelHome(t, server, { routes });
+    const daemon = await startDaemon(t, home.path);
+
+    await send(daemon, {}, 'only');
+    await runThatIs(home.path, 'delivered');
+    await send(daemon, {}, 'none');
+    await until(() => server.asked.length === 2);
+
+    const names = (server.asked[0]?.body.tools as unknown as { function: { name: string } }[]).map(
+      (one) => one.function.name,
+    );
+    t.same(names, ['clarify', 'mcp__files__list_directory']);
+    t.equal(server.asked[1]?.body.tools, undefined);
+    for (const [name, why] of [
+      ['terminal', 'not for webhook runs'],
+      ['nope', 'unknown toolset'],
+    ])
+      await daemon.line(({ level, message }) => level === 'warn' && message.includes(`"${name}" dropped: ${why}`));
+  },
+);
+
+t.test('TRU-1 · TRU-3 · a run waits for the yes to a tool of an untrusted server', async (t) => {
+  const path = join(process.cwd(), 'dist', 'never-made');
+  const server = await startModelServer(t, [
+    { kind: 'says', calls: [{ name: 'mcp__files__create_directory', args: JSON.stringify({ path }) }] },
+    { kind: 'says', text: 'It was not allowed.' },
+  ]);
+  const home = makeModelHome(t, server, { trust: 'untrusted' });
+  const daemon = await startDaemon(t, home.path);
+  await send(daemon, { n: 1 });
+  let asked: readonly JsonObject[] = [];
+  await until(async () => {
+    asked = (await cliJson(home.path, 'approvals', 'list')) as readonly JsonObject[];
+    return asked.length === 1;
+  });
+
+  await runCli(['approvals', 'deny', String(asked[0]?.id)], home.path);
+
+  const run = await runThatIs(home.path, 'delivered');
+  t.match(run.transcript, [
+    {},
+    {},
+    { kind: 'call' },
+    { kind: 'result', text: /was denied \[approval_denied\]/, is_error: true },
+  ]);
+});
+
+t.test('DIS-3 · DIS-4 · what a model does wrong is a known outcome in the history', async (t) => {
+  const key401 = { kind: 'status', status: 401, body: '{"error":{"message":"bad key"}}' } as const;
+  const rows: readonly (readonly [ModelReply, string, JsonObject & { readonly reason?: unknown }])[] = [
+    [
+      readPackage,
+      'failed',
+      { reason: 'the model still asked for tools after 3 steps (agent.model.max_steps)', steps: 3 },
+    ],
+    [key401, 'failed', { reason: 'the model endpoint answered HTTP 401; check agent.model', steps: 1 }],
+    [{ kind: 'says' }, 'delivered', { response: '', steps: 1 }],
+    [{ kind: 'says', text: 'SKIP' }, 'delivered', { response: 'SKIP' }],
+    [
+      { kind: 'says', stop: 'refused' },
+      'failed',
+      { reason: 'the model, or the filter of its endpoint, refused to answer' },
+    ],
+  ];
+  let now: ModelReply = { kind: 'nothing' };
+  const server = await startModelServer(t, () => now);
+  const home = makeModelHome(t, server);
+  const daemon = await startDaemon(t, home.path);
+  for (const [index, [reply, status, expected]] of rows.entries()) {
+    now = reply;
+    await send(daemon, { n: index });
+    await until(async () => (await runs(home.path)).length === index + 1);
+    t.match(await runThatIs(home.path, status), expected);
+  }
+});
+
+t.test('DIS-3 · a run that takes too long ends with what was said so far', async (t) => {
+  const server = await startModelServer(t, [readPackage, { kind: 'silent' }]);
+  const home = makeModelHome(t, server, { agent: 'timeout_seconds: 3' });
+  const daemon = await startDaemon(t, home.path);
+  await send(daemon, { n: 1 });
+  const run = await runThatIs(home.path, 'failed');
+  t.equal(run.reason, 'the run took longer than 3 s (agent.timeout_seconds)');
+  t.match(run, { steps: 2, input_tokens: 10 });
+  t.ok((run.transcript as unknown as unknown[]).length >= 4);
+});
+
+t.test('DIS-3 · CLI-5 · a run is cancelled while it runs and while it waits, and nothing is delivered', async (t) => {
+  const server = await startModelServer(t, [readPackage, { kind: 'silent' }]);
+  const home = makeModelHome(t, server, { agent: 'concurrency: 1' });
+  const daemon = await startDaemon(t, home.path);
+  await send(daemon, { n: 1 });
+  await until(() => server.asked.length === 2);
+  await send(daemon, { n: 2 });
+  let ids: readonly string[] = [];
+  await until(async () => {
+    ids = (await runs(home.path)).map(({ id }) => String(id));
+    return ids.length === 2;
+  });
+
+  const waiting = await runCli(['runs', 'cancel', String(ids[0])], home.path);
+  const running = await runCli(['runs', 'cancel', String(ids[1])], home.path);
+  const again = await runCli(['runs', 'cancel', String(ids[1])], home.path);
+  const unknown = await runCli(['runs', 'cancel', 'nothing'], home.path);
+
+  t.same([waiting.code, waiting.stdout], [0, `Cancelled ${ids[0]}.\n`]);
+  t.same([running.code, running.stdout], [0, `Cancelled ${ids[1]}.\n`]);
+  t.match(again, { code: 1, stderr: /is cancelled and cannot be cancelled any more \[run-over\]/ });
+  t.match(unknown, { code: 1, stderr: /\[run-unknown\]/ });
+  for (const id of ids) {
+    const run = (await cliJson(home.path, 'runs', 'show', id, '--transcript')) as JsonObject;
+    t.match(run, { status: 'cancelled', reason: 'cancelled by the command line', response: null, ended_at: /T/ });
+    t.equal(run.delivery, undefined);
+  }
+  const run = (await cliJson(home.path, 'runs', 'show', String(ids[1]), '--transcript')) as JsonObject;
+  t.match(run, { steps: 2, input_tokens: 10 });
+  t.match(await cliJson(home.path, 'runs', 'list', '--status', 'cancelled'), [{ id: ids[0] }, { id: ids[1] }]);
+  // The place is free again.
+  const before = server.asked.length;
+  await send(daemon, { n: 3 });
+  await until(() => server.asked.length > before);
+});
+
+t.test('DIS-3 · PRF-2 · a program of the command runner is cancelled with all it began', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig('        gh: {prompt: go}', {
+      more: 'agent: {runner: command, command: [sh, -c, "echo $$ >>pids; sleep 600 & echo $! >>pids; wait"]}\n',
+    }),
+  });
+  const daemon = await startDaemon(t, home.path);
+  await send(daemon, {});
+  await until(() => numbersIn(join(home.path, 'pids')).length === 2);
+  const [run] = await runs(home.path);
+
+  t.match(await runCli(['runs', 'cancel', String(run?.id)], home.path), { code: 0 });
+
+  t.ok(numbersIn(join(home.path, 'pids')).every(hasEnded));
+  t.match(await runs(home.path), [{ status: 'cancelled' }]);
+});
+
+t.test('DUR-1 · DIS-3 · a run that a kill cut off in mid-answer runs once more, with the tools there', async (t) => {
+  const server = await startModelServer(t, (_, index) =>
+    index === 0
+      ? { kind: 'silent', text: 'Half an ans' }
+      : index === 1
+        ? readPackage
+        : { kind: 'says', text: 'Whole.' },
+  );
+  const home = makeModelHome(t, server);
+  const first = await startDaemon(t, home.path);
+  await send(first, { n: 1 });
+  await until(() => server.asked.length === 1);
+
+  first.kill('SIGKILL');
+  await first.exited;
+  await startDaemon(t, home.path);
+
+  const run = await runThatIs(home.path, 'delivered');
+  t.match(run, { attempt: 2, response: 'Whole.' });
+  t.match(run.transcript, [{}, {}, {}, { kind: 'result', text: /agent-gateway/, is_error: false }, {}]);
+});
+
+t.test('CON-3 · DIS-3 · a program calls a supervised tool through the file that AGENT_MCP_CONFIG names', async (t) => {
+  const program = `import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+const { mcpServers } = JSON.parse(readFileSync(process.env.AGENT_MCP_CONFIG, 'utf8'));
+const { command, args, env } = mcpServers.agent;
+const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'inherit'] });
+const say = (message) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+const clientInfo = { name: 'program', version: '1' };
+say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
+let text = '';
+child.stdout.on('data', (chunk) => {
+  text += chunk;
+  for (let end = text.indexOf('\\n'); end >= 0; end = text.indexOf('\\n')) {
+    const { id, result } = JSON.parse(text.slice(0, end));
+    text = text.slice(end + 1);
+    if (id === 1) {
+      say({ method: 'notifications/initialized' });
+      say({ id: 2, method: 'tools/list', params: {} });
+    }
+    if (id === 2) {
+      process.stdout.write(result.tools.map(({ name }) => name).join() + ' ');
+      say({ id: 3, method: 'tools/call', params: { name: 'mcp__files__list_allowed_directories', arguments: {} } });
+    }
+    if (id === 3) {
+      process.stdout.write(JSON.stringify(result.content));
+      child.stdin.end();
+    }
+  }
+});
+`;
+  const home = makeHome(t, {
+    'scripts/program.mjs': program,
+    'config.yaml': webhookConfig('        gh: {prompt: go, toolsets: [mcp__files__list_allowed_directories]}', {
+      more: `agent: {runner: command, command: [node, scripts/program.mjs]}
+mcp_servers:
+  files: {command: ${process.execPath}, args: ["${files}", "${process.cwd()}"]}
+`,
+    }),
+  });
+  const daemon = await startDaemon(t, home.path);
+  await until(async () => ((await cliJson(home.path, 'mcp', 'list')) as JsonObject[])[0]?.state === 'connected');
+
+  await send(daemon, {});
+
+  const run = await runThatIs(home.path, 'delivered');
+  t.match(run.response, /^mcp__files__list_allowed_directories \[\{"type":"text","text":"Allowed directories/);
+});

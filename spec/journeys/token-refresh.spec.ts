@@ -1,0 +1,355 @@
+/** How tokens are renewed, in a real daemon and in several processes at once, and what happens when they cannot be. */
+
+import { spawn } from 'node:child_process';
+import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import t, { type Test } from 'tap';
+import { controlOf, eventually, wordsOf } from '../support/mcp/gateway.ts';
+import { documentFor, paths as oidc, startAuthorizationServer } from '../support/oauth/authorization-server.ts';
+import type { SeenByServer } from '../support/oauth/http.ts';
+import { html, oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
+import { follow, type OauthStage, oauthStage } from '../support/oauth/stage.ts';
+
+t.setTimeout(110_000);
+
+const child = new URL('../support/oauth/refreshing-child.js', import.meta.url).pathname;
+
+/** A stage whose person has logged in and whose server is connected. */
+async function loggedIn(t: Test): Promise<OauthStage<ScriptedServer>> {
+  const stage = await oauthStage(
+    t,
+    await startScriptedServer(t),
+    {},
+    { entry: { supports_parallel_tool_calls: true } },
+  );
+  t.equal(await (await stage.logIn()).ended, 'loggedIn');
+  await stage.gateway.reaches('hub', 'connected');
+  return stage;
+}
+
+const renewals = (requests: readonly SeenByServer[]): readonly SeenByServer[] =>
+  requests.filter(({ form }) => form.get('grant_type') === 'refresh_token');
+
+/** Makes the stored access token one that has ended by the clock. */
+function age(file: string): void {
+  const stored = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+  writeFileSync(
+    file,
+    JSON.stringify({ ...stored, expires_at_ms: Date.now() - 1, issued_at_ms: Date.now() - 3_600_000 }),
+  );
+}
+
+interface Racer {
+  go(): void;
+  kill(): void;
+  readonly outcomes: Promise<readonly unknown[]>;
+}
+
+/** A process of its own that makes so many calls with the same credentials once it is told to. */
+async function racer(t: Test, stage: OauthStage<unknown>, calls: number): Promise<Racer> {
+  const process_ = spawn(process.execPath, [child, dirname(stage.file('')), stage.peer.url, String(calls)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  t.teardown(() => void process_.kill('SIGKILL'));
+  let text = '';
+  process_.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  const outcomes = new Promise<readonly unknown[]>((resolve) =>
+    process_.once('close', () => resolve(JSON.parse(text.split('\n')[1] || '[]') as unknown[])),
+  );
+  await eventually(() => text.startsWith('ready\n'));
+  return { go: () => void process_.stdin.write('go\n'), kill: () => void process_.kill('SIGKILL'), outcomes };
+}
+
+t.test('OAU-1 · fifty calls at once with a token that the server refuses: one renewal, and all succeed', async (t) => {
+  const { gateway, authority, browser, peer } = await loggedIn(t);
+  authority.expireTokens();
+  const before = peer.bearers().length;
+  authority.on(paths.token, async (seen) => {
+    await eventually(() => peer.bearers().length >= before + 50);
+    return authority.usual(seen);
+  });
+
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => gateway.call('mcp__hub__echo', { text: String(index) })),
+  );
+
+  t.same(
+    answers.map(wordsOf),
+    answers.map((_, index) => String(index)),
+  );
+  t.equal(renewals(authority.at(paths.token)).length, 1);
+  t.same(browser.opened(), [], 'the person was not asked');
+  t.match(await gateway.server('hub'), { state: 'connected' });
+});
+
+t.test('OAU-1 · fifty calls at once with a token that has ended: one renewal before anything is sent', async (t) => {
+  const { gateway, authority, file, peer } = await loggedIn(t);
+  age(file('.json'));
+  const before = peer.bearers().length;
+  authority.expireTokens();
+
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => gateway.call('mcp__hub__echo', { text: String(index) })),
+  );
+
+  t.same(
+    answers.map(wordsOf),
+    answers.map((_, index) => String(index)),
+  );
+  t.equal(renewals(authority.at(paths.token)).length, 1);
+  t.ok(
+    peer
+      .bearers()
+      .slice(before)
+      .every((token) => token !== undefined && authority.accepts(token)),
+    'the old token was not shown once more',
+  );
+  const stored = JSON.parse(readFileSync(file('.json'), 'utf8'));
+  t.ok(authority.accepts(stored.access_token), 'and the new ones are on disk');
+  t.equal(statSync(file('.json')).mode & 0o777, 0o600);
+});
+
+t.test(
+  'OAU-1 · a real authorization server that rotates: renewed again and again, never with a spent token',
+  async (t) => {
+    const authority = await startAuthorizationServer(t);
+    const stage = await oauthStage(t, authority);
+    t.equal(await (await stage.logIn()).ended, 'loggedIn');
+    await stage.gateway.reaches('hub', 'connected');
+    for (let round = 1; round <= 3; round += 1) {
+      authority.expireTokens();
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, () => stage.gateway.call('mcp__hub__echo', { text: 'x' })),
+      );
+      t.same(new Set(answers.map(wordsOf)), new Set(['x']), `round ${round}`);
+      t.equal(renewals(authority.at(oidc.token)).length, round);
+    }
+    const spent = renewals(authority.at(oidc.token)).map(({ form }) => form.get('refresh_token'));
+    t.equal(new Set(spent).size, 3, 'each token is shown once');
+  },
+);
+
+t.test('OAU-1 · OAU-2 · five processes and the daemon with one rotating refresh token: one renewal', async (t) => {
+  const stage = await loggedIn(t);
+  const { gateway, authority, file } = stage;
+  const racers = await Promise.all(Array.from({ length: 5 }, () => racer(t, stage, 10)));
+  age(file('.json'));
+  authority.expireTokens();
+
+  for (const { go } of racers) go();
+  const own = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => gateway.call('mcp__hub__echo', { text: String(index) })),
+  );
+
+  t.same(
+    own.map(wordsOf),
+    own.map((_, index) => String(index)),
+  );
+  for (const { outcomes } of racers) {
+    const statuses = await outcomes;
+    t.equal(statuses.length, 10);
+    // A ping without a session is refused as such: behind the check of the token.
+    t.notOk(
+      statuses.some((status) => status === 401 || typeof status === 'string'),
+      JSON.stringify(statuses),
+    );
+  }
+  t.equal(renewals(authority.at(paths.token)).length, 1, 'one token request for sixty calls in six processes');
+  t.match(await gateway.server('hub'), { state: 'connected' });
+});
+
+t.test('OAU-2 · a process that is killed while it renews holds nobody up', async (t) => {
+  const stage = await loggedIn(t);
+  const { gateway, authority, file } = stage;
+  const first = await racer(t, stage, 1);
+  age(file('.json'));
+  authority.on(paths.token, { kind: 'hang' });
+  first.go();
+  await eventually(() => renewals(authority.at(paths.token)).length === 1);
+  t.ok(existsSync(`${file('.json')}.lock`), 'it holds the lock');
+  authority.on(paths.token, undefined);
+
+  const waiting = gateway.call('mcp__hub__echo', { text: 'after' });
+  first.kill();
+  await first.outcomes;
+
+  t.equal(wordsOf(await waiting), 'after');
+  t.equal(renewals(authority.at(paths.token)).length, 2);
+  await eventually(() => !existsSync(`${file('.json')}.lock`));
+});
+
+t.test('OAU-1 · OAU-8 · a network failure during renewal deletes nothing, starts nothing, and passes', async (t) => {
+  const stage = await loggedIn(t);
+  const { gateway, authority, browser, standing, file } = stage;
+  age(file('.json'));
+  const old = standing();
+  const failures: readonly (readonly [string, () => void | Promise<void>])[] = [
+    ['a reset', () => authority.on(paths.token, { kind: 'reset' })],
+    [
+      '502 and a page',
+      () => authority.on(paths.token, { kind: 'text', status: 502, text: '<h1>no</h1>', type: 'text/html' }),
+    ],
+    ['503 and an error', () => authority.on(paths.token, oauthError('temporarily_unavailable', 503))],
+    ['200 and a page', () => authority.on(paths.token, html)],
+    ['nobody there', () => authority.stop()],
+  ];
+  for (const [what, arrange] of failures) {
+    await arrange();
+    const answer = await gateway.call('mcp__hub__echo', { text: 'x' });
+    t.ok(answer.error !== undefined, what);
+    t.not(answer.error?.code, 'needs_login', `${what}: nobody is sent to log in`);
+    t.match(answer.error?.message, /cannot be renewed now/, what);
+    t.same(standing(), old, `${what}: what is stored is untouched`);
+    const row = await gateway.server('hub');
+    t.not(row?.state, 'needsLogin', what);
+  }
+  t.same(browser.opened(), []);
+  t.same(authority.at(paths.device), [], 'no device login either');
+  t.equal(authority.at(paths.register).length, 1, 'nor a new client');
+
+  await authority.restart();
+  authority.on(paths.token, undefined);
+  await gateway.cli('mcp', 'reload', 'hub');
+  await gateway.reaches('hub', 'connected');
+  t.equal(wordsOf(await gateway.call('mcp__hub__echo', { text: 'back' })), 'back');
+});
+
+t.test(
+  'OAU-1 · OAU-8 · a grant that is gone needs a person: the command is told, nothing is deleted or asked again',
+  async (t) => {
+    for (const [error, status] of [
+      ['invalid_grant', 400],
+      ['invalid_client', 401],
+      ['unauthorized_client', 400],
+      ['invalid_target', 400],
+    ] as const) {
+      const { gateway, authority, browser, standing, logIn } = await loggedIn(t);
+      authority.expireTokens();
+      authority.on(paths.token, oauthError(error, status));
+      const old = standing();
+
+      t.match((await gateway.call('mcp__hub__echo', { text: 'x' })).error, { code: 'needs_login' }, error);
+
+      const row = await gateway.reaches('hub', 'needsLogin');
+      t.match(row.error, new RegExp(`cannot be renewed.*${error}.*run \`agent mcp login hub\``), error);
+      const { stdout } = await gateway.cli('mcp', 'list');
+      t.match(stdout, /needsLogin/, error);
+      t.same(standing(), old, error);
+      t.same(browser.opened(), [], error);
+      const asked = authority.at(paths.token).length;
+      await gateway.call('mcp__hub__echo', { text: 'x' });
+      t.ok(authority.at(paths.token).length <= asked + 1, `${error}: the token endpoint is not hammered`);
+
+      authority.on(paths.token, undefined);
+      t.equal(await (await logIn()).ended, 'loggedIn');
+      t.notMatch((await gateway.reaches('hub', 'connected')).error ?? '', /renewed/);
+    }
+  },
+);
+
+t.test('OAU-4 · a document that is refused at a renewal is recorded, and the next login registers', async (t) => {
+  const url = 'https://agent.test/client.json';
+  const authority = await startAuthorizationServer(t, { documents: new Map([[url, documentFor(url)]]) });
+  const { gateway, file, logIn, login } = await oauthStage(t, authority, { client_metadata_url: url });
+  t.equal(await (await logIn()).ended, 'loggedIn');
+  await gateway.reaches('hub', 'connected');
+  authority.expireTokens();
+  authority.refuseDocuments('token');
+
+  t.match((await gateway.call('mcp__hub__echo', { text: 'x' })).error, { code: 'needs_login' });
+
+  await gateway.reaches('hub', 'needsLogin');
+  await eventually(() => existsSync(file('.cimd-off')));
+  t.equal(statSync(file('.cimd-off')).mode & 0o777, 0o600);
+  t.ok(gateway.daemon.log.some(({ level, message }) => level === 'warn' && /the next login registers/.test(message)));
+  const control = await controlOf(t, gateway.home);
+  const registered = authority.at(oidc.register).length;
+  control.onNotification((_, progress) => follow(progress));
+  await control.call('mcp.login', { server: 'hub', again: true });
+  t.equal(authority.at(oidc.register).length, registered + 1, 'made again, it registers at once');
+  t.ok(existsSync(file('.cimd-off')), 'and the record stays');
+
+  authority.refuseDocuments(undefined);
+  t.match(await login().ended, { code: 0 });
+  t.notOk(existsSync(file('.cimd-off')), '`mcp login` clears it');
+});
+
+t.test('OAU-2 · a token file that cannot be used says so and is left alone; a login mends it', async (t) => {
+  const { gateway, authority, file, logIn, peer } = await loggedIn(t);
+  const good = readFileSync(file('.json'), 'utf8');
+  const meta = readFileSync(file('.meta'), 'utf8');
+  const reconnect = async (): Promise<void> => {
+    const seen = peer.requests.length;
+    await gateway.cli('mcp', 'reload', 'hub');
+    await eventually(() => peer.requests.length > seen);
+  };
+  const change = (text: string, more: object): string => JSON.stringify({ ...JSON.parse(text), ...more });
+  const rows: readonly (readonly [string, () => void, RegExp])[] = [
+    ['corrupt', () => writeFileSync(file('.json'), good.slice(0, 30)), /hub\.json is damaged/],
+    ['empty', () => writeFileSync(file('.json'), ''), /hub\.json is damaged/],
+    ['no record', () => writeFileSync(file('.json'), 'null'), /hub\.json is damaged/],
+    [
+      'of another issuer',
+      () => writeFileSync(file('.json'), change(good, { issuer: 'https://other.example', expires_at_ms: 1 })),
+      /tokens are of another authorization server \(https:\/\/other\.example\)/,
+    ],
+    [
+      'without its metadata',
+      () => {
+        writeFileSync(file('.json'), change(good, { expires_at_ms: 1 }));
+        rmSync(file('.meta'));
+      },
+      /hub\.meta is missing or damaged/,
+    ],
+  ];
+  for (const [what, arrange, reason] of rows) {
+    arrange();
+    const text = readFileSync(file('.json'), 'utf8');
+    const asked = renewals(authority.at(paths.token)).length;
+    await reconnect();
+    const row = await gateway.reaches('hub', 'needsLogin');
+    t.match(row.error, reason, what);
+    t.match(row.error, 'run `agent mcp login hub`', what);
+    t.equal(readFileSync(file('.json'), 'utf8'), text, `${what}: reading does not write`);
+    t.equal(renewals(authority.at(paths.token)).length, asked, `${what}: no refresh token goes anywhere`);
+    writeFileSync(file('.json'), good);
+    writeFileSync(file('.meta'), meta);
+    await reconnect();
+    await gateway.reaches('hub', 'connected');
+  }
+
+  writeFileSync(file('.json'), 'damaged');
+  await reconnect();
+  await gateway.reaches('hub', 'needsLogin');
+  t.equal(await (await logIn()).ended, 'loggedIn');
+  await gateway.reaches('hub', 'connected');
+});
+
+t.test('OAU-2 · a token file that others can read is made private, is said so, and is used', async (t) => {
+  const { gateway, file } = await loggedIn(t);
+  chmodSync(file('.json'), 0o644);
+
+  t.equal(wordsOf(await gateway.call('mcp__hub__echo', { text: 'x' })), 'x');
+
+  t.equal(statSync(file('.json')).mode & 0o777, 0o600);
+  const line = await gateway.daemon.line(({ message }) => message.includes('others could read it (mode 0644)'));
+  t.equal(line.level, 'warn');
+});
+
+t.test(
+  'OAU-1 · OAU-8 · tokens that the server never takes, such as of another audience, end in needsLogin, not in a loop',
+  async (t) => {
+    const authority = await startScriptedServer(t);
+    const stage = await oauthStage(t, { ...authority, accepts: () => false });
+
+    t.equal(await (await stage.logIn()).ended, 'loggedIn');
+
+    await eventually(() => stage.peer.bearers().some((token) => token !== undefined));
+    const row = await stage.gateway.reaches('hub', 'needsLogin');
+    t.match(row.error, 'run `agent mcp login hub`');
+    t.ok(renewals(authority.at(paths.token)).length <= 2, 'renewed once, perhaps, and not again and again');
+    t.same(stage.browser.opened(), []);
+  },
+);

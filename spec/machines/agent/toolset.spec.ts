@@ -1,0 +1,53 @@
+import t from 'tap';
+import { resolveToolsets, toolFilter, usualToolset, webhookToolset } from '../../../machines/agent/toolset.ts';
+
+const servers = ['github', 'my-files'];
+
+t.test('DIS-5 · without a list a run has the toolset of webhooks and what the owner has connected', (t) => {
+  t.same(webhookToolset, ['web_search', 'web_extract', 'vision_analyze', 'clarify']);
+  t.same(usualToolset, [...webhookToolset, 'mcp-*']);
+  t.same(resolveToolsets(undefined, servers), { names: usualToolset, dropped: [] });
+  t.end();
+});
+
+t.test('DIS-5 · a list replaces the default; unknown and restricted names are dropped', (t) => {
+  const rows: readonly (readonly [readonly string[], readonly string[], readonly string[]])[] = [
+    [[], [], []],
+    [['agent-webhook'], webhookToolset, []],
+    [['web', 'vision', 'clarify', 'web_search'], ['web_search', 'web_extract', 'vision_analyze', 'clarify'], []],
+    [['mcp'], ['mcp-*'], []],
+    [['mcp-github', 'my-files'], ['mcp-github', 'mcp-my-files'], []],
+    [['mcp-my-*', 'mcp__gone__read'], ['mcp-my-*', 'mcp__gone__read'], []],
+    [['web_search', 'terminal', 'nope', 'mcp-nope'], ['web_search'], ['terminal', 'nope', 'mcp-nope']],
+  ];
+  for (const [asked, names, dropped] of rows) {
+    const resolved = resolveToolsets(asked, servers);
+    t.same(resolved.names, names, asked.join());
+    t.same(
+      resolved.dropped.map(({ name }) => name),
+      dropped,
+      asked.join(),
+    );
+  }
+  t.same(resolveToolsets(['terminal', 'nope'], servers).dropped, [
+    { name: 'terminal', why: 'not for webhook runs' },
+    { name: 'nope', why: 'unknown toolset' },
+  ]);
+  t.end();
+});
+
+t.test('DIS-5 · toolsets allow tools of servers by server or by name, and none without such a name', (t) => {
+  const tools = [
+    { server: 'git hub', name: 'mcp__git_hub__read' },
+    { server: 'git hub', name: 'mcp__git_hub__write' },
+    { server: 'files', name: 'mcp__files__read' },
+  ];
+  const allowed = (...names: string[]) => tools.filter(toolFilter(names)).map(({ name }) => name.slice(5));
+  t.same(allowed(), []);
+  t.same(allowed('web_search', 'clarify'), []);
+  t.same(allowed('mcp-git hub'), ['git_hub__read', 'git_hub__write']);
+  t.same(allowed('mcp__git_hub__read', 'mcp-files'), ['git_hub__read', 'files__read']);
+  t.same(allowed('mcp__*__read'), ['git_hub__read', 'files__read']);
+  t.equal(allowed('mcp-*').length, 3);
+  t.end();
+});

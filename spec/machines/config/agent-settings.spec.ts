@@ -1,0 +1,71 @@
+import t from 'tap';
+import { checkAgent, interpolateAgent, readAgent } from '../../../machines/config/agent-settings.ts';
+import type { InterpolationScope } from '../../../machines/config/interpolate.ts';
+
+const scope: InterpolationScope = {
+  secrets: new Map([['KEY', 'k1']]),
+  env: { AGENT_MCP_CONFIG: '/of/another/run', TOOL: 'claude' },
+  userHome: '/home/me',
+  workspaceFolder: '/work',
+  pathSeparator: '/',
+};
+const model = { provider: 'anthropic', base_url: 'https://api.example', name: 'm' };
+
+t.test('CON-3 · INT-1 · references are replaced, those to the variables of a run when it runs', (t) => {
+  const written = {
+    command: ['${TOOL}', '--mcp-config', '${AGENT_MCP_CONFIG}', '${env:AGENT_PROMPT_FILE}'],
+    model: { ...model, api_key: '${KEY}' },
+  };
+  t.same(interpolateAgent(written, scope), {
+    command: ['claude', '--mcp-config', '${AGENT_MCP_CONFIG}', '${AGENT_PROMPT_FILE}'],
+    model: { ...model, api_key: 'k1' },
+  });
+  t.same(interpolateAgent({}, scope), {});
+  t.end();
+});
+
+t.test('CON-3 · CFG-2 · what keeps the agent from running is found at its place', (t) => {
+  const rows: readonly (readonly [Parameters<typeof checkAgent>[0], readonly string[]])[] = [
+    [{}, []],
+    [{ runner: 'model', model }, []],
+    [{ runner: 'command' }, ['error agent.runner agent-command-missing']],
+    [{ runner: 'model' }, ['error agent.runner agent-model-missing']],
+    [{ model: { ...model, base_url: 'api.example' } }, ['error agent.model.base_url agent-endpoint']],
+    [{ model: { ...model, base_url: 'ftp://api.example' } }, ['error agent.model.base_url agent-endpoint']],
+    [{ model: { ...model, base_url: 'https://user:pw@api.example' } }, ['error agent.model.base_url agent-endpoint']],
+    [{ web_search: { base_url: '${SEARCH_URL}' } }, ['error agent.web_search.base_url agent-endpoint']],
+    [{ model: { ...model, api_key: '${MODEL_KEY}' } }, ['warning agent.model.api_key secret-unresolved']],
+  ];
+  for (const [agent, expected] of rows) {
+    const found = checkAgent(agent).map(({ severity, path, code }) => `${severity} ${path.join('.')} ${code}`);
+    t.same(found, expected, JSON.stringify(agent));
+  }
+  t.notMatch(JSON.stringify(checkAgent({ model: { ...model, base_url: 'https://user:pw@api.example' } })), 'pw@');
+  t.end();
+});
+
+t.test('CON-3 · the section is read with its defaults', (t) => {
+  t.same(readAgent({}), { runner: 'echo', command: [], timeoutMs: 600_000, concurrency: 4, onInterrupted: 'rerun' });
+  const prices = { input_per_million: 3, output_per_million: 15 };
+  t.match(
+    readAgent({
+      runner: 'model',
+      model: { ...model, api_key: 'k', max_steps: 5, max_tokens: 100, prices },
+      web_search: { base_url: 'http://127.0.0.1:8888', api_key: 's' },
+    }),
+    {
+      model: {
+        provider: 'anthropic',
+        baseUrl: 'https://api.example',
+        apiKey: 'k',
+        name: 'm',
+        maxSteps: 5,
+        maxTokens: 100,
+        prices: { inputPerMillion: 3, outputPerMillion: 15 },
+      },
+      search: { baseUrl: 'http://127.0.0.1:8888', apiKey: 's' },
+    },
+  );
+  t.equal(readAgent({ model }).model?.maxSteps, 20);
+  t.end();
+});

@@ -1,0 +1,124 @@
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { checkPlatform, platformSchemas, readPlatform, secretsOf } from '../../../machines/config/platform-settings.ts';
+import { knownTargets } from '../../../machines/config/targets.ts';
+import { validate } from '../../../machines/config/validate.ts';
+import { communityChat } from '../../support/platforms/community-chat.ts';
+import type { PlatformFixture } from '../../support/platforms/fake-platform.ts';
+import { federatedChat } from '../../support/platforms/federated-chat.ts';
+import { homeNotice } from '../../support/platforms/home-automation.ts';
+import { imessageBridge } from '../../support/platforms/imessage-bridge.ts';
+import { messengerA } from '../../support/platforms/messenger-a.ts';
+import { messengerB, messengerBBridge } from '../../support/platforms/messenger-b.ts';
+import { messengerC } from '../../support/platforms/messenger-c.ts';
+import { secureMessenger } from '../../support/platforms/secure-messenger.ts';
+import { sms } from '../../support/platforms/sms.ts';
+import { teamChatA } from '../../support/platforms/team-chat-a.ts';
+import { teamChatB } from '../../support/platforms/team-chat-b.ts';
+import { dingtalkApp, dingtalkRobot } from '../../support/platforms/workplace-chat-a.ts';
+import { workplaceChatB } from '../../support/platforms/workplace-chat-b.ts';
+import { wecomApp, wecomRobot } from '../../support/platforms/workplace-chat-c.ts';
+import { workplaceChatD } from '../../support/platforms/workplace-chat-d.ts';
+
+const codes = (name: string, entry: JsonObject): string[] => checkPlatform(name, entry).map(({ code }) => code);
+
+t.test('DLV-5 · DLV-1 · every target but the log is configured by either of its names', (t) => {
+  t.same(Object.keys(platformSchemas).sort(), knownTargets.filter((name) => name !== 'log').sort());
+  t.equal(platformSchemas.slack, platformSchemas.team_chat_a);
+  t.end();
+});
+
+t.test(
+  'CON-3 · the credentials that a target reads are those that its entry may have, and its secrets are known',
+  (t) => {
+    const fixtures: readonly PlatformFixture[] = [
+      messengerA,
+      communityChat,
+      teamChatA,
+      secureMessenger,
+      sms,
+      federatedChat,
+      teamChatB,
+      homeNotice,
+      messengerB,
+      messengerBBridge,
+      dingtalkRobot,
+      dingtalkApp,
+      wecomApp,
+      wecomRobot,
+      workplaceChatB,
+      workplaceChatD,
+      imessageBridge,
+      messengerC,
+    ];
+    for (const { target, options } of fixtures) {
+      const entry = { enabled: true, api_base: 'http://127.0.0.1:1', ...options };
+      t.same(validate(platformSchemas[target] ?? {}, entry), [], target);
+      t.same(codes(target, entry), [], target);
+      const secrets = Object.values(options).filter((value) => typeof value === 'string' && value.startsWith('sec-'));
+      t.same(secretsOf(target, readPlatform(target, entry, undefined)).sort(), secrets.sort(), target);
+    }
+    t.end();
+  },
+);
+
+t.test('CON-3 · either way of logging in is enough, and what lacks least is asked for', (t) => {
+  const rows: readonly (readonly [string, JsonObject, RegExp | undefined])[] = [
+    ['messenger_b', { bridge_url: 'http://127.0.0.1:1' }, undefined],
+    ['messenger_b', { token: 't' }, /lacks phone_number_id; set platforms\.messenger_b\.phone_number_id/],
+    ['wecom', { robot_key: 'k' }, undefined],
+    ['wecom', { corp_id: 'c', corp_secret: 's' }, /lacks agent_id/],
+    ['wecom', {}, /lacks corp_id and corp_secret and agent_id/],
+    ['whatsapp', {}, /lacks token and phone_number_id/],
+    ['dingtalk', { app_key: 'k', app_secret: 's', robot_code: 'r' }, undefined],
+    ['sms', { account_sid: 'a', api_key: 'k', api_secret: 's', from: '+1' }, undefined],
+    ['email', { host: 'h', username: 'me@example.org' }, undefined],
+    ['email', {}, /lacks host and from; set platforms\.email\.host and platforms\.email\.from/],
+    ['mattermost', { token: 't' }, /lacks api_base/],
+    ['telegram', { token: ' ' }, /lacks token/],
+    ['signal', {}, undefined],
+    ['github_comment', {}, undefined],
+  ];
+  for (const [name, entry, message] of rows) {
+    const found = checkPlatform(name, { enabled: true, ...entry });
+    if (message === undefined) t.same(found, [], name);
+    else t.match(found, [{ code: 'credential-missing', path: [], message }], name);
+    t.same(checkPlatform(name, { ...entry, enabled: false }), [], 'one that is switched off may lack anything');
+  }
+  t.end();
+});
+
+t.test(
+  'DLV-3 · the code host is on unless it is switched off; the platforms are off unless they are switched on',
+  (t) => {
+    for (const [name, entry, enabled] of [
+      ['codehost_comment', {}, true],
+      ['github_comment', { enabled: false }, false],
+      ['slack', {}, false],
+      ['slack', { enabled: true }, true],
+    ] as const) {
+      t.match(readPlatform(name, entry, undefined), { enabled, name });
+    }
+    t.match(readPlatform('slack', {}, 'config.yaml:1: x'), { problem: 'config.yaml:1: x' });
+    t.end();
+  },
+);
+
+t.test('DLV-4 · defaults are filled in, seconds become milliseconds', (t) => {
+  t.same(readPlatform('slack', { enabled: true, token: 't' }, undefined), {
+    name: 'slack',
+    enabled: true,
+    timeoutMs: 10_000,
+    retries: { attempts: 15, baseDelayMs: 2_000, longestDelayMs: 3_600_000 },
+    options: { token: 't' },
+  });
+  const own = { concurrency: 2, messages_per_minute: 60, retries: { max_attempts: 1, base_seconds: 0.5 } };
+  t.match(readPlatform('slack', { ...own, home_channel: 7, timeout_seconds: 1 }, undefined), {
+    concurrency: 2,
+    perMinute: 60,
+    homeChannel: '7',
+    timeoutMs: 1_000,
+    retries: { attempts: 1, baseDelayMs: 500, longestDelayMs: 3_600_000 },
+  });
+  t.end();
+});

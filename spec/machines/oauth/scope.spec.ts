@@ -1,0 +1,28 @@
+import t from 'tap';
+import { chooseScope, widerScope } from '../../../machines/oauth/scope.ts';
+
+t.test('OAU-1 · the challenge names the scope, else the resource, else nobody', (t) => {
+  const resource = { scopes_supported: ['mcp:read', 'mcp:write'] };
+  t.equal(chooseScope('files:read', resource, {}), 'files:read');
+  t.equal(chooseScope(undefined, resource, {}), 'mcp:read mcp:write');
+  t.equal(chooseScope(undefined, undefined, { scopes_supported: ['a'] }), undefined);
+  t.equal(chooseScope(undefined, { scopes_supported: [] }, {}), undefined);
+  t.equal(chooseScope(undefined, { scopes_supported: [1, 'a', null] }, {}), 'a');
+  t.end();
+});
+
+t.test('OAU-1 · offline access is asked for where it is offered, once, and never alone', (t) => {
+  const offers = { scopes_supported: ['offline_access'] };
+  t.equal(chooseScope('a', undefined, offers), 'a offline_access');
+  t.equal(chooseScope('offline_access a', undefined, offers), 'offline_access a');
+  t.equal(chooseScope(undefined, undefined, offers), undefined);
+  t.end();
+});
+
+t.test('OAU-1 · a step-up asks for what was granted and what is demanded', (t) => {
+  t.equal(widerScope('a b', 'b c'), 'a b c');
+  t.equal(widerScope(undefined, 'c'), 'c');
+  t.equal(widerScope('a', undefined), 'a');
+  t.equal(widerScope(undefined, '  '), undefined);
+  t.end();
+});

@@ -1,0 +1,31 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { withoutSecrets } from '../../../machines/oauth/without-secrets.ts';
+
+t.test('OBS-1 · a secret is taken out as it is, as a form spells it, and as JSON does', (t) => {
+  const secret = 'p@ss/wörd"1';
+  for (const spelled of [secret, encodeURIComponent(secret), JSON.stringify(secret)]) {
+    const clean = withoutSecrets(`bad ${spelled}!`, [undefined, secret]);
+    t.notMatch(clean, /p@ss|rd.?1|%40ss/, spelled);
+    t.match(clean, '[redacted]', spelled);
+  }
+  t.equal(withoutSecrets('a bad code', ['code']), 'a bad code', 'a short one would hide ordinary words');
+  t.end();
+});
+
+t.test('OBS-1 · whatever surrounds it', (t) => {
+  const secret = fc.string({ unit: fc.constantFrom(...'abcXYZ019-_.~'), minLength: 6, maxLength: 40 });
+  fc.assert(
+    fc.property(fc.string(), secret, fc.string(), (before, each, after) => {
+      const clean = withoutSecrets(`${before}${each}${after}`, [each], 10_000);
+      return !clean.replaceAll('[redacted]', ' ').includes(each);
+    }),
+  );
+  t.end();
+});
+
+t.test('OAU-7 · one short line', (t) => {
+  t.equal(withoutSecrets(' <h1>\n\n\u0007Bad\tgateway</h1> ', []), '<h1> Bad gateway</h1>');
+  t.equal(withoutSecrets('x'.repeat(1_000), []).length, 301);
+  t.end();
+});

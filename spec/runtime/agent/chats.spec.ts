@@ -1,0 +1,66 @@
+import t from 'tap';
+import type { ChatInput } from '../../../machines/agent/chat-session.machine.ts';
+import { createChats } from '../../../runtime/agent/chats.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+const spending = { steps: 1, inputTokens: 1, outputTokens: 1 };
+
+function stage() {
+  const ward = fakeWard<ChatInput>();
+  const chats = createChats(ward.handle as never);
+  return { ward, chats, id: chats.open('default', () => {}) ?? '' };
+}
+
+t.test('CLI-4 · a turn is told to its chart, and answered once that has ended', async (t) => {
+  const { ward, chats, id } = stage();
+  t.same(ward.spawned[0]?.input, { id, profile: 'default' });
+  const turn = chats.say(id, 'Hello');
+  t.same(ward.spawned[0]?.heard, [{ type: 'turn.begin' }]);
+  t.equal(chats.say(id, 'again'), undefined, 'one turn at a time');
+  t.equal(chats.renew(id), false);
+  const row = chats.get(id);
+  t.same(row?.turns, [{ role: 'user', text: 'Hello' }]);
+  if (row !== undefined) row.outcome = { kind: 'answered', text: 'Hi', spending };
+  chats.turnEnded(id);
+  t.same(await turn, { kind: 'answered', text: 'Hi', spending });
+  chats.turnEnded(id);
+  t.equal(chats.renew(id), true);
+  t.same(chats.get(id)?.turns, []);
+});
+
+t.test('CLI-4 · a turn that ended without an outcome was cancelled', async (t) => {
+  const { ward, chats, id } = stage();
+  t.equal(chats.cancel(id), false, 'there is no turn');
+  const turn = chats.say(id, 'Hello');
+  t.equal(chats.cancel(id), true);
+  t.same(ward.spawned[0]?.heard.at(-1), { type: 'turn.cancel' });
+  chats.turnEnded(id);
+  t.same(await turn, { kind: 'cancelled' });
+});
+
+t.test('CLI-4 · a session that is closed is forgotten', (t) => {
+  const { ward, chats, id } = stage();
+  chats.close(id);
+  t.same(ward.spawned[0]?.heard, [{ type: 'chat.close' }]);
+  t.equal(chats.get(id), undefined);
+  t.equal(chats.say(id, 'x'), undefined);
+  t.equal(chats.cancel(id), false);
+  t.equal(chats.renew(id), false);
+  t.end();
+});
+
+t.test('CLI-4 · CON-2 · a terminal outlives the servers’ half and is told so', (t) => {
+  const ward = fakeWard<ChatInput>();
+  let lives = true;
+  const chats = createChats(() => (lives ? (ward.handle() as never) : undefined));
+  const id = chats.open('default', () => {}) ?? '';
+  lives = false;
+  t.equal(chats.say(id, 'x'), undefined);
+  t.equal(
+    chats.open('default', () => {}),
+    undefined,
+  );
+  chats.close(id);
+  t.equal(chats.get(id), undefined);
+  t.end();
+});

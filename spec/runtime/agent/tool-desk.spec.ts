@@ -1,0 +1,120 @@
+import t from 'tap';
+import { createToolDesk, type ToolDeskPorts } from '../../../runtime/agent/tool-desk.ts';
+import type { ApprovalAnswer, Question } from '../../../runtime/mcp/approvals.ts';
+import type { CallRequest } from '../../../runtime/mcp/calls.ts';
+import type { RegisteredTool } from '../../../runtime/mcp/registry.ts';
+
+const never = new AbortController().signal;
+const model = { provider: 'anthropic', baseUrl: 'http://127.0.0.1:9', name: 'm', maxSteps: 1 } as const;
+const run = { profile: 'work', toolsets: ['clarify', 'mcp-files'], who: 'a run of route "r"', caller: 'run' } as const;
+
+function tool(server: string, name: string, definition: RegisteredTool['definition'] = {}): RegisteredTool {
+  return { name: `mcp__${server}__${name}`, server, tool: name, kind: 'native', definition } as RegisteredTool;
+}
+
+interface Stage {
+  readonly ports: ToolDeskPorts;
+  readonly called: CallRequest[];
+  readonly asked: { readonly question: Question; readonly answer: (answer: ApprovalAnswer) => void }[];
+  readonly withdrawn: string[];
+  readonly warned: string[];
+}
+
+function stage(more: Partial<ToolDeskPorts> = {}): Stage {
+  const called: CallRequest[] = [];
+  const asked: Stage['asked'] = [];
+  const withdrawn: string[] = [];
+  const warned: string[] = [];
+  const tools = [
+    tool('files', 'read', { description: 'Reads.', inputSchema: { type: 'object', required: ['path'] } }),
+    tool('files', 'bare', { inputSchema: 'none' }),
+    tool('other', 'write'),
+  ];
+  const ports: ToolDeskPorts = {
+    model,
+    registry: () => ({ all: () => tools }),
+    calls: {
+      start: (request) => {
+        called.push(request);
+        return Promise.resolve(
+          request.name.endsWith('bare')
+            ? { kind: 'fault', fault: { code: 'server_unavailable', message: 'gone' } }
+            : { kind: 'result', result: { content: [{ type: 'text', text: 'read' }], isError: false } },
+        );
+      },
+    },
+    approvals: {
+      ask: (question, answer) => {
+        asked.push({ question, answer });
+        return `a${asked.length}`;
+      },
+      withdraw: (id) => void withdrawn.push(id),
+    },
+    nowMs: () => 0,
+    random: () => 0,
+    log: { log: () => {}, warnOnce: (_, message) => void warned.push(message) },
+    ...more,
+  };
+  return { ports, called, asked, withdrawn, warned };
+}
+
+t.test('DIS-5 · PRF-2 · a run is lent what its toolsets name, and can call nothing else', async (t) => {
+  const { ports, called, warned } = stage();
+  const tools = createToolDesk(ports)(run);
+  t.match(tools.offers, [
+    { name: 'clarify' },
+    {
+      name: 'mcp__files__read',
+      description: 'Reads.',
+      inputSchema: { type: 'object', properties: {}, required: ['path'] },
+    },
+    { name: 'mcp__files__bare', description: '', inputSchema: { type: 'object', properties: {} } },
+  ]);
+  t.equal(tools.offers.length, 3);
+  t.same(await tools.call('mcp__files__read', { path: 'x' }, never), { text: 'read', isError: false });
+  t.match(called, [{ profile: 'work', name: 'mcp__files__read', args: { path: 'x' }, caller: 'run' }]);
+  t.match(await tools.call('mcp__files__bare', {}, never), { text: 'gone [server_unavailable]', isError: true });
+  t.match(await tools.call('mcp__other__write', {}, never), { text: /no tool is named/, isError: true });
+  t.match(await tools.call('web_extract', {}, never), { text: /no tool is named/, isError: true });
+  t.equal(called.length, 2);
+  t.same(warned, []);
+});
+
+t.test('DIS-5 · what a toolset names in vain is warned of, the default’s servers are not', (t) => {
+  const { ports, warned } = stage({ registry: () => undefined });
+  createToolDesk(ports)({ ...run, toolsets: ['web_search', 'mcp-*', 'mcp__files__gone'] });
+  t.match(warned, [
+    /profile "work": web_search is not offered: .*agent\.web_search\.base_url/,
+    /"mcp__files__gone" names no tool/,
+  ]);
+  t.equal(warned.length, 2);
+  const found = stage({ search: { baseUrl: 'http://127.0.0.1:9' } });
+  t.match(createToolDesk(found.ports)({ ...run, toolsets: ['web_search'] }).offers, [{ name: 'web_search' }]);
+  t.end();
+});
+
+t.test('TRU-3 · DIS-5 · a question to a person is asked once, and withdrawn with the run', async (t) => {
+  const { ports, asked, withdrawn } = stage();
+  const tools = createToolDesk(ports)(run);
+  const first = tools.call('clarify', { question: 'Which?' }, never);
+  t.match(asked[0]?.question, {
+    profile: 'work',
+    server: 'agent',
+    kind: 'form',
+    tool: 'clarify',
+    message: 'a run of route "r" asks: Which?',
+  });
+  asked[0]?.answer({ verdict: 'approved', values: { answer: 'red' } });
+  t.same(await first, { text: 'red', isError: false });
+  const late = tools.call('clarify', { question: 'And?' }, never);
+  asked[1]?.answer({ verdict: 'timedOut', values: null });
+  t.match(await late, { text: /Nobody answered/ });
+
+  const stop = new AbortController();
+  const stopped = tools.call('clarify', { question: 'Still?' }, stop.signal);
+  stop.abort();
+  t.match(await stopped, { text: /declined/ });
+  t.same(withdrawn, ['a3']);
+  await tools.call('clarify', { question: 'Never?' }, AbortSignal.abort());
+  t.equal(asked.length, 3, 'a run that is stopped asks nobody');
+});

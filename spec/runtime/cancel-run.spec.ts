@@ -1,0 +1,56 @@
+import t from 'tap';
+import { assign, setup } from 'xstate';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { RunRecord } from '../../machines/webhook/record.ts';
+import { createCancelRun } from '../../runtime/cancel-run.ts';
+import { startWard } from '../support/wards.ts';
+
+type Status = RunRecord['status'];
+type Told = { readonly type: 'run.cancel'; readonly by: string } | { readonly type: 'run.answer' };
+
+/** A run as far as a cancel sees it: told, or too late, or answering just now. */
+const run = setup({
+  types: {
+    input: {} as { record: { status: Status } },
+    context: {} as { record: { status: Status } },
+    events: {} as Told,
+  },
+  actions: { become: assign((_, status: Status) => ({ record: { status } })) },
+}).createMachine({
+  context: ({ input }) => input,
+  initial: 'running',
+  states: {
+    running: {
+      on: {
+        'run.cancel': { target: 'cancelled', actions: { type: 'become', params: 'cancelled' } },
+        'run.answer': { target: 'recording', actions: { type: 'become', params: 'delivering' } },
+      },
+    },
+    recording: { on: { 'run.cancel': 'delivering' } },
+    delivering: {},
+    cancelled: { type: 'final' },
+  },
+});
+
+const keeper = {
+  journal: () => ({
+    get: (_: string, key: string) => (key === 'ended' ? { value: { status: 'delivered' } } : undefined),
+  }),
+} as unknown as JournalKeeper;
+
+t.test(
+  'DIS-3 · a run under way is told and waited for, one that has answered or ended is not called back',
+  async (t) => {
+    const ward = startWard<{ record: { status: Status } }>(t, run);
+    const cancel = createCancelRun({ runs: ward as never, keeper });
+    ward().spawn('running', { record: { status: 'running' } });
+    ward().spawn('answering', { record: { status: 'running' } });
+    ward().get('answering')?.send({ type: 'run.answer' });
+
+    t.same(await cancel('running', 'cli'), { kind: 'cancelled' });
+    t.same(await cancel('answering', 'cli'), { kind: 'over', status: 'delivering' });
+    t.same(await cancel('answering', 'cli'), { kind: 'over', status: 'delivering' });
+    t.same(await cancel('ended', 'cli'), { kind: 'over', status: 'delivered' });
+    t.same(await cancel('never', 'cli'), { kind: 'unknown' });
+  },
+);

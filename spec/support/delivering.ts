@@ -1,0 +1,127 @@
+/** A real daemon whose routes deliver to platforms on loopback, and its real doors. */
+
+import type { Test } from 'tap';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { type CliResult, type Daemon, runCli, startDaemon } from './daemon.ts';
+import { makeHome, type TestHome } from './home.ts';
+import { eventually } from './mcp/gateway.ts';
+import { communityChat } from './platforms/community-chat.ts';
+import { type FakePlatform, type PlatformFixture, startPlatform } from './platforms/fake-platform.ts';
+import { smtpRecipient } from './platforms/smtp-server.ts';
+import { teamChatA } from './platforms/team-chat-a.ts';
+import { type Answer, postSigned } from './sign.ts';
+
+const secret = 'deliveries-secret-deliveries';
+/** Short enough for a spec, long enough that each wait is one. */
+export const hasty = { max_attempts: 3, base_seconds: 0.05, longest_seconds: 0.2 };
+
+export interface Sending {
+  readonly id: string;
+  readonly delivery_id: string;
+  readonly target: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly reason?: string;
+  readonly next_try_at?: string;
+}
+
+export interface Target {
+  readonly name: string;
+  readonly target: string;
+  readonly state: string;
+  readonly since: string;
+  readonly account?: string;
+  readonly error?: string;
+}
+
+export interface Delivering {
+  readonly home: TestHome;
+  /** Knows a message again by its nonce. */
+  readonly discord: FakePlatform;
+  /** Knows none again. */
+  readonly slack: FakePlatform;
+  /** Writes the configuration: keys of each platform beside its address and credentials. */
+  configure(more?: { readonly slack?: JsonObject; readonly discord?: JsonObject; readonly others?: JsonObject }): void;
+  start(): Promise<Daemon>;
+  /** Sends a signed event to the route of a platform. */
+  post(daemon: Daemon, route: string, id: string): Promise<Answer>;
+  cli(...words: readonly string[]): Promise<CliResult>;
+  json<Value>(...words: readonly string[]): Promise<Value>;
+  /** Resolves with the delivery of an event once it has a status. */
+  reaches(id: string, status: string): Promise<Sending>;
+  target(name: string, state: string): Promise<Target>;
+}
+
+export async function openDelivering(t: Test): Promise<Delivering> {
+  const home = makeHome(t);
+  const slack = await startPlatform(teamChatA);
+  const discord = await startPlatform(communityChat);
+  t.teardown(() => slack.close());
+  t.teardown(() => discord.close());
+  const entry = ({ options }: PlatformFixture, { base }: FakePlatform, more: JsonObject): Json => ({
+    enabled: true,
+    api_base: base,
+    ...options,
+    ...more,
+  });
+  const route = (deliver: string, chat: string | undefined, more: JsonObject = {}): JsonObject => ({
+    prompt: 'Build {n} is green.',
+    deliver,
+    ...(chat === undefined ? {} : { deliver_extra: { chat_id: chat } }),
+    ...more,
+  });
+  const configure: Delivering['configure'] = (more = {}) => {
+    const config = {
+      platforms: {
+        slack: entry(teamChatA, slack, more.slack ?? {}),
+        community_chat: entry(communityChat, discord, more.discord ?? {}),
+        ...more.others,
+        webhook: {
+          enabled: true,
+          extra: {
+            host: '127.0.0.1',
+            port: 0,
+            secret,
+            rate_limit: 10_000,
+            routes: {
+              slack: route('slack', teamChatA.chat),
+              discord: route('community_chat', communityChat.chat),
+              home: route('slack', undefined),
+              telegram: route('telegram', '7'),
+              mail: route('email', smtpRecipient),
+              directSlack: route('team_chat_a', teamChatA.chat, { deliver_only: true }),
+              directDiscord: route('discord', communityChat.chat, { deliver_only: true }),
+            },
+          },
+        },
+      },
+    };
+    // JSON is YAML.
+    home.write('config.yaml', JSON.stringify(config));
+  };
+  configure();
+  const json = async <Value>(...words: readonly string[]): Promise<Value> =>
+    JSON.parse((await runCli([...words, '--json'], home.path)).stdout) as Value;
+  return {
+    home,
+    slack,
+    discord,
+    configure,
+    start: () => startDaemon(t, home.path),
+    post: (daemon, name, id) => postSigned(`${daemon.url}/webhooks/${name}`, { n: id }, { secret, id }),
+    cli: (...words) => runCli(words, home.path),
+    json,
+    reaches: (id, status) =>
+      eventually(async () =>
+        (await json<readonly Sending[]>('deliveries', 'list')).find(
+          (row) => row.delivery_id === id && row.status === status,
+        ),
+      ),
+    target: (name, state) =>
+      eventually(async () =>
+        (await json<readonly Target[]>('deliveries', 'targets')).find(
+          (row) => row.name === name && row.state === state,
+        ),
+      ),
+  };
+}

@@ -1,0 +1,49 @@
+/** A command in a terminal of its own, by `script`, for what only a terminal shows. */
+
+import { spawn, spawnSync } from 'node:child_process';
+import type { Test } from 'tap';
+import { until } from './processes.ts';
+
+export interface Terminal {
+  /** What it has shown so far, without colours and carriage returns. */
+  readonly shown: () => string;
+  type(text: string): void;
+  /** Resolves once it shows what fits, after what was shown when this was asked before. */
+  shows(pattern: RegExp): Promise<void>;
+  readonly exited: Promise<number | null>;
+}
+
+/** Whether this machine has a `script` that knows how to run a command. */
+export const hasTerminal: boolean = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
+
+const main = new URL('../../cli/main.js', import.meta.url).pathname;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal is told.
+const told = /\u001b\[[0-9;?]*[A-Za-z]|\r/g;
+
+export function startTerminal(t: Test, words: readonly string[], env: Readonly<Record<string, string>>): Terminal {
+  const line = [process.execPath, main, ...words].map((word) => `'${word}'`).join(' ');
+  const child = spawn('script', ['-qec', line, '/dev/null'], {
+    env: { ...process.env, TERM: 'xterm', ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let text = '';
+  let seen = 0;
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  t.teardown(async () => {
+    child.kill('SIGKILL');
+    await exited;
+  });
+  const shown = (): string => text.replace(told, '');
+  return {
+    shown,
+    type: (typed) => void child.stdin.write(typed),
+    async shows(pattern) {
+      await until(() => pattern.test(shown().slice(seen)));
+      seen = shown().length;
+    },
+    exited,
+  };
+}
