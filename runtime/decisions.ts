@@ -53,11 +53,13 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
       log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
       if (journalled.has(kind)) return;
       if (passedOver.has(kind)) {
-        const event: EventRecord = {
-          ...eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', redact),
-          headers: keptHeaders(live?.headers ?? {}, context.route === undefined ? [] : askedHeaders(context.route)),
-          body: (live && textOf(live)) ?? '',
-        };
+        const headers = keptHeaders(
+          live?.headers ?? {},
+          context.route === undefined ? [] : askedHeaders(context.route),
+        );
+        const body = (live && textOf(live)) ?? '';
+        const status = kind === 'duplicate' ? 'duplicate' : 'ignored';
+        const event = eventOf(context, status, { redact, headers, body });
         // Not waited for and not retried: an event that was passed over owes nobody anything.
         keeper.submit(
           [{ kind: 'put', collection: 'events', key: context.id, value: event as unknown as JsonObject }],
@@ -65,15 +67,19 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
         );
         return;
       }
-      ring[next] = { key: context.id, event: eventOf(context, 'refused', redact) };
+      ring[next] = { key: context.id, event: eventOf(context, 'refused', { redact, headers: {}, body: '' }) };
       next = (next + 1) % mostRefusals;
     },
     refusals: () => [...ring].sort((one, other) => (one.key < other.key ? 1 : -1)),
   };
 }
 
-/** Without head and body, which a refused one does not leave. */
-function eventOf(context: RequestContext, status: EventRecord['status'], redact: DecisionPorts['redact']): EventRecord {
+/** A refused one leaves neither headers nor a body. */
+function eventOf(
+  context: RequestContext,
+  status: EventRecord['status'],
+  { redact, headers, body }: Pick<DecisionPorts, 'redact'> & Pick<EventRecord, 'headers' | 'body'>,
+): EventRecord {
   const reason = context.reason ?? context.outcome?.kind;
   return {
     deliveryId: context.deliveryId ?? context.id,
@@ -81,11 +87,11 @@ function eventOf(context: RequestContext, status: EventRecord['status'], redact:
     profile: context.route?.profile ?? 'default',
     event: context.event ?? 'unknown',
     status,
-    ...(reason === undefined ? {} : { reason: redact(reason) }),
+    reason: reason === undefined ? undefined : redact(reason),
     receivedAtMs: context.receivedAtMs,
-    headers: {},
-    body: '',
-    ...(context.scheme === undefined ? {} : { scheme: context.scheme }),
+    headers,
+    body,
+    scheme: context.scheme,
   };
 }
 

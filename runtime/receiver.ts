@@ -57,8 +57,8 @@ function receive(exchange: Exchange, { exchanges, wards, nextId, nowMs }: Receiv
     origin: 'http',
     method,
     path,
+    declaredBytes: contentLength,
     receivedAtMs,
-    ...(contentLength === undefined ? {} : { declaredBytes: contentLength }),
   };
   exchanges.set(id, liveRequest(exchange));
   requests.spawn(id, input);

@@ -49,8 +49,8 @@ export type Write =
       readonly key: string;
       readonly value: JsonObject;
       readonly expect?: number | 'absent';
-      readonly dueAtMs?: number | null;
-      readonly heldBy?: SessionId;
+      readonly dueAtMs?: number | null | undefined;
+      readonly heldBy?: SessionId | undefined;
     }
   /** Removes a record; one that is not there is no fault unless a version was expected. */
   | { readonly kind: 'delete'; readonly collection: Collection; readonly key: string; readonly expect?: number };

@@ -65,7 +65,6 @@ export function createBursts(keeper: JournalKeeper): Bursts {
   }
 
   function put(key: string, entry: Entry, over: Entry | undefined): Write {
-    const session = keeper.session();
     return {
       kind: 'put',
       collection: 'groups',
@@ -73,7 +72,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
       value: entry.record as unknown as JsonObject,
       expect: over?.version ?? 'absent',
       dueAtMs: entry.record.burst.dueAtMs,
-      ...(session === undefined ? {} : { heldBy: session }),
+      heldBy: keeper.session(),
     };
   }
 

@@ -55,6 +55,7 @@ interface Run {
   readonly scope: Scope;
   readonly event: EventObject;
   context: unknown;
+  own: unknown;
   state: number;
   status: 'active' | 'done';
   children: Readonly<Record<string, AnyActorRef>>;
@@ -158,6 +159,7 @@ export function compile<Machine extends AnyStateMachine>(
       scope,
       event,
       context: from.context,
+      own: undefined,
       state: from.state,
       status: 'active',
       children: from.children,
@@ -228,6 +230,8 @@ export function compile<Machine extends AnyStateMachine>(
   function invokeAll(run: Run, invokes: Chart['rootInvokes'], event = run.event): void {
     for (const invoke of invokes) {
       const { scope } = run;
+      // The child's input may hold the context.
+      run.own = undefined;
       const child = createActor(invoke.logic, {
         id: invoke.id,
         parent: scope.self,
@@ -263,6 +267,7 @@ export function compile<Machine extends AnyStateMachine>(
 
   /** The system drops what nobody watches; the record holds references only. */
   function inspect(run: Run, step: Step, event: EventObject): void {
+    run.own = undefined;
     const system = run.scope.system as unknown as { _sendInspectionEvent(inspected: object): void };
     system._sendInspectionEvent({
       type: '@xstate.microstep',

@@ -15,6 +15,11 @@ export interface ActionRun {
     readonly actionExecutor: (action: ExecutableAction) => void;
   };
   context: unknown;
+  /**
+   * The context where this macrostep made it and nobody who may keep it has seen it: assignments write into it. Guards
+   * and assigners see it too; they decide by it and keep none.
+   */
+  own: unknown;
   readonly children: Readonly<Record<string, AnyActorRef>>;
   raised: EventObject[] | undefined;
 }
@@ -240,7 +245,7 @@ export function chartOf(machine: AnyStateMachine): Chart {
 
   function raiseOf({ event, delay, id }: RaiseAction, paramsOf: (args: Args) => unknown): CompiledAction {
     return (run, cause) => {
-      const args = { context: run.context, event: cause, self: run.scope.self };
+      const args = { context: shownTo(run), event: cause, self: run.scope.self };
       const params = paramsOf(args);
       const raised = (typeof event === 'function' ? event(args, params) : event) as EventObject;
       const named = typeof delay === 'string' ? implementations.delays[delay] : delay;
@@ -259,7 +264,7 @@ export function chartOf(machine: AnyStateMachine): Chart {
     if (action.delay !== undefined) return refuse(where, 'a delayed sendTo');
     const { to: target, event } = action;
     return (run, cause) => {
-      const args = { context: run.context, event: cause, self: run.scope.self };
+      const args = { context: shownTo(run), event: cause, self: run.scope.self };
       const params = paramsOf(args);
       const sent = (typeof event === 'function' ? event(args, params) : event) as EventObject;
       const named = typeof target === 'function' ? target(args, params) : target;
@@ -331,26 +336,30 @@ function referenceOf(reference: unknown): { readonly name?: string; readonly par
 }
 
 function assignOf(assignment: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
-  if (typeof assignment === 'function') {
-    return (run, event) => {
-      const args = { context: run.context, event, self: run.scope.self, spawn: noSpawn };
-      const partial = assignment(args, paramsOf(args)) as Record<string, unknown>;
-      // A second spread would leave the engine's fast path.
-      let next: Record<string, unknown> | undefined;
-      for (const key in partial) {
-        next ??= { ...(run.context as object) };
-        next[key] = partial[key];
-      }
-      if (next !== undefined) run.context = next;
-    };
-  }
-  const entries = Object.entries(assignment as Record<string, unknown>);
+  const partialOf = typeof assignment === 'function' ? (assignment as Assigner) : assignerOf(assignment as Named);
   return (run, event) => {
     const args = { context: run.context, event, self: run.scope.self, spawn: noSpawn };
-    const params = paramsOf(args);
-    const next: Record<string, unknown> = { ...(run.context as object) };
-    for (const [key, value] of entries) next[key] = typeof value === 'function' ? value(args, params) : value;
-    run.context = next;
+    const partial = partialOf(args, paramsOf(args));
+    for (const key in partial) {
+      if (run.own !== run.context || partial[key] === run.context) {
+        // By nothing but a spread: one with further members beside it leaves the engine's fast path.
+        run.context = { ...(run.context as object) };
+        run.own = run.context;
+      }
+      (run.context as Record<string, unknown>)[key] = partial[key];
+    }
+  };
+}
+
+type Assigner = (args: Args & { readonly spawn: () => never }, params: unknown) => Named;
+
+/** An assigner for an assignment that is spelled by its members. */
+function assignerOf(members: Named): Assigner {
+  const entries = Object.entries(members);
+  return (args, params) => {
+    const partial: Record<string, unknown> = {};
+    for (const [key, value] of entries) partial[key] = typeof value === 'function' ? value(args, params) : value;
+    return partial;
   };
 }
 
@@ -360,7 +369,7 @@ function customOf(
   paramsOf: (args: Args) => unknown,
 ): CompiledAction {
   return (run, event) => {
-    const info = { context: run.context, event, self: run.scope.self, system: run.scope.system };
+    const info = { context: shownTo(run), event, self: run.scope.self, system: run.scope.system };
     // The executor waits while the actor has not started, and tells whoever inspects.
     run.scope.actionExecutor({ type, info, params: paramsOf(info), exec });
   };
@@ -377,10 +386,16 @@ function cancelOf(sendId: unknown, paramsOf: (args: Args) => unknown): CompiledA
 
 function emitOf(event: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
   return (run, cause) => {
-    const args = { context: run.context, event: cause, self: run.scope.self };
+    const args = { context: shownTo(run), event: cause, self: run.scope.self };
     const emitted = (typeof event === 'function' ? event(args, paramsOf(args)) : event) as EventObject;
     run.scope.defer(() => run.scope.emit(emitted));
   };
+}
+
+/** The context for one who may keep it: from here on it stays as it is. */
+function shownTo(run: ActionRun): unknown {
+  run.own = undefined;
+  return run.context;
 }
 
 function refOf(target: unknown, run: ActionRun): AnyActorRef | undefined {

@@ -17,11 +17,11 @@ export interface EventRecord {
   readonly profile: string;
   readonly event: string;
   readonly status: (typeof eventStatuses)[number];
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   readonly receivedAtMs: number;
-  readonly scheme?: string;
+  readonly scheme?: string | undefined;
   /** The key of the run or delivery that it led to. */
-  readonly work?: string;
+  readonly work?: string | undefined;
   /** What a replay needs of the head; never a signature, token or cookie. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -29,11 +29,11 @@ export interface EventRecord {
   readonly deliver?: string;
   readonly deliverExtra?: JsonObject;
   readonly skills?: readonly string[];
-  readonly toolsets?: readonly string[];
+  readonly toolsets?: readonly string[] | undefined;
   /** The id of the cron job that it fires, or does not fire. */
   readonly cronJob?: string;
   /** The key of the event that this one repeats. */
-  readonly replayOf?: string;
+  readonly replayOf?: string | undefined;
 }
 
 /** With what it took, where the runner knows. */

@@ -110,7 +110,7 @@ function accept(res: HttpResponse, req: HttpRequest, table: Table, handle: Excha
     method: req.getCaseSensitiveMethod().toUpperCase(),
     path: req.getUrl(),
     headers,
-    ...(declared === undefined || chunked ? {} : { contentLength: Number(declared) }),
+    contentLength: declared === undefined || chunked ? undefined : Number(declared),
   };
   const exchange = new UwsExchange(res, head, table);
   table.open.add(exchange);

@@ -65,8 +65,11 @@ interface Context {
   readonly count: number;
 }
 
+/** What an action was, and the very context that it saw: what is written into that later shows when stories are compared. */
+type Act = readonly [what: string, context: unknown];
+
 /** Builds the drawn machine; every action it takes is written into `acts`. */
-function machineOf({ states, hasFinal }: Drawn, acts: string[]): AnyStateMachine {
+function machineOf({ states, hasFinal }: Drawn, acts: Act[]): AnyStateMachine {
   const name = (index: number): string => `s${index}`;
   // A wildcard would take the raised event, enter, raise again, and never end.
   const mayRaise = !states.some(({ on }) => on.some(({ event }) => event === '*'));
@@ -112,7 +115,8 @@ function machineOf({ states, hasFinal }: Drawn, acts: string[]): AnyStateMachine
           { type: 'note', params: { what: `enter ${name(index)}` } },
           { type: 'add', params: { by: 1 } },
           ...(state.raises && mayRaise && !(last && hasFinal) ? [raise({ type: 'raised' })] : []),
-          ...(state.emits ? [emit({ type: 'seen', state: name(index) } as never)] : []),
+          ...(state.emits ? [emit(({ context }) => ({ type: 'seen', state: name(index), context }) as never)] : []),
+          ...(state.emits ? [{ type: 'add', params: { by: 1 } }] : []),
         ],
         exit: { type: 'note', params: { what: `exit ${name(index)}` } },
       },
@@ -121,7 +125,7 @@ function machineOf({ states, hasFinal }: Drawn, acts: string[]): AnyStateMachine
   return setup({
     types: { context: {} as Context },
     actions: {
-      note: (_, { what }: { what: string }) => void acts.push(what),
+      note: ({ context }, { what }: { what: string }) => void acts.push([what, context]),
       add: assign(({ context }, { by }: { by: number }) => ({ count: (context as Context).count + by })),
     },
     guards: { atLeast: ({ context }, { least }: { least: number }) => (context as Context).count >= least },
@@ -138,7 +142,7 @@ function machineOf({ states, hasFinal }: Drawn, acts: string[]): AnyStateMachine
 type Sent = { readonly type: string } | { readonly wait: number };
 
 /** Runs a logic through a script and writes down everything that can be seen of it. */
-function story(logic: AnyActorLogic, script: readonly Sent[], acts: string[]): unknown[] {
+function story(logic: AnyActorLogic, script: readonly Sent[], acts: Act[]): unknown[] {
   const clock = new SimulatedClock();
   const told: unknown[] = [];
   const actor = createActor(logic, {
@@ -179,7 +183,7 @@ t.test('INS-1 · a compiled chart does what the interpreter does, over random ch
   );
   fc.assert(
     fc.property(drawn, fc.array(sent, { maxLength: 12 }), (chart, script) => {
-      const acts: string[] = [];
+      const acts: Act[] = [];
       const machine = machineOf(chart, acts);
       const interpreted = story(machine, script, acts);
       const compiled = story(compile(machine), script, acts);
