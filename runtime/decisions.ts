@@ -8,7 +8,6 @@ import type { Logger, LogLevel } from '../actors/ports.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { Route } from '../machines/config/route.ts';
-import { keptHeaders } from '../machines/webhook/kept-headers.ts';
 import type { EventRecord } from '../machines/webhook/record.ts';
 import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
@@ -24,8 +23,8 @@ export interface Decisions {
 export interface DecisionPorts {
   readonly log: Logger;
   readonly keeper: JournalKeeper;
-  /** The headers that the filters of a route read. */
-  readonly askedHeaders: (route: Route) => readonly string[];
+  /** What the journal keeps of the headers of a route's request. */
+  readonly keptHeaders: (route: Route, headers: EventRecord['headers']) => EventRecord['headers'];
   /** The judge of what is secret: a reason becomes a record that people read. */
   readonly redact: (text: string) => string;
 }
@@ -37,7 +36,7 @@ const mostRefusals = 1_000;
 const journalled: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'delivered', 'deliveryFailed']);
 const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
 
-export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionPorts): Decisions {
+export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPorts): Decisions {
   const ring: { key: string; event: EventRecord }[] = [];
   let next = 0;
 
@@ -53,10 +52,7 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
       log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
       if (journalled.has(kind)) return;
       if (passedOver.has(kind)) {
-        const headers = keptHeaders(
-          live?.headers ?? {},
-          context.route === undefined ? [] : askedHeaders(context.route),
-        );
+        const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});
         const body = (live && textOf(live)) ?? '';
         const status = kind === 'duplicate' ? 'duplicate' : 'ignored';
         const event = eventOf(context, status, { redact, headers, body });

@@ -11,7 +11,6 @@ import { apply, isKey, unstorable } from './ledger.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.ts';
 import { beginSession, isLiving, prolongSession, removeSession } from './sessions.ts';
 import type { Engine, Tables } from './tables.ts';
-import { weightOf } from './weight.ts';
 import { addWork, freeWork, removeWork, workKey } from './work-index.ts';
 
 /** Records taken in one job. */
@@ -151,12 +150,6 @@ class Commit implements Job {
     this.#engine = engine;
     this.#writes = writes;
     this.#settled = settled;
-  }
-
-  get size(): number {
-    let size = 0;
-    for (const write of this.#writes) if (write.kind === 'put' || write.kind === 'claim') size += weightOf(write.value);
-    return size;
   }
 
   run(): void {

@@ -14,6 +14,8 @@ export interface GroupCommitPorts {
    * the body threw. Nothing of a rejected transaction stands.
    */
   readonly transact: (body: () => void) => Promise<void>;
+  /** How many bytes the jobs have written so far, those of earlier groups too: only differences count. */
+  readonly writtenBytes: () => number;
   /** Names what kept a transaction from landing. */
   readonly explain: (thrown: unknown) => Fault;
 }
@@ -22,7 +24,7 @@ export interface GroupCommit {
   /** Takes a job; it is told once what it wrote has landed, or why that did not. */
   submit(job: Job): void;
   /** Resolves once what the job wrote has landed, with what the job returned. Never rejects. */
-  enqueue<Value>(job: () => Value, size?: number): Promise<Result<Value>>;
+  enqueue<Value>(job: () => Value): Promise<Result<Value>>;
   /** Refuses every job, those that wait too, with this fault. */
   stop(reason: Fault): void;
   /** Takes jobs again. */
@@ -35,10 +37,10 @@ export interface GroupCommit {
 
 /** Jobs in one transaction: they run on the loop, about 10 µs each, so a group holds it up for a few milliseconds. */
 const groupJobs = 400;
-/** What a group writes, unless one job alone is larger: so much is copied in about two milliseconds. */
+/** What a group writes before it is closed, by the job that reaches it too: so much is copied in two milliseconds. */
 const groupBytes = 4 * 1024 * 1024;
 
-export function createGroupCommit({ transact, explain }: GroupCommitPorts): GroupCommit {
+export function createGroupCommit({ transact, writtenBytes, explain }: GroupCommitPorts): GroupCommit {
   let waiting: Job[] = [];
   let underWay = false;
   let reason: Fault | undefined;
@@ -66,18 +68,22 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
     let thrower: { readonly job: Job; readonly thrown: unknown } | undefined;
     try {
       await transact(() => {
-        // The group is closed only here, when the transaction begins: who came while it was awaited is in it.
-        const jobs = lengthOfGroup(waiting);
-        group = waiting.slice(0, jobs);
-        waiting = waiting.slice(jobs);
+        // The group is gathered only here, when the transaction begins: who came while it was awaited is in it.
+        group = waiting;
+        waiting = [];
+        const enoughBytes = writtenBytes() + groupBytes;
+        let ran = 0;
         for (const job of group) {
+          if (ran === groupJobs || (ran > 0 && writtenBytes() >= enoughBytes)) break;
           try {
             job.run();
           } catch (thrown) {
             thrower = { job, thrown };
             throw thrown;
           }
+          ran += 1;
         }
+        waiting = group.splice(ran);
       });
     } catch (thrown) {
       if (thrower === undefined || !isOwn(thrower.thrown)) {
@@ -102,7 +108,7 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
 
   return {
     submit,
-    enqueue: (job, size) => promised(submit, job, size),
+    enqueue: (job) => promised(submit, job),
     stop: (why) => stop(why),
     resume() {
       reason = undefined;
@@ -110,17 +116,6 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
     stopped: () => reason,
     settled: () => (underWay ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
   };
-}
-
-function lengthOfGroup(waiting: readonly Job[]): number {
-  let jobs = 0;
-  let bytes = 0;
-  for (const { size } of waiting) {
-    bytes += size;
-    if (jobs > 0 && (jobs === groupJobs || bytes > groupBytes)) break;
-    jobs += 1;
-  }
-  return jobs;
 }
 
 /** Whoever hears of it may fail; the transaction has landed all the same, and the others hear of it too. */

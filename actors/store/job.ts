@@ -7,8 +7,6 @@
 import type { Fault, Result } from '../../machines/base/fault.ts';
 
 export interface Job {
-  /** About how many bytes it writes. Worked out when an engine that gathers jobs asks. */
-  readonly size: number;
   /** Does the work, inside a transaction. Runs again where another job of the same transaction threw. */
   run(): void;
   /** What `run` wrote is as durable as the engine makes it. */
@@ -18,11 +16,10 @@ export interface Job {
 }
 
 /** Runs a job on an engine and resolves with what it returned, once that is durable. Never rejects. */
-export function promised<Value>(submit: (job: Job) => void, work: () => Value, size = 0): Promise<Result<Value>> {
+export function promised<Value>(submit: (job: Job) => void, work: () => Value): Promise<Result<Value>> {
   return new Promise((resolve) => {
     let value: Value;
     submit({
-      size,
       run() {
         value = work();
       },

@@ -196,6 +196,12 @@ class LeanActor {
     this.#current = undefined;
   }
 
+  /** Ends what watches and listens, where anybody does. */
+  _complete(): void {
+    if (this.#observers === undefined && this.#listeners === undefined) return;
+    (actor as unknown as { _complete(): void })._complete.call(this);
+  }
+
   _stopProcedure(): this {
     if (this._processingStatus !== running) return this;
     this.system.scheduler.cancelAll(this);

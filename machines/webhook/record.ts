@@ -258,8 +258,10 @@ function digestOf(text: string): string {
   return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
+const special = /[%/]/;
+
 function escaped(part: string): string {
-  return part.replaceAll('%', '%25').replaceAll('/', '%2F');
+  return special.test(part) ? part.replaceAll('%', '%25').replaceAll('/', '%2F') : part;
 }
 
 function iso(atMs: number): string {

@@ -5,7 +5,6 @@
 import { assign, fromPromise } from 'xstate';
 import type { ClaimDelivery, ClaimRequest, EventDraft } from '../../actors/webhook/claim-delivery.ts';
 import type { RunScript } from '../../actors/webhook/run-script.ts';
-import { keptHeaders } from '../../machines/webhook/kept-headers.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { replyTo } from '../../machines/webhook/reply.ts';
 import {
@@ -109,7 +108,7 @@ function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPor
     receivedAtMs: context.receivedAtMs,
     scheme: context.scheme,
     work: undefined,
-    headers: keptHeaders(live?.headers ?? {}, desk.compiled(route).filters.headers),
+    headers: desk.compiled(route).keptHeaders(live?.headers ?? {}),
     body: (live && textOf(live)) ?? '',
     prompt: context.prompt ?? '',
     deliver: route.deliver,
