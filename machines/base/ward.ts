@@ -15,7 +15,7 @@ import {
   type OutputFrom,
   type Snapshot,
 } from 'xstate';
-import { createLeanActor } from './lean-actor.ts';
+import { createLeanActor, type LeanLogic } from './lean-actor.ts';
 
 export interface WardOptions<Logic extends AnyActorLogic> {
   /** The room that the children's addresses begin with, such as `requests`. */
@@ -65,8 +65,8 @@ export interface WardHandle<Input, Child = AnyActorRef> {
 }
 
 interface Children {
+  /** By their keys, which are their ids too. */
   readonly byKey: Map<string, AnyActorRef>;
-  readonly keyOf: Map<string, string>;
   readonly context: WardContext;
   readonly logic: AnyActorLogic;
   /** Made once: it is asked for with every spawn and every look. */
@@ -83,7 +83,7 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
 
     getInitialSnapshot({ self }) {
       const context: WardContext = { name: options.name, size: 0, spawned: 0, finished: 0, crashed: 0 };
-      wards.set(self, { byKey: new Map(), keyOf: new Map(), context, logic: options.logic, handle: undefined });
+      wards.set(self, { byKey: new Map(), context, logic: options.logic, handle: undefined });
       return { status: 'active', output: undefined, error: undefined, context };
     },
 
@@ -95,17 +95,17 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
         stopAll(children);
         return { ...snapshot, status: 'stopped' } as WardSnapshot;
       }
-      const id = event.actorId;
-      const key = id === undefined ? undefined : children.keyOf.get(id);
-      if (id === undefined || key === undefined) return snapshot;
+      const key = event.actorId;
+      const child = key === undefined ? undefined : children.byKey.get(key);
+      // One that was cleared away while it ended may tell of its end when another has its key.
+      if (key === undefined || child === undefined || isLiving(child)) return snapshot;
       if (event.type.startsWith('xstate.done.actor.')) {
-        reap(children, id, key);
+        reap(children, key);
         children.context.finished += 1;
         options.onDone?.(key, event.output as OutputFrom<Logic>);
       } else if (event.type.startsWith('xstate.error.actor.')) {
-        const child = children.byKey.get(key);
-        reap(children, id, key);
-        if (child !== undefined) stop(child);
+        reap(children, key);
+        stop(child);
         children.context.crashed += 1;
         options.onCrashed?.(key, event.error);
       }
@@ -135,7 +135,7 @@ function handleOf<Logic extends AnyActorLogic>(
   ref: AnyActorRef,
   children: Children,
 ): WardHandle<InputFrom<Logic>, ActorRefFrom<Logic>> {
-  const { byKey, keyOf, context, logic } = children;
+  const { byKey, context, logic } = children;
   return {
     name: context.name,
     childMachine: (logic as { readonly id?: string }).id ?? 'actor',
@@ -144,15 +144,14 @@ function handleOf<Logic extends AnyActorLogic>(
     },
     spawn(key, input) {
       if (byKey.has(key)) return undefined;
-      const child = createChild(logic, ref, input);
+      const child = createChild(logic, ref, key, input);
       byKey.set(key, child);
-      keyOf.set(child.id, key);
       context.size = byKey.size;
       context.spawned += 1;
       child.start();
       return child as ActorRefFrom<Logic>;
     },
-    keyOf: (child) => keyOf.get(child.id),
+    keyOf: (child) => (byKey.get(child.id) === child ? child.id : undefined),
     get: (key) => byKey.get(key) as ActorRefFrom<Logic> | undefined,
     each(visit) {
       for (const [key, child] of byKey) if (!visit(key, child as ActorRefFrom<Logic>)) return;
@@ -162,22 +161,28 @@ function handleOf<Logic extends AnyActorLogic>(
 }
 
 /** Compiled logic needs no more than a lean actor; what the interpreter runs needs its own. */
-function createChild(logic: AnyActorLogic, parent: AnyActorRef, input: unknown): AnyActorRef {
-  if ((logic as { readonly isCompiled?: true }).isCompiled) return createLeanActor(logic, parent, input);
-  return createActor(logic, { parent, input } as never) as unknown as AnyActorRef;
+function createChild(logic: AnyActorLogic, parent: AnyActorRef, id: string, input: unknown): AnyActorRef {
+  if (isLean(logic)) return createLeanActor(logic, parent, id, input);
+  return createActor(logic, { parent, id, input } as never) as unknown as AnyActorRef;
+}
+
+function isLean(logic: unknown): logic is LeanLogic {
+  return typeof (logic as Partial<LeanLogic>).watched === 'function';
 }
 
 function stopAll(children: Children): void {
   for (const child of children.byKey.values()) stop(child);
   children.byKey.clear();
-  children.keyOf.clear();
   children.context.size = 0;
 }
 
-function reap(children: Children, id: string, key: string): void {
+function reap(children: Children, key: string): void {
   children.byKey.delete(key);
-  children.keyOf.delete(id);
   children.context.size = children.byKey.size;
+}
+
+function isLiving(child: AnyActorRef): boolean {
+  return (child.getSnapshot() as { readonly status: string }).status === 'active';
 }
 
 /** A child may be stopped by its parent only; the ward's handle is its parent's hand. */
