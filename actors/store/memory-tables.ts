@@ -25,6 +25,7 @@ function createTable(count: (bytes: number) => void): Table {
   const rows = new Map<string, Row>();
   /** In order but for what has changed since somebody asked for an order. */
   let sorted: string[] = [];
+  let last: string | undefined;
   let loose: string[] = [];
   let gone = 0;
 
@@ -35,20 +36,19 @@ function createTable(count: (bytes: number) => void): Table {
     // What is removed and made again stands twice.
     if (loose.length > 0) keys.sort(byCodeUnits);
     sorted = keys.filter((key, at) => key !== keys[at - 1]);
+    last = sorted.at(-1);
     loose = [];
     gone = 0;
     return sorted;
   }
 
-  function write(key: string, row: Row): void {
-    const earlier = rows.get(key);
-    if (earlier === undefined) {
-      const last = sorted.at(-1);
-      // New keys mostly belong at the end, since they begin with their time.
-      if (last === undefined || last < key) sorted.push(key);
-      else loose.push(key);
-    }
-    count(weightOf(row.value) - (earlier === undefined ? -key.length : weightOf(earlier.value)));
+  function add(key: string, row: Row): void {
+    // New keys mostly belong at the end, since they begin with their time.
+    if (last === undefined || last < key) {
+      sorted.push(key);
+      last = key;
+    } else loose.push(key);
+    count(weightOf(row.value) + key.length);
     rows.set(key, row);
   }
 
@@ -56,10 +56,18 @@ function createTable(count: (bytes: number) => void): Table {
   return {
     head: read,
     read,
-    write,
+    write(key, row) {
+      const earlier = rows.get(key);
+      if (earlier === undefined) {
+        add(key, row);
+        return;
+      }
+      count(weightOf(row.value) - weightOf(earlier.value));
+      rows.set(key, row);
+    },
     create(key, row) {
       if (rows.has(key)) return false;
-      write(key, row);
+      add(key, row);
       return true;
     },
     remove(key) {

@@ -35,12 +35,14 @@ export interface Joined {
   readonly absorbed: boolean;
 }
 
+export type WritesWith = (burst: Burst, record: Write) => readonly Write[];
+
 export interface Bursts {
   /**
-   * Commits the writes of an event together with the burst it joins; `writesFor` is told which burst that is. Calls back
-   * exactly once, possibly before it returns.
+   * Commits the writes of an event together with the burst it joins; `writesWith` is told which burst that is and adds
+   * the write of its record. Calls back exactly once, possibly before it returns.
    */
-  join(request: JoinRequest, writesFor: (burst: Burst) => Write[], settled: (joined: Joined) => void): void;
+  join(request: JoinRequest, writesWith: WritesWith, settled: (joined: Joined) => void): void;
   /** Turns the gathered burst into other writes and deletes its record, in one commit. */
   close(key: string, writesFor: (burst: Burst) => readonly Write[]): Promise<CommitVerdict>;
   /** Learns of a burst found in the journal at start. */
@@ -76,33 +78,26 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     };
   }
 
-  function join(
-    request: JoinRequest,
-    writesFor: (burst: Burst) => Write[],
-    settled: (joined: Joined) => void,
-    tries = 1,
-  ): void {
+  function join(request: JoinRequest, writesWith: WritesWith, settled: (joined: Joined) => void, tries = 1): void {
     const { key, profile, route, groupKey } = request;
     const standing = entries.get(key);
     const burst = joinBurst(standing?.record.burst, request);
     const entry: Entry = { record: { profile, route, groupKey, burst }, version: (standing?.version ?? 0) + 1 };
     entries.set(key, entry);
-    const writes = writesFor(burst);
-    writes.push(put(key, entry, standing));
-    keeper.submit(writes, (verdict) => {
+    keeper.submit(writesWith(burst, put(key, entry, standing)), (verdict) => {
       if (verdict.kind === 'committed') {
         settled({ verdict, burst, absorbed: entries.get(key)?.record.burst.id !== burst.id });
         return;
       }
       // Others may have joined behind this one; their commits are stale too, and each learns for itself.
       relearn(key);
-      if (verdict.kind === 'stale' && tries < mostTries) join(request, writesFor, settled, tries + 1);
+      if (verdict.kind === 'stale' && tries < mostTries) join(request, writesWith, settled, tries + 1);
       else settled({ verdict, burst, absorbed: false });
     });
   }
 
   return {
-    join: (request, writesFor, settled) => join(request, writesFor, settled),
+    join: (request, writesWith, settled) => join(request, writesWith, settled),
 
     async close(key, writesFor) {
       let standing = entries.get(key) ?? stored(key);

@@ -193,7 +193,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const { windowMs, maxWaitMs, groupKey } = plan;
     ports.bursts.join(
       { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs },
-      (burst) => [claim(request), putEvent(eventKey, event, burst.id)],
+      (burst, record) => [claim(request), putEvent(eventKey, event, burst.id), record],
       ({ verdict, burst, absorbed }) => {
         const opened: Opened = absorbed ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };
         settled(claimVerdict(verdict, { kind: 'granted', opened, work: burst.id }));
