@@ -131,7 +131,8 @@ function placeWithoutLinks(path: string, text: string): boolean {
 
 type Found = { readonly kind: 'living'; readonly holder: LockHolder } | { readonly kind: 'dead' | 'making' | 'none' };
 
-function holderOf(path: string): Found {
+/** Who holds a lock; takes nothing and removes nothing. */
+export function holderOf(path: string): Found {
   const mark = readMark(path);
   if (mark !== undefined) return lives(mark) ? { kind: 'living', holder: mark } : { kind: 'dead' };
   const found = statSync(path, { throwIfNoEntry: false });

@@ -31,6 +31,8 @@ export interface AgentRunRequest {
   readonly attempt: number;
   readonly prompt: string;
   readonly toolsets: readonly string[];
+  /** The trace that the run belongs to, as W3C spells it. */
+  readonly traceparent?: string;
 }
 
 export type AgentRunOutcome = (

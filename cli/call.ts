@@ -7,6 +7,7 @@
 import type { Json, JsonObject } from '../machines/base/json.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import { connectControl } from '../runtime/control/client.ts';
+import { homeMethods } from '../runtime/control/home-methods.ts';
 
 export class NotRunning extends Error {
   constructor(home: string) {
@@ -33,6 +34,7 @@ export function createCall(source: CallSource): (method: string, params?: JsonOb
 }
 
 async function runHere(method: string, params: JsonObject, source: CallSource): Promise<Json> {
+  if (!homeMethods.has(method)) throw new NotRunning(source.home);
   const { commands } = await import('../runtime/control/commands.ts');
   const command = commands.get(method);
   if (command?.access !== 'home') throw new NotRunning(source.home);

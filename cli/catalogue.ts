@@ -9,6 +9,28 @@ import type { CommandContext } from './context.ts';
 
 export type ExitCode = 0 | 1 | 2 | 3 | 4;
 
+/** The names that a word may be completed by. */
+export const nameKinds = [
+  'actor',
+  'approval',
+  'command',
+  'delivery',
+  'folder',
+  'job',
+  'login-server',
+  'profile',
+  'route',
+  'run',
+  'sending',
+  'server',
+  'shell',
+  'subscription',
+  'target',
+  'tool',
+] as const;
+
+export type NameKind = (typeof nameKinds)[number];
+
 export interface Flag {
   readonly name: string;
   /** What its value is called in help; absent: a switch. */
@@ -16,10 +38,12 @@ export interface Flag {
   /** May be given several times; the values come one a line. */
   readonly many?: true;
   readonly help: string;
-  /** The form of its value: a whole number from 1, one from 0, a port, or a text that is not empty; absent: any text. */
-  readonly form?: 'count' | 'whole' | 'port' | 'text';
+  /** The form of its value: a whole number from 1, one from 0, a port, a profile's name, or a text that is not empty; absent: any text. */
+  readonly form?: 'count' | 'whole' | 'port' | 'profile' | 'text';
   /** The only values it may have. */
   readonly oneOf?: readonly string[];
+  /** What its value is completed by, where its own name does not say so. */
+  readonly names?: NameKind;
 }
 
 export interface CliCommand {
@@ -27,14 +51,23 @@ export interface CliCommand {
   readonly path: readonly string[];
   /** Positional arguments in order; in brackets where optional, with dots where there may be more. */
   readonly args: readonly string[];
+  /** What the arguments are completed by, in their order, where their own names do not say so. */
+  readonly names?: readonly NameKind[];
   readonly flags: readonly Flag[];
   readonly help: string;
+  /** For other programs, not for people: no help lists it. */
+  readonly hidden?: true;
   /** Loaded when the command is run, so that the others cost nothing. */
   readonly load: () => Promise<(context: CommandContext) => Promise<ExitCode>>;
 }
 
 const json: Flag = { name: 'json', help: 'Print JSON.' };
-const profile: Flag = { name: 'profile', value: 'name', help: 'The profile; the default one unless given.' };
+const profile: Flag = {
+  name: 'profile',
+  value: 'name',
+  help: 'The profile; the default one unless given.',
+  form: 'profile',
+};
 const limit: Flag = { name: 'limit', value: 'n', help: 'Rows at most (50).', form: 'count' };
 const route: Flag = { name: 'route', value: 'name', help: 'Only of this route.' };
 const target: Flag = { name: 'target', value: 'name', help: 'Only to this target.' };
@@ -46,26 +79,40 @@ const status = (oneOf: readonly string[]): Flag => ({
 });
 
 export const globalFlags: readonly Flag[] = [
-  { name: 'home', value: 'folder', help: 'The home; AGENT_HOME or ~/.agent unless given.', form: 'text' },
+  {
+    name: 'home',
+    value: 'folder',
+    help: 'The home; AGENT_HOME or ~/.agent unless given.',
+    form: 'text',
+    names: 'folder',
+  },
   { name: 'help', help: 'Show help.' },
+  { name: 'version', help: 'Show the version.' },
 ];
 
 const gateway = () => import('./commands/gateway.ts');
 const setup = () => import('./commands/setup.ts');
+const service = () => import('./commands/service.ts');
 const webhook = () => import('./commands/webhook.ts');
 const runs = () => import('./commands/runs.ts');
 const deliveries = () => import('./commands/deliveries.ts');
 const config = () => import('./commands/config.ts');
 const inspect = () => import('./commands/inspect.ts');
+const inspectFollow = () => import('./commands/inspect-follow.ts');
+const inspectShow = () => import('./commands/inspect-show.ts');
+const inspectWhy = () => import('./commands/inspect-why.ts');
 const mcp = () => import('./commands/mcp.ts');
 const mcpEntry = () => import('./commands/mcp-entry.ts');
+const mcpImport = () => import('./commands/mcp-import.ts');
 const mcpLogin = () => import('./commands/mcp-login.ts');
 const mcpServe = () => import('./commands/mcp-serve.ts');
 const link = () => import('./commands/link.ts');
 const chat = () => import('./commands/chat.ts');
 const approvals = () => import('./commands/approvals.ts');
+const doctor = () => import('./commands/doctor.ts');
 const cron = () => import('./commands/cron.ts');
 const completion = () => import('./commands/completion.ts');
+const help = () => import('./commands/help.ts');
 
 export const catalogue: readonly CliCommand[] = [
   {
@@ -118,10 +165,38 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'disable', help: 'Disable webhooks.' },
       { name: 'host', value: 'address', help: 'Bind address.', form: 'text' },
       { name: 'port', value: 'port', help: 'Listen port.', form: 'port' },
-      { name: 'secret', value: 'secret', help: 'Global HMAC secret; `generate` makes one.', form: 'text' },
+      {
+        name: 'secret',
+        value: 'secret',
+        help: 'Global HMAC secret; `generate` makes one, `-` reads a line of the input.',
+        form: 'text',
+      },
+      { name: 'runner', value: 'runner', help: 'What runs the agent.', oneOf: ['echo', 'command', 'model'] },
+      { name: 'agent-command', value: 'words', help: 'The command of the agent, quoted as a whole.', form: 'text' },
+      {
+        name: 'model-provider',
+        value: 'provider',
+        help: 'The interface of the model.',
+        oneOf: ['anthropic', 'openai-compatible'],
+      },
+      { name: 'model-url', value: 'url', help: 'Base URL of the model.', form: 'text' },
+      { name: 'model-name', value: 'name', help: 'Name of the model.', form: 'text' },
+      { name: 'model-key', value: 'key', help: 'API key of the model; `-` reads a line of the input.', form: 'text' },
+      { name: 'start', help: 'Start the gateway, or let it read the change.' },
+      { name: 'test', help: 'The same, and send a first event through it.' },
     ],
-    help: 'Enable webhooks, set the port and the global secret.',
+    help: 'Set webhooks and the agent up; ask on a terminal, or take the answers from flags.',
     load: async () => (await setup()).setupGateway,
+  },
+  {
+    path: ['gateway', 'service'],
+    args: [],
+    flags: [
+      { name: 'user', help: 'For the manager of one user; so unless --system is given.' },
+      { name: 'system', help: 'For the machine, under a user of its own.' },
+    ],
+    help: 'Print a hardened systemd unit of the gateway.',
+    load: async () => (await service()).printService,
   },
   {
     path: ['webhook', 'subscribe'],
@@ -129,12 +204,18 @@ export const catalogue: readonly CliCommand[] = [
     flags: [
       { name: 'events', value: 'list', help: 'Event types, separated by commas; all unless given.' },
       { name: 'prompt', value: 'template', help: 'Template of the prompt.' },
-      { name: 'deliver', value: 'target', help: 'Delivery target (log).' },
+      { name: 'deliver', value: 'target', help: 'Delivery target (log).', names: 'target' },
       { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
       { name: 'deliver-only', help: 'Deliver the prompt itself; no agent runs.' },
-      { name: 'cron-job', value: 'job', help: 'Cron job to fire per event.' },
-      { name: 'route-profile', value: 'name', help: 'Profile that may run the route.' },
-      { name: 'profile', value: 'name', help: 'The same.' },
+      { name: 'cron-job', value: 'job', help: 'Cron job to fire per event.', names: 'job' },
+      {
+        name: 'route-profile',
+        value: 'name',
+        help: 'Profile that may run the route.',
+        form: 'profile',
+        names: 'profile',
+      },
+      { name: 'profile', value: 'name', help: 'The same.', form: 'profile' },
       { name: 'description', value: 'text', help: 'What it is for.' },
       { name: 'force', help: 'Replace a subscription of the same name.' },
       json,
@@ -152,6 +233,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'show'],
     args: ['name'],
+    names: ['route'],
     flags: [profile, json],
     help: 'Show one route.',
     load: async () => (await webhook()).showWebhook,
@@ -159,6 +241,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'remove'],
     args: ['name'],
+    names: ['subscription'],
     flags: [profile],
     help: 'Remove a dynamic subscription.',
     load: async () => (await webhook()).removeWebhook,
@@ -166,6 +249,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'test'],
     args: ['name'],
+    names: ['subscription'],
     flags: [
       { name: 'payload', value: 'json', help: 'The payload to send.' },
       { name: 'event', value: 'type', help: 'The event type to send.' },
@@ -178,6 +262,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'deliveries'],
     args: ['[id]'],
+    names: ['delivery'],
     flags: [limit, route, status(historyStatuses), json],
     help: 'List received deliveries with what became of them, or show one.',
     load: async () => (await webhook()).listDeliveries,
@@ -185,6 +270,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['webhook', 'replay'],
     args: ['id'],
+    names: ['delivery'],
     flags: [json],
     help: 'Send a received delivery through once more, as a new one.',
     load: async () => (await webhook()).replayDelivery,
@@ -222,7 +308,12 @@ export const catalogue: readonly CliCommand[] = [
     args: ['name', '[command…]'],
     flags: [
       { name: 'url', value: 'url', help: 'Remote endpoint, instead of a command.' },
-      { name: 'transport', value: 'kind', help: '`sse` for the SSE transport.' },
+      {
+        name: 'transport',
+        value: 'kind',
+        help: '`sse` for the SSE transport.',
+        oneOf: ['sse', 'http', 'streamable-http'],
+      },
       { name: 'env', value: 'name=value', many: true, help: 'Environment of the command; may be repeated.' },
       { name: 'header', value: 'name: value', many: true, help: 'Header for the endpoint; may be repeated.' },
       { name: 'lazy', help: 'Connect at the first call.' },
@@ -237,8 +328,29 @@ export const catalogue: readonly CliCommand[] = [
     load: async () => (await mcpEntry()).addServer,
   },
   {
+    path: ['mcp', 'import'],
+    args: [],
+    flags: [
+      {
+        name: 'from',
+        value: 'program',
+        help: 'Only of this program.',
+        oneOf: ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex'],
+      },
+      { name: 'all', help: 'All that are new; which of them is not asked.' },
+      { name: 'rename', help: 'Add one whose name is taken under another one; skipped unless given.' },
+      { name: 'yes', help: 'Write without asking.' },
+      { name: 'dry-run', help: 'Show what was found and write nothing.' },
+      profile,
+      json,
+    ],
+    help: 'Take over the MCP servers of Claude Code, Claude Desktop, Cursor, VS Code and Codex.',
+    load: async () => (await mcpImport()).importServers,
+  },
+  {
     path: ['mcp', 'remove'],
     args: ['name'],
+    names: ['server'],
     flags: [profile],
     help: 'Take a server out of config.yaml.',
     load: async () => (await mcpEntry()).removeServer,
@@ -260,8 +372,14 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['mcp', 'login'],
     args: ['server'],
+    names: ['login-server'],
     flags: [
-      { name: 'flow', value: 'flow', help: '`browser` or `device`; what the entry says unless given.' },
+      {
+        name: 'flow',
+        value: 'flow',
+        help: '`browser` or `device`; what the entry says unless given.',
+        oneOf: ['browser', 'device'],
+      },
       { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' },
       profile,
     ],
@@ -271,6 +389,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['mcp', 'reauth'],
     args: ['[server]'],
+    names: ['login-server'],
     flags: [
       { name: 'all', help: 'Every server that logs in by OAuth, one after another.' },
       { name: 'no-browser', help: 'Print the URL only; paste the redirect URL back.' },
@@ -324,6 +443,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['approvals', 'show'],
     args: ['id'],
+    names: ['approval'],
     flags: [json],
     help: 'Show one question: the arguments of the call, or the form.',
     load: async () => (await approvals()).showApproval,
@@ -331,6 +451,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['approvals', 'approve'],
     args: ['id'],
+    names: ['approval'],
     flags: [{ name: 'values', value: 'json', help: 'What is filled into a form.' }],
     help: 'Say yes to a question.',
     load: async () => (await approvals()).approve,
@@ -338,6 +459,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['approvals', 'deny'],
     args: ['id'],
+    names: ['approval'],
     flags: [],
     help: 'Say no to a question.',
     load: async () => (await approvals()).deny,
@@ -417,6 +539,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['runs', 'show'],
     args: ['id'],
+    names: ['run'],
     flags: [{ name: 'transcript', help: 'With everything that was said and called.' }, json],
     help: 'Show one run with its prompt and response.',
     load: async () => (await runs()).showRun,
@@ -424,6 +547,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['runs', 'cancel'],
     args: ['id'],
+    names: ['run'],
     flags: [json],
     help: 'End a run that waits or is under way; nothing is delivered.',
     load: async () => (await runs()).cancelRun,
@@ -438,6 +562,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['deliveries', 'show'],
     args: ['id'],
+    names: ['sending'],
     flags: [json],
     help: 'Show one delivery with its text and what became of it.',
     load: async () => (await deliveries()).showSending,
@@ -445,6 +570,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['deliveries', 'retry'],
     args: ['[id]'],
+    names: ['sending'],
     flags: [
       { name: 'all', help: 'Every dead letter, of a target or route where one is named.' },
       { name: 'force', help: 'Also one that may have arrived already.' },
@@ -458,6 +584,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['deliveries', 'drop'],
     args: ['[id]'],
+    names: ['sending'],
     flags: [{ name: 'all', help: 'Every dead letter, of a target or route where one is named.' }, target, route, json],
     help: 'Give a delivery up for good.',
     load: async () => (await deliveries()).dropSending,
@@ -479,16 +606,16 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['config', 'schema'],
     args: [],
-    flags: [],
+    flags: [json],
     help: 'Print the JSON Schema of config.yaml.',
     load: async () => (await config()).printSchema,
   },
   {
     path: ['inspect'],
     args: [],
-    flags: [json],
-    help: 'Show the tree of living machines.',
-    load: async () => (await inspect()).showTree,
+    flags: [{ name: 'web', help: 'Print a link that opens the inspector page once, and open it.' }, json],
+    help: 'Show the tree of living machines, live on a terminal; with --web, the page.',
+    load: async () => (await inspect()).inspect,
   },
   {
     path: ['inspect', 'tree'],
@@ -503,18 +630,40 @@ export const catalogue: readonly CliCommand[] = [
     flags: [
       { name: 'actor', value: 'text', help: 'Only actors whose address contains this.' },
       { name: 'machine', value: 'name', help: 'Only this machine.' },
+      route,
+      { name: 'server', value: 'name', help: 'Only of this MCP server.' },
       { name: 'delivery', value: 'id', help: 'Only this delivery.' },
+      { name: 'full', help: 'With --json: events and snapshots too, in the shape of @statelyai/inspect.' },
       json,
     ],
     help: 'Print every transition as it is taken.',
-    load: async () => (await inspect()).followActors,
+    load: async () => (await inspectFollow()).followActors,
   },
   {
     path: ['inspect', 'show'],
     args: ['actor'],
     flags: [json],
-    help: 'Show one actor: state, since when, context, last steps.',
-    load: async () => (await inspect()).showActor,
+    help: 'Show one actor: state, since when, timers, last steps, context, and its chart.',
+    load: async () => (await inspectShow()).showActor,
+  },
+  {
+    path: ['inspect', 'why'],
+    args: ['delivery-id'],
+    names: ['delivery'],
+    flags: [{ name: 'texts', help: 'The prompt, the response and the delivered text too.' }, json],
+    help: 'Tell what became of a delivery: every state that it passed, and why.',
+    load: async () => (await inspectWhy()).explainDelivery,
+  },
+  {
+    path: ['doctor'],
+    args: [],
+    flags: [
+      { name: 'fix', help: 'Close what is open to others, and remove what a dead gateway left.' },
+      { name: 'offline', help: 'Ask nothing beyond this machine, and start no server.' },
+      json,
+    ],
+    help: 'Look for what keeps the gateway from working, and say how to mend it.',
+    load: async () => (await doctor()).runDoctor,
   },
   {
     path: ['completion'],
@@ -522,5 +671,23 @@ export const catalogue: readonly CliCommand[] = [
     flags: [],
     help: 'Print a completion script for bash, zsh or fish.',
     load: async () => (await completion()).printCompletion,
+  },
+  {
+    path: ['complete'],
+    args: ['[word…]'],
+    flags: [],
+    help: 'Print what may follow the words, for the completion scripts.',
+    hidden: true,
+    load: async () => (await completion()).completeWords,
+  },
+  {
+    path: ['help'],
+    args: ['[command…]'],
+    flags: [
+      { name: 'man', help: 'Print it as a man page.' },
+      { name: 'markdown', help: 'Print it as Markdown.' },
+    ],
+    help: 'Show the manual of a command, of a group of commands or of everything.',
+    load: async () => (await help()).showHelp,
   },
 ];

@@ -1,6 +1,7 @@
 /** What a command is given: its words, the home, and where to write. */
 
 import type { Json, JsonObject } from '../machines/base/json.ts';
+import { defaultProfile, type ProfileName, profileName } from '../machines/base/names.ts';
 
 export interface CommandContext {
   readonly args: readonly string[];
@@ -30,4 +31,9 @@ export function textFlag(context: CommandContext, name: string): string | undefi
 
 export function hasFlag(context: CommandContext, name: string): boolean {
   return context.flags[name] !== undefined;
+}
+
+/** The profile that is meant; its form was checked with the words. */
+export function profileFlag(context: CommandContext): ProfileName {
+  return profileName(textFlag(context, 'profile') ?? defaultProfile) ?? defaultProfile;
 }

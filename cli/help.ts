@@ -1,56 +1,110 @@
-/** Help, made from the catalogue. */
+/**
+ * Help for a terminal: a page of the manual, or the list of a group's commands, within the width that there is.
+ * @see CLI-2 in docs/specification.md
+ */
 
-import { type CliCommand, catalogue, type Flag, globalFlags } from './catalogue.ts';
+import { type CliCommand, catalogue, globalFlags } from './catalogue.ts';
+import type { Output } from './context.ts';
+import { exitMeanings } from './manual.ts';
+import { flagRow, type ManualPage, pageOf, type Row, tagline } from './manual-page.ts';
+import { bold, dim, wrapped } from './terminal.ts';
+import { groupOf } from './unknown-command.ts';
+import { commandWords } from './usage.ts';
+
+type Screen = Pick<Output, 'columns' | 'coloured'>;
+
+/** Lines longer than this are hard to read, however wide the terminal is. */
+const widest = 100;
+const narrowest = 40;
+/** A word of a row that is longer than this has what is said of it below. */
+const widestWord = 30;
 
 /** Help on a command, on a group of commands, or on everything. */
-export function helpOn(path: readonly string[]): string {
-  const exact = catalogue.find(
-    (one) => one.path.length === path.length && one.path.every((word, index) => word === path[index]),
-  );
-  const group = catalogue.filter((one) => path.every((word, index) => one.path[index] === word));
-  if (exact !== undefined && group.length === 1) return commandHelp(exact);
-  const listed = group.length === 0 ? catalogue : group;
-  const title = path.length === 0 || group.length === 0 ? titleLines : [`agent ${path.join(' ')} <command>`];
+export function helpOn(path: readonly string[], screen: Screen): string {
+  const group = groupOf(path);
+  const exact = commandAt(path);
+  return exact !== undefined && group.length <= 1 ? commandHelp(exact, screen) : groupHelp(path, group, screen);
+}
+
+/** The command of exactly these words. */
+export function commandAt(path: readonly string[]): CliCommand | undefined {
+  return catalogue.find((one) => one.path.length === path.length && one.path.every((word, at) => word === path[at]));
+}
+
+function groupHelp(path: readonly string[], group: readonly CliCommand[], screen: Screen): string {
+  const whole = path.length === 0;
+  const exact = commandAt(path);
+  const title = whole
+    ? [...wrapped(`agent: ${tagline}`, widthOf(screen), ''), '', 'Usage: agent <command> [flags]']
+    : [`Usage: agent ${path.join(' ')} ${exact === undefined ? '<command>' : '[command]'} [flags]`];
+  const rows = group.map((one): Row => [commandWords(one), one.help]);
+  const begins = new Set(group.filter((one, at) => at > 0 && one.path[0] !== group[at - 1]?.path[0]).map(commandWords));
+  const exits = Object.entries(exitMeanings).map(([code, text]): Row => [code, text]);
   return [
     ...title,
     '',
-    'Commands:',
-    ...columns(listed.map((one) => [usageOf(one), one.help])),
-    '',
-    'Everywhere:',
-    ...flagLines(globalFlags),
+    ...section('Commands', rowLines(rows, screen, begins), screen),
+    ...section('Flags of every command', rowLines(globalFlags.map(flagRow), screen), screen),
+    ...(whole ? section('Exit codes', rowLines(exits, screen), screen) : []),
+    `Read on: agent help ${whole ? '<command>' : `${path.join(' ')} <command>`}`,
     '',
   ].join('\n');
 }
 
-const titleLines = [
-  'agent: keeps MCP servers connected and turns signed webhooks into agent runs',
-  '',
-  'Usage: agent <command> [flags]',
-];
-
-function commandHelp(command: CliCommand): string {
-  const flags = [...command.flags, ...globalFlags];
+function commandHelp(command: CliCommand, screen: Screen): string {
+  const page = pageOf(command);
+  const rows = (title: string, given: readonly Row[]): string[] =>
+    given.length === 0 ? [] : section(title, rowLines(given, screen), screen);
   return [
-    `Usage: agent ${usageOf(command)}${command.flags.length > 0 ? ' [flags]' : ''}`,
+    ...wrapped(`Usage: ${page.synopsis}`, widthOf(screen), '         '),
     '',
-    command.help,
-    '',
-    'Flags:',
-    ...flagLines(flags),
-    '',
+    ...[page.line, ...page.about].flatMap((text) => [...wrapped(text, widthOf(screen), ''), '']),
+    ...rows('Flags', page.flags),
+    ...examples(page, screen),
+    ...rows('Exit codes', page.exits),
+    ...rows('Environment', page.environment),
+    ...rows('Files, in the home', page.files),
+    ...seeAlso(page, screen),
   ].join('\n');
 }
 
-function usageOf({ path, args }: CliCommand): string {
-  return [...path, ...args.map((arg) => (arg.startsWith('[') ? arg : `<${arg}>`))].join(' ');
+function examples({ examples: given }: ManualPage, screen: Screen): string[] {
+  if (given.length === 0) return [];
+  const lines = given.flatMap(([words, what]) => [
+    `  ${words}`,
+    ...wrapped(what, widthOf(screen) - 6, '').map((line) => `      ${dim(screen, line)}`),
+  ]);
+  return section('Examples', lines, screen);
 }
 
-function flagLines(flags: readonly Flag[]): string[] {
-  return columns(flags.map(({ name, value, help }) => [`--${name}${value === undefined ? '' : ` <${value}>`}`, help]));
+function seeAlso({ see }: ManualPage, screen: Screen): string[] {
+  if (see.length === 0) return [];
+  const words = see.map((one) => (one.startsWith('docs/') ? one : `agent ${one}`)).join(', ');
+  return section(
+    'See also',
+    wrapped(words, widthOf(screen) - 2, '').map((line) => `  ${line}`),
+    screen,
+  );
 }
 
-function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
-  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
+function section(title: string, lines: readonly string[], screen: Screen): string[] {
+  return [bold(screen, `${title}:`), ...lines, ''];
+}
+
+/** A column of words, and beside each what is said of it; a blank line before those that begin something. */
+function rowLines(rows: readonly Row[], screen: Screen, begins: ReadonlySet<string> = new Set()): string[] {
+  const fitting = rows.map(([word]) => word.length).filter((length) => length <= widestWord);
+  const column = Math.max(0, ...fitting);
+  const width = Math.max(20, widthOf(screen) - column - 4);
+  return rows.flatMap(([word, text]) => {
+    const [first = '', ...rest] = wrapped(text, width, '');
+    const margin = ' '.repeat(column + 4);
+    const apart = begins.has(word) ? [''] : [];
+    if (word.length > column) return [...apart, `  ${word}`, ...[first, ...rest].map((line) => `${margin}${line}`)];
+    return [...apart, `  ${word.padEnd(column)}  ${first}`, ...rest.map((line) => `${margin}${line}`)];
+  });
+}
+
+function widthOf({ columns }: Screen): number {
+  return Math.min(widest, Math.max(narrowest, columns));
 }

@@ -1,10 +1,14 @@
 /**
- * Turns the words of a command line into a command with its arguments and flags, or says what is wrong with them.
+ * Turns the words of a command line into a command with its arguments and flags, or says what is wrong with them and what
+ * was probably meant. Runs nothing.
  * @see CLI-2 in docs/specification.md
  */
 
+import { profileName } from '../machines/base/names.ts';
 import { nearest } from '../machines/config/nearest.ts';
 import { type CliCommand, catalogue, type Flag, globalFlags } from './catalogue.ts';
+import { groupOf, unknownCommand } from './unknown-command.ts';
+import { usageLine } from './usage.ts';
 
 export type Parsed =
   | {
@@ -13,74 +17,82 @@ export type Parsed =
       readonly args: readonly string[];
       readonly flags: Readonly<Record<string, string | true>>;
     }
+  /** Help on a command or a group of them; on everything where the path is empty. */
   | { readonly kind: 'help'; readonly path: readonly string[] }
   | { readonly kind: 'version' }
-  | { readonly kind: 'misused'; readonly message: string; readonly path: readonly string[] };
+  /** What is wrong, and the lines that tell what to write instead. */
+  | { readonly kind: 'misused'; readonly message: string; readonly cure: string };
+
+interface GivenFlag {
+  /** As it was written, hyphens too. */
+  readonly word: string;
+  readonly name: string;
+  readonly value: string | undefined;
+}
 
 export function parseWords(words: readonly string[]): Parsed {
-  const [first] = words;
-  if (first === undefined || first === 'help' || first === '--help' || first === '-h') {
-    return { kind: 'help', path: first === 'help' ? words.slice(1) : [] };
-  }
-  if (first === '--version' || first === '-V' || first === 'version') return { kind: 'version' };
-
-  const bare: string[] = [];
-  const given: { readonly name: string; readonly value: string | undefined; readonly at: number }[] = [];
+  if (words.length === 0) return { kind: 'help', path: [] };
+  if (words[0] === 'version') return { kind: 'version' };
   const command = findCommand(words);
   const known = [...(command?.flags ?? []), ...globalFlags];
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? '';
-    if (word === '--') {
-      bare.push(...words.slice(at + 1));
-      break;
-    }
-    if (!word.startsWith('--')) {
-      if (word === '-h') return { kind: 'help', path: bare };
-      bare.push(word);
-      continue;
-    }
-    const [name = '', inline] = split(word.slice(2));
-    const flag = known.find((one) => one.name === name);
-    const takesNext = flag?.value !== undefined && inline === undefined;
-    given.push({ name, value: takesNext ? words[at + 1] : inline, at });
-    if (takesNext) at += 1;
-  }
-  if (given.some(({ name }) => name === 'help')) return { kind: 'help', path: bare };
-  if (command === undefined) return { kind: 'misused', message: unknownCommand(bare), path: [] };
+  const { bare, given } = sortWords(words, command, known);
+  if (given.some(({ name, word }) => name === 'help' || word === '-h')) return helpOn(bare, command);
+  if (given.some(({ name, word }) => name === 'version' || word === '-V')) return { kind: 'version' };
+  if (command === undefined) return bare.length === 0 ? strayFlags(given) : unknown(bare);
+  const misused = (message: string): Parsed => ({ kind: 'misused', message, cure: cureOf(command) });
   const flags: Record<string, string | true> = {};
-  for (const { name, value } of given) {
+  for (const flagGiven of given) {
+    const { name, value } = flagGiven;
     const flag = known.find((one) => one.name === name);
-    const problem = flagProblem(name, flag, value, known);
-    if (problem !== undefined) return { kind: 'misused', message: problem, path: command.path };
+    const problem = flagProblem(flagGiven, flag, known);
+    if (problem !== undefined) return misused(problem);
     const earlier = flag?.many === true ? flags[name] : undefined;
     const text = flag?.value === undefined ? true : (value ?? '');
     flags[name] = typeof earlier === 'string' ? `${earlier}\n${text}` : text;
   }
   const args = bare.slice(command.path.length);
   const required = command.args.filter((arg) => !arg.startsWith('['));
-  if (args.length < required.length) {
-    return { kind: 'misused', message: `missing <${required[args.length] ?? ''}>`, path: command.path };
-  }
-  if (args.length > command.args.length && command.args.at(-1)?.endsWith('…]') !== true) {
-    return { kind: 'misused', message: `unexpected "${args[command.args.length] ?? ''}"`, path: command.path };
+  if (args.length < required.length) return misused(`missing <${required[args.length] ?? ''}>`);
+  if (args.length > command.args.length && !takesMore(command)) {
+    return misused(`unexpected "${args[command.args.length] ?? ''}"`);
   }
   return { kind: 'command', command, args, flags };
 }
 
+/** The words that are no flags, and the flags with their values. */
+function sortWords(
+  words: readonly string[],
+  command: CliCommand | undefined,
+  known: readonly Flag[],
+): { readonly bare: readonly string[]; readonly given: readonly GivenFlag[] } {
+  const bare: string[] = [];
+  const given: GivenFlag[] = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? '';
+    if (word === '--') {
+      bare.push(...words.slice(at + 1));
+      break;
+    }
+    if (word.startsWith('--')) {
+      const [name = '', inline] = split(word.slice(2));
+      const flag = known.find((one) => one.name === name);
+      const takesNext = flag?.value !== undefined && inline === undefined;
+      given.push({ word: `--${name}`, name, value: takesNext ? words[at + 1] : inline });
+      if (takesNext) at += 1;
+    } else if (/^-[A-Za-z]/.test(word) && !(command !== undefined && takesMore(command))) {
+      given.push({ word, name: '', value: undefined });
+    } else bare.push(word);
+  }
+  return { bare, given };
+}
+
 /** The command whose words stand first, the longest that fits. Flags of the whole program may stand before it. */
-function findCommand(words: readonly string[]): CliCommand | undefined {
+export function findCommand(words: readonly string[]): CliCommand | undefined {
   const bare = wordsWithoutGlobalFlags(words);
   return catalogue
     .filter(({ path }) => path.every((word, index) => bare[index] === word))
     .sort((one, other) => other.path.length - one.path.length)
-    .find(({ path, args }) => args.length > 0 || bare[path.length] === undefined || !isGroup(path));
-}
-
-/** Whether further words after these would name another command. */
-function isGroup(path: readonly string[]): boolean {
-  return catalogue.some(
-    (one) => one.path.length > path.length && path.every((word, index) => one.path[index] === word),
-  );
+    .find(({ path, args }) => args.length > 0 || bare[path.length] === undefined || groupOf(path).length === 1);
 }
 
 function wordsWithoutGlobalFlags(words: readonly string[]): readonly string[] {
@@ -89,25 +101,48 @@ function wordsWithoutGlobalFlags(words: readonly string[]): readonly string[] {
     const word = words[at] ?? '';
     const flag = globalFlags.find(({ name }) => word === `--${name}`);
     if (flag?.value !== undefined) at += 1;
-    else if (word.startsWith('--')) {
+    else if (word.startsWith('-')) {
       if (bare.length > 0) break;
     } else bare.push(word);
   }
   return bare;
 }
 
+/** Help on the command that the words name, else on the group; words after those are arguments. */
+function helpOn(bare: readonly string[], command: CliCommand | undefined): Parsed {
+  if (command !== undefined) return { kind: 'help', path: command.path };
+  return groupOf(bare).length > 0 ? { kind: 'help', path: bare } : unknown(bare);
+}
+
+function unknown(bare: readonly string[]): Parsed {
+  return { kind: 'misused', ...unknownCommand(bare) };
+}
+
+function strayFlags(given: readonly GivenFlag[]): Parsed {
+  const [first] = given;
+  const flag = globalFlags.find(({ name }) => name === first?.name);
+  const problem = first && flagProblem(first, flag, globalFlags);
+  return { kind: 'misused', message: problem ?? 'no command is named', cure: 'See `agent help` for the commands.' };
+}
+
+function cureOf(command: CliCommand): string {
+  return `Usage: ${usageLine(command)}\nSee \`agent help ${command.path.join(' ')}\`.`;
+}
+
+function takesMore({ args }: CliCommand): boolean {
+  return args.at(-1)?.endsWith('…]') === true;
+}
+
 function flagProblem(
-  name: string,
+  { word, name, value }: GivenFlag,
   flag: Flag | undefined,
-  value: string | undefined,
   known: readonly Flag[],
 ): string | undefined {
   if (flag === undefined) {
-    const near = nearest(
-      name,
-      known.map((one) => one.name),
-    );
-    return `unknown flag --${name}${near === undefined ? '' : `; did you mean --${near}?`}`;
+    const names = known.map((one) => one.name);
+    const initial = names.filter((one) => one.startsWith(word.slice(1)));
+    const near = name === '' ? (initial.length === 1 ? initial[0] : undefined) : nearest(name, names);
+    return `unknown flag ${word}${near === undefined ? '' : `; did you mean --${near}?`}`;
   }
   if (flag.value === undefined) return value === undefined ? undefined : `--${name} takes no value`;
   if (value === undefined) return `--${name} needs a <${flag.value}>`;
@@ -125,20 +160,13 @@ function formProblem(name: string, { form }: Flag, value: string): string | unde
       return /^[1-9]\d{0,8}$/.test(value) ? undefined : `--${name} "${value}" must be a whole number from 1`;
     case 'whole':
       return /^\d{1,9}$/.test(value) ? undefined : `--${name} "${value}" must be a whole number from 0`;
+    case 'profile':
+      return profileName(value) === undefined ? `--${name} "${value}" is no profile name [profile-name]` : undefined;
     case 'port':
       return /^\d{1,5}$/.test(value) && Number(value) <= 65_535
         ? undefined
         : `--${name} "${value}" must be a whole number from 0 to 65535`;
   }
-}
-
-function unknownCommand(bare: readonly string[]): string {
-  const asked = bare.join(' ');
-  const near = nearest(
-    asked,
-    catalogue.map(({ path }) => path.join(' ')),
-  );
-  return `unknown command "${asked}"${near === undefined ? '' : `; did you mean "${near}"?`}`;
 }
 
 function split(word: string): readonly [string, string | undefined] {

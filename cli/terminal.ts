@@ -33,12 +33,33 @@ export function table(out: Output, head: readonly string[], rows: readonly (read
   return `${lines.join('\n')}\n`;
 }
 
-export function dim(out: Output, text: string): string {
+/** A text in lines of at most that many characters where its words allow; lines after the first begin with the margin. */
+export function wrapped(text: string, width: number, margin: string): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    const indent = lines.length === 0 ? 0 : margin.length;
+    if (line !== '' && indent + longer.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line].map((one, index) => (index === 0 ? one : `${margin}${one}`));
+}
+
+export function dim(out: Pick<Output, 'coloured'>, text: string): string {
   return out.coloured ? `\u001b[2m${text}\u001b[0m` : text;
 }
 
-export function bold(out: Output, text: string): string {
+export function bold(out: Pick<Output, 'coloured'>, text: string): string {
   return out.coloured ? `\u001b[1m${text}\u001b[0m` : text;
+}
+
+const colourCodes = { red: 31, green: 32, yellow: 33, cyan: 36 } as const;
+
+export function inColour(out: Pick<Output, 'coloured'>, colour: keyof typeof colourCodes, text: string): string {
+  return out.coloured ? `\u001b[${colourCodes[colour]}m${text}\u001b[39m` : text;
 }
 
 /** How long ago a time was, in its largest unit. */

@@ -1,8 +1,7 @@
 /**
  * The root of everything: starts the journal and the servers' half, then the work that the journal remembers, then the
- * front; stops in reverse. A gateway
- * that crashes is started again inside a restart budget; one that spends it ends the daemon with a clear word instead
- * of a crash loop.
+ * front; stops in reverse. A gateway that crashes is started again inside a restart budget; one that spends it ends the
+ * daemon with a clear word instead of a crash loop.
  * @see INS-1, CON-2 and DUR-1 in docs/specification.md
  */
 
@@ -27,6 +26,8 @@ export interface SupervisorContext {
   readonly budget: RestartBudget;
   /** How long the next restart waits. */
   readonly restartDelayMs: number;
+  /** The journal could write again while something else was under way. */
+  readonly recovers: boolean;
   /** Why the daemon ended, where it ended badly; null otherwise. */
   readonly fault: string | null;
 }
@@ -83,6 +84,8 @@ export const supervisorMachine = setup({
     drainGateway: sendTo('gateway', (): GatewayEvent => ({ type: 'gateway.drain' })),
     rememberListening: assign((_, params: { url: string | null }) => ({ listens: params.url !== null, blocked: null })),
     rememberFault: assign((_, params: { fault: string }) => ({ fault: params.fault })),
+    noteRecovery: assign({ recovers: true }),
+    forgetRecovery: assign({ recovers: false }),
     spendRestart: assign(({ context }, params: { atMs: number; jitter: number }) => {
       const spent = spendRestart(context.budget, params.atMs, params.jitter);
       return spent.kind === 'restart' ? { budget: spent.budget, restartDelayMs: spent.delayMs } : {};
@@ -91,6 +94,7 @@ export const supervisorMachine = setup({
   guards: {
     hasBudget: ({ context }, params: { atMs: number; jitter: number }) =>
       spendRestart(context.budget, params.atMs, params.jitter).kind === 'restart',
+    mustRecover: ({ context }) => context.recovers,
     listenerMoved: (_, verdict: ReloadVerdict) => verdict.listenerChanged,
   },
   delays: { restartDelay: ({ context }) => context.restartDelayMs, closeLimit: closeLimitMs },
@@ -101,6 +105,7 @@ export const supervisorMachine = setup({
     blocked: input.blocked,
     budget: freshBudget(gatewayRestarts),
     restartDelayMs: 0,
+    recovers: false,
     fault: null,
   }),
   invoke: [
@@ -132,6 +137,7 @@ export const supervisorMachine = setup({
         onDone: 'closing',
         onError: 'crashed',
       },
+      on: { 'journal.ready': { actions: 'noteRecovery' } },
       initial: 'resuming',
       states: {
         resuming: {
@@ -159,6 +165,7 @@ export const supervisorMachine = setup({
           description: 'The main job.',
           meta: { rule: 'CON-2' },
           tags: ['resting'],
+          always: { guard: 'mustRecover', target: 'recovering' },
           on: {
             'config.reload': 'reloading',
             'journal.ready': 'recovering',
@@ -169,6 +176,7 @@ export const supervisorMachine = setup({
           description: 'The journal can write again; the work it remembers is taken up.',
           meta: { rule: 'DUR-1' },
           tags: ['working'],
+          entry: 'forgetRecovery',
           invoke: { id: 'resumeWork', src: 'resumeWork', input: undefined, onDone: 'running', onError: 'running' },
           on: { 'daemon.stop': 'draining' },
         },

@@ -12,6 +12,8 @@ import {
   type DeliveryRecord,
   deliveryRow,
   type EventRecord,
+  type GroupRecord,
+  groupName,
   type RunRecord,
   runRow,
 } from '../machines/webhook/record.ts';
@@ -20,8 +22,11 @@ import type { CancelVerdict } from './cancel-run.ts';
 import type { DaemonView, DeliveryDesk, HistoryQuery } from './control/view.ts';
 import type { CronView } from './cron/view.ts';
 import type { Decisions } from './decisions.ts';
-import { type CensusPorts, countActors, describeActor, describeTree } from './inspector/census.ts';
-import type { Watcher } from './inspector/watcher.ts';
+import { countActors, describeTree } from './inspector/census.ts';
+import type { Inspector } from './inspector/inspector.ts';
+import { tellStory } from './inspector/story.ts';
+import type { ActorDetails } from './inspector/wire.ts';
+import type { CallMemo } from './mcp/call-memory.ts';
 import type { McpView } from './mcp/view.ts';
 import { newestFirst } from './newest-first.ts';
 import { type ReplayPorts, replayEvent } from './replay.ts';
@@ -30,8 +35,7 @@ export interface ViewPorts {
   readonly root: AnyActorRef;
   readonly home: string;
   readonly version: string;
-  readonly census: CensusPorts;
-  readonly watcher: Watcher;
+  readonly inspector: Inspector;
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
@@ -40,6 +44,8 @@ export interface ViewPorts {
   readonly routes: () => readonly { readonly profile: string; readonly name: string }[];
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly mcp: McpView;
+  /** The remembered calls of a run. */
+  readonly callsOf: (run: string) => readonly CallMemo[];
   readonly chat: ChatView;
   readonly cron: CronView;
   readonly url: () => string | undefined;
@@ -48,6 +54,7 @@ export interface ViewPorts {
   readonly webhookFault: () => string | undefined;
   /** The judge of what is secret, for the records that people read. */
   readonly redact: (record: JsonObject) => JsonObject;
+  readonly redactText: (text: string) => string;
   /** Resolves when the reload that it asked for has ended. */
   readonly reload: () => Promise<void>;
   readonly startedAtMs: number;
@@ -57,7 +64,7 @@ export interface ViewPorts {
 type Work = RunRecord | DeliveryRecord;
 
 export function createDaemonView(ports: ViewPorts): DaemonView {
-  const { root, keeper, decisions } = ports;
+  const { root, keeper, decisions, inspector } = ports;
   const get = (collection: Collection, key: string): JsonObject | undefined =>
     keeper.journal()?.get(collection, key)?.value;
   const eventOf = (key: string): EventRecord | undefined => get('events', key) as unknown as EventRecord | undefined;
@@ -131,7 +138,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       return [...rows, ...refused]
         .sort((one, other) => (one.key < other.key ? 1 : -1))
         .slice(0, query.limit)
-        .map(({ row }) => ports.redact(row as unknown as JsonObject));
+        .map(({ key, row }) => ({ ...ports.redact(row as unknown as JsonObject), key }));
     },
     delivery(id) {
       const found = find(id);
@@ -175,10 +182,65 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       });
     },
     cancelRun: ports.cancelRun,
-    tree: () => describeTree(ports.census),
-    actor: (path) => describeActor(path, ports.census),
-    follow: (listener) => ports.watcher.follow(listener),
+    why(id) {
+      const found = find(id);
+      if (found === undefined) return undefined;
+      const { key, event } = found;
+      const record = (collection: Collection, at: string | undefined): JsonObject | undefined =>
+        at === undefined ? undefined : get(collection, at);
+      const run = record('runs', event.work) as unknown as RunRecord | undefined;
+      const delivery = record('deliveries', event.work) as unknown as DeliveryRecord | undefined;
+      const groupKey = event.told?.groupKey;
+      const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
+      const group = record('groups', groupAt) as unknown as GroupRecord | undefined;
+      const story = tellStory({
+        key,
+        event,
+        status: deliveryRow(event, workOf(event)).status,
+        ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
+        ...(delivery === undefined ? {} : { delivery: { key: event.work ?? key, record: delivery } }),
+        // A group's record outlives a burst; the one that gathers now may be the next.
+        ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
+          ? { group: { key: groupAt, record: group } }
+          : {}),
+        calls: event.work === undefined ? [] : ports.callsOf(event.work),
+        transcript: (record('transcripts', event.work)?.entries ?? []) as readonly JsonObject[],
+        stepsOf: (actor) => inspector.actor(actor)?.steps ?? inspector.stepsOf(actor),
+        stateOf: (actor) => inspector.actor(actor)?.state,
+      });
+      return ports.redact(story as unknown as JsonObject);
+    },
+    tree: () => describeTree({ root, sinces: inspector.sinces, redact: ports.redactText }),
+    actor: (id) => spellActor(inspector.actor(id)),
+    chart: inspector.chart,
+    feed: inspector.feed,
+    introduce: inspector.watcher.introduce,
+    follow: inspector.watcher.follow,
+    link: inspector.link,
   };
+}
+
+/** With times as people and scripts read them. */
+function spellActor(details: ActorDetails | undefined): JsonObject | undefined {
+  if (details === undefined) return undefined;
+  const { since, steps, events, timers, ...rest } = details;
+  return {
+    ...(rest as unknown as JsonObject),
+    since: iso(since),
+    timers: timers.map((timer) => ({ ...timer, started: iso(timer.started), due: iso(timer.due) })),
+    steps: steps.map(({ at, event, from, to, why }) => ({
+      at: iso(at),
+      event,
+      from,
+      to,
+      ...(why === undefined ? {} : { why }),
+    })),
+    events: events.map((event) => ({ ...event, at: iso(event.at) })),
+  };
+}
+
+function iso(atMs: number): string {
+  return new Date(atMs).toISOString();
 }
 
 function faultOf(fault: string | undefined): JsonObject {

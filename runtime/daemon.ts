@@ -4,7 +4,8 @@
  * @see CON-2 and HOME-2 in docs/specification.md
  */
 
-import { createActor } from 'xstate';
+import { fileURLToPath } from 'node:url';
+import { type AnyActorRef, createActor } from 'xstate';
 import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
 import { ensurePrivateFolder } from '../actors/files.ts';
 import type { ProfileName } from '../machines/base/names.ts';
@@ -15,38 +16,51 @@ import { createChatView } from './agent/chat-view.ts';
 import { createRunners } from './agent/runners.ts';
 import { createClock } from './clock.ts';
 import { watchConfig } from './config-watch.ts';
+import type { CommandHost } from './control/commands.ts';
 import { Refusal } from './control/refusal.ts';
 import { createControlServer } from './control/server.ts';
 import { createDaemonView } from './daemon-view.ts';
-import { createSinces } from './inspector/sinces.ts';
-import { createWatcher } from './inspector/watcher.ts';
+import { createInspector, type Inspector } from './inspector/inspector.ts';
 import { adapterBlock, createProblemDesk, learnSecrets, reportDiagnostics, servesTools } from './loaded-home.ts';
 import { createLog } from './log.ts';
 import { createMcpView } from './mcp/view.ts';
+import { createMetrics } from './metrics.ts';
+import { countRestarts } from './metrics-counts.ts';
 import { onSignals, takeLock } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
 import { assembleServers } from './servers.ts';
 import { indexTimers } from './timers.ts';
-import { assembleWebhooks } from './webhooks.ts';
+import { createTracing } from './tracing.ts';
+import { createVitals } from './vitals.ts';
+import { assembleWebhooks, type Webhooks } from './webhooks.ts';
 import { wireSupervisor } from './wiring/supervisor.ts';
 
 export interface DaemonOptions {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
+  /** Is lent the living parts before they start, to count them. */
+  readonly lend?: (parts: DaemonParts) => void;
+}
+
+export interface DaemonParts {
+  readonly root: AnyActorRef;
+  readonly webhooks: Webhooks;
+  readonly inspector: Inspector;
 }
 
 /** Steps that an actor remembers of itself. */
 const trailLength = 24;
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
-export async function runDaemon({ home, env, version }: DaemonOptions): Promise<0 | 1> {
+export async function runDaemon({ home, env, version, lend }: DaemonOptions): Promise<0 | 1> {
   const paths = homePaths(home);
   await ensurePrivateFolder(paths.home);
   await ensurePrivateFolder(paths.state);
   const redactor = createRedactor();
-  const log = createLog({ env, redactor });
+  const metrics = createMetrics();
+  const log = createLog({ env, redactor, counted: (level) => metrics.count('agent_log_lines_total', level) });
   const lock = takeLock(paths.lock, version);
   if (!lock.ok) {
     log.log('error', lock.fault.message, { code: lock.fault.code });
@@ -85,8 +99,25 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   });
   await runners.sweep();
   let desks: ProfileDesks = createProfileDesks(loaded, runners);
-  const watcher = createWatcher({ root: () => root, redactor, nowMs });
-  const compiling = { now: nowMs, trail: trailLength, watched: watcher.isFollowed };
+  const tracing = createTracing({ env, version, redact: redactor.text, learn: redactor.learn, nowMs, log });
+  const startedAtMs = nowMs();
+  const inspector = createInspector({
+    root: () => root,
+    redactor,
+    host: () => host,
+    deliveryOf: (key) => {
+      const journal = webhooks.keeper.journal();
+      const eventKey = (journal?.get('runs', key)?.value.eventKey ?? key) as string;
+      return journal?.get('events', eventKey)?.value.deliveryId as string | undefined;
+    },
+    vitals: () => signs.vitals(),
+    readiness: () => signs.readiness(),
+    metrics: () => metrics.render(signs.measure()),
+    pageFolder: fileURLToPath(new URL('./inspector/page', import.meta.url)),
+    nowMs,
+    log,
+  });
+  const compiling = { now: nowMs, trail: trailLength, watched: inspector.isWatched };
   const webhooks = assembleWebhooks({
     paths,
     root: () => root,
@@ -98,6 +129,8 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     },
     redactor,
     compiling,
+    metrics,
+    tracing,
     nowMs,
     log,
   });
@@ -110,8 +143,25 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     version,
     compiling,
     redactor,
+    metrics,
+    tracing,
     nowMs,
     log,
+  });
+  const mcp = createMcpView(servers, redactor);
+  const signs = createVitals({
+    root: () => root,
+    mcp,
+    metrics,
+    load: webhooks.load,
+    concurrency: () => settings().agent.concurrency,
+    webhookEnabled: () => settings().webhook.enabled,
+    redact: redactor.text,
+    viewers: inspector.watching,
+    version,
+    home,
+    startedAtMs,
+    nowMs,
   });
 
   /** A configuration comes into force whole. */
@@ -120,6 +170,8 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     loaded = next;
     desks = createProfileDesks(loaded, runners);
     webhooks.reconfigure();
+    void inspector.apply(settings().inspector);
+    void tracing.apply(settings().telemetry.otlpEndpoint);
     log.log('info', 'configuration reloaded');
   };
   const gatewayFault = (): string | undefined => root.system.get('gateway')?.getSnapshot().context.fault ?? undefined;
@@ -165,7 +217,7 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
     log,
   });
 
-  const root = createActor(supervisor, {
+  const root = createActor(inspector.sinces.remembering(supervisor), {
     input: { listens: settings().webhook.enabled, blocked: blockedBy },
     clock: createClock(),
   });
@@ -192,51 +244,50 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
         begin();
       });
     });
-  const sinces = createSinces(nowMs);
   const ended = new Promise<{ fault: string | null }>((resolve) => {
     root.subscribe({ complete: () => resolve({ fault: root.getSnapshot().context.fault }) });
   });
-  const control = await createControlServer({
-    path: paths.socket,
-    log,
-    redact: redactor.text,
-    host: {
-      source: { home, env },
-      desk: () => ({ home: loaded, sources: webhooks.sources(), problems: problems.now() }),
+  const host: CommandHost = {
+    source: { home, env },
+    desk: () => ({ home: loaded, sources: webhooks.sources(), problems: problems.now() }),
+    version,
+    daemon: createDaemonView({
+      root,
+      home,
       version,
-      daemon: createDaemonView({
-        root,
-        home,
-        version,
-        census: { root, sinces, redactor },
-        watcher,
-        keeper: webhooks.keeper,
-        decisions: webhooks.decisions,
-        replay: webhooks.replay,
-        sendings: webhooks.sendings,
-        routes: webhooks.routes,
-        cancelRun: webhooks.cancelRun,
-        cron: webhooks.cron,
-        mcp: createMcpView(servers, redactor),
-        chat: createChatView({
-          servers,
-          settings: (profile) => loaded.profiles.get(profile as ProfileName)?.settings.agent,
-        }),
-        url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
-        webhookEnabled: () => settings().webhook.enabled,
-        webhookFault: gatewayFault,
-        redact: redactor.record,
-        reload,
-        startedAtMs: nowMs(),
-        nowMs,
+      inspector,
+      keeper: webhooks.keeper,
+      decisions: webhooks.decisions,
+      replay: webhooks.replay,
+      sendings: webhooks.sendings,
+      routes: webhooks.routes,
+      cancelRun: webhooks.cancelRun,
+      mcp,
+      chat: createChatView({
+        servers,
+        settings: (profile) => loaded.profiles.get(profile as ProfileName)?.settings.agent,
       }),
-    },
-  });
-  sinces.watch(root);
+      cron: webhooks.cron,
+      callsOf: servers.memory.ofRun,
+      url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
+      webhookEnabled: () => settings().webhook.enabled,
+      webhookFault: gatewayFault,
+      redact: redactor.record,
+      redactText: redactor.text,
+      reload,
+      startedAtMs,
+      nowMs,
+    }),
+  };
+  const control = await createControlServer({ path: paths.socket, log, redact: redactor.text, host });
+  countRestarts(root, metrics);
+  lend?.({ root, webhooks, inspector });
   root.start();
+  void inspector.apply(settings().inspector);
+  void tracing.apply(settings().telemetry.otlpEndpoint);
   const stopSignals = onSignals({
     stop: () => root.send({ type: 'daemon.stop' }),
-    reload: () => root.send({ type: 'config.reload' }),
+    reload: () => void reload().catch(() => {}),
     log,
   });
 
@@ -249,7 +300,9 @@ export async function runDaemon({ home, env, version }: DaemonOptions): Promise<
   stopWatching();
   if (fault !== null) log.log('error', fault);
   await control.close();
-  await webhooks.keeper.close();
+  await inspector.close();
+  await tracing.close();
+  await webhooks.close();
   stopSignals();
   lock.value.release();
   log.log('info', 'stopped');

@@ -8,10 +8,11 @@ import type { Logger, LogLevel } from '../actors/ports.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { Route } from '../machines/config/route.ts';
+import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import type { EventRecord } from '../machines/webhook/record.ts';
 import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
-import { type LiveRequest, textOf } from './exchanges.ts';
+import { type LiveRequest, textOf, toldOf } from './exchanges.ts';
 
 export interface Decisions {
   /** A request ended; `live` is what it came with. */
@@ -29,8 +30,15 @@ export interface DecisionPorts {
   readonly redact: (text: string) => string;
 }
 
+/** What a request came with, and what is kept of it. */
+interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers' | 'body'> {
+  readonly live: LiveRequest | undefined;
+}
+
 /** Refusals kept: enough to explain a sender's last tries, small enough to be nothing. */
 const mostRefusals = 1_000;
+/** The head of a stranger may be of any length; an id is short. */
+const longestStrangersId = 200;
 
 /** Outcomes whose event the claim has put into the journal, or that belong to an event that is there already. */
 const journalled: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'delivered', 'deliveryFailed']);
@@ -41,7 +49,8 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
   let next = 0;
 
   return {
-    decided(context, live) {
+    decided(decided, live) {
+      const context = named(decided, live, redact);
       const outcome = context.outcome;
       if (outcome === undefined) {
         log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context, undefined));
@@ -52,10 +61,9 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
       log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
       if (journalled.has(kind)) return;
       if (passedOver.has(kind)) {
-        const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});
-        const body = (live && textOf(live)) ?? '';
         const status = kind === 'duplicate' ? 'duplicate' : 'ignored';
-        const event = eventOf(context, status, { redact, headers, body });
+        const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});
+        const event = eventOf(context, status, { live, redact, headers, body: (live && textOf(live)) ?? '' });
         // Not waited for and not retried: an event that was passed over owes nobody anything.
         keeper.submit(
           [{ kind: 'put', collection: 'events', key: context.id, value: event as unknown as JsonObject }],
@@ -63,18 +71,29 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
         );
         return;
       }
-      ring[next] = { key: context.id, event: eventOf(context, 'refused', { redact, headers: {}, body: '' }) };
+      ring[next] = { key: context.id, event: eventOf(context, 'refused', { live, redact, headers: {}, body: '' }) };
       next = (next + 1) % mostRefusals;
     },
     refusals: () => [...ring].sort((one, other) => (one.key < other.key ? 1 : -1)),
   };
 }
 
+/** What a request that is refused unread says of itself is nobody's word, and still what its sender asks about. */
+function named(
+  context: RequestContext,
+  live: LiveRequest | undefined,
+  redact: DecisionPorts['redact'],
+): RequestContext {
+  if (context.deliveryId !== undefined || live === undefined) return context;
+  const given = deliveryIdOf(live.headers, live.body);
+  return given === undefined ? context : { ...context, deliveryId: redact(given).slice(0, longestStrangersId) };
+}
+
 /** A refused one leaves neither headers nor a body. */
 function eventOf(
   context: RequestContext,
   status: EventRecord['status'],
-  { redact, headers, body }: Pick<DecisionPorts, 'redact'> & Pick<EventRecord, 'headers' | 'body'>,
+  { live, redact, headers, body }: Kept,
 ): EventRecord {
   const reason = context.reason ?? context.outcome?.kind;
   return {
@@ -88,6 +107,8 @@ function eventOf(
     headers,
     body,
     scheme: context.scheme,
+    outcome: context.outcome?.kind,
+    told: toldOf(context, live),
   };
 }
 

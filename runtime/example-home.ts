@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensurePrivateFolder, writeFileAtomic } from '../actors/files.ts';
+import { ensurePrivateFolder, updateFileLocked, writeFileAtomic } from '../actors/files.ts';
 import { parseEnvFile } from '../machines/config/env-file.ts';
 
 export interface ExampleHome {
@@ -28,11 +28,12 @@ export async function makeExampleHome(env: Readonly<Record<string, string | unde
       await writeFileAtomic(path, readFileSync(`${example}/${name}`, 'utf8'));
     }
   }
-  const envPath = `${home}/.env`;
-  const text = existsSync(envPath) ? readFileSync(envPath, 'utf8') : '';
-  if (!parseEnvFile(text).has('WEBHOOK_SECRET')) {
-    await writeFileAtomic(envPath, `${text}WEBHOOK_SECRET=${randomBytes(32).toString('hex')}\n`);
-  }
+  await updateFileLocked(`${home}/.env`, (text = '') => {
+    if (parseEnvFile(text).has('WEBHOOK_SECRET')) return undefined;
+    // The last line of a file need not have its end.
+    const lines = text === '' || text.endsWith('\n') ? text : `${text}\n`;
+    return `${lines}WEBHOOK_SECRET=${randomBytes(32).toString('hex')}\n`;
+  });
   return { home, greeting: greetingOf(home) };
 }
 

@@ -5,7 +5,10 @@
 
 import type { Opened } from '../actors/webhook/claim-delivery.ts';
 import { decodeBody } from '../machines/webhook/body.ts';
+import type { Told } from '../machines/webhook/record.ts';
+import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
 import type { Exchange } from './http/front.ts';
+import type { TracedSpan } from './tracing.ts';
 
 export interface LiveRequest {
   readonly exchange: Exchange;
@@ -15,6 +18,11 @@ export interface LiveRequest {
   text: string | undefined;
   /** What the claim opened, until the wards are told. */
   opened: Opened;
+  /** How long the body and the script were waited for, in milliseconds. */
+  bodyMs: number;
+  scriptMs: number;
+  /** Where traces are made. */
+  span: TracedSpan | undefined;
 }
 
 export type Exchanges = Map<string, LiveRequest>;
@@ -23,7 +31,29 @@ const noBody = Buffer.alloc(0);
 const nothing: Opened = { kind: 'nothing' };
 
 export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequest {
-  return { exchange, headers: exchange.head.headers, body, text: undefined, opened: nothing };
+  return {
+    exchange,
+    headers: exchange.head.headers,
+    body,
+    text: undefined,
+    opened: nothing,
+    bodyMs: 0,
+    scriptMs: 0,
+    span: undefined,
+  };
+}
+
+/** What a record says of the request beyond its own fields; undefined where there is nothing to say. */
+export function toldOf({ script, groupKey }: RequestContext, live: LiveRequest | undefined): Told | undefined {
+  const bodyMs = live?.bodyMs ?? 0;
+  const scriptMs = live?.scriptMs ?? 0;
+  if (bodyMs === 0 && scriptMs === 0 && script === undefined && groupKey === undefined) return undefined;
+  return {
+    ...(bodyMs === 0 ? {} : { bodyMs }),
+    ...(scriptMs === 0 ? {} : { scriptMs }),
+    ...(script === undefined ? {} : { script }),
+    ...(groupKey === undefined ? {} : { groupKey }),
+  };
 }
 
 /** The decoded body; undefined where it is not UTF-8. Decoded once for all who ask. */

@@ -7,9 +7,10 @@
 import { type HomeSource, type LoadedHome, loadHome } from '../actors/config/load-config.ts';
 import { stampOf } from '../actors/files.ts';
 import type { Logger } from '../actors/ports.ts';
+import { isJsonObject, type Json, type JsonObject } from '../machines/base/json.ts';
 import { type Diagnostic, printDiagnostic } from '../machines/config/diagnostic.ts';
 import { secretsOf } from '../machines/config/platform-settings.ts';
-import type { Redactor } from './redact.ts';
+import { isSecretName, type Redactor } from './redact.ts';
 
 /** One log line per finding, printed as `config check` prints it. */
 export function reportDiagnostics(home: LoadedHome, log: Logger): void {
@@ -26,10 +27,43 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
     for (const { secret } of settings.webhook.routes) if (secret.kind === 'shared') redactor.learn(secret.secret);
     for (const [target, platform] of Object.entries(settings.platforms)) {
       for (const secret of secretsOf(target, platform)) redactor.learn(secret);
+      learnNamed(platform.options, redactor);
     }
+    for (const { entry } of settings.servers) learnEntry(entry, redactor);
     for (const endpoint of [settings.agent.model, settings.agent.search]) {
       if (endpoint?.apiKey !== undefined) redactor.learn(endpoint.apiKey);
     }
+  }
+}
+
+/** The key of a client certificate is a file, which people must be told of; only its password is secret. */
+function learnEntry({ client_key: _, client_cert: certificate, ...entry }: JsonObject, redactor: Redactor): void {
+  learnNamed(entry, redactor);
+  if (Array.isArray(certificate)) learnNamed(certificate[2] ?? null, redactor, true);
+  if (typeof entry.url === 'string' && URL.canParse(entry.url)) learnPassword(new URL(entry.url).password, redactor);
+}
+
+/** As it is written in the address, and as it is sent. */
+function learnPassword(written: string, redactor: Redactor): void {
+  redactor.learn(written);
+  try {
+    redactor.learn(decodeURIComponent(written));
+  } catch {
+    // Not escaped, so it is sent as it is written.
+  }
+}
+
+/** Learns what stands under a name that says it is secret, at any depth: a server's headers, its environment, its login. */
+function learnNamed(held: Json, redactor: Redactor, isSecret = false): void {
+  if (typeof held === 'string') {
+    if (!isSecret) return;
+    redactor.learn(held);
+    // A server that quotes its header back may leave the scheme out.
+    redactor.learn(held.replace(/^(?:Bearer|Basic|Token|Bot) +/i, ''));
+  } else if (Array.isArray(held)) {
+    for (const one of held) learnNamed(one, redactor, isSecret);
+  } else if (isJsonObject(held)) {
+    for (const [name, inner] of Object.entries(held)) learnNamed(inner, redactor, isSecret || isSecretName(name));
   }
 }
 

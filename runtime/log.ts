@@ -16,6 +16,8 @@ export interface Log extends Logger {
 export interface LogSettings {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly redactor: Redactor;
+  /** Hears of the level of each line that is written. */
+  readonly counted?: (level: LogLevel) => void;
   /** Where lines go: a file descriptor and whether a person reads it. */
   readonly sink?: { readonly fd: number; readonly isTerminal: boolean };
 }
@@ -25,7 +27,7 @@ const colours: Readonly<Record<LogLevel, string>> = { debug: '2', info: '36', wa
 /** So many waiting characters are written without waiting for the loop's turn to end. */
 const mostWaiting = 1_048_576;
 
-export function createLog({ env, redactor, sink }: LogSettings): Log {
+export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
   const { fd, isTerminal } = sink ?? { fd: 1, isTerminal: process.stdout.isTTY === true };
   const threshold = ranks[levelOf(env.AGENT_LOG_LEVEL)];
   const coloured = isTerminal && (env.NO_COLOR ?? '') === '';
@@ -54,6 +56,7 @@ export function createLog({ env, redactor, sink }: LogSettings): Log {
 
   function log(level: LogLevel, message: string, fields: LogFields = {}): void {
     if (ranks[level] < threshold) return;
+    counted?.(level);
     const line = isTerminal ? readable(level, message, fields, coloured) : lineOf(level, message, fields);
     waiting += `${line}\n`;
     if (waiting.length > mostWaiting) flush();

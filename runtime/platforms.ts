@@ -172,6 +172,12 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     });
   }
 
+  /** A crash while a check is waited for would leave a delivery as perhaps sent that was not. */
+  async function grantOnceChecked(key: string, signal: AbortSignal, granted: () => void): Promise<void> {
+    while (!signal.aborted && stateOf(key)?.value === 'verifying') await settled(key, signal);
+    if (!signal.aborted) granted();
+  }
+
   /** The target where it may be sent to; else why not. Waits for a check that is under way. */
   async function reach({ profile, target: name }: DeliveryRecord, signal: AbortSignal): Promise<Kept | Undelivered> {
     await reconciled;
@@ -252,7 +258,15 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
         return () => {};
       }
       const chat = extra.chat_id ?? entry.settings.homeChannel ?? extra.repo ?? '';
-      return entry.lane.ask(String(chat), granted);
+      const leaving = new AbortController();
+      const leave = entry.lane.ask(String(chat), () => {
+        if (stateOf(entry.key)?.value === 'verifying') void grantOnceChecked(entry.key, leaving.signal, granted);
+        else granted();
+      });
+      return () => {
+        leaving.abort();
+        leave();
+      };
     },
     deduplicatesForMs: ({ profile, target, extra }) => find(profile, target)?.made.deduplicatesForMs(extra) ?? 0,
     async verify({ profile, target }, signal) {

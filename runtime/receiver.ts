@@ -10,12 +10,14 @@ import type { RequestInput } from '../machines/webhook/webhook-request.machine.t
 import { type Exchanges, liveRequest } from './exchanges.ts';
 import type { Exchange, ExchangeHandler } from './http/front.ts';
 import type { NextId } from './ids.ts';
+import type { EventTraces } from './tracing-spans.ts';
 import type { Wards } from './wiring/wards.ts';
 
 export interface ReceiverPorts {
   readonly exchanges: Exchanges;
   readonly wards: () => Wards;
   readonly nextId: NextId;
+  readonly traces: Pick<EventTraces, 'begin'>;
   readonly nowMs: () => number;
 }
 
@@ -43,7 +45,7 @@ export function createReceiver(ports: ReceiverPorts): ExchangeHandler {
   };
 }
 
-function receive(exchange: Exchange, { exchanges, wards, nextId, nowMs }: ReceiverPorts): void {
+function receive(exchange: Exchange, { exchanges, wards, nextId, traces, nowMs }: ReceiverPorts): void {
   const { requests } = wards();
   if (requests.size >= mostRequests) {
     exchange.reply(overloaded);
@@ -60,6 +62,8 @@ function receive(exchange: Exchange, { exchanges, wards, nextId, nowMs }: Receiv
     declaredBytes: contentLength,
     receivedAtMs,
   };
-  exchanges.set(id, liveRequest(exchange));
+  const live = liveRequest(exchange);
+  traces.begin(live, receivedAtMs);
+  exchanges.set(id, live);
   requests.spawn(id, input);
 }

@@ -183,8 +183,12 @@ export function createRedactor(): Redactor {
 /** A number of tokens is a count. */
 function isMasked(key: string, value: unknown): boolean {
   if (value === null || value === undefined) return false;
-  const name = key.replace(/([a-z0-9])([A-Z])/g, '$1_$2');
-  return secretKey.test(name) && !(typeof value === 'number' && /tokens$/i.test(name));
+  return isSecretName(key) && !(typeof value === 'number' && /tokens$/i.test(key));
+}
+
+/** Whether what bears this name is a secret. */
+export function isSecretName(key: string): boolean {
+  return secretKey.test(key.replace(/([a-z0-9])([A-Z])/g, '$1_$2'));
 }
 
 /** Every secret as it is and as JSON and URLs spell it; the longest first, so that one within another leaves no tail. */

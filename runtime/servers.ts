@@ -26,6 +26,7 @@ import type { LoginInput } from '../machines/oauth/browser-login.machine.ts';
 import type { ChatTurnPorts } from './agent/chat-turn.ts';
 import { type Chats, createChats } from './agent/chats.ts';
 import { type Approvals, createApprovals } from './mcp/approvals.ts';
+import { type CallMemo, type CallMemory, createCallMemory } from './mcp/call-memory.ts';
 import { type Calls, createCalls } from './mcp/calls.ts';
 import { createReach } from './mcp/reach.ts';
 import { createReconcile, type Reconcile } from './mcp/reconcile.ts';
@@ -33,9 +34,13 @@ import { createRegistry, type Registry } from './mcp/registry.ts';
 import { createServerRequests } from './mcp/server-requests.ts';
 import { connectionKey, createSessions } from './mcp/sessions.ts';
 import { createSettled, type Settled } from './mcp/settled.ts';
+import type { Metrics } from './metrics.ts';
+import { learntCredentials } from './oauth/learnt-credentials.ts';
 import { createLoginDesk, type LoginDesk } from './oauth/login-desk.ts';
 import { createLogins } from './oauth/logins.ts';
 import type { Redactor } from './redact.ts';
+import type { Tracing } from './tracing.ts';
+import { tracedCalls } from './tracing-spans.ts';
 import { wireApproval } from './wiring/approval.ts';
 import { wireChatSession } from './wiring/chat-session.ts';
 import { wireConnection } from './wiring/connection.ts';
@@ -52,6 +57,8 @@ export interface ServersHalfPorts {
   readonly version: string;
   readonly compiling: CompileOptions;
   readonly redactor: Redactor;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
   readonly nowMs: () => number;
   readonly log: Logger;
 }
@@ -66,14 +73,17 @@ export interface Servers {
   readonly reconcile: Reconcile;
   readonly connections: () => WardHandle<ConnectionInput>;
   readonly logins: LoginDesk;
+  /** The last calls that runs have made. */
+  readonly memory: CallMemory;
   readonly settled: Settled;
   registry(profile: string): Registry | undefined;
+  serves(profile: string): boolean;
   /** The folder of a profile's server logs. */
   logFolder(profile: string): string;
 }
 
 export function assembleServers(ports: ServersHalfPorts): Servers {
-  const { paths, root, home, compiling, redactor, nowMs, log } = ports;
+  const { paths, root, home, compiling, redactor, metrics, tracing, nowMs, log } = ports;
   const profileOf = (profile: string) => home().profiles.get(profile as ProfileName);
   const ward =
     <Input>(name: string) =>
@@ -100,7 +110,8 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const { settings } = reconcile;
   const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs);
   const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), nowMs);
-  const calls = createCalls(callWard);
+  const calls = tracedCalls(createCalls(callWard, nowMs), tracing);
+  const memory = createCallMemory();
   const chats = createChats(() => (root().system.get('chats') === undefined ? undefined : ward<ChatInput>('chats')()));
   const settled = createSettled(connections);
   const chatPorts = (profile: string): ChatTurnPorts => ({
@@ -118,7 +129,12 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const stores = new Map<string, Credentials>();
   const credentials = (profile: string): Credentials =>
     // By name alone: a profile that is not loaded must never fall back to another one's tokens.
-    made(stores, profile, () => createCredentials(profilePaths(paths.home, profile as ProfileName).tokens, log));
+    made(stores, profile, () =>
+      learntCredentials(
+        createCredentials(profilePaths(paths.home, profile as ProfileName).tokens, log),
+        redactor.learn,
+      ),
+    );
   const logins = createLogins({
     browser: ward<LoginInput>('browserLogins'),
     device: ward<LoginInput>('deviceLogins'),
@@ -185,7 +201,13 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         }),
         compiling,
       ),
-      onDone: (key, output: CallOutput) => calls.settled(key, output),
+      onDone: (key, output: CallOutput) => {
+        const endedAtMs = nowMs();
+        const startedAtMs = calls.get(key)?.startedAtMs ?? endedAtMs;
+        countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
+        if (output.run !== undefined) memory.keep(memoOf(output, output.run, { startedAtMs, endedAtMs, redactor }));
+        calls.settled(key, output);
+      },
       onCrashed: (key, error) => {
         crashed('calls')(key, error);
         calls.crashed(key);
@@ -262,11 +284,42 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     },
     reconcile,
     connections,
+    memory,
     logins: createLoginDesk({ logins, credentials, settings, env: ports.env, version: ports.version }),
     settled,
     registry: (profile) => registries.get(profile),
+    serves: (profile) => profileOf(profile) !== undefined,
     logFolder,
   };
+}
+
+function memoOf(
+  { id, name, server, fault, tries }: CallOutput,
+  run: string,
+  {
+    startedAtMs,
+    endedAtMs,
+    redactor,
+  }: { readonly startedAtMs: number; readonly endedAtMs: number; readonly redactor: Redactor },
+): CallMemo {
+  return {
+    id,
+    run,
+    tool: name,
+    server: server ?? '',
+    outcome: fault?.code ?? 'result',
+    startedAtMs,
+    endedAtMs,
+    tries,
+    ...(fault === null ? {} : { why: redactor.text(fault.message) }),
+  };
+}
+
+/** A tool that nobody has registered has no server; a caller's word for it makes no series. */
+function countCall({ profile, server, fault }: CallOutput, seconds: number, metrics: Metrics): void {
+  const name = server ?? '';
+  metrics.count('agent_tool_calls_total', profile, name, fault?.code ?? 'result');
+  metrics.observe('agent_tool_call_duration_seconds', seconds, profile, name);
 }
 
 function made<Value>(table: Map<string, Value>, key: string, make: () => Value): Value {

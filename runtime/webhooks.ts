@@ -28,6 +28,7 @@ import { replyTo } from '../machines/webhook/reply.ts';
 import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
 import { type CancelVerdict, createCancelRun } from './cancel-run.ts';
 import type { DeliveryDesk } from './control/view.ts';
+import { createCrashedWork } from './crashed-work.ts';
 import { assembleCron } from './cron/assemble.ts';
 import type { CronView } from './cron/view.ts';
 import { createDecisions, type Decisions } from './decisions.ts';
@@ -36,6 +37,8 @@ import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { createFrontKeeper, urlOf } from './front-keeper.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
+import type { Metrics } from './metrics.ts';
+import { countDelivery, countRequest, countRun, timedKeeper } from './metrics-counts.ts';
 import { assemblePlatforms, wake } from './platforms-half.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
@@ -45,6 +48,8 @@ import type { ReplayPorts } from './replay.ts';
 import { type ResumePorts, refillDeliveries, refillRuns, resumeWork } from './resume.ts';
 import { createRouteDesk, type RouteSources } from './route-desk.ts';
 import { createSourceReader } from './route-sources.ts';
+import type { Tracing } from './tracing.ts';
+import { createEventTraces, createRunTraces } from './tracing-spans.ts';
 import { wireDelivery } from './wiring/delivery.ts';
 import { wireGateway } from './wiring/gateway.ts';
 import { wireGroup } from './wiring/group.ts';
@@ -67,6 +72,8 @@ export interface WebhookPorts {
   readonly adopt: () => void;
   readonly redactor: Redactor;
   readonly compiling: CompileOptions;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
   readonly nowMs: () => number;
   readonly log: Logger;
 }
@@ -77,6 +84,8 @@ export interface Webhooks {
   readonly keeper: JournalKeeper;
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
+  /** How many runs hold a place and how many wait for one. */
+  load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
   routes(): readonly Route[];
@@ -92,6 +101,8 @@ export interface Webhooks {
   reconfigure(): void;
   /** Ends what a crashed gateway left behind. */
   abandon(): void;
+  /** Lets go of the journal and of everything that looks at it. */
+  close(): Promise<void>;
 }
 
 const noBody = Buffer.alloc(0);
@@ -112,12 +123,13 @@ const mostWaitingDeliveries = 10_000;
 const refillMs = 5_000;
 
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
-  const { paths, root, home, deskOf, redactor, compiling, nowMs, log } = ports;
+  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, log } = ports;
+  const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
   const exchanges: Exchanges = new Map();
 
-  const keeper = createKeeper({
+  const opened = createKeeper({
     open: () =>
       settings().gateway.journal === 'memory'
         ? Promise.resolve(done(openMemoryJournal()))
@@ -127,6 +139,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nowMs,
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
+  const keeper = timedKeeper(opened, metrics);
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
   const places = createPlaces(settings().agent.concurrency);
@@ -144,6 +157,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper.journal()?.get('events', key)?.value as unknown as EventRecord | undefined;
 
   let standing: Wards | undefined;
+  let isAbandoned = false;
   const wards = (): Wards => {
     standing ??= createWards(
       {
@@ -213,6 +227,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         ),
     },
     exchanges,
+    traceparentOf: traces.traceparentOf,
     claim: createClaimDelivery({
       keeper,
       bursts,
@@ -225,21 +240,30 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     wards,
   });
-  const runLogic = wireRun({
+  const runTraces = createRunTraces(tracing);
+  const runWork = wireRun({
     keeper,
     writer,
     places,
-    runAgent: createRunAgent({ event: eventOf, runnerOf: (profile) => deskOf(profile)?.runner, log }),
+    runAgent: runTraces.traced(
+      createRunAgent({
+        event: eventOf,
+        runnerOf: (profile) => deskOf(profile)?.runner,
+        traceparentOf: runTraces.traceparentOf,
+        log,
+      }),
+      eventOf,
+    ),
     routeConcurrency: (profile, route) =>
       routes.all().find((one) => one.route.name === route && one.route.profile === profile)?.route.concurrency,
     redact: redactor.text,
     nowMs,
     wards,
   });
-  const deliveryLogic = wireDelivery({
+  const deliveryWork = wireDelivery({
     keeper,
     writer,
-    platforms,
+    platforms: { ...platforms, send: runTraces.tracedSending(platforms.send, eventOf) },
     redact: redactor.text,
     nowMs,
     wake,
@@ -250,8 +274,24 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { error: String(error) });
   };
+  const crashedWork = createCrashedWork({ keeper, writer, wards, nowMs });
+  const runEnded = (key: string, record: RunRecord): void => {
+    countRun(record, nowMs(), metrics);
+    logRun(key, record, eventOf(record.eventKey), log);
+    wards().runFinished(key, record);
+    cron.schedule.runFinished(key);
+    if (resumePorts.room() === 1) void refillRuns(resumePorts);
+  };
+  const deliveryEnded = (key: string, record: DeliveryRecord): void => {
+    // One that waits on disk alone has been logged.
+    if (record.status !== 'waitingToRetry') {
+      countDelivery(record, nowMs(), metrics);
+      logDelivery(record, log);
+    }
+    wards().deliverySettled(key, record);
+  };
 
-  const receive = createReceiver({ exchanges, wards, nextId, nowMs });
+  const receive = createReceiver({ exchanges, wards, nextId, traces, nowMs });
   const fronts = createFrontKeeper({
     openFront: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
       const opened = await openFront(
@@ -277,6 +317,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
+        countRequest(output, nowMs(), metrics);
+        traces.ended(output, live);
         decisions.decided(output, live);
       },
       onCrashed: (key, error) => {
@@ -285,7 +327,9 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         exchanges.delete(key);
         if (live === undefined) return;
         live.exchange.reply(internalError);
-        decisions.decided(crashedRequest(key, live, routes.find, nowMs()), live);
+        const ended = crashedRequest(key, live, routes.find, nowMs());
+        countRequest(ended, nowMs(), metrics);
+        decisions.decided(ended, live);
       },
     }),
     groups: createWard({
@@ -295,30 +339,30 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     }),
     runs: createWard({
       name: 'runs',
-      logic: compile(runLogic, compiling),
-      onDone: (key, output: RunRecord) => {
-        logRun(key, output, eventOf(output.eventKey), log);
-        wards().runFinished(key, output);
-        cron.schedule.runFinished(key);
-        if (resumePorts.room() === 1) void refillRuns(resumePorts);
+      logic: compile(runWork.logic, compiling),
+      onDone: runEnded,
+      onCrashed: (key, error) => {
+        crashed('runs')(key, error);
+        runWork.release(key);
+        void crashedWork.run(key).then((record) => record && runEnded(key, record));
       },
-      onCrashed: crashed('runs'),
     }),
     deliveries: createWard({
       name: 'deliveries',
-      logic: compile(deliveryLogic, compiling),
-      onDone: (key, output: DeliveryRecord) => {
-        // One that waits on disk alone has been logged.
-        if (output.status !== 'waitingToRetry') logDelivery(output, log);
-        wards().deliverySettled(key, output);
+      logic: compile(deliveryWork.logic, compiling),
+      onDone: deliveryEnded,
+      onCrashed: (key, error) => {
+        crashed('deliveries')(key, error);
+        deliveryWork.release(key);
+        void crashedWork.delivery(key).then((record) => record && deliveryEnded(key, record));
       },
-      onCrashed: crashed('deliveries'),
     }),
     platforms: platformWard,
     cronJobs: cron.ward,
     schedule: cron.schedule,
     fronts,
     places,
+    parkDelivery: deliveryWork.release,
     wards,
     nowMs,
     log,
@@ -344,12 +388,19 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     sendings: (keyOf) =>
       createDeliveryDesk({ keeper, writer, platforms, wards, keyOf, redact: redactor.record, nowMs }),
     resume: async () => {
+      if (isAbandoned) {
+        // The session lives on, and would keep what it held from the gateway that comes.
+        const fault = await keeper.beginAnew();
+        if (fault !== undefined) log.log('error', fault.message, { code: fault.code });
+        isAbandoned = fault !== undefined;
+      }
       await platforms.reconcile();
       await resumeWork(resumePorts);
     },
     routes: () => routes.all().map(({ route }) => route),
-    cancelRun: createCancelRun({ runs: () => wards().runs, keeper }),
+    cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
     cron: cron.view,
+    load: places.load,
     sources: () => sources,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
     reconfigure() {
@@ -360,6 +411,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       cron.schedule.look();
     },
     abandon() {
+      isAbandoned = true;
       fronts.retire();
       platforms.clear();
       cron.schedule.stop();
@@ -367,6 +419,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       standing = undefined;
       places.clear();
       exchanges.clear();
+    },
+    close() {
+      clearInterval(refilling);
+      return keeper.close();
     },
   };
 }

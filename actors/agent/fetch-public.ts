@@ -12,6 +12,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { createStopSignal } from '../stop-signal.ts';
 import { isPublicAddress } from './public-address.ts';
 
 export interface FetchRequest {
@@ -47,17 +48,16 @@ const usualPorts: FetchPublicPorts = {
 export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchPublic {
   const { resolve, isAllowed } = { ...usualPorts, ...ports };
   return async (request, signal) => {
-    const limit = AbortSignal.timeout(request.timeoutMs);
-    const both = AbortSignal.any([signal, limit]);
+    const stop = createStopSignal([signal], request.timeoutMs);
     try {
       let at = request.url;
       for (let hop = 0; hop <= mostRedirects; hop += 1) {
         const url = readUrl(at);
-        const addresses = await abortable(addressesOf(url, resolve), both);
+        const addresses = await abortable(addressesOf(url, resolve), stop.signal);
         if (addresses.length === 0 || !addresses.every(({ address }) => isAllowed(address))) {
           throw new Refusal(`${url.hostname} is not on the public internet; private addresses are not fetched`);
         }
-        const answer = await open(url, addresses, both);
+        const answer = await open(url, addresses, stop.signal);
         const next = redirectOf(answer, url);
         if (next === undefined) return await read(answer, url, request);
         answer.destroy();
@@ -67,10 +67,12 @@ export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchP
     } catch (thrown) {
       if (thrown instanceof Refusal) return { kind: 'refused', why: thrown.message };
       if (signal.aborted) return { kind: 'refused', why: 'the run was stopped' };
-      if (limit.aborted) return { kind: 'refused', why: `no whole answer within ${request.timeoutMs / 1_000} s` };
+      if (stop.isTimeOver()) return { kind: 'refused', why: `no whole answer within ${request.timeoutMs / 1_000} s` };
       const { code } = thrown as NodeJS.ErrnoException;
       const shown = typeof code === 'string' && codePattern.test(code) ? ` (${code})` : '';
       return { kind: 'refused', why: `it could not be fetched${shown}` };
+    } finally {
+      stop.release();
     }
   };
 }

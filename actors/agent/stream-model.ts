@@ -23,6 +23,7 @@ import type { ModelSettings } from '../../machines/config/settings.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
 import type { Now } from '../ports.ts';
+import { createStopSignal } from '../stop-signal.ts';
 import { modelEndpoint } from './model-endpoint.ts';
 
 export interface StreamModelPorts {
@@ -126,10 +127,12 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   const { limits, signal } = asking;
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), limits.idleMs);
+  const stop = createStopSignal([signal, silence.signal]);
   // What has come when the connection breaks may be the whole answer already.
   const progress = { draft: emptyDraft };
   try {
-    const response = await fetch(requestOf(model, question, AbortSignal.any([signal, silence.signal])));
+    // A signal of the request itself would be gone with the request, before the answer is read.
+    const response = await fetch(requestOf(model, question), { signal: stop.signal });
     timer.refresh();
     if (!response.ok) return await refusalOf(response, model, asking);
     await readAnswer(response, { model, limits, heard: () => timer.refresh(), progress, onText: asking.onText });
@@ -142,6 +145,7 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
     return verdictOn(progress.draft, why);
   } finally {
     clearTimeout(timer);
+    stop.release();
   }
 }
 
@@ -154,7 +158,7 @@ class Unusable extends Error {
   }
 }
 
-function requestOf(model: ModelSettings, question: Question, signal: AbortSignal): Request {
+function requestOf(model: ModelSettings, question: Question): Request {
   const { url, headers } = modelEndpoint(model);
   try {
     return new Request(url, {
@@ -163,7 +167,6 @@ function requestOf(model: ModelSettings, question: Question, signal: AbortSignal
       body: JSON.stringify(requestBody(model, question)),
       // A key must not follow a redirect to another host.
       redirect: 'manual',
-      signal,
     });
   } catch {
     // The error quotes the address or the header.

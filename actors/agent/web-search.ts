@@ -7,6 +7,7 @@
 import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { SearchSettings } from '../../machines/config/settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
+import { createStopSignal } from '../stop-signal.ts';
 import type { BuiltInTool } from './built-in-tools.ts';
 import type { ToolAnswer } from './model-loop.ts';
 
@@ -38,7 +39,7 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
     async call({ query, limit }, signal) {
       if (typeof query !== 'string' || query.trim() === '') return failure('give the query as a text');
       const most = typeof limit === 'number' ? Math.min(mostResults, Math.max(1, Math.floor(limit))) : usualResults;
-      const bound = AbortSignal.timeout(timeoutMs);
+      const stop = createStopSignal([signal], timeoutMs);
       try {
         const url = new URL(`${baseUrl.replace(/\/+$/, '')}/search`);
         url.searchParams.set('q', query);
@@ -49,7 +50,7 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
             ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
           },
           redirect: 'manual',
-          signal: AbortSignal.any([signal, bound]),
+          signal: stop.signal,
         });
         if (!response.ok) {
           await response.body?.cancel();
@@ -62,8 +63,10 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
         // The error may quote the address, which may hold a login.
         if (signal.aborted) return failure('the run was stopped');
         return failure(
-          bound.aborted ? `no answer within ${timeoutMs / 1_000} s` : 'the search endpoint was not reached',
+          stop.isTimeOver() ? `no answer within ${timeoutMs / 1_000} s` : 'the search endpoint was not reached',
         );
+      } finally {
+        stop.release();
       }
     },
   };

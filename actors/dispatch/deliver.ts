@@ -4,9 +4,8 @@
  * @see DLV-2, DLV-3 and DLV-5 in docs/specification.md
  */
 
-import { nearest } from '../../machines/config/nearest.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
-import { canonicalTarget, knownTargets } from '../../machines/config/targets.ts';
+import { canonicalTarget, cureOfTarget } from '../../machines/config/targets.ts';
 import { refused, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
 import type { Logger } from '../ports.ts';
 import type { createPlatformTarget } from './targets/all.ts';
@@ -49,6 +48,7 @@ export function createTarget(name: string, settings: PlatformSettings, owner: Ta
           cwd,
           timeoutMs: codehostTimeoutMs,
           scope,
+          wait: ports.wait,
         }),
         verify: () =>
           Promise.resolve({ kind: 'unverifiable', reason: "the client's login shows with the first comment" }),
@@ -62,11 +62,7 @@ export function createTarget(name: string, settings: PlatformSettings, owner: Ta
 /** Why nothing can be delivered by a name, with the cure; undefined where something can. */
 export function whyNot(name: string, settings: PlatformSettings | undefined): Undelivered | undefined {
   const target = canonicalTarget(name);
-  if (target === undefined) {
-    const near = nearest(name, knownTargets);
-    const cure = near === undefined ? 'docs/deliveries.md lists the targets' : `did you mean "${near}"?`;
-    return refused('permanent', `target "${name}" is not known; ${cure}`);
-  }
+  if (target === undefined) return refused('permanent', `target "${name}" is not known; ${cureOfTarget(name)}`);
   if (settings?.problem !== undefined)
     return refused('permanent', `target "${name}" cannot be used: ${settings.problem}`);
   if (settings?.enabled !== true) {

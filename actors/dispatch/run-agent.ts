@@ -11,6 +11,7 @@ import type { ProfileName } from '../../machines/base/names.ts';
 import { promptWithNote } from '../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { AgentRunner, AgentRunOutcome, Logger } from '../ports.ts';
+import { createStopSignal } from '../stop-signal.ts';
 
 /** What a profile lends to its runs (PRF-2). */
 export interface RunnerOfProfile {
@@ -25,6 +26,8 @@ export interface RunnerOfProfile {
 export interface RunAgentPorts {
   readonly event: (key: string) => EventRecord | undefined;
   readonly runnerOf: (profile: ProfileName) => RunnerOfProfile | undefined;
+  /** The trace that the agent's own work belongs to. */
+  readonly traceparentOf?: (run: string, event: EventRecord) => string | undefined;
   readonly log: Logger;
 }
 
@@ -45,7 +48,8 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
         `route "${record.route}": toolset "${name}" dropped: ${why}`,
       );
     }
-    const timeout = AbortSignal.timeout(runner.timeoutMs);
+    const traceparent = ports.traceparentOf?.(key, event);
+    const stop = createStopSignal([signal], runner.timeoutMs);
     try {
       const outcome = await runner.run(
         {
@@ -57,10 +61,11 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
           attempt: record.attempt,
           prompt: promptOf(event, record, runner),
           toolsets: toolsets.names,
+          ...(traceparent === undefined ? {} : { traceparent }),
         },
-        AbortSignal.any([signal, timeout]),
+        stop.signal,
       );
-      if (outcome.kind === 'failed' && timeout.aborted) {
+      if (outcome.kind === 'failed' && stop.isTimeOver()) {
         return {
           ...outcome,
           reason: `the run took longer than ${runner.timeoutMs / 1000} s (agent.timeout_seconds)`,
@@ -69,6 +74,8 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
       return outcome;
     } catch (thrown) {
       return { kind: 'failed', reason: causeOf(thrown) };
+    } finally {
+      stop.release();
     }
   };
 }

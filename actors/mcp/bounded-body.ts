@@ -1,28 +1,88 @@
 /**
- * Bounds the body of an answer that is not a stream of events: one message must fit in memory. Counts bytes and reads
- * none of them.
+ * Bounds the body of an answer: one message must fit in memory, the whole of a plain answer or one event of a stream. A
+ * stream itself may go on for ever. Counts bytes and looks for the blank lines that end an event; reads nothing else.
  * @see LIF-13 in docs/specification.md
+ * @see [Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)
  */
 
-/** The answer itself where it is a stream or has no body; throws where it says that it is too long. */
-export async function boundBody(response: Response, maxBytes: number, who: string): Promise<Response> {
+export interface BodyBounds {
+  readonly maxBytes: number;
+  /** For the error. */
+  readonly who: string;
+  /** Called once when the body has been read, broke, or was given up; at once where there is none. */
+  readonly ended: () => void;
+}
+
+/** The answer itself where it has no body; throws where it says that it is too long. */
+export async function boundBody(response: Response, { maxBytes, who, ended }: BodyBounds): Promise<Response> {
   const { body, headers, status, statusText } = response;
-  if (body === null || (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream'))
+  if (body === null) {
+    ended();
     return response;
-  const tooLong = (): Error => new Error(`${who}: answers with more than ${maxBytes} bytes`);
-  if (Number(headers.get('content-length')) > maxBytes) {
+  }
+  const isStream = (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream');
+  const tooLong = (): Error =>
+    new Error(`${who}: answers with ${isStream ? 'an event of ' : ''}more than ${maxBytes} bytes`);
+  if (!isStream && Number(headers.get('content-length')) > maxBytes) {
+    ended();
     await body.cancel();
     throw tooLong();
   }
-  let bytes = 0;
-  const counted = body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform: (chunk, controller) => {
-        bytes += chunk.byteLength;
-        if (bytes > maxBytes) controller.error(tooLong());
-        else controller.enqueue(chunk);
+  const bytesAfter = isStream ? bytesOfEvent() : bytesOfAll();
+  const reader = body.getReader();
+  const counted = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) controller.close();
+          else if (bytesAfter(value) <= maxBytes) controller.enqueue(value);
+          else throw tooLong();
+          if (done) ended();
+        } catch (thrown) {
+          ended();
+          controller.error(thrown);
+          await reader.cancel().catch(() => {});
+        }
       },
-    }),
+      cancel(reason) {
+        ended();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
   );
   return new Response(counted, { headers, status, statusText });
+}
+
+/** Says after each chunk how many bytes there are so far. */
+type ByteCount = (chunk: Uint8Array) => number;
+
+function bytesOfAll(): ByteCount {
+  let bytes = 0;
+  return (chunk) => {
+    bytes += chunk.byteLength;
+    return bytes;
+  };
+}
+
+/** A line may end with a line feed, a carriage return or both. */
+const blankLines = ['\n\n', '\r\r', '\n\r\n'];
+const longestBlank = 3;
+
+/** Counts from the last blank line, which may lie across two chunks. */
+function bytesOfEvent(): ByteCount {
+  let bytes = 0;
+  let before = Buffer.alloc(0);
+  return (chunk) => {
+    const text = Buffer.concat([before, chunk]);
+    const ends = blankLines.map((blank) => {
+      const at = text.lastIndexOf(blank, undefined, 'latin1');
+      return at === -1 ? -1 : at + blank.length;
+    });
+    const end = Math.max(...ends);
+    bytes = end > before.length ? text.length - end : bytes + chunk.byteLength;
+    before = Buffer.from(text.subarray(-(longestBlank - 1)));
+    return bytes;
+  };
 }

@@ -8,8 +8,7 @@ import { InsufficientScopeError, SdkError, SdkErrorCode } from '@modelcontextpro
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
 import { isSessionExpiry } from '../../machines/mcp/connect-failure.ts';
-import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
-import { stripTags } from '../../machines/mcp/strip-tags.ts';
+import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { readConnectError } from './connect-errors.ts';
 import { streamEndedCode, streamEndedWords } from './mend-transport.ts';
 
@@ -64,7 +63,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
     case 'http':
       if (isSessionExpiry(failure, hadSession)) return { kind: 'expired' };
       if (failure.status === 401) return { kind: 'unauthorized' };
-      if (failure.status >= 500) return lost(true, `HTTP ${failure.status} ${clean(failure.message)}`);
+      if (failure.status >= 500) return lost(true, `HTTP ${failure.status} ${failure.message}`);
       return { kind: 'refused', message: `HTTP ${failure.status} ${clean(failure.message)}` };
     case 'exited':
       return lost(!isUnsent(thrown), whyClosed ?? 'its command ended');
@@ -72,16 +71,16 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       return lost(true, `it answered ${failure.contentType}`);
     case 'network':
     case 'tls':
-      return lost(!isUnsent(thrown), whyClosed ?? clean(failure.message));
+      return lost(!isUnsent(thrown), whyClosed ?? failure.message);
     case 'setting':
     case 'spawn':
     case 'tlsFile':
-      return lost(false, clean(causeOf(thrown)));
+      return lost(false, causeOf(thrown));
   }
 }
 
 function lost(dispatched: boolean, why: string): CallOutcome {
-  return { kind: 'lost', dispatched, why };
+  return { kind: 'lost', dispatched, why: clean(why) };
 }
 
 function isUnsent(thrown: unknown): boolean {
@@ -92,10 +91,6 @@ function isUnsent(thrown: unknown): boolean {
   return false;
 }
 
-/** Words of a stranger: one line, no secrets, nothing invisible. */
 function clean(text: string): string {
-  return redactShapes(stripTags(text.slice(0, 2_000)))
-    .replace(/\s+/g, ' ')
-    .trim()
-    .slice(0, 500);
+  return strangersWords(text, 500);
 }

@@ -11,6 +11,7 @@ import { boundBody } from './bounded-body.ts';
 import { SettingFailure } from './connect-errors.ts';
 import { type ProxyEnv, proxyFor } from './env-proxy.ts';
 import { crossesOrigin, type RedirectableRequest, redirectOf, withoutCredentials } from './follow-redirect.ts';
+import { relayAbort } from './relay-abort.ts';
 import type { ServerTls } from './tls-files.ts';
 
 export interface ServerFetchSettings {
@@ -20,7 +21,7 @@ export interface ServerFetchSettings {
   readonly env: ProxyEnv;
   /** Of this program. */
   readonly version: string;
-  /** Of an answer that is no stream of events. */
+  /** Of an answer, or of one event of a stream. */
   readonly maxBodyBytes?: number;
 }
 
@@ -58,6 +59,22 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
   };
 
   const fetch: ServerFetch['fetch'] = async (input, init = {}) => {
+    const relay = init.signal ? relayAbort(init.signal) : undefined;
+    const ended = (): void => relay?.end();
+    try {
+      return await boundBody(await follow(input, init, relay?.signal), {
+        maxBytes: maxBodyBytes,
+        who: `mcp server "${server}"`,
+        ended,
+      });
+    } catch (thrown) {
+      ended();
+      throw thrown;
+    }
+  };
+
+  /** The answer after the last redirect. */
+  const follow = async (input: string | URL, init: RequestInit, signal: AbortSignal | undefined): Promise<Response> => {
     let request: RedirectableRequest = {
       url: new URL(input),
       method: (init.method ?? 'GET').toUpperCase(),
@@ -73,11 +90,11 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       if (trusted) for (const [name, value] of configured) if (!sent.has(name)) sent.set(name, value);
       if (!sent.has('user-agent')) sent.set('user-agent', `AgentGateway-Agent/${version}`);
       const dispatcher = dispatcherFor(url, trusted);
-      const outgoing = { method, body, headers: sent, signal: init.signal ?? null, redirect: 'manual', dispatcher };
+      const outgoing = { method, body, headers: sent, signal: signal ?? null, redirect: 'manual', dispatcher };
       const answer = (await undiciFetch(url, outgoing as unknown as UndiciInit)) as unknown as Response;
 
       const next = init.redirect === 'manual' ? undefined : redirectOf(request, headers, answer);
-      if (next === undefined) return boundBody(answer, maxBodyBytes, `mcp server "${server}"`);
+      if (next === undefined) return answer;
       await answer.body?.cancel();
       const refusal =
         init.redirect === 'error'
@@ -111,7 +128,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
 function configuredHeaders(server: string, { headers }: ServerFetchSettings['plan'], own: URL): Headers {
   const configured = new Headers();
   if (own.username !== '' || own.password !== '') {
-    const pair = `${decodeURIComponent(own.username)}:${decodeURIComponent(own.password)}`;
+    const pair = `${percentDecoded(own.username)}:${percentDecoded(own.password)}`;
     configured.set('authorization', `Basic ${Buffer.from(pair).toString('base64')}`);
   }
   for (const [name, value] of Object.entries(headers)) {
@@ -124,6 +141,15 @@ function configuredHeaders(server: string, { headers }: ServerFetchSettings['pla
     }
   }
   return configured;
+}
+
+/** A percent sign that begins no pair of digits stands for itself. */
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 type Connect = { readonly secureContext: ServerTls['own']; readonly rejectUnauthorized: boolean };

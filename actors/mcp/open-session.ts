@@ -11,10 +11,12 @@ import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '.
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { Logger } from '../ports.ts';
+import { createStopSignal } from '../stop-signal.ts';
 import { readConnectError } from './connect-errors.ts';
 import { streamEndedWords, tellEndedStreams } from './mend-transport.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
 import { type OpenTransport, openTransport, type TransportPorts } from './transports.ts';
+import { resultChecks } from './validate-arguments.ts';
 
 export type RequestAnswer =
   | { readonly kind: 'answered'; readonly result: JsonObject }
@@ -52,7 +54,7 @@ export async function openSession(
   ports: SessionPorts,
   signal: AbortSignal,
 ): Promise<OpenVerdict> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(settings.connectTimeoutMs)]);
+  const { signal: limit } = createStopSignal([signal], settings.connectTimeoutMs);
   const tried: FailedAttempt[] = [];
   let handshake = firstAttempt(settings.protocol, ports.handshake.get());
   for (;;) {
@@ -119,6 +121,8 @@ function createClient(settings: ServerSettings, ports: SessionPorts, handshake: 
         ...(elicitation.enabled ? { elicitation: { form: { applyDefaults: true }, url: {} } } : {}),
         ...(sampling.enabled ? { sampling: {} } : {}),
       },
+      // The SDK's own gives a server's patterns and references all the time that they want.
+      jsonSchemaValidator: resultChecks,
       versionNegotiation: { mode: handshake === 'initialize' ? 'legacy' : { pin: statelessRevision } },
     },
   );
@@ -156,7 +160,6 @@ function resultOf(answer: RequestAnswer): JsonObject {
   return answer.result;
 }
 
-/** A child that ended says why on its standard error. */
 /**
  * A discovery that is answered with an error of HTTP is to the SDK a server of the other era. Its status says more: haste
  * passes. 400 is what servers of the other era do say.

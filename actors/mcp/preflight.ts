@@ -5,6 +5,7 @@
  */
 
 import type { FetchLike } from '@modelcontextprotocol/client';
+import { createStopSignal } from '../stop-signal.ts';
 
 export interface PreflightRequest {
   readonly url: string;
@@ -23,15 +24,16 @@ const pageType = /^\s*(text\/html|application\/xhtml\+xml)\s*(;|$)/i;
 /** Never rejects: where nobody answers in time, the connection itself says why. */
 export async function preflight(request: PreflightRequest): Promise<PreflightVerdict> {
   const { timeoutMs = defaultTimeoutMs, signal } = request;
-  const limit = AbortSignal.timeout(timeoutMs);
-  const until = signal === undefined ? limit : AbortSignal.any([limit, signal]);
+  const stop = createStopSignal([signal], timeoutMs);
   try {
-    let answer = await ask(request, 'HEAD', until);
-    if (headRefused.has(answer.status)) answer = await ask(request, 'GET', until);
+    let answer = await ask(request, 'HEAD', stop.signal);
+    if (headRefused.has(answer.status)) answer = await ask(request, 'GET', stop.signal);
     const contentType = answer.headers.get('content-type') ?? '';
     return answer.ok && pageType.test(contentType) ? { kind: 'notMcp', contentType } : { kind: 'mcp' };
   } catch {
     return { kind: 'mcp' };
+  } finally {
+    stop.release();
   }
 }
 

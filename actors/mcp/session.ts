@@ -10,6 +10,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../machines/base/js
 import type { Era } from '../../machines/mcp/era.ts';
 import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { cleanTool } from '../../machines/mcp/strip-tags.ts';
 import type { Utility } from '../../machines/mcp/tool-name.ts';
 import type { Logger } from '../ports.ts';
@@ -47,6 +48,8 @@ export interface Progress {
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
+  /** The trace that the call belongs to, which the server is told. */
+  readonly traceparent?: string;
 }
 
 export interface Session {
@@ -175,8 +178,10 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
     });
   }
 
-  const requestOptions = ({ signal, onProgress }: CallOptions) => ({
+  const requestOptions = ({ signal, onProgress, traceparent }: CallOptions) => ({
     signal,
+    // Over HTTP a trace is read from the header by whatever stands before the server.
+    ...(traceparent === undefined ? {} : { headers: { traceparent } }),
     timeout: settings.timeoutMs,
     ...(onProgress === undefined ? {} : { onprogress: onProgress }),
   });
@@ -205,7 +210,9 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
 
     call: (tool, args, options) =>
       outcomeOf(async () => {
-        const params = { name: tool, arguments: args };
+        const { traceparent } = options;
+        const trace = traceparent === undefined ? {} : { _meta: { traceparent } };
+        const params = { name: tool, arguments: args, ...trace };
         const request = requestOptions(options);
         const result: unknown = unchecked.has(tool)
           ? await client.request({ method: 'tools/call', params }, callResult, request)
@@ -227,7 +234,7 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
         if (ended.signal.aborted) return undefined;
         const failure = readConnectError(thrown, { timeoutMs: pingTimeoutMs, exitStatus: opened.exitStatus() });
         const reading = readProbeFailure(probe, failure);
-        if (reading.kind === 'dead') return `no answer to a liveness ping: ${causeOf(thrown)}`;
+        if (reading.kind === 'dead') return `no answer to a liveness ping: ${strangersWords(causeOf(thrown))}`;
         probe = reading.next;
         return undefined;
       }

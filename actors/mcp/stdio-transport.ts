@@ -14,6 +14,7 @@ import {
   serializeMessage,
   type Transport,
 } from '@modelcontextprotocol/client';
+import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
 import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
 import type { Logger } from '../ports.ts';
 import { endOf } from '../process-group.ts';
@@ -45,6 +46,8 @@ export interface StdioTransport extends Transport {
 
 /** What the SDK's own transport allows. */
 const defaultMaxMessageBytes = 10 * 1_048_576;
+/** What may wait for a child that does not read. */
+const mostBacklogBytes = 16 * 1_048_576;
 const defaultGraceMs = 2_000;
 /** What a descendant that escaped the group may hold the pipes open for. */
 const pipeGraceMs = 500;
@@ -160,6 +163,13 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
           reject(new SdkError(SdkErrorCode.NotConnected, `mcp server "${server}" is not running`));
           return;
         }
+        if (stdin.writableLength > mostBacklogBytes) {
+          why ??= 'it does not read what it is sent';
+          transport.onerror?.(new Error(`mcp server "${server}": ${why}; it is ended`));
+          void end(0);
+          reject(new SdkError(SdkErrorCode.SendFailed, `mcp server "${server}" took no input: ${why}`));
+          return;
+        }
         // Called when the pipe has taken the message. A pipe that was destroyed meanwhile is told as success, and whether
         // the child has read the message cannot be known then.
         stdin.write(serializeMessage(message), (error) => {
@@ -179,7 +189,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     exitStatus: () => status,
     whyClosed: () => {
       if (why === undefined) return undefined;
-      const words = endOf(blotted(tail.toString('utf8'), plan.env), keptStderrBytes);
+      const words = endOf(redactShapes(blotted(tail.toString('utf8'), plan.env)), keptStderrBytes);
       return words === '' ? why : `${why}; it said: ${words}`;
     },
   };

@@ -5,7 +5,7 @@
  */
 
 import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { createSecureContext, rootCertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
 import type { TlsPlan } from '../../machines/mcp/server-settings.ts';
@@ -73,6 +73,9 @@ function at(path: string, userHome: string): string {
 
 async function readPem(server: string, file: SettingFile): Promise<Pem> {
   try {
+    // A pipe or a device may never end, and no limit of the connect would end the reading.
+    const found = await stat(file.resolved);
+    if (!found.isFile() && !found.isDirectory()) throw Object.assign(new Error('no file'), { code: 'no regular file' });
     return { file, text: await readFile(file.resolved, 'utf8') };
   } catch (thrown) {
     const { code } = thrown as NodeJS.ErrnoException;

@@ -13,7 +13,6 @@ import { chooseToken, isFor, type TokenRecord } from '../../machines/oauth/token
 import type { Logger } from '../ports.ts';
 import type { Credentials } from './credentials.store.ts';
 import { createOauthFetch } from './oauth-fetch.ts';
-import { refreshTokens } from './token-request.ts';
 
 export interface AuthorizedFetchSettings {
   readonly server: string;
@@ -101,6 +100,7 @@ async function renewLocked(
   refused: string | undefined,
 ): Promise<Renewal> {
   const { server, settings, credentials, version, nowMs, log } = options;
+  const { refreshTokens } = await import('./token-request.ts');
   const record = recordFor(options);
   const meta = credentials.server(server);
   // Tokens of one authorization server are nothing that another may see.

@@ -24,12 +24,12 @@ export async function listenForRedirect(plan: CallbackPlan, path = '/callback'):
   const server = await bind(plan);
   let waiting: { readonly state: string; readonly resolve: (query: string) => void } | undefined;
   server.on('request', (request, response) => {
-    const { pathname, search, searchParams } = new URL(request.url ?? '/', `http://${host}`);
+    const { pathname, query } = targetOf(request.url ?? '/');
     const isOurs =
       request.method === 'GET' &&
       pathname === path &&
       waiting !== undefined &&
-      searchParams.get('state') === waiting.state;
+      new URLSearchParams(query).get('state') === waiting.state;
     response.writeHead(isOurs ? 200 : pathname === path ? 400 : 404, {
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
@@ -39,7 +39,7 @@ export async function listenForRedirect(plan: CallbackPlan, path = '/callback'):
     response.end(
       page(isOurs ? 'The answer has arrived. You can close this window.' : 'This is not a login under way.'),
     );
-    if (isOurs) waiting?.resolve(search.slice(1));
+    if (isOurs) waiting?.resolve(query);
   });
   return {
     port: (server.address() as AddressInfo).port,
@@ -64,6 +64,12 @@ export async function listenForRedirect(plan: CallbackPlan, path = '/callback'):
       server.closeAllConnections();
     },
   };
+}
+
+/** By hand: any page may ask for any target, and the parser of URLs throws at some. */
+function targetOf(target: string): { readonly pathname: string; readonly query: string } {
+  const at = target.indexOf('?');
+  return at === -1 ? { pathname: target, query: '' } : { pathname: target.slice(0, at), query: target.slice(at + 1) };
 }
 
 async function bind(plan: CallbackPlan): Promise<Server> {

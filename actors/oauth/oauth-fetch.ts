@@ -6,6 +6,7 @@
 
 import type { FetchLike } from '@modelcontextprotocol/client';
 import type { SeenAnswer } from '../../machines/oauth/discovery-fault.ts';
+import { createStopSignal } from '../stop-signal.ts';
 
 export interface OauthFetch {
   /** For discovery and registration. */
@@ -35,8 +36,7 @@ export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
   const bounded = (init: RequestInit | undefined, agent: string): RequestInit => {
     const headers = new Headers(init?.headers);
     headers.set('user-agent', agent);
-    const limits = [AbortSignal.timeout(timeoutMs), signal, init?.signal].filter((each) => each != null);
-    return { ...init, headers, signal: AbortSignal.any(limits) };
+    return { ...init, headers, signal: createStopSignal([signal, init?.signal], timeoutMs).signal };
   };
 
   return {

@@ -27,6 +27,12 @@ export interface StoredRecord<Value = JsonObject> {
   readonly heldBy?: SessionId;
 }
 
+/**
+ * What must stand for a write to land: a version, or no record. A version counts anew with each new record of a key, so
+ * where records of one key come and go, a text that lies at a dotted path of the value tells them apart.
+ */
+export type Expected = number | 'absent' | { readonly version: number; readonly path: string; readonly text: string };
+
 /** Each write sees those before it, in the same commit too. */
 export type Write =
   /** Takes a name until a time, or refuses the whole commit while an earlier claim's time runs, whoever made that. */
@@ -40,26 +46,31 @@ export type Write =
   /** Gives a name back, whether or not it was taken. */
   | { readonly kind: 'release'; readonly name: string }
   /**
-   * Writes a record. `expect` is the version that must stand ('absent': none), left out: any. `dueAtMs` puts it among
-   * the work (null or left out: takes it out); `heldBy` says who works on it.
+   * Writes a record. `expect` is what must stand, left out: anything. `dueAtMs` puts it among the work (null or left
+   * out: takes it out); `heldBy` says who works on it.
    */
   | {
       readonly kind: 'put';
       readonly collection: Collection;
       readonly key: string;
       readonly value: JsonObject;
-      readonly expect?: number | 'absent';
+      readonly expect?: Expected;
       readonly dueAtMs?: number | null | undefined;
       readonly heldBy?: SessionId | undefined;
     }
-  /** Removes a record; one that is not there is no fault unless a version was expected. */
-  | { readonly kind: 'delete'; readonly collection: Collection; readonly key: string; readonly expect?: number };
+  /** Removes a record; one that is not there is no fault unless one was expected. */
+  | {
+      readonly kind: 'delete';
+      readonly collection: Collection;
+      readonly key: string;
+      readonly expect?: Exclude<Expected, 'absent'>;
+    };
 
 export type CommitVerdict =
   | { readonly kind: 'committed' }
   /** The write at `index` met a standing claim (`holder` is its value). Nothing was written. */
   | { readonly kind: 'claimed'; readonly index: number; readonly holder: JsonObject }
-  /** The write at `index` expected another version. Nothing was written. */
+  /** The write at `index` expected something else to stand. Nothing was written. */
   | { readonly kind: 'stale'; readonly index: number }
   /**
    * The engine cannot write now: full disk, read-only folder, closed. Nothing may be acknowledged. Stays so until a

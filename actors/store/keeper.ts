@@ -20,6 +20,11 @@ export interface KeeperSettings {
 export interface JournalKeeper {
   /** Opens the store or, where it is open, asks whether it can write again. Resolves with the fault that stops it. */
   open(): Promise<Fault | undefined>;
+  /**
+   * Begins another session: what the last one held, and nobody works on any more, is free to be taken up. Does nothing
+   * while no journal is open.
+   */
+  beginAnew(): Promise<Fault | undefined>;
   /** Renews the session and forgets history. */
   keep(history: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Fault | undefined>;
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
@@ -66,6 +71,10 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
         if (stopped !== undefined) return stopped;
       }
       return session === undefined ? openSession(journal) : undefined;
+    },
+
+    async beginAnew() {
+      return journal === undefined ? undefined : openSession(journal);
     },
 
     async keep(history) {

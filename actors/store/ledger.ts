@@ -5,9 +5,10 @@
  * @see DUR-1 and IDM-2 in docs/specification.md
  */
 
-import type { CommitVerdict, Write } from './journal.ts';
+import { lookUp } from '../../machines/base/json.ts';
+import type { CommitVerdict, Expected, Write } from './journal.ts';
 import { claimKey, timeText } from './keys.ts';
-import { bareKey, type Row, type TableName, type Tables } from './tables.ts';
+import { bareKey, type Head, type Row, type Table, type TableName, type Tables } from './tables.ts';
 import { addWork, removeWork, workKey } from './work-index.ts';
 
 type Claim = Extract<Write, { kind: 'claim' }>;
@@ -129,7 +130,7 @@ function applyPut(tables: Tables, write: Put, index: number, undo: Undo | undefi
   }
 
   const head = table.head(key);
-  if (expect !== undefined && head?.version !== expect) return { kind: 'stale', index };
+  if (expect !== undefined && !stands(table, key, head, expect)) return { kind: 'stale', index };
   const earlierWork = head === undefined ? undefined : workKey(collection, key, head);
   if (undo !== undefined) undo.push(putBack(tables, collection, key, { earlierWork, work }));
   table.write(key, { version: (head?.version ?? 0) + 1, dueAtMs, heldBy, value });
@@ -142,14 +143,22 @@ function applyPut(tables: Tables, write: Put, index: number, undo: Undo | undefi
 
 function applyDelete(tables: Tables, write: Delete, index: number, undo: Undo | undefined): Refusal | undefined {
   const { collection, key, expect } = write;
-  const head = tables[collection].head(key);
-  if (expect !== undefined && head?.version !== expect) return { kind: 'stale', index };
+  const table = tables[collection];
+  const head = table.head(key);
+  if (expect !== undefined && !stands(table, key, head, expect)) return { kind: 'stale', index };
   if (head === undefined) return undefined;
   const earlierWork = workKey(collection, key, head);
   if (undo !== undefined) undo.push(putBack(tables, collection, key, { earlierWork, work: undefined }));
-  tables[collection].remove(key);
+  table.remove(key);
   removeWork(tables.due, earlierWork);
   return undefined;
+}
+
+/** Tells whether what stands under a key is what a write expects. A value is read only where the expectation asks for it. */
+function stands(table: Table, key: string, head: Head | undefined, expect: Exclude<Expected, 'absent'>): boolean {
+  if (typeof expect === 'number') return head?.version === expect;
+  if (head?.version !== expect.version) return false;
+  return lookUp(table.read(key)?.value ?? {}, expect.path) === expect.text;
 }
 
 /** Keeps what a record is now, to put it back if a later write of the commit is refused. */

@@ -8,12 +8,14 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type Burst, joinBurst } from '../../machines/webhook/coalesce.ts';
 import type { GroupRecord } from '../../machines/webhook/record.ts';
-import type { CommitVerdict, Write } from '../store/journal.ts';
+import type { CommitVerdict, Expected, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 
 interface Entry {
   readonly record: GroupRecord;
   readonly version: number;
+  /** The entry that it is put over, while both are on their way to disk: where that one fails, this one fails too. */
+  over: Entry | undefined;
 }
 
 export interface JoinRequest {
@@ -53,11 +55,14 @@ export interface Bursts {
 const mostTries = 8;
 
 export function createBursts(keeper: JournalKeeper): Bursts {
+  /** The newest entry of each key, on disk or on its way there. */
   const entries = new Map<string, Entry>();
+  /** The entry of each key that is being closed. */
+  const closings = new Map<string, Entry>();
 
   function stored(key: string): Entry | undefined {
     const found = keeper.journal()?.get('groups', key);
-    return found && { record: found.value as unknown as GroupRecord, version: found.version };
+    return found && { record: found.value as unknown as GroupRecord, version: found.version, over: undefined };
   }
 
   function relearn(key: string): void {
@@ -66,31 +71,37 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     else entries.set(key, entry);
   }
 
-  function put(key: string, entry: Entry, over: Entry | undefined): Write {
+  /** An entry did not land, so neither does what was put over it. Entries that do not rest on it stay. */
+  function forget(key: string, failed: Entry): void {
+    const newest = entries.get(key) ?? closings.get(key);
+    if (newest === undefined || restsOn(newest, failed)) relearn(key);
+  }
+
+  function put(key: string, { record, over }: Entry): Write {
     return {
       kind: 'put',
       collection: 'groups',
       key,
-      value: entry.record as unknown as JsonObject,
-      expect: over?.version ?? 'absent',
-      dueAtMs: entry.record.burst.dueAtMs,
+      value: record as unknown as JsonObject,
+      expect: over === undefined ? 'absent' : expected(over),
+      dueAtMs: record.burst.dueAtMs,
       heldBy: keeper.session(),
     };
   }
 
   function join(request: JoinRequest, writesWith: WritesWith, settled: (joined: Joined) => void, tries = 1): void {
     const { key, profile, route, groupKey } = request;
-    const standing = entries.get(key);
-    const burst = joinBurst(standing?.record.burst, request);
-    const entry: Entry = { record: { profile, route, groupKey, burst }, version: (standing?.version ?? 0) + 1 };
+    const over = entries.get(key);
+    const burst = joinBurst(over?.record.burst, request);
+    const entry: Entry = { record: { profile, route, groupKey, burst }, version: (over?.version ?? 0) + 1, over };
     entries.set(key, entry);
-    keeper.submit(writesWith(burst, put(key, entry, standing)), (verdict) => {
+    keeper.submit(writesWith(burst, put(key, entry)), (verdict) => {
       if (verdict.kind === 'committed') {
-        settled({ verdict, burst, absorbed: entries.get(key)?.record.burst.id !== burst.id });
+        entry.over = undefined;
+        settled({ verdict, burst, absorbed: burstOf(closings, key) === burst.id });
         return;
       }
-      // Others may have joined behind this one; their commits are stale too, and each learns for itself.
-      relearn(key);
+      forget(key, entry);
       if (verdict.kind === 'stale' && tries < mostTries) join(request, writesWith, settled, tries + 1);
       else settled({ verdict, burst, absorbed: false });
     });
@@ -102,24 +113,41 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     async close(key, writesFor) {
       let standing = entries.get(key) ?? stored(key);
       for (let tries = 1; standing !== undefined; tries += 1) {
+        const { burst } = standing.record;
+        closings.set(key, standing);
         // Gone from the table at once: an event that comes while the commit is under way begins the next burst.
-        entries.delete(key);
+        if (burstOf(entries, key) === burst.id) entries.delete(key);
         const verdict = await keeper.commit([
-          { kind: 'delete', collection: 'groups', key, expect: standing.version },
-          ...writesFor(standing.record.burst),
+          { kind: 'delete', collection: 'groups', key, expect: expected(standing) },
+          ...writesFor(burst),
         ]);
+        closings.delete(key);
         if (verdict.kind === 'committed') return verdict;
         if (verdict.kind !== 'stale' || tries === mostTries) {
           relearn(key);
           return verdict;
         }
-        standing = stored(key);
+        standing = burstOf(entries, key) === burst.id ? entries.get(key) : stored(key);
       }
       return { kind: 'stale', index: 0 };
     },
 
     adopt(key, record, version) {
-      entries.set(key, { record, version });
+      entries.set(key, { record, version, over: undefined });
     },
   };
+}
+
+/** A version alone could be that of another burst, which another gateway began under the same key. */
+function expected({ record, version }: Entry): Exclude<Expected, 'absent'> {
+  return { version, path: 'burst.id', text: record.burst.id };
+}
+
+function burstOf(table: ReadonlyMap<string, Entry>, key: string): string | undefined {
+  return table.get(key)?.record.burst.id;
+}
+
+function restsOn(newest: Entry, entry: Entry): boolean {
+  for (let at: Entry | undefined = newest; at !== undefined; at = at.over) if (at === entry) return true;
+  return false;
 }

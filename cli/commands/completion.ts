@@ -1,61 +1,77 @@
-/** `agent completion <shell>`: scripts made from the catalogue. @see CLI-2 */
+/**
+ * `agent completion <shell>`: a script that asks this program at each press of the key; and what it asks, `agent complete`:
+ * a candidate a line, with what it is after a tab, or `:folders` where the shell completes folders by itself.
+ * @see CLI-2 in docs/specification.md
+ */
 
-import { catalogue, type ExitCode, globalFlags } from '../catalogue.ts';
+import { homedir } from 'node:os';
+import { homeOf } from '../../machines/config/profile.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type Candidate, expectedAt } from '../complete.ts';
+import { completionScripts } from '../completion-scripts.ts';
 import type { CommandContext } from '../context.ts';
+import { oneLine } from '../terminal.ts';
+
+/** A menu has no room for more. */
+const longestHelp = 100;
 
 export function printCompletion(context: CommandContext): Promise<ExitCode> {
   const shell = context.args[0] ?? '';
-  const script = scripts[shell];
+  const script = completionScripts.get(shell);
   if (script === undefined) {
-    context.out.complain(`agent: no completion for "${shell}"; known are ${Object.keys(scripts).join(', ')}\n`);
+    const known = [...completionScripts.keys()].join(', ');
+    context.out.complain(`agent: no completion for "${shell}"; known are ${known}\n`);
     return Promise.resolve(2);
   }
-  context.out.print(script());
+  context.out.print(script);
   return Promise.resolve(0);
 }
 
-/** What may follow each beginning of a command. */
-function followers(): ReadonlyMap<string, readonly string[]> {
-  const next = new Map<string, Set<string>>();
-  const add = (key: string, word: string): void => {
-    const words = next.get(key) ?? new Set();
-    words.add(word);
-    next.set(key, words);
-  };
-  for (const { path, flags } of catalogue) {
-    for (const [index, word] of path.entries()) add(path.slice(0, index).join(' '), word);
-    for (const { name } of [...flags, ...globalFlags]) add(path.join(' '), `--${name}`);
+/** The last word is the one at the cursor. */
+export async function completeWords(context: CommandContext): Promise<ExitCode> {
+  const { args: words, out } = context;
+  const found = await candidates(words, context);
+  if (found === 'folders') {
+    out.print(':folders\n');
+    return 0;
   }
-  return new Map([...next].map(([key, words]) => [key, [...words]]));
+  const current = words.at(-1) ?? '';
+  for (const { word, help } of found) {
+    if (!word.startsWith(current)) continue;
+    out.print(`${oneLine(word)}\t${oneLine(help).slice(0, longestHelp)}\n`);
+  }
+  return 0;
 }
 
-const scripts: Readonly<Record<string, () => string>> = { bash, zsh, fish };
-
-function bash(): string {
-  const cases = [...followers()].map(([key, words]) => `    '${key}') words='${words.join(' ')}' ;;`);
-  return `_agent() {
-  local path='' word words=''
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case $word in -*) ;; *) path="\${path:+$path }$word" ;; esac
-  done
-  case $path in
-${cases.join('\n')}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
-}
-complete -F _agent agent
-`;
-}
-
-function zsh(): string {
-  return `#compdef agent\nautoload -U +X bashcompinit && bashcompinit\n${bash()}`;
+async function candidates(
+  words: readonly string[],
+  context: CommandContext,
+): Promise<readonly Candidate[] | 'folders'> {
+  const expected = expectedAt(words);
+  if (expected.kind === 'words') return expected.words;
+  const { names, before, words: further } = expected;
+  if (names === 'folder') return 'folders';
+  if (names === 'shell') return [...completionScripts.keys()].map((word) => ({ word, help: '' }));
+  if (names === 'target') {
+    const { targetNames } = await import('../../machines/config/targets.ts');
+    return [...targetNames].map(([word, own]) => ({ word: `${before}${word}`, help: own ?? '' }));
+  }
+  const { liveNames } = await import('../live-names.ts');
+  const found = await liveNames(names, homeIn(words, context), flagIn('--profile', words));
+  return [...further, ...found.map(({ word, help }) => ({ word: `${before}${word}`, help }))];
 }
 
-function fish(): string {
-  const lines = [...followers()].flatMap(([key, words]) => {
-    const depth = key === '' ? 0 : key.split(' ').length;
-    const condition = `test (count (commandline -opc)) -eq ${depth + 1}; and string match -q 'agent${key === '' ? '' : ` ${key}`}' (string join ' ' (commandline -opc))`;
-    return words.map((word) => `complete -c agent -f -n "${condition}" -a '${word}'`);
-  });
-  return `${lines.join('\n')}\n`;
+/** The home that the words name, as the command itself would take it; the shell has not expanded its tilde. */
+function homeIn(words: readonly string[], context: CommandContext): string {
+  const given = flagIn('--home', words);
+  if (given === undefined) return context.home;
+  return homeOf({ AGENT_HOME: given.replace(/^~(?=\/|$)/, homedir()) }, homedir()) ?? context.home;
+}
+
+function flagIn(flag: string, words: readonly string[]): string | undefined {
+  const earlier = words.slice(0, -1);
+  const inline = earlier.find((word) => word.startsWith(`${flag}=`));
+  if (inline !== undefined) return inline.slice(flag.length + 1);
+  const at = earlier.indexOf(flag);
+  return at < 0 ? undefined : earlier[at + 1];
 }

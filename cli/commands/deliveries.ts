@@ -87,7 +87,7 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
   context.out.print(
     table(
       context.out,
-      ['TARGET', 'PROFILE', 'STATE', 'FOR', 'ACCOUNT', 'HOME', 'WHY'],
+      ['TARGET', 'PROFILE', 'STATE', 'FOR', 'ACCOUNT', 'HOME', 'NOTE'],
       rows.map((row) => [
         row.name,
         row.profile,
@@ -95,10 +95,15 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
         ago(row.since, nowMs),
         row.account ?? '',
         row.home_channel ?? '',
-        row.error ?? row.note ?? '',
+        row.note ?? '',
       ]),
     ),
   );
+  // In a column of a narrow terminal the cure, which comes last, would be cut off.
+  for (const { error, profile } of rows) {
+    if (error !== undefined)
+      context.out.print(`\n${profile === 'default' ? '' : plain(`${profile}: `)}${plain(error)}\n`);
+  }
   return 0;
 }
 

@@ -11,12 +11,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { defaultProfile, profileName } from '../../machines/base/names.ts';
 import type { AddServerContext, AddServerEvent } from '../../machines/mcp/add-server.machine.ts';
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
 import { runLinkDialog } from '../../runtime/link-dialog.ts';
 import type { ExitCode } from '../catalogue.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, hasFlag, profileFlag } from '../context.ts';
 import { bold, plain } from '../terminal.ts';
 
 const run = promisify(execFile);
@@ -29,12 +28,6 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
   if (reading.kind === 'refused') {
     out.complain(`agent: ${reading.message} [${reading.code}]\n`);
     return 1;
-  }
-  const named = textFlag(context, 'profile') ?? defaultProfile;
-  const profile = profileName(named);
-  if (profile === undefined) {
-    out.complain(`agent: "${plain(named)}" is no profile name [profile-name]\n`);
-    return 2;
   }
   if (process.stdin.isTTY !== true) {
     out.print(describe(context, { ...reading.link, why: null }));
@@ -52,7 +45,7 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
   try {
     const outcome = await runLinkDialog(
       reading.link,
-      { home: context.home, profile },
+      { home: context.home, profile: profileFlag(context) },
       {
         ask: ({ mustRename, context: dialog }) => ask(context, question, mustRename, dialog),
       },

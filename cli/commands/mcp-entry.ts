@@ -2,9 +2,8 @@
 
 import { addServerEntry, type EntryPlace, removeServerEntry } from '../../actors/config/server-entries.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
-import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import type { ExitCode } from '../catalogue.ts';
-import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
 import { plain, printJson } from '../terminal.ts';
 import { type ProbeReport, parseObject, printReport, profileOf } from './mcp.ts';
 
@@ -16,12 +15,16 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
     context.out.complain(`agent: ${entry}\n`);
     return 2;
   }
+  /** What a person has to do before it connects. */
+  let login: string | undefined;
   const asked = { ...profileOf(context), server: name, entry };
   if (hasFlag(context, 'no-test')) await context.call('mcp.test', { ...asked, connect: false });
   else {
     const report = (await context.call('mcp.test', asked)) as unknown as ProbeReport;
-    if (!hasFlag(context, 'json') || !report.ok) printReport(context, name, report);
-    if (!report.ok) {
+    // A server that wants a login was reached, and nobody can log in to what is not configured.
+    if (report.needs_login === true) login = report.error;
+    else if (!hasFlag(context, 'json') || !report.ok) printReport(context, name, report);
+    if (!report.ok && report.needs_login !== true) {
       context.out.complain('Nothing was written; --no-test writes the entry all the same.\n');
       return 1;
     }
@@ -33,8 +36,10 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
     context.out.complain(`agent: ${why}\n`);
     return 1;
   }
-  if (hasFlag(context, 'json')) printJson(context, { added: name });
-  else context.out.print(`Added ${plain(name)}. A running gateway connects it by itself.\n`);
+  if (hasFlag(context, 'json'))
+    printJson(context, { added: name, ...(login === undefined ? {} : { needs_login: true }) });
+  else if (login === undefined) context.out.print(`Added ${plain(name)}. A running gateway connects it by itself.\n`);
+  else context.out.print(`Added ${plain(name)}.\n${plain(login)}\n`);
   return 0;
 }
 
@@ -88,6 +93,5 @@ function pairs(text: string | undefined, separator: string): Record<string, stri
 }
 
 function placeOf(context: CommandContext, name: string): EntryPlace {
-  const profile = (textFlag(context, 'profile') ?? defaultProfile) as ProfileName;
-  return { home: context.home, profile, name };
+  return { home: context.home, profile: profileFlag(context), name };
 }

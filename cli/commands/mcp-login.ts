@@ -4,11 +4,11 @@
  * @see OAU-8, DEV-1 and DEV-5 in docs/specification.md
  */
 
-import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
+import { openBrowser } from '../browser.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
@@ -137,14 +137,4 @@ function show(context: CommandContext, server: string, progress: JsonObject): ()
     return startCountdown(out, { seconds: Number(progress.expires_in_seconds), line });
   }
   return () => {};
-}
-
-/** Opens the desktop's browser where there is a desktop; failing that, the printed URL is enough. */
-function openBrowser(url: string, env: Readonly<Record<string, string | undefined>>): void {
-  const hasDesktop = env.DISPLAY !== undefined || env.WAYLAND_DISPLAY !== undefined || process.platform === 'darwin';
-  const command = env.BROWSER ?? (process.platform === 'darwin' ? 'open' : hasDesktop ? 'xdg-open' : undefined);
-  if (command === undefined) return;
-  const child = spawn(command, [url], { stdio: 'ignore', detached: true });
-  child.on('error', () => {});
-  child.unref();
 }

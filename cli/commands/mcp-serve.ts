@@ -31,7 +31,7 @@ export async function serveTools(context: CommandContext): Promise<ExitCode> {
   const bounds = { ...profileOf(context), ...(toolsets === undefined ? {} : { toolsets }) };
   let offered: Server | undefined;
   const served = serveStdio(() => {
-    offered = createServer(client, socket, bounds);
+    offered = createServer(client, socket, { ...bounds, ...runOf(context.env) });
     return offered;
   });
   client.onNotification((method) => {
@@ -45,6 +45,11 @@ export async function serveTools(context: CommandContext): Promise<ExitCode> {
   await client.closed;
   await served.close();
   return 0;
+}
+
+/** The run that this program was started by, and its trace: its calls are found with it. */
+function runOf({ AGENT_RUN_ID: run, TRACEPARENT: traceparent }: CommandContext['env']) {
+  return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
 function createServer(client: ControlClient, socket: string, bounds: JsonObject): Server {

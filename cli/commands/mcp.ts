@@ -34,6 +34,8 @@ export interface ProbeReport {
   readonly milliseconds?: number;
   readonly tools?: readonly { readonly name: string; readonly description: string }[];
   readonly filtered?: number;
+  /** It was reached, and only a person can go on. */
+  readonly needs_login?: boolean;
 }
 
 export async function listServers(context: CommandContext): Promise<ExitCode> {
@@ -54,11 +56,17 @@ export async function listServers(context: CommandContext): Promise<ExitCode> {
         row.transport,
         row.era ?? '',
         String(row.tools),
-        row.error ?? '',
+        withoutPlace(row),
       ]),
     ),
   );
   return 0;
+}
+
+/** The row begins with the server's name. */
+function withoutPlace({ name, error = '' }: ServerRow): string {
+  const place = `mcp server "${name}": `;
+  return error.startsWith(place) ? error.slice(place.length) : error;
 }
 
 export async function listTools(context: CommandContext): Promise<ExitCode> {
@@ -110,7 +118,7 @@ export async function testServer(context: CommandContext): Promise<ExitCode> {
   const report = (await context.call('mcp.test', { ...profileOf(context), server })) as unknown as ProbeReport;
   if (hasFlag(context, 'json')) printJson(context, report);
   else printReport(context, server, report);
-  return report.ok ? 0 : 1;
+  return report.ok ? 0 : report.needs_login === true ? 4 : 1;
 }
 
 export async function showServerLog(context: CommandContext): Promise<ExitCode> {

@@ -23,6 +23,10 @@ export async function listRuns(context: CommandContext): Promise<ExitCode> {
     printJson(context, rows);
     return 0;
   }
+  if (rows.length === 0) {
+    context.out.print('No runs.\n');
+    return 0;
+  }
   const nowMs = Date.now();
   context.out.print(
     table(

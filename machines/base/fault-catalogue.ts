@@ -118,6 +118,14 @@ export const faultCatalogue = {
     what: 'No machine lives at that address.',
     remedy: '`agent inspect tree` lists them.',
   },
+  'chart-unknown': {
+    what: 'No statechart has that name.',
+    remedy: '`agent inspect tree` shows the machine of each actor; a ward has none.',
+  },
+  'inspector-closed': {
+    what: "The inspector's listener does not stand.",
+    remedy: 'The message tells why: it is switched off, its port is taken, or its host is no loopback address.',
+  },
   'params-missing': {
     what: 'A parameter of a control method is missing or of another form.',
     remedy: 'docs/control-protocol.md tells the parameters.',

@@ -56,8 +56,6 @@ export interface WardHandle<Input, Child = AnyActorRef> {
   /** Spawns and starts a child; undefined where the key is taken. */
   spawn(key: string, input: Input): Child | undefined;
   get(key: string): Child | undefined;
-  /** The key of a child; undefined for one that has ended. */
-  keyOf(child: AnyActorRef): string | undefined;
   /** Calls back for each child until the callback returns false. */
   each(visit: (key: string, child: Child) => boolean): void;
   /** Stops every child without a word to anybody. */
@@ -95,9 +93,10 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
         stopAll(children);
         return { ...snapshot, status: 'stopped' } as WardSnapshot;
       }
+      // A child's id is its key, so that it has its address from its first step on.
       const key = event.actorId;
       const child = key === undefined ? undefined : children.byKey.get(key);
-      // One that was cleared away while it ended may tell of its end when another has its key.
+      // The last word of one that was stopped must not end another that has its key since.
       if (key === undefined || child === undefined || isLiving(child)) return snapshot;
       if (event.type.startsWith('xstate.done.actor.')) {
         reap(children, key);
@@ -151,7 +150,6 @@ function handleOf<Logic extends AnyActorLogic>(
       child.start();
       return child as ActorRefFrom<Logic>;
     },
-    keyOf: (child) => (byKey.get(child.id) === child ? child.id : undefined),
     get: (key) => byKey.get(key) as ActorRefFrom<Logic> | undefined,
     each(visit) {
       for (const [key, child] of byKey) if (!visit(key, child as ActorRefFrom<Logic>)) return;

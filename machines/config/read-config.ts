@@ -223,6 +223,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
       webhook: { ...listener.settings, routes },
       agent: readAgent(homeStopped ? {} : agent),
       inspector: readInspector(homeStopped ? {} : objectAt(written, 'inspector')),
+      telemetry: readTelemetry(homeStopped ? {} : objectAt(written, 'telemetry'), source.scope),
       platforms,
       servers,
     },
@@ -272,6 +273,11 @@ function readInspector(written: JsonObject): Settings['inspector'] {
     host: (written.host as string | undefined) ?? '127.0.0.1',
     port: numberOf(written.port, 8_645),
   };
+}
+
+function readTelemetry(written: JsonObject, scope: InterpolationScope): Settings['telemetry'] {
+  const { otlp_endpoint: endpoint } = interpolate(written, scope) as JsonObject;
+  return typeof endpoint === 'string' ? { otlpEndpoint: endpoint } : {};
 }
 
 function numberOf(value: unknown, otherwise: number): number {

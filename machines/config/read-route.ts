@@ -8,10 +8,9 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { defaultProfile, type ProfileName, profileName, routeName } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
-import { nearest } from './nearest.ts';
 import { type RouteSecret, type RouteWithSecret, templateToken } from './route.ts';
 import type { EntryFinding } from './server-entry.ts';
-import { canonicalTarget, knownTargets } from './targets.ts';
+import { canonicalTarget, cureOfTarget } from './targets.ts';
 
 export interface RouteContext {
   readonly source: 'static' | 'dynamic';
@@ -54,12 +53,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   const deliver = (unread('deliver') ? undefined : (written.deliver as string | undefined)) ?? 'log';
   const target = canonicalTarget(deliver);
   if (target === undefined) {
-    const near = nearest(deliver, knownTargets);
-    refuse(
-      ['deliver'],
-      `delivers to "${deliver}", which is no target${near === undefined ? '' : `; did you mean "${near}"?`}`,
-      'deliver-unknown',
-    );
+    refuse(['deliver'], `delivers to "${deliver}", which is no target; ${cureOfTarget(deliver)}`, 'deliver-unknown');
   }
   const deliverOnly = written.deliver_only === true;
   const hasCron = written.cron_job !== undefined;

@@ -136,6 +136,14 @@ export const homeSchema = {
       },
       description: 'The inspector page.',
     },
+    telemetry: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        otlp_endpoint: { ...text, minLength: 1 },
+      },
+      description: 'Traces.',
+    },
   },
 } as const;
 

@@ -72,6 +72,11 @@ export interface InspectorSettings {
   readonly port: number;
 }
 
+export interface TelemetrySettings {
+  /** Where traces are sent; absent where none are wanted, or the environment says it. */
+  readonly otlpEndpoint?: string;
+}
+
 /** How deliveries to a platform that failed are tried again. */
 export interface RetryPolicy {
   /** Tries in all; a platform's request to wait is none. */
@@ -114,6 +119,7 @@ export interface Settings {
   readonly webhook: WebhookSettings;
   readonly agent: AgentSettings;
   readonly inspector: InspectorSettings;
+  readonly telemetry: TelemetrySettings;
   /** By the target's neutral name. */
   readonly platforms: Readonly<Record<string, PlatformSettings>>;
   readonly servers: readonly ServerEntry[];

@@ -3,6 +3,8 @@
  * @see DLV-1 and DLV-5 in docs/specification.md
  */
 
+import { nearest } from './nearest.ts';
+
 /** Each target by its neutral name, with its platform's own name where it has another. */
 export const targetNames: ReadonlyMap<string, string | undefined> = new Map([
   ['log', undefined],
@@ -38,4 +40,10 @@ export const knownTargets: readonly string[] = [...canonical.keys()];
 /** The neutral name of a target by any of its names; undefined for an unknown one. */
 export function canonicalTarget(name: string): string | undefined {
   return canonical.get(name);
+}
+
+/** What to do about a name that no target has. */
+export function cureOfTarget(name: string): string {
+  const near = nearest(name, knownTargets);
+  return near === undefined ? 'docs/deliveries.md lists the targets' : `did you mean "${near}"?`;
 }

@@ -3,88 +3,56 @@
  * @see CFG-1 and CFG-2 in docs/specification.md
  */
 
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { Json } from '../base/json.ts';
-import type { ConfigPath } from './document.ts';
+import { type Schema, type Violation, violationsOf } from './check-schema.ts';
 import { nearest } from './nearest.ts';
 import type { EntryFinding } from './server-entry.ts';
 
-/** Compiling a schema costs milliseconds, so each is compiled when it is first used, and once. */
-const compiled = new WeakMap<object, ValidateFunction>();
-
 export function validate(schema: object, value: Json): readonly EntryFinding[] {
-  let check = compiled.get(schema);
-  if (check === undefined) {
-    check = new Ajv({ allErrors: true, verbose: true, strict: false, allowUnionTypes: true }).compile(schema);
-    compiled.set(schema, check);
-  }
-  if (check(value)) return [];
-  return sentences(check.errors ?? []);
+  return violationsOf(schema as Schema, value).map(sentence);
 }
 
-function sentences(errors: readonly ErrorObject[]): EntryFinding[] {
-  // The branches of an `anyOf` say less than the `anyOf` itself.
-  const unions = errors.filter(({ keyword }) => keyword === 'anyOf').map(({ schemaPath }) => `${schemaPath}/`);
-  return errors.filter(({ schemaPath }) => !unions.some((union) => schemaPath.startsWith(union))).map(sentence);
-}
-
-function sentence(error: ErrorObject): EntryFinding {
-  const path = pathOf(error.instancePath);
+function sentence({ keyword, path, asks, schema, value, property = '' }: Violation): EntryFinding {
   const name = path.length === 0 ? 'the file' : `"${path.join('.')}"`;
-  switch (error.keyword) {
+  const wrong = (message: string): EntryFinding => ({ path, message, code: 'wrong-value' });
+  switch (keyword) {
     case 'additionalProperties': {
-      const key = String(error.params.additionalProperty);
-      const known = Object.keys((error.parentSchema as { properties?: object } | undefined)?.properties ?? {});
-      const near = nearest(key, known);
+      const known = Object.keys(schema.properties ?? {});
+      const near = nearest(property, known);
       const cure = near === undefined ? `known are ${known.join(', ')}` : `did you mean "${near}"?`;
-      return { path: [...path, key], message: `unknown key "${key}"; ${cure}`, code: 'unknown-key' };
+      return { path: [...path, property], message: `unknown key "${property}"; ${cure}`, code: 'unknown-key' };
     }
     case 'type':
-      return {
-        path,
-        message: `${name} must be ${typeNames(error.params.type)}; it is ${typeOf(error.data)}`,
-        code: 'wrong-type',
-      };
+      return { path, message: `${name} must be ${typeNames(asks)}; it is ${typeOf(value)}`, code: 'wrong-type' };
     case 'enum':
-      return {
-        path,
-        message: `${name} must be one of ${(error.params.allowedValues as readonly unknown[]).join(', ')}`,
-        code: 'wrong-value',
-      };
+      return wrong(`${name} must be one of ${(asks as readonly unknown[]).join(', ')}`);
     case 'required':
-      return { path, message: `${name} lacks "${String(error.params.missingProperty)}"`, code: 'missing-key' };
+      return { path, message: `${name} lacks "${property}"`, code: 'missing-key' };
     case 'anyOf':
-      return {
-        path,
-        message: `${name} must be ${describe(error.parentSchema)}; it is ${typeOf(error.data)}`,
-        code: 'wrong-type',
-      };
+      return { path, message: `${name} must be ${describe(schema)}; it is ${typeOf(value)}`, code: 'wrong-type' };
     case 'minLength':
-      return { path, message: `${name} must not be empty`, code: 'wrong-value' };
+      return wrong(`${name} must not be empty`);
     case 'minItems':
+      return wrong(`${name} needs at least ${String(asks)} items`);
     case 'maxItems':
-      return {
-        path,
-        message: `${name} ${error.keyword === 'minItems' ? 'needs at least' : 'holds at most'} ${String(error.params.limit)} items`,
-        code: 'wrong-value',
-      };
+      return wrong(`${name} holds at most ${String(asks)} items`);
     case 'minimum':
+      return wrong(`${name} must be >= ${String(asks)}`);
     case 'maximum':
+      return wrong(`${name} must be <= ${String(asks)}`);
     case 'exclusiveMinimum':
-      return {
-        path,
-        message: `${name} must be ${String(error.params.comparison)} ${String(error.params.limit)}`,
-        code: 'wrong-value',
-      };
-    default:
-      return { path, message: `${name} ${error.message ?? 'is not allowed'}`, code: 'wrong-value' };
+      return wrong(`${name} must be > ${String(asks)}`);
+    case 'pattern':
+      return wrong(`${name} must match pattern "${String(asks)}"`);
+    case 'items':
+    case 'properties':
+      return wrong(`${name} is not allowed`);
   }
 }
 
-function describe(schema: unknown): string {
-  const { description, anyOf } = (schema ?? {}) as { description?: string; anyOf?: readonly { type?: string }[] };
-  const types = (anyOf ?? []).map(({ type }) => type).filter((type) => type !== undefined);
-  if (types.length === anyOf?.length) return [...new Set(types)].map((type) => typeNames(type)).join(' or ');
+function describe({ description, anyOf = [] }: Schema): string {
+  const types = anyOf.map(({ type }) => type).filter((type) => type !== undefined);
+  if (types.length === anyOf.length) return [...new Set(types)].map(typeNames).join(' or ');
   return description ?? 'of another form';
 }
 
@@ -105,12 +73,4 @@ function typeOf(value: unknown): string {
   if (value === null) return 'empty';
   if (Array.isArray(value)) return 'a list';
   return typeNames(typeof value);
-}
-
-/** A JSON Pointer's steps (RFC 6901); list indexes stay text, which the document understands too. */
-function pathOf(pointer: string): ConfigPath {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }

@@ -5,8 +5,7 @@
  */
 
 import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { nearest } from '../config/nearest.ts';
-import { canonicalTarget, knownTargets } from '../config/targets.ts';
+import { canonicalTarget, cureOfTarget } from '../config/targets.ts';
 import { readSchedule, type Schedule } from './expression.ts';
 
 export interface CronJob {
@@ -132,11 +131,7 @@ export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boo
     refuse('cron-prompt', 'a scheduled job needs a prompt or a skill, else its runs have nothing to do');
   }
   if (canonicalTarget(job.deliver) === undefined) {
-    const near = nearest(job.deliver, knownTargets);
-    refuse(
-      'deliver-unknown',
-      `delivers to "${job.deliver}", which is no target${near === undefined ? '' : `; did you mean "${near}"?`}`,
-    );
+    refuse('deliver-unknown', `delivers to "${job.deliver}", which is no target; ${cureOfTarget(job.deliver)}`);
   }
   const { grace_seconds: grace } = record;
   if (grace !== undefined && (typeof grace !== 'number' || !(grace >= 0 && grace <= longestGraceSeconds))) {

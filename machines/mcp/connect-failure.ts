@@ -4,9 +4,8 @@
  * @see LIF-7, TRU-2 and TLS-1 in docs/specification.md
  */
 
-import { cut } from '../base/json.ts';
-import { redactShapes } from './redact-shapes.ts';
-import { stripTags } from './strip-tags.ts';
+import { loginCommand, serverCommand } from '../oauth/login-hint.ts';
+import { strangersWords } from './strangers-words.ts';
 
 export type ConnectFailure =
   /** An answer of JSON-RPC: an error with its code. */
@@ -76,12 +75,18 @@ export function isSessionExpiry(answer: { readonly status: number; readonly mess
   return answer.status === 404 || (answer.status === 400 && /session|not initialized/i.test(answer.message));
 }
 
+export interface FailurePlace {
+  readonly profile: string;
+  /** What the server says is kept; a try apart from the connections keeps nothing. */
+  readonly hasLog: boolean;
+}
+
 /** One line: the server, what went wrong in the order of the attempts, and what to do. */
-export function describeFailure(server: string, failures: readonly ConnectFailure[]): string {
-  const place = `mcp server "${server}": `;
-  const whats = failures.map((failure) => whatOf(failure).replace(place, ''));
-  const cures = new Set(failures.map((failure) => cureOf(failure, server)).filter((cure) => cure !== ''));
-  return `${place}${[whats.join('; then '), [...cures].join(', or ')].filter((part) => part !== '').join('; ')}`;
+export function describeFailure(server: string, failures: readonly ConnectFailure[], place: FailurePlace): string {
+  const prefix = `mcp server "${server}": `;
+  const whats = failures.map((failure) => whatOf(failure).replace(prefix, ''));
+  const cures = new Set(failures.map((failure) => cureOf(failure, { server, ...place })).filter((cure) => cure !== ''));
+  return `${prefix}${[whats.join('; then '), [...cures].join(', or ')].filter((part) => part !== '').join('; ')}`;
 }
 
 function whatOf(failure: ConnectFailure): string {
@@ -91,32 +96,32 @@ function whatOf(failure: ConnectFailure): string {
     case 'http':
       return `answered HTTP ${failure.status}${quoted(failure.message)}`;
     case 'notMcp':
-      return `is not an MCP endpoint: it answers ${oneLine(failure.contentType)}`;
+      return `is not an MCP endpoint: it answers ${strangersWords(failure.contentType)}`;
     case 'timeout':
       return `no answer in ${failure.afterMs / 1_000} s`;
     case 'network':
       return `cannot be reached${quoted(failure.message)}`;
     case 'spawn':
-      return `command cannot be started: ${oneLine(failure.command)} (${failure.code})`;
+      return `command cannot be started: ${strangersWords(failure.command)} (${failure.code})`;
     case 'exited':
       return failure.words === undefined
         ? `command ended before it answered, with ${failure.status ?? 'no status'}`
-        : `command ended before it answered: ${oneLine(failure.words)}`;
+        : `command ended before it answered: ${strangersWords(failure.words)}`;
     case 'tls':
       return `TLS handshake failed${quoted(failure.message)}`;
     case 'setting':
-      return oneLine(failure.message);
+      return strangersWords(failure.message);
     case 'tlsFile':
       return `${failure.key} file not found: ${failure.path} (resolved ${failure.resolved})`;
   }
 }
 
-function cureOf(failure: ConnectFailure, server: string): string {
+function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server: string }): string {
   switch (failure.kind) {
     case 'rpc':
-      return hopelessCodes.has(failure.code) ? 'check protocol' : `read agent mcp logs ${server}`;
+      return hopelessCodes.has(failure.code) ? 'check protocol' : readWords(place);
     case 'http':
-      if (isAuthRefusal(failure)) return `check headers, or run agent mcp login ${server}`;
+      if (isAuthRefusal(failure)) return `check headers, or run ${loginCommand(place.server, place.profile)}`;
       if (isWrongEra(failure)) return 'check protocol';
       return notMcpStatuses.has(failure.status) ? 'check url and transport' : 'ask the operator of the server';
     case 'notMcp':
@@ -128,7 +133,7 @@ function cureOf(failure: ConnectFailure, server: string): string {
     case 'spawn':
       return 'check command and PATH';
     case 'exited':
-      return `read agent mcp logs ${server}`;
+      return readWords(place);
     case 'tls':
       return 'check ssl_verify and client_cert';
     case 'setting':
@@ -137,6 +142,10 @@ function cureOf(failure: ConnectFailure, server: string): string {
     case 'tlsFile':
       return `check ${failure.key} [tls-file-missing]`;
   }
+}
+
+function readWords({ server, profile, hasLog }: FailurePlace & { readonly server: string }): string {
+  return hasLog ? `read ${serverCommand('logs', server, profile)}` : 'try its command in a terminal';
 }
 
 function isAuthRefusal(failure: ConnectFailure): boolean {
@@ -153,15 +162,5 @@ function statusOf(failure: ConnectFailure): number | undefined {
 }
 
 function quoted(message: string): string {
-  return message.trim() === '' ? '' : `: ${oneLine(message)}`;
-}
-
-/** The words are a stranger's: one line of them, without secrets, is enough. */
-function oneLine(text: string): string {
-  return cut(
-    redactShapes(stripTags(cut(text, 2_000)))
-      .replace(/[\s\p{Cc}]+/gu, ' ')
-      .trim(),
-    300,
-  );
+  return message.trim() === '' ? '' : `: ${strangersWords(message)}`;
 }

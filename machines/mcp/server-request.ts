@@ -13,8 +13,6 @@ export type SamplingVerdict =
       /** Undefined: the agent's own choice. */
       readonly model?: string;
       readonly maxTokens: number;
-      /** False: the rounds are used up, and the model answers without tools. */
-      readonly mayUseTools: boolean;
     }
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -27,6 +25,8 @@ export interface RootsAnswer {
 }
 
 const windowMs = 60_000;
+/** More than a person takes in at a time; a server that asks on and on must not bury the questions of the others. */
+const mostForms = 10;
 
 /**
  * Judges a `sampling/createMessage` request.
@@ -47,19 +47,28 @@ export function admitSampling(
   }
   const rounds = toolRounds(request.messages);
   if (rounds > policy.maxToolRounds) return refuse(`more than ${policy.maxToolRounds} rounds of tool use`);
+  const strange = mediaOf(request.messages);
+  if (strange !== undefined) return refuse(`the model is given text only, and a message holds ${strange}`);
   const choice = chooseModel(policy, hintsOf(request.modelPreferences));
   if (choice.kind === 'none') return refuse(`model not allowed: ${choice.asked.join(', ')}`);
   return {
     kind: 'admitted',
     ...(choice.model === undefined ? {} : { model: choice.model }),
     maxTokens: cappedTokens(request.maxTokens, policy.maxTokensCap),
-    mayUseTools: rounds < policy.maxToolRounds,
   };
 }
 
-/** Judges an `elicitation/create` request by its params: only a form is put before a person. */
-export function admitElicitation(policy: ServerSettings['elicitation'], request: JsonObject): ElicitationVerdict {
+/**
+ * Judges an `elicitation/create` request by its params: only a form is put before a person, and only so many at a time.
+ * @param waiting forms of this server that a person has before them
+ */
+export function admitElicitation(
+  policy: ServerSettings['elicitation'],
+  request: JsonObject,
+  waiting: number,
+): ElicitationVerdict {
   if (!policy.enabled) return { kind: 'decline', why: 'elicitation is disabled for this server' };
+  if (waiting >= mostForms) return { kind: 'decline', why: `${mostForms} of its forms wait already` };
   // Revisions before 2025-11-25 know no mode and mean a form.
   const mode = request.mode ?? 'form';
   if (mode !== 'form') return { kind: 'decline', why: `${String(mode).slice(0, 32)} mode is not offered` };
@@ -116,9 +125,23 @@ function toolRounds(messages: Json | undefined): number {
   ).length;
 }
 
+/** What a message holds that cannot be passed on; leaving it out would be answering another question. */
+function mediaOf(messages: Json | undefined): string | undefined {
+  if (!Array.isArray(messages)) return undefined;
+  const kinds = (messages as readonly Json[]).flatMap((message) =>
+    isJsonObject(message)
+      ? blocksOf(message.content ?? null).map((block) => (isJsonObject(block) ? block.type : null))
+      : [],
+  );
+  return ['image', 'audio'].find((kind) => kinds.includes(kind));
+}
+
 function usesTool(content: Json): boolean {
-  const blocks: readonly Json[] = Array.isArray(content) ? content : [content];
-  return blocks.some((block) => isJsonObject(block) && block.type === 'tool_use');
+  return blocksOf(content).some((block) => isJsonObject(block) && block.type === 'tool_use');
+}
+
+function blocksOf(content: Json): readonly Json[] {
+  return Array.isArray(content) ? content : [content];
 }
 
 function decoded(segment: string): string {

@@ -15,6 +15,8 @@ export interface CallInput {
   readonly name: string;
   /** Who calls: `cli`, `run`, `serve`. */
   readonly caller: string;
+  /** The key of the run that calls, where one does. */
+  readonly run?: string;
 }
 
 /** Why a call has no result. The codes are stable: scripts match on them. */
@@ -109,11 +111,12 @@ export const toolCallMachine = setup({
 }).createMachine({
   id: 'toolCall',
   // Field by field: a spread with more fields after it costs a third of the whole call's chart.
-  context: ({ input: { id, profile, name, caller } }) => ({
+  context: ({ input: { id, profile, name, caller, run } }) => ({
     id,
     profile,
     name,
     caller,
+    ...(run === undefined ? {} : { run }),
     server: null,
     tool: null,
     readOnly: false,

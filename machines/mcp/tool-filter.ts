@@ -1,7 +1,7 @@
 /**
  * Decides which tools of a server are registered: its own by the include and exclude lists, matched on the names that
  * the server gave, and the utilities by flag and capability. Knows no registered name.
- * @see FLT-1, FLT-2 and FLT-3 in docs/specification.md
+ * @see FLT-1 and FLT-2 in docs/specification.md
  */
 
 import { matchesGlob } from './glob.ts';
@@ -35,11 +35,6 @@ export function chooseTools(
       ...(policy.prompts && capabilities.prompts ? promptUtilities : []),
     ],
   };
-}
-
-/** Tells whether the server gets a toolset at all: not an empty one. */
-export function hasToolset({ natives, utilities }: ChosenTools): boolean {
-  return natives.length > 0 || utilities.length > 0;
 }
 
 function chooseNatives({ include, exclude }: ToolPolicy, natives: readonly string[]): readonly string[] {

@@ -6,7 +6,12 @@
 
 /** The command, fit to be pasted into a shell. */
 export function loginCommand(server: string, profile: string): string {
-  return `agent mcp login ${quoted(server)}${profile === 'default' ? '' : ` --profile ${quoted(profile)}`}`;
+  return serverCommand('login', server, profile);
+}
+
+/** A command about one server of a profile, fit to be pasted into a shell. */
+export function serverCommand(verb: 'login' | 'logs', server: string, profile: string): string {
+  return `agent mcp ${verb} ${quoted(server)}${profile === 'default' ? '' : ` --profile ${quoted(profile)}`}`;
 }
 
 /**

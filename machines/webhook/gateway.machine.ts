@@ -52,6 +52,7 @@ export const gatewayMachine = setup({
     startSchedule: effect('startSchedule'),
     stopSchedule: effect('stopSchedule'),
     flushGroups: effect('flushGroups'),
+    settleGroups: effect('settleGroups'),
     retireFront: effect('retireFront'),
     rememberUrl: assign((_, params: { url: string }) => ({ url: params.url, fault: null })),
     rememberStay: assign((_, params: { url: string; fault: string }) => ({ url: params.url, fault: params.fault })),
@@ -134,7 +135,7 @@ export const gatewayMachine = setup({
       on: {
         'gateway.reopen': [
           { guard: { type: 'asksToListen', params: ({ event }) => event }, target: 'reopening' },
-          { target: 'closed', actions: ['retireFront', 'forgetUrl', 'tellOpened'] },
+          { target: 'closed', actions: ['retireFront', 'settleGroups', 'forgetUrl', 'tellOpened'] },
         ],
         'gateway.drain': 'draining',
       },
@@ -151,7 +152,11 @@ export const gatewayMachine = setup({
           {
             guard: { type: 'hasMoved', params: ({ event }) => event.output },
             target: 'listening',
-            actions: [{ type: 'rememberUrl', params: ({ event }) => urlOf(event.output) }, 'tellOpened'],
+            actions: [
+              'settleGroups',
+              { type: 'rememberUrl', params: ({ event }) => urlOf(event.output) },
+              'tellOpened',
+            ],
           },
           {
             guard: { type: 'hasStayed', params: ({ event }) => event.output },
@@ -160,7 +165,11 @@ export const gatewayMachine = setup({
           },
           {
             target: 'closed',
-            actions: [{ type: 'rememberFault', params: ({ event }) => stayOf(event.output) }, 'tellRefused'],
+            actions: [
+              'settleGroups',
+              { type: 'rememberFault', params: ({ event }) => stayOf(event.output) },
+              'tellRefused',
+            ],
           },
         ],
         onError: {

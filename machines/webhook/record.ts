@@ -10,6 +10,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { deliveryStatuses, eventStatuses, runStatuses } from '../base/status.ts';
 import type { PartlySent } from '../dispatch/send-outcome.ts';
 import type { Burst } from './coalesce.ts';
+import type { OutcomeKind } from './reply.ts';
 
 export interface EventRecord {
   readonly deliveryId: string;
@@ -34,6 +35,21 @@ export interface EventRecord {
   readonly cronJob?: string;
   /** The key of the event that this one repeats. */
   readonly replayOf?: string | undefined;
+  /** The outcome of a request that led to no work. */
+  readonly outcome?: OutcomeKind | undefined;
+  readonly told?: Told | undefined;
+  /** The trace that the event belongs to, as W3C spells it. */
+  readonly traceparent?: string | undefined;
+}
+
+/** What the rules of a request saw that nothing else in its record says; what is not worth telling is left out. */
+export interface Told {
+  /** How long the body was waited for. */
+  readonly bodyMs?: number;
+  readonly scriptMs?: number;
+  /** What the script did with the payload. */
+  readonly script?: 'replaced' | 'annotated';
+  readonly groupKey?: string;
 }
 
 /** With what it took, where the runner knows. */

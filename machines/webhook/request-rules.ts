@@ -111,7 +111,7 @@ export function readScript(context: RequestContext, result: ScriptResult): Known
   if (verdict.kind === 'ignored') {
     return { outcome: { kind: 'ignoredScript', route: context.route?.name ?? '' }, reason: `script: ${verdict.why}` };
   }
-  return { payload: verdict.payload };
+  return { payload: verdict.payload, script: verdict.kind };
 }
 
 export function renderTexts(context: RequestContext, desk: RequestDesk): Known {

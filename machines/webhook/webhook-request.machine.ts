@@ -41,6 +41,8 @@ export interface RequestContext extends RequestInput {
   readonly plan?: PlanKind | undefined;
   readonly prompt?: string | undefined;
   readonly deliverExtra?: JsonObject | undefined;
+  /** What the script did with the payload. */
+  readonly script?: 'replaced' | 'annotated' | undefined;
   /** The identity of the burst that the event joins, where the route coalesces. */
   readonly groupKey?: string | undefined;
   /** The key of the run or delivery that the event led to. */
@@ -61,6 +63,8 @@ export type RequestEvent =
   | { readonly type: 'delivery.settled'; readonly delivered: boolean; readonly reason?: string };
 
 export interface ScriptInput {
+  /** The request's. */
+  readonly id: string;
   readonly route: Route;
   readonly payload: JsonObject;
 }
@@ -176,7 +180,11 @@ export const webhookRequestMachine = setup({
       invoke: {
         id: 'runScript',
         src: 'runScript',
-        input: ({ context }) => ({ route: context.route as Route, payload: context.payload as JsonObject }),
+        input: ({ context }) => ({
+          id: context.id,
+          route: context.route as Route,
+          payload: context.payload as JsonObject,
+        }),
         onDone: { target: 'transforming', actions: { type: 'readScript', params: ({ event }) => event.output } },
       },
     },
@@ -271,6 +279,7 @@ function contextOf({ id, origin, method, path, declaredBytes, receivedAtMs, repl
     plan: undefined,
     prompt: undefined,
     deliverExtra: undefined,
+    script: undefined,
     groupKey: undefined,
     work: undefined,
     reason: undefined,

@@ -90,8 +90,15 @@ async function loadModelRunner(
     random,
     log,
   });
-  const toolsOf = ({ profile, route, toolsets }: AgentRunRequest) =>
-    lend({ profile, toolsets, who: `a run of route "${route}"`, caller: 'run' });
+  const toolsOf = ({ profile, route, toolsets, runId, traceparent }: AgentRunRequest) =>
+    lend({
+      profile,
+      toolsets,
+      who: `a run of route "${route}"`,
+      caller: 'run',
+      run: runId,
+      ...(traceparent === undefined ? {} : { traceparent }),
+    });
   const run = createModelRunner(model, { toolsOf, redact, nowMs, random });
   return async (request, signal) => {
     await servers().settled(name, arrivalMs, signal);

@@ -40,6 +40,10 @@ export interface Borrower {
   readonly who: string;
   /** Stands with the calls that it makes. */
   readonly caller: 'run' | 'chat';
+  /** The key of the run that borrows, where one does. */
+  readonly run?: string;
+  /** The trace that its calls belong to. */
+  readonly traceparent?: string;
 }
 
 export type ToolDesk = (borrower: Borrower) => RunTools;
@@ -54,7 +58,8 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
     streamModel(model, question, { nowMs: ports.nowMs, random: ports.random, wait: waitFor, signal });
 
   return (borrower) => {
-    const { profile, who, caller, toolsets } = borrower;
+    const { profile, who, caller, toolsets, run, traceparent } = borrower;
+    const ofRun = { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
     const builtIn = createBuiltInTools({
       askModel,
       askPerson: askPersonFor(borrower, ports.approvals),
@@ -74,7 +79,7 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
         const tool = own.get(name);
         if (tool !== undefined) return tool.call(args, signal);
         if (!theirs.has(name)) return { text: `no tool is named "${name}"`, isError: true };
-        return answerOf(await calls.start({ profile, name, args, caller, signal }));
+        return answerOf(await calls.start({ profile, name, args, caller, ...ofRun, signal }));
       },
     };
 

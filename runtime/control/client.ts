@@ -19,15 +19,15 @@ export interface ControlClient {
   close(): void;
 }
 
-/** Connects; undefined where no daemon listens. */
-export async function connectControl(path: string): Promise<ControlClient | undefined> {
-  const socket = await open(path);
+/** Connects; undefined where no daemon listens. A signal ends the connection, and with it what waits for an answer. */
+export async function connectControl(path: string, signal?: AbortSignal): Promise<ControlClient | undefined> {
+  const socket = await open(path, signal);
   return socket === undefined ? undefined : clientOf(socket);
 }
 
-function open(path: string): Promise<Socket | undefined> {
+function open(path: string, signal: AbortSignal | undefined): Promise<Socket | undefined> {
   return new Promise((resolve) => {
-    const socket = connect(path);
+    const socket = connect({ path, ...(signal === undefined ? {} : { signal }) });
     socket.once('connect', () => resolve(socket));
     socket.once('error', () => resolve(undefined));
   });

@@ -24,6 +24,8 @@ import {
   subscribe,
   unsubscribe,
 } from './home-view.ts';
+import { inspectCommands } from './inspect-commands.ts';
+import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
 import type { DaemonView, HistoryQuery } from './view.ts';
@@ -54,6 +56,7 @@ const usualRows = 50;
 
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ...mcpCommands,
+  ...linkCommands,
   ...deliveryCommands,
   ...chatCommands,
   ...cronCommands,
@@ -126,29 +129,8 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
       return found ?? refuse('run-unknown', `no run "${id}" is in the history`);
     }),
   ],
+  ...inspectCommands,
   ['runs.cancel', ofDaemon((daemon, params) => cancelRun(daemon, textOf(params, 'id')))],
-  ['inspect.tree', ofDaemon((daemon) => daemon.tree())],
-  [
-    'inspect.show',
-    ofDaemon((daemon, params) => {
-      const actor = textOf(params, 'actor');
-      return (
-        daemon.actor(actor) ??
-        refuse('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`)
-      );
-    }),
-  ],
-  [
-    'inspect.follow',
-    {
-      access: 'daemon',
-      run: (_, host, peer) => {
-        const daemon = daemonOf(host);
-        peer.onEnd(daemon.follow((record) => peer.notify('inspect.record', record)));
-        return Promise.resolve({ snapshot: daemon.tree() });
-      },
-    },
-  ],
 ]);
 
 function ofHome(run: (host: CommandHost, params: JsonObject) => unknown): Command {
@@ -195,6 +177,8 @@ async function cancelRun(daemon: DaemonView, id: string): Promise<JsonObject> {
       return { cancelling: id };
     case 'over':
       return refuse('run-over', `run "${id}" is ${verdict.status} and cannot be cancelled any more`);
+    case 'refused':
+      return refuse('journal-unavailable', verdict.reason);
     case 'unknown':
       return refuse('run-unknown', `no run "${id}" is in the history`);
   }

@@ -15,7 +15,7 @@ import { type CronJob, checkNewJob, restOf, timingOf, usualGraceMs } from '../..
 import { neverWord, nextTimes, noSchedule } from '../cron/plan.ts';
 import type { CronView, JobStanding } from '../cron/view.ts';
 import type { Command, CommandHost } from './commands.ts';
-import { profileOf } from './home-view.ts';
+import { notServed, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
 interface Found {
@@ -250,10 +250,7 @@ function homeOf({ desk, source }: CommandHost): LoadedHome {
 
 function served(home: LoadedHome, profile: ProfileName): ProfileName {
   if (home.profiles.has(profile)) return profile;
-  throw new Refusal(
-    'profile-unknown',
-    `profile "${profile}" is not served; set gateway.multiplex_profiles: true and make profiles/${profile}`,
-  );
+  throw notServed(profile);
 }
 
 function unknownJob(ref: string, profile: string): Refusal {

@@ -151,6 +151,12 @@ export function profileOf(text: unknown): ProfileName {
   return profileName(String(text)) ?? refuse('profile-name', `"${String(text)}" is no profile name`);
 }
 
+/** That a profile is not served, and how it would be. */
+export function notServed(profile: ProfileName): Refusal {
+  const cure = `set gateway.multiplex_profiles: true and make profiles/${profile}`;
+  return new Refusal('profile-unknown', `profile "${profile}" is not served; ${cure}`);
+}
+
 /** A route by its name, and by its profile where one is named. */
 export interface AskedRoute {
   readonly name: string;

@@ -4,13 +4,16 @@
  */
 
 import { loadHome, readEntry } from '../../actors/config/load-config.ts';
+import { createCredentials } from '../../actors/oauth/credentials.store.ts';
 import { toolFilter } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
+import { carriedTraceparent } from '../../machines/base/traceparent.ts';
+import { profilePaths } from '../../machines/config/profile.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { probeServer } from '../mcp/probe.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Command, CommandHost } from './commands.ts';
+import { notServed, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
 const usualLines = 100;
@@ -20,7 +23,9 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
   ['mcp.list', ofServers((mcp) => mcp.list())],
   [
     'mcp.tools',
-    ofServers((mcp, params) => mcp.tools(profileOf(params), optionalText(params, 'server')).filter(allowedBy(params))),
+    ofServers((mcp, params) =>
+      mcp.tools(profileIn(mcp, params), optionalText(params, 'server')).filter(allowedBy(params)),
+    ),
   ],
   [
     'mcp.call',
@@ -29,9 +34,10 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
       run: async (params, host, peer) => {
         const cancelled = new AbortController();
         peer.onEnd(() => cancelled.abort());
-        const profile = profileOf(params);
+        const mcp = mcpOf(host);
+        const profile = profileIn(mcp, params);
         const name = textOf(params, 'name');
-        if (!mayCall(mcpOf(host), params, { profile, name })) {
+        if (!mayCall(mcp, params, { profile, name })) {
           return {
             error: { code: 'unknown_tool', message: `no tool is named "${name}" among those that are offered` },
           };
@@ -41,6 +47,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
           name,
           args: isJsonObject(params.arguments) ? params.arguments : {},
           caller: optionalText(params, 'caller') ?? 'cli',
+          ...ofRun(params),
           signal: cancelled.signal,
           onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
         });
@@ -52,7 +59,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
     'mcp.reconnect',
     ofServers((mcp, params) => {
       const server = textOf(params, 'server');
-      if (!mcp.reconnect(profileOf(params), server)) throw unknownServer(server);
+      if (!mcp.reconnect(profileIn(mcp, params), server)) throw unknownServer(server);
       return { reconnecting: server };
     }),
   ],
@@ -60,7 +67,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
     'mcp.logs',
     ofServers((mcp, params) => {
       const lines = typeof params.lines === 'number' ? Math.min(mostLines, Math.max(1, params.lines)) : usualLines;
-      return mcp.logs(profileOf(params), textOf(params, 'server'), lines);
+      return mcp.logs(profileIn(mcp, params), textOf(params, 'server'), lines);
     }),
   ],
   [
@@ -69,7 +76,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
       access: 'daemon',
       run: (params, host, peer) => {
         const mcp = mcpOf(host);
-        const profile = profileOf(params);
+        const profile = profileIn(mcp, params);
         peer.onEnd(mcp.onToolsChanged(profile, () => peer.notify('mcp.toolsChanged', {})));
         return Promise.resolve({ tools: mcp.tools(profile) });
       },
@@ -86,8 +93,9 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
         if (flow !== undefined && flow !== 'browser' && flow !== 'device') {
           throw new Refusal('login-flow', `flow is "browser" or "device", not "${flow}"`);
         }
-        const verdict = await mcpOf(host).logins.login({
-          profile: profileOf(params),
+        const mcp = mcpOf(host);
+        const verdict = await mcp.logins.login({
+          profile: profileIn(mcp, params),
           server: textOf(params, 'server'),
           ...(flow === undefined ? {} : { flow }),
           startedFrom: params.from === 'page' ? 'page' : 'terminal',
@@ -110,7 +118,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
     'mcp.loginPaste',
     ofServers((mcp, params) => {
       const server = textOf(params, 'server');
-      const taken = mcp.logins.paste(profileOf(params), server, textOf(params, 'url'));
+      const taken = mcp.logins.paste(profileIn(mcp, params), server, textOf(params, 'url'));
       if (!taken)
         throw new Refusal(
           'login-paste',
@@ -162,6 +170,13 @@ function ofServers(run: (mcp: McpView, params: JsonObject) => unknown): Command 
   return { access: 'daemon', run: async (params, host) => run(mcpOf(host), params) };
 }
 
+/** A program that a run started says so, that its calls may be found with the run. */
+function ofRun(params: JsonObject): { readonly run?: string; readonly traceparent?: string } {
+  const run = optionalText(params, 'run');
+  const traceparent = carriedTraceparent(optionalText(params, 'traceparent'));
+  return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
+}
+
 /** Tells which tools a caller that is bound to toolsets may see; one that is not may see all. */
 function allowedBy(params: JsonObject): (row: JsonObject) => boolean {
   const toolsets = optionalText(params, 'toolsets');
@@ -193,19 +208,23 @@ function mcpOf({ daemon }: CommandHost): McpView {
  */
 async function testServer(params: JsonObject, { source, version = '0' }: CommandHost): Promise<unknown> {
   const name = textOf(params, 'server');
+  const profile = profileOf(params.profile);
   const settings = isJsonObject(params.entry)
-    ? givenEntry(name, params.entry, { profile: profileOf(params), source })
-    : configured(name, params, source);
+    ? givenEntry(name, params.entry, { profile, source })
+    : configured(name, profile, source);
   if (params.connect === false) return { ok: true };
-  return probeServer(settings, source.env, version);
+  // The protocol's client costs more than everything else here, and only this needs it.
+  const { probeServer } = await import('../mcp/probe.ts');
+  const credentials = createCredentials(profilePaths(source.home, profile).tokens);
+  return probeServer(settings, { profile, credentials, env: source.env, version, nowMs: Date.now });
 }
 
 function givenEntry(
   name: string,
   value: JsonObject,
-  { profile, source }: { readonly profile: string; readonly source: CommandHost['source'] },
+  { profile, source }: { readonly profile: ProfileName; readonly source: CommandHost['source'] },
 ): ServerSettings {
-  const { server, findings } = readEntry(source, profile as ProfileName, { name, value });
+  const { server, findings } = readEntry(source, profile, { name, value });
   const [finding] = findings;
   if (server === undefined || finding !== undefined) {
     const words = findings.map(({ message }) => message).join('; ');
@@ -214,9 +233,10 @@ function givenEntry(
   return readServerSettings(server);
 }
 
-function configured(name: string, params: JsonObject, source: CommandHost['source']): ServerSettings {
-  const loaded = loadHome(source).profiles.get(profileOf(params) as ProfileName);
-  const entry = loaded?.settings.servers.find((server) => server.name === name);
+function configured(name: string, profile: ProfileName, source: CommandHost['source']): ServerSettings {
+  const loaded = loadHome(source).profiles.get(profile);
+  if (loaded === undefined) throw notServed(profile);
+  const entry = loaded.settings.servers.find((server) => server.name === name);
   if (entry === undefined) throw unknownServer(name);
   if (entry.problem !== undefined) throw new Refusal('server-entry', entry.problem);
   return readServerSettings(entry);
@@ -230,8 +250,11 @@ function refuseApproval(id: string): never {
   throw new Refusal('approval-unknown', `no approval "${id}" waits; \`agent approvals list\` lists them`);
 }
 
-function profileOf(params: JsonObject): string {
-  return optionalText(params, 'profile') ?? 'default';
+/** The profile that is meant, which must be one that the daemon serves. */
+function profileIn(mcp: McpView, params: JsonObject): ProfileName {
+  const profile = profileOf(params.profile);
+  if (!mcp.serves(profile)) throw notServed(profile);
+  return profile;
 }
 
 function optionalText(params: JsonObject, name: string): string | undefined {

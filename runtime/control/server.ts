@@ -9,20 +9,11 @@ import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { ensurePrivateFolder, privateFile } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
-import { causeOf } from '../../machines/base/fault.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
-import { type CommandHost, commands } from './commands.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { answerRequest } from './answer.ts';
+import type { CommandHost } from './commands.ts';
 import { createLineSplitter } from './lines.ts';
-import {
-  longestLine,
-  type RpcRequest,
-  readMessage,
-  rpcCodes,
-  spellError,
-  spellNotification,
-  spellResult,
-} from './protocol.ts';
-import { Refusal } from './refusal.ts';
+import { longestLine, readMessage, rpcCodes, spellError, spellNotification } from './protocol.ts';
 
 export interface ControlSettings {
   readonly path: string;
@@ -38,6 +29,9 @@ export interface ControlServer {
 
 /** A reader that lets more than this pile up is cut off: it asks anew and gets a fresh snapshot. */
 const mostBuffered = 4 * 1_048_576;
+/** A person sees no difference to at once, and a thousand words cost one write. */
+const notifyWithinMs = 20;
+const mostTogether = 65_536;
 
 /** Listens; a socket file that a dead daemon left is taken over, for the lock proves that it is dead. */
 export async function createControlServer({ path, host, log, redact }: ControlSettings): Promise<ControlServer> {
@@ -71,20 +65,45 @@ export async function createControlServer({ path, host, log, redact }: ControlSe
 
 function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlSettings, 'log' | 'redact'>): void {
   const ends: (() => void)[] = [];
-  const send = (text: string): void => {
-    if (socket.destroyed) return;
+  let waiting: string[] = [];
+  let waitingLength = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const flush = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    const text = waiting.join('');
+    waiting = [];
+    waitingLength = 0;
+    if (text === '' || socket.destroyed) return;
     socket.write(text);
     if (socket.writableLength > mostBuffered) {
       log.log('warn', 'control: a reader is too slow and was cut off');
       socket.destroy();
     }
   };
+  const send = (text: string): void => {
+    waiting.push(text);
+    flush();
+  };
+  /** A stream says many words in one turn; they leave together, in one write and before the next answer. */
+  const notify = (text: string): void => {
+    if (socket.destroyed) return;
+    waiting.push(text);
+    waitingLength += text.length;
+    if (waitingLength > mostTogether) flush();
+    else timer ??= setTimeout(flush, notifyWithinMs).unref();
+  };
+  const peer = {
+    redact,
+    notify: (name: string, sent: JsonObject) => notify(spellNotification(name, sent)),
+    onEnd: (end: () => void) => void ends.push(end),
+  };
   const lines = createLineSplitter(
     longestLine,
     (line) => {
       const message = readMessage(line);
       if (message.kind === 'malformed') send(spellError(message.id, message.error));
-      else if (message.kind === 'request') void answer(message.request, host, { send, redact, ends });
+      else if (message.kind === 'request') void answerRequest(message.request, host, peer).then(send);
     },
     () => {
       send(spellError(null, { code: rpcCodes.request, message: 'the line is too long' }));
@@ -94,32 +113,7 @@ function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlS
   socket.on('data', (chunk) => lines.add(chunk));
   socket.on('error', () => {});
   socket.on('close', () => {
+    clearTimeout(timer);
     for (const end of ends) end();
   });
-}
-
-interface Peer {
-  readonly send: (text: string) => void;
-  readonly redact: (text: string) => string;
-  readonly ends: (() => void)[];
-}
-
-async function answer({ id, method, params }: RpcRequest, host: CommandHost, peer: Peer): Promise<void> {
-  const command = commands.get(method);
-  if (command === undefined) {
-    peer.send(spellError(id, { code: rpcCodes.method, message: `no method "${method}"` }));
-    return;
-  }
-  try {
-    const result = await command.run(params, host, {
-      notify: (name: string, sent: JsonObject) => peer.send(spellNotification(name, sent)),
-      onEnd: (end: () => void) => peer.ends.push(end),
-    });
-    peer.send(spellResult(id, result as Json));
-  } catch (thrown) {
-    const refused = thrown instanceof Refusal ? thrown : undefined;
-    const code = refused?.code === 'params-missing' ? rpcCodes.params : rpcCodes.refused;
-    const data = refused === undefined ? {} : { data: { code: refused.code } };
-    peer.send(spellError(id, { code, message: peer.redact(causeOf(thrown)), ...data }));
-  }
 }

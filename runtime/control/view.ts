@@ -4,7 +4,11 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { ChatView } from '../agent/chat-view.ts';
 import type { CancelVerdict } from '../cancel-run.ts';
 import type { CronView } from '../cron/view.ts';
-import type { ActorDetail, ActorNode } from '../inspector/census.ts';
+import type { ActorNode } from '../inspector/census.ts';
+import type { Feed } from '../inspector/feed.ts';
+import type { LinkVerdict } from '../inspector/inspector.ts';
+import type { FollowQuery } from '../inspector/watcher.ts';
+import type { Chart } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 
 export interface HistoryQuery {
@@ -57,7 +61,17 @@ export interface DaemonView {
   /** Ends a run that has not answered yet. */
   cancelRun(id: string, by: string): Promise<CancelVerdict>;
   tree(): ActorNode;
-  actor(path: string): ActorDetail | undefined;
-  /** Calls back for every record until the returned function is called. */
-  follow(listener: (record: JsonObject) => void): () => void;
+  /** One actor by its address, times as text. */
+  actor(id: string): JsonObject | undefined;
+  /** Everything that is known of one delivery, by its id or key. */
+  why(id: string): JsonObject | undefined;
+  chart(machine: string): Promise<Chart | undefined>;
+  /** All actors as rows, and what changes of them. */
+  readonly feed: Pick<Feed, 'snapshot' | 'follow'>;
+  /** Records of the actors that live already. */
+  introduce(query: FollowQuery): readonly JsonObject[];
+  /** Calls back for every record that fits until the returned function is called. */
+  follow(query: FollowQuery, listener: (record: JsonObject) => void): () => void;
+  /** A link that opens the inspector's page once. */
+  link(): LinkVerdict;
 }

@@ -32,11 +32,15 @@ export async function openFront(
   return front;
 }
 
-async function whyNotLoadable(): Promise<string | undefined> {
+/** The library ends its error with the linker's own words, after a sentence about hosts in general. */
+export async function whyNotLoadable(): Promise<string | undefined> {
   try {
     await loadUws();
     return undefined;
   } catch (thrown) {
-    return causeOf(thrown).split('\n')[0];
+    const lines = causeOf(thrown)
+      .split('\n')
+      .filter((line) => line.trim() !== '');
+    return lines.at(-1)?.replace(/^Error: /, '') ?? '';
   }
 }

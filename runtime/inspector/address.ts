@@ -13,8 +13,7 @@ export function addressOf(ref: AnyActorRef): string {
   const { _parent: parent, id } = ref as unknown as Placed;
   if (parent === undefined) return 'supervisor';
   if (isWard(parent)) {
-    const handle = wardHandle(parent);
-    return `${handle.name}/${handle.keyOf(ref) ?? id}`;
+    return `${wardHandle(parent).name}/${id}`;
   }
   const above = addressOf(parent);
   return above === 'supervisor' ? id : `${above}/${id}`;

@@ -1,10 +1,11 @@
 /**
- * Remembers since when the few long-lived charts are in their state, and their last steps: the supervisor, the gateway,
- * the journal. The many short-lived ones carry both in their own snapshots.
+ * Remembers since when the few long-lived charts are in their state, and their last steps: the supervisor. The many
+ * short-lived ones carry both in their own snapshots.
  * @see INS-1 in docs/specification.md
  */
 
-import type { AnyActorRef } from 'xstate';
+import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import { stateOf } from './snapshot-view.ts';
 
 export interface Step {
   readonly at: number;
@@ -14,8 +15,8 @@ export interface Step {
 }
 
 export interface Sinces {
-  /** Follows an actor until it ends. */
-  watch(ref: AnyActorRef): void;
+  /** The same logic, whose actors' steps are remembered. */
+  remembering<Logic extends AnyStateMachine>(logic: Logic): Logic;
   /** Unix milliseconds. */
   sinceOf(ref: AnyActorRef): number;
   stepsOf(ref: AnyActorRef): readonly Step[];
@@ -24,34 +25,30 @@ export interface Sinces {
 const mostSteps = 50;
 
 export function createSinces(nowMs: () => number): Sinces {
-  const seen = new WeakMap<AnyActorRef, { value: string; since: number; readonly steps: Step[] }>();
+  const seen = new WeakMap<AnyActorRef, { since: number; readonly steps: Step[] }>();
   const startedAtMs = nowMs();
 
+  function note(ref: AnyActorRef, event: string, from: string, to: string): void {
+    if (from === to) return;
+    const at = nowMs();
+    const known = seen.get(ref) ?? { since: at, steps: [] };
+    seen.set(ref, known);
+    known.since = at;
+    known.steps.push({ at, event, from, to });
+    if (known.steps.length > mostSteps) known.steps.shift();
+  }
+
   return {
-    watch(ref) {
-      const note = (value: unknown): void => {
-        const to = JSON.stringify(value) ?? '';
-        const last = seen.get(ref);
-        if (last === undefined) {
-          seen.set(ref, { value: to, since: nowMs(), steps: [] });
-          return;
-        }
-        if (last.value === to) return;
-        const at = nowMs();
-        last.steps.push({ at, event: '', from: plain(last.value), to: plain(to) });
-        if (last.steps.length > mostSteps) last.steps.shift();
-        last.value = to;
-        last.since = at;
+    remembering<Logic extends AnyStateMachine>(logic: Logic): Logic {
+      const transition: AnyStateMachine['transition'] = (before: AnyMachineSnapshot, event, scope) => {
+        const next = logic.transition(before, event, scope);
+        note(scope.self, event.type, stateOf(before), stateOf(next));
+        return next;
       };
-      note((ref.getSnapshot() as { value?: unknown }).value);
-      ref.subscribe({ next: (snapshot: { value?: unknown }) => note(snapshot.value), error: () => {} });
+      // A snapshot tells its state and not what led to it; only the transition knows both.
+      return Object.create(logic, { transition: { value: transition } }) as Logic;
     },
     sinceOf: (ref) => seen.get(ref)?.since ?? startedAtMs,
     stepsOf: (ref) => seen.get(ref)?.steps ?? [],
   };
-}
-
-/** A JSON string's value without its quotes; other values as they are. */
-function plain(json: string): string {
-  return json.startsWith('"') ? json.slice(1, -1) : json;
 }

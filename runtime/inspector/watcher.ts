@@ -1,99 +1,221 @@
 /**
- * Shows the transitions of every actor as they are taken, states passed through without a pause included. Attached to the
- * actor system only while somebody follows, so that nobody's watching costs nothing.
+ * Shows the transitions of every actor as they are taken, states passed through without a pause included, to those who
+ * follow from a terminal or a tool. The records are those of `@statelyai/inspect`, with what our own views need beside
+ * them. What nobody asked for is neither built nor redacted.
  * @see INS-1, INS-2 and INS-3 in docs/specification.md
+ * @see [@statelyai/inspect](https://github.com/statelyai/inspect/blob/main/src/types.ts)
  */
 
-import type { AnyActorRef, InspectionEvent } from 'xstate';
-import type { JsonObject } from '../../machines/base/json.ts';
+import type { AnyActorRef } from 'xstate';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Redactor } from '../redact.ts';
-import { addressOf, machineOf } from './address.ts';
+import { machineOf } from './address.ts';
+import { type Brief, effectMachine, type Rows } from './rows.ts';
+import { stateOf, viewOf } from './snapshot-view.ts';
+import { type Inspected, type Microstep, stateName, type Tap } from './tap.ts';
+
+export interface FollowQuery {
+  /** Part of the actor's address. */
+  readonly actor?: string;
+  readonly machine?: string;
+  readonly route?: string;
+  readonly server?: string;
+  readonly delivery?: string;
+  /** Events received and whole snapshots too, as the tools of Stately want them; else spawns and steps. */
+  readonly full?: boolean;
+}
 
 export interface Watcher {
-  /** Calls back for every record until the returned function is called. */
-  follow(listener: (record: JsonObject) => void): () => void;
-  /** Tells whether anybody follows. */
-  isFollowed(): boolean;
+  /** Calls back for every record that fits until the returned function is called. */
+  follow(query: FollowQuery, listener: (record: JsonObject) => void): () => void;
+  /** Records that introduce the actors that live already, for one who comes late. */
+  introduce(query: FollowQuery): readonly JsonObject[];
 }
 
 export interface WatcherPorts {
-  readonly root: () => AnyActorRef;
+  readonly tap: Tap;
+  readonly rows: Rows;
   readonly redactor: Redactor;
   readonly nowMs: () => number;
 }
 
-/** The parts of a microstep that xstate's types keep to themselves. */
-interface Microstep {
-  readonly type: '@xstate.microstep';
-  readonly actorRef: AnyActorRef;
-  readonly event: { readonly type: string };
-  readonly snapshot: { readonly context?: unknown };
-  readonly _transitions: readonly {
-    readonly source: { readonly key: string };
-    readonly target?: readonly { readonly key: string }[];
-    readonly eventType: string;
-  }[];
+/** The version of the shape that the records follow. */
+const shapeVersion = '0.7.1';
+const mostIntroduced = 2_000;
+
+interface Facts extends Brief {
+  readonly actor: string;
+  readonly machine: string;
 }
 
-/** Facts of a context that tell one request from another. */
-const shown = ['deliveryId', 'event', 'reason', 'scheme', 'plan'] as const;
+export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Watcher {
+  let last = 0;
+  let spelledMs = -1;
+  let spelled = '';
 
-export function createWatcher({ root, redactor, nowMs }: WatcherPorts): Watcher {
-  const listeners = new Set<(record: JsonObject) => void>();
-  let detach: (() => void) | undefined;
+  function recordOf(inspected: Inspected, query: FollowQuery): JsonObject | undefined {
+    const ref = inspected.actorRef as AnyActorRef;
+    const machine = machineOf(ref);
+    if (machine === effectMachine && query.full !== true) return undefined;
+    const body = bodyOf(inspected, ref, query);
+    if (body === undefined) return undefined;
+    const facts = factsOf(ref, machine, inspected);
+    if (!fits(facts, query)) return undefined;
+    return Object.assign(base(inspected.type, ref, facts, query), body);
+  }
 
-  function hear(inspected: InspectionEvent): void {
-    const record = recordOf(inspected);
-    if (record === undefined) return;
-    const clean = redactor.value({ at: new Date(nowMs()).toISOString(), ...record }) as JsonObject;
-    for (const listener of listeners) listener(clean);
+  /** At the first step of an actor its snapshot is not there yet; the step's own context is. */
+  function factsOf(ref: AnyActorRef, machine: string, inspected: Inspected): Facts {
+    const context =
+      inspected.type === '@xstate.microstep'
+        ? (inspected as Microstep).snapshot.context
+        : (viewOf(ref) as ReturnType<typeof viewOf> | undefined)?.context;
+    return { actor: rows.addressOf(ref), machine, ...rows.briefOf(context) };
+  }
+
+  function base(type: string, ref: AnyActorRef, facts: Facts, { full }: FollowQuery): Record<string, Json> {
+    const atMs = nowMs();
+    if (atMs !== spelledMs) {
+      spelledMs = atMs;
+      spelled = new Date(atMs).toISOString();
+    }
+    const { actor, machine, delivery, route, server } = facts;
+    const record: Record<string, Json> = { type, at: spelled, actor, machine };
+    if (full === true) {
+      last += 1;
+      record.createdAt = String(atMs);
+      record.id = String(last);
+      record.rootId = rows.rootId();
+      record.sessionId = ref.sessionId;
+      record._version = shapeVersion;
+    }
+    if (delivery !== undefined) record.delivery_id = delivery;
+    if (route !== undefined) record.route = route;
+    if (server !== undefined) record.server = server;
+    return record;
+  }
+
+  function bodyOf(inspected: Inspected, ref: AnyActorRef, query: FollowQuery): JsonObject | undefined {
+    switch (inspected.type) {
+      case '@xstate.actor':
+        return introduction(ref, query);
+      case '@xstate.microstep':
+        return stepOf(inspected as Microstep);
+      case '@xstate.event': {
+        if (query.full !== true) return undefined;
+        const source = inspected.sourceRef as AnyActorRef | undefined;
+        return { event: eventOf(inspected.event), ...(source === undefined ? {} : { sourceId: source.sessionId }) };
+      }
+      case '@xstate.snapshot':
+        if (query.full !== true) return undefined;
+        return { event: eventOf(inspected.event), snapshot: snapshotOf(inspected.snapshot) };
+      default:
+        return undefined;
+    }
+  }
+
+  function introduction(ref: AnyActorRef, query: FollowQuery): JsonObject {
+    const { _parent: parent, id } = ref as unknown as { readonly _parent?: AnyActorRef; readonly id: string };
+    const { config } = (ref as unknown as { readonly logic: { readonly config?: object } }).logic;
+    const view = viewOf(ref) as ReturnType<typeof viewOf> | undefined;
+    return {
+      name: rows.addressOf(ref),
+      ...(parent === undefined ? {} : { parentId: parent.sessionId }),
+      ...(query.full === true
+        ? { definition: JSON.stringify(config ?? { id }), snapshot: snapshotOf(view ?? { status: 'active' }) }
+        : {}),
+    };
+  }
+
+  function stepOf({ event, snapshot, _transitions: [taken] }: Microstep): JsonObject | undefined {
+    if (taken === undefined) return undefined;
+    const why = rows.reasonOf(snapshot.context);
+    const from = stateName(taken.source);
+    const target = taken.target?.[0];
+    // An eventless step shows the event that set it off, as the interpreter reports it.
+    const step: Record<string, Json> = { event: { type: event.type } };
+    if (taken.eventType === '') step.eventless = true;
+    step.from = from;
+    step.to = target === undefined ? from : stateName(target);
+    if (why !== undefined) step.reason = why;
+    return step;
+  }
+
+  function snapshotOf(snapshot: unknown): JsonObject {
+    const view = snapshot as ReturnType<typeof viewOf>;
+    return redactor.value({
+      status: view.status,
+      value: view.value ?? stateOf(view),
+      context: view.context ?? null,
+    }) as JsonObject;
+  }
+
+  /** Inputs and outputs that the interpreter's own events carry are whole contexts and results. */
+  function eventOf(event: { readonly type: string }): JsonObject {
+    return event.type.startsWith('xstate.') ? { type: event.type } : (redactor.value(event) as JsonObject);
   }
 
   return {
-    isFollowed: () => listeners.size > 0,
-    follow(listener) {
-      listeners.add(listener);
-      if (detach === undefined) {
-        const subscription = root().system.inspect(hear);
-        detach = () => subscription.unsubscribe();
-      }
-      return () => {
-        listeners.delete(listener);
-        if (listeners.size > 0) return;
-        detach?.();
-        detach = undefined;
-      };
+    follow(query, listener) {
+      const held = createBacklog();
+      return tap.listen((inspected) => {
+        const record = recordOf(inspected, query);
+        if (record === undefined) return;
+        const actor = String(record.actor);
+        // Which delivery a request is about shows after its first steps; they are told once it does.
+        if (query.delivery !== undefined && record.delivery_id === undefined) {
+          held.keep(actor, record);
+          return;
+        }
+        for (const earlier of held.take(actor)) listener(earlier);
+        listener(record);
+      });
+    },
+    introduce(query) {
+      return rows.living(mostIntroduced).flatMap((ref) => {
+        const facts = { actor: rows.addressOf(ref), machine: machineOf(ref), ...rows.briefOf(viewOf(ref).context) };
+        if (!fits(facts, query)) return [];
+        return [Object.assign(base('@xstate.actor', ref, facts, query), introduction(ref, query))];
+      });
     },
   };
 }
 
-function recordOf(inspected: InspectionEvent): JsonObject | undefined {
-  const ref = inspected.actorRef as AnyActorRef;
-  if (inspected.type === '@xstate.actor') {
-    return { type: inspected.type, actor: addressOf(ref), machine: machineOf(ref) };
-  }
-  if ((inspected.type as string) !== '@xstate.microstep') return undefined;
-  const step = inspected as unknown as Microstep;
-  const [taken] = step._transitions;
-  if (taken === undefined) return undefined;
-  return {
-    type: step.type,
-    actor: addressOf(ref),
-    machine: machineOf(ref),
-    event: step.event.type,
-    from: taken.source.key,
-    to: taken.target?.[0]?.key ?? taken.source.key,
-    ...factsOf(step.snapshot.context),
-  };
+function fits(facts: Facts, query: FollowQuery): boolean {
+  return (
+    (query.actor === undefined || facts.actor.includes(query.actor)) &&
+    (query.machine === undefined || facts.machine === query.machine) &&
+    (query.route === undefined || facts.route === query.route) &&
+    (query.server === undefined || facts.server === query.server) &&
+    (query.delivery === undefined || facts.delivery === undefined || facts.delivery === query.delivery)
+  );
 }
 
-function factsOf(context: unknown): JsonObject {
-  if (typeof context !== 'object' || context === null) return {};
-  const held = context as Record<string, unknown>;
-  const facts: Record<string, string> = {};
-  for (const name of shown) {
-    const value = held[name];
-    if (typeof value === 'string') facts[name === 'deliveryId' ? 'delivery_id' : name] = value;
-  }
-  return facts;
+interface Backlog {
+  keep(actor: string, record: JsonObject): void;
+  take(actor: string): readonly JsonObject[];
+}
+
+/** Actors whose first steps are held back; older ones are forgotten. */
+const mostHeld = 1_000;
+
+function createBacklog(): Backlog {
+  const held = new Map<string, JsonObject[]>();
+  return {
+    keep(actor, record) {
+      const records = held.get(actor);
+      if (records !== undefined) {
+        records.push(record);
+        return;
+      }
+      held.set(actor, [record]);
+      const [oldest] = held.keys();
+      if (held.size > mostHeld && oldest !== undefined) held.delete(oldest);
+    },
+    take(actor) {
+      const records = held.get(actor) ?? [];
+      held.delete(actor);
+      return records;
+    },
+  };
 }

@@ -15,6 +15,10 @@ export interface CallRequest {
   readonly name: string;
   readonly args: JsonObject;
   readonly caller: string;
+  /** The key of the run that calls, where one does. */
+  readonly run?: string;
+  /** The trace that the call belongs to. */
+  readonly traceparent?: string;
   /** Cancels the call, on the wire too. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
@@ -27,6 +31,8 @@ export type CallAnswer =
 export interface LiveCall {
   readonly request: CallRequest;
   readonly answer: (answer: CallAnswer) => void;
+  /** Unix milliseconds. */
+  readonly startedAtMs: number;
   result: ShapedResult | undefined;
   approval: string | undefined;
 }
@@ -45,7 +51,7 @@ export interface Calls {
 
 const stopping: CallFault = { code: 'cancelled', message: 'the gateway stops' };
 
-export function createCalls(ward: () => WardHandle<CallInput>): Calls {
+export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => number = Date.now): Calls {
   const rows = new Map<string, LiveCall>();
   let last = 0;
   let stopped = false;
@@ -61,7 +67,7 @@ export function createCalls(ward: () => WardHandle<CallInput>): Calls {
       new Promise((resolve) => {
         last += 1;
         const id = String(last);
-        const { profile, name, caller, signal } = request;
+        const { profile, name, caller, run, signal } = request;
         const cancel = (): void => {
           // The ward of a daemon that stops is gone before the last callers are.
           if (rows.has(id) && !stopped) ward().get(id)?.send({ type: 'call.cancel' });
@@ -70,8 +76,8 @@ export function createCalls(ward: () => WardHandle<CallInput>): Calls {
           signal?.removeEventListener('abort', cancel);
           resolve(given);
         };
-        rows.set(id, { request, answer, result: undefined, approval: undefined });
-        ward().spawn(id, { id, profile, name, caller });
+        rows.set(id, { request, answer, startedAtMs: nowMs(), result: undefined, approval: undefined });
+        ward().spawn(id, { id, profile, name, caller, ...(run === undefined ? {} : { run }) });
         if (signal?.aborted === true) cancel();
         else signal?.addEventListener('abort', cancel, { once: true });
       }),

@@ -7,12 +7,13 @@
 import { homedir } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { openSession } from '../../actors/mcp/open-session.ts';
+import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
-import { describeFailure } from '../../machines/mcp/connect-failure.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import { chooseTools } from '../../machines/mcp/tool-filter.ts';
 import { registerNames } from '../../machines/mcp/tool-name.ts';
+import { authorised, readFailures } from './oauth-access.ts';
 
 export type ProbeReport =
   | {
@@ -24,22 +25,36 @@ export type ProbeReport =
       readonly filtered: number;
       readonly instructions?: string;
     }
-  | { readonly ok: false; readonly error: string };
+  | { readonly ok: false; readonly error: string; readonly needs_login?: true };
+
+export interface ProbePorts {
+  readonly profile: string;
+  /** Of the profile: what is logged in to is tried with its tokens. */
+  readonly credentials: Credentials;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly nowMs: () => number;
+}
 
 const silent: Logger = { log: () => {}, warnOnce: () => {} };
 const declined = { kind: 'answered', result: { action: 'decline' } } as const;
 
-export async function probeServer(
-  settings: ServerSettings,
-  env: Readonly<Record<string, string | undefined>>,
-  version: string,
-): Promise<ProbeReport> {
+export async function probeServer(settings: ServerSettings, ports: ProbePorts): Promise<ProbeReport> {
+  const { env, version, profile, credentials } = ports;
   const beganAt = performance.now();
   const workspaceFolder = process.cwd();
   const verdict = await openSession(
     settings,
     {
-      transport: { log: silent, onStderr: () => {}, cwd: workspaceFolder, userHome: homedir(), env, version },
+      transport: {
+        log: silent,
+        onStderr: () => {},
+        cwd: workspaceFolder,
+        userHome: homedir(),
+        env,
+        version,
+        ...authorised(settings, { ...ports, log: silent }),
+      },
       facts: { closed: () => {}, listChanged: () => {}, logged: () => {} },
       requests: {
         elicit: () => Promise.resolve(declined),
@@ -52,7 +67,10 @@ export async function probeServer(
     },
     new AbortController().signal,
   );
-  if (verdict.kind === 'failed') return { ok: false, error: describeFailure(settings.name, verdict.failures) };
+  if (verdict.kind === 'failed') {
+    const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: false });
+    return { ok: false, error: why, ...(after === 'needsLogin' ? { needs_login: true } : {}) };
+  }
   const { session, listing } = verdict;
   await session.close();
   const natives = listing.tools.map(({ name }) => String(name));

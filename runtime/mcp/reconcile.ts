@@ -77,21 +77,25 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
   return {
     run() {
       const next = new Map<string, Kept>();
+      const gone = new Set([...kept.values()].map(({ profile }) => profile));
       for (const { profile, servers } of ports.entries()) {
+        gone.delete(profile);
         const usable: ServerSettings[] = [];
         for (const entry of servers) {
-          const settings = readServerSettings(entry);
+          const key = connectionKey(profile, entry.name);
           const { problem } = entry;
-          next.set(connectionKey(profile, entry.name), {
-            profile,
-            settings,
-            problem,
-            print: JSON.stringify([settings, problem]),
-          });
+          const read = readServerSettings(entry);
+          const print = JSON.stringify([read, problem]);
+          const before = kept.get(key);
+          // What is known of a server is known of its settings, which stay the same while they say the same.
+          const settings = before?.print === print ? before.settings : read;
+          next.set(key, { profile, settings, problem, print });
           if (settings.enabled && problem === undefined) usable.push(settings);
         }
         ports.registry(profile).configure(usable);
       }
+      // A profile that is not served any more has no tools.
+      for (const profile of gone) ports.registry(profile).configure([]);
       const earlier = kept;
       kept = next;
       for (const [key, { profile, settings, print }] of earlier) {

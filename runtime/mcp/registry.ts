@@ -51,13 +51,14 @@ export function createRegistry(log: Logger): Registry {
       const text = describeCollision(collision);
       log.warnOnce(`mcp/collision/${text}`, text);
     }
+    const definitions = new Map<string, ReadonlyMap<unknown, JsonObject>>();
+    for (const [server, listing] of listings) {
+      definitions.set(server, new Map(listing.tools.map((tool) => [tool.name, tool])));
+    }
+    const definitionOf = ({ server, kind, tool }: RegisteredName): JsonObject =>
+      kind === 'utility' ? utilityTools[tool as Utility] : (definitions.get(server)?.get(tool) ?? {});
     tools = new Map(names.map((name) => [name.name, { ...name, definition: definitionOf(name) }]));
     for (const listener of listeners) listener();
-  }
-
-  function definitionOf({ server, kind, tool }: RegisteredName): JsonObject {
-    if (kind === 'utility') return utilityTools[tool as Utility];
-    return listings.get(server)?.tools.find(({ name }) => name === tool) ?? {};
   }
 
   return {

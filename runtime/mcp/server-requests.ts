@@ -10,6 +10,8 @@ import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
 
 export interface LiveServerRequest {
+  /** Which server of which profile. */
+  readonly of: string;
   readonly params: JsonObject;
   readonly signal: AbortSignal;
   readonly answer: (answer: RequestAnswer) => void;
@@ -26,6 +28,8 @@ export interface ServerRequests {
   get(id: string): LiveServerRequest | undefined;
   /** When a server's model requests of the last minute were admitted. */
   recent(profile: string, server: string): number[];
+  /** How many of a server's forms a person has before them. */
+  waiting(profile: string, server: string): number;
   answered(id: string, answer: RequestAnswer): void;
 }
 
@@ -49,7 +53,15 @@ export function createServerRequests(ward: () => WardHandle<ServerRequestInput>,
         signal.removeEventListener('abort', cancel);
         resolve(given);
       };
-      rows.set(id, { params, signal, answer, made: undefined, question: undefined, admitted: undefined });
+      rows.set(id, {
+        of: keyOf(input.profile, input.server),
+        params,
+        signal,
+        answer,
+        made: undefined,
+        question: undefined,
+        admitted: undefined,
+      });
       ward().spawn(id, { ...input, id });
       // A server may ask and take it back in one breath.
       if (signal.aborted) cancel();
@@ -64,11 +76,17 @@ export function createServerRequests(ward: () => WardHandle<ServerRequestInput>,
     }),
     get: (id) => rows.get(id),
     recent(profile, server) {
-      const key = `${profile}/${server}`;
+      const key = keyOf(profile, server);
       const sinceMs = nowMs() - windowMs;
       const kept = (times.get(key) ?? []).filter((atMs) => atMs > sinceMs);
       times.set(key, kept);
       return kept;
+    },
+    waiting(profile, server) {
+      let count = 0;
+      for (const { of, question } of rows.values())
+        if (question !== undefined && of === keyOf(profile, server)) count += 1;
+      return count;
     },
     answered(id, answer) {
       const row = rows.get(id);
@@ -76,4 +94,8 @@ export function createServerRequests(ward: () => WardHandle<ServerRequestInput>,
       row?.answer(answer);
     },
   };
+}
+
+function keyOf(profile: string, server: string): string {
+  return `${profile}/${server}`;
 }

@@ -4,20 +4,21 @@
  * @see LIF-1, LIF-6, LIF-10 and FLT-4 in docs/specification.md
  */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { openSession, type RequestDesk } from '../../actors/mcp/open-session.ts';
+import type { RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { createServerLog, type ServerLog } from '../../actors/mcp/server-log.ts';
 import type { Listing, Session } from '../../actors/mcp/session.ts';
-import { createAuthorizedFetch } from '../../actors/oauth/authorized-fetch.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { afterFailures, describeFailure } from '../../machines/mcp/connect-failure.ts';
 import type { Handshake } from '../../machines/mcp/era.ts';
 import type { ConnectInput, ConnectionEvent, ConnectVerdict } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
-import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
+import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { serverCommand } from '../../machines/oauth/login-hint.ts';
+import { authorised, readFailures } from './oauth-access.ts';
 import type { Registry } from './registry.ts';
 
 export interface SessionsPorts {
@@ -52,6 +53,9 @@ export interface Sessions {
   closeFiles(): Promise<void>;
 }
 
+/** A server that says without end that its tools changed is listed no more often than this. */
+const relistPauseMs = 1_000;
+
 /** The key of a connection in its ward. */
 export function connectionKey(profile: string, server: string): string {
   return profile === 'default' ? server : `${server}@${profile}`;
@@ -69,7 +73,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
   const opening = new Map<string, Promise<unknown>>();
   /** Sessions that were lost and whose last calls or children are still there. */
   const leaving = new Map<string, Set<Session>>();
-  const handshakes = new Map<string, Handshake>();
+  /** Of the settings that they were found with: another address may be another server. */
+  const handshakes = new WeakMap<ServerSettings, Handshake>();
   const logs = new Map<string, ServerLog>();
   const writes = new Set<Promise<void>>();
 
@@ -90,15 +95,6 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return standing;
   }
 
-  /** The access token of a server that asks for OAuth goes on its requests, and is renewed there. */
-  function authorised(profile: string, { name: server, transport }: ServerSettings) {
-    if (transport.kind === 'stdio' || transport.oauth === null) return {};
-    const { version, nowMs, log } = ports;
-    const { url, oauth: settings } = transport;
-    const credentials = ports.credentials(profile);
-    return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, version, nowMs, log }) };
-  }
-
   async function connect(input: ConnectInput, signal: AbortSignal): Promise<ConnectVerdict> {
     const { profile, server, session: number } = input;
     const key = connectionKey(profile, server);
@@ -108,9 +104,10 @@ export function createSessions(ports: SessionsPorts): Sessions {
       return { kind: 'refused', after: 'failed', why: `mcp server "${server}": is not configured any more`, chance };
     }
     const serverLog = logOf(profile, server);
+    const credentials = ports.credentials(profile);
     let relisting = false;
     let stale = false;
-    /** One listing at a time; what changes meanwhile is listed after it. */
+    /** One listing at a time, and a pause after each; what changes meanwhile is listed after it. */
     const relist = async (): Promise<void> => {
       stale = true;
       if (relisting) return;
@@ -125,9 +122,12 @@ export function createSessions(ports: SessionsPorts): Sessions {
         } catch (thrown) {
           ports.log.log('warn', `mcp server "${server}": its changed tools cannot be listed: ${causeOf(thrown)}`);
         }
+        await wait(relistPauseMs, undefined, { ref: false });
       }
       relisting = false;
     };
+    // A daemon whose servers sleep never needs the protocol's client, which takes longer to load than all else.
+    const { openSession } = await import('../../actors/mcp/open-session.ts');
     const verdict = await openSession(
       settings,
       {
@@ -138,32 +138,30 @@ export function createSessions(ports: SessionsPorts): Sessions {
           userHome: ports.userHome,
           env: ports.env,
           version: ports.version,
-          ...authorised(profile, settings),
+          ...authorised(settings, { ...ports, credentials }),
         },
         facts: {
           closed(why) {
             const standing = live.get(key);
-            if (standing?.number === number) lose(key, { kind: 'broken', why: lost(server, why) }, standing.session);
+            if (standing?.number === number) lose(key, { kind: 'broken', why: lost(input, why) }, standing.session);
           },
           listChanged: () => void relist(),
           logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
         },
         requests: ports.requests(profile, server),
         workspaceUrl: pathToFileURL(ports.workspaceFolder).href,
-        handshake: { get: () => handshakes.get(key), set: (handshake) => handshakes.set(key, handshake) },
+        handshake: { get: () => handshakes.get(settings), set: (taken) => handshakes.set(settings, taken) },
         version: ports.version,
         log: ports.log,
       },
       signal,
     );
     if (verdict.kind === 'failed') {
-      const { transport } = settings;
-      const after = afterFailures(verdict.failures, transport.kind !== 'stdio' && transport.oauth !== null);
-      const why =
-        after === 'needsLogin'
-          ? describeLoginNeed(server, profile, ports.credentials(profile).problem(server))
-          : describeFailure(server, verdict.failures);
-      return { kind: 'refused', after, why, chance };
+      return {
+        kind: 'refused',
+        ...readFailures(settings, verdict.failures, { profile, credentials, hasLog: true }),
+        chance,
+      };
     }
     if (signal.aborted) {
       await verdict.session.close();
@@ -221,6 +219,6 @@ export function createSessions(ports: SessionsPorts): Sessions {
   };
 }
 
-function lost(server: string, why: string): string {
-  return `mcp server "${server}": ${why}; read agent mcp logs ${server}`;
+function lost({ server, profile }: ConnectInput, why: string): string {
+  return `mcp server "${server}": ${strangersWords(why, 500)}; read ${serverCommand('logs', server, profile)}`;
 }

@@ -17,6 +17,7 @@ import type { CallAnswer, CallRequest } from './calls.ts';
 import { connectionKey } from './sessions.ts';
 
 export interface McpView {
+  serves(profile: string): boolean;
   list(): readonly JsonObject[];
   /** How many connections stand in each state. */
   states(): Readonly<Record<string, number>>;
@@ -57,6 +58,7 @@ export function createMcpView(servers: Servers, redactor: Redactor): McpView {
   }
 
   return {
+    serves: (profile) => servers.serves(profile),
     list() {
       const rows: JsonObject[] = [];
       each(({ value, since, context }) => {

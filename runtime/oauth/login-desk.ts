@@ -5,8 +5,7 @@
  */
 
 import { homedir } from 'node:os';
-import { createServerFetch } from '../../actors/mcp/http-fetch.ts';
-import { readTlsFiles } from '../../actors/mcp/tls-files.ts';
+import type { createServerFetch } from '../../actors/mcp/http-fetch.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { createOauthFetch } from '../../actors/oauth/oauth-fetch.ts';
 import { causeOf } from '../../machines/base/fault.ts';
@@ -71,7 +70,9 @@ export function createLoginDesk({ logins, credentials, settings, env, version }:
       let connections: ReturnType<typeof createServerFetch>;
       try {
         if (!again) await credentials(profile).clearRefusal(server);
+        const { readTlsFiles } = await import('../../actors/mcp/tls-files.ts');
         const tls = await readTlsFiles({ server, plan: plan.tls, userHome: homedir() });
+        const { createServerFetch } = await import('../../actors/mcp/http-fetch.ts');
         connections = createServerFetch({ server, plan, tls, env, version });
       } catch (thrown) {
         return { kind: 'stopped', why: causeOf(thrown) };

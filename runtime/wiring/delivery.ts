@@ -1,6 +1,7 @@
 /** Fills the holes of the delivery chart: its place, its record and the sending itself. */
 
 import { fromPromise } from 'xstate';
+import { createStopSignal, type StopSignal } from '../../actors/stop-signal.ts';
 import type { Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordWriter } from '../../actors/store/record-writer.ts';
@@ -37,10 +38,11 @@ export function wireDelivery(ports: DeliveryPorts) {
     leave.delete(key);
   };
 
-  return deliveryMachine.provide({
+  const logic = deliveryMachine.provide({
     actors: {
       sendText: fromPromise<Attempt, DeliveryRecord>(async ({ input, signal }) => {
-        const attempt = await ports.platforms.send(input, boundedBy(input, signal, ports.nowMs()));
+        const stop = boundedBy(input, signal, ports.nowMs());
+        const attempt = await ports.platforms.send(input, stop.signal).finally(stop.release);
         const { outcome } = attempt;
         return outcome.kind === 'delivered'
           ? attempt
@@ -90,12 +92,17 @@ export function wireDelivery(ports: DeliveryPorts) {
       },
     },
   });
+
+  return {
+    logic,
+    /** Takes back the place of a delivery whose chart is gone without a word. */
+    release: leavePlace,
+  };
 }
 
 /** Nobody is answered later than he waits. */
-function boundedBy({ answerByMs }: DeliveryRecord, signal: AbortSignal, nowMs: number): AbortSignal {
-  if (answerByMs === undefined) return signal;
-  return AbortSignal.any([signal, AbortSignal.timeout(Math.max(0, answerByMs - nowMs))]);
+function boundedBy({ answerByMs }: DeliveryRecord, signal: AbortSignal, nowMs: number): StopSignal {
+  return createStopSignal([signal], answerByMs === undefined ? undefined : answerByMs - nowMs);
 }
 
 /** A direct delivery that did not succeed gives its id back, so that the sender's next try is a new one (IDM-2). */

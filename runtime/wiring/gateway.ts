@@ -22,6 +22,8 @@ export interface GatewayPorts {
   readonly schedule: { start(): void; stop(): void };
   readonly fronts: FrontKeeper;
   readonly places: Places;
+  /** Takes a delivery out of the queue for its place: it goes on with the next start. */
+  readonly parkDelivery: (key: string) => void;
   readonly wards: () => Wards;
   readonly nowMs: () => number;
   readonly log: Logger;
@@ -58,12 +60,24 @@ export function wireGateway(ports: GatewayPorts) {
       startSchedule: () => ports.schedule.start(),
       stopSchedule: () => ports.schedule.stop(),
       retireFront: () => fronts.retire(),
+      // Their runs begin at once: only the front has gone or moved.
+      settleGroups: () => flush(ports),
       flushGroups: () => {
         // No further run begins; those under way may end in their time.
         ports.places.pause();
+        parkDeliveries(ports);
         flush(ports);
       },
     },
+  });
+}
+
+/** A long queue would be sent until the time is over, and what is sent just then be cut off with an unknown outcome. */
+function parkDeliveries({ wards, parkDelivery }: GatewayPorts): void {
+  wards().deliveries.each((key, delivery) => {
+    const { value, context } = delivery.getSnapshot();
+    if (value === 'queued' && !isWaitedFor((context as DeliveryContext).record)) parkDelivery(key);
+    return true;
   });
 }
 
@@ -106,8 +120,8 @@ function isUnderWay(state: unknown, context: unknown): boolean {
 
 /** A burst that the journal refuses stays on disk as it is; waiting for it would help nobody. */
 const flushingStates: ReadonlySet<unknown> = new Set(['pending', 'settled', 'opening']);
-/** A run that has begun, until its delivery is spawned, and after that until its outcome is on disk. */
-const runningStates: ReadonlySet<unknown> = new Set(['starting', 'running', 'recording', 'closing']);
+/** A run that has begun, until its delivery is spawned or its end is on disk, and after that until its outcome is. */
+const runningStates: ReadonlySet<unknown> = new Set(['starting', 'running', 'cancelling', 'recording', 'closing']);
 
 function those(
   ward: Pick<WardHandle<unknown>, 'each'>,

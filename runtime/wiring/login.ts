@@ -1,16 +1,17 @@
-/** Fills the holes of the two login charts: discovery, the port, the client, the redirect or the code, the tokens. */
+/**
+ * Fills the holes of the two login charts: discovery, the port, the client, the redirect or the code, the tokens. What
+ * speaks OAuth is loaded by the step that needs it: most daemons never see a login.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { fromPromise } from 'xstate';
-import { beginAuthorization } from '../../actors/oauth/begin-authorization.ts';
 import { listenForRedirect } from '../../actors/oauth/callback-listener.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
-import { pollForTokens, requestDeviceCode } from '../../actors/oauth/device-authorization.ts';
-import { type Discovery, discoverForBrowser, discoverForDevice } from '../../actors/oauth/discover.ts';
+import type { Discovery, DiscoveryVerdict } from '../../actors/oauth/discover.ts';
 import { lookAtDocument } from '../../actors/oauth/look-at-document.ts';
-import { registerOauthClient } from '../../actors/oauth/register-client.ts';
-import { exchangeForTokens, type TokenEndpoint } from '../../actors/oauth/token-request.ts';
+import type { TokenEndpoint } from '../../actors/oauth/token-request.ts';
 import type { Logger } from '../../actors/ports.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import {
   type BrowserLoginContext,
@@ -49,7 +50,7 @@ export function wireBrowserLogin(ports: LoginPorts) {
   return browserLoginMachine.provide({
     actors: {
       discover: fromPromise<StepVerdict, BrowserLoginContext>(({ input }) =>
-        discover(ports, input, discoverForBrowser),
+        discover(ports, input, async () => (await import('../../actors/oauth/discover.ts')).discoverForBrowser),
       ),
       bindPort: fromPromise<StepVerdict, BrowserLoginContext>(({ input }) => bindPort(ports, input)),
       identifyClient: fromPromise<IdentifyVerdict, BrowserLoginContext>(({ input }) => identify(ports, input)),
@@ -86,7 +87,9 @@ export function wireDeviceLogin(ports: LoginPorts) {
   const { logins } = ports;
   return deviceLoginMachine.provide({
     actors: {
-      discover: fromPromise<StepVerdict, DeviceLoginContext>(({ input }) => discover(ports, input, discoverForDevice)),
+      discover: fromPromise<StepVerdict, DeviceLoginContext>(({ input }) =>
+        discover(ports, input, async () => (await import('../../actors/oauth/discover.ts')).discoverForDevice),
+      ),
       identifyClient: fromPromise<StepVerdict, DeviceLoginContext>(({ input }) => identifyDevice(logins.get(input.id))),
       requestCode: fromPromise<CodeVerdict, DeviceLoginContext>(({ input }) => requestCode(logins.get(input.id))),
       pollToken: fromPromise<TokenVerdict, DeviceLoginContext>(({ input }) => poll(ports, input)),
@@ -113,10 +116,11 @@ export function wireDeviceLogin(ports: LoginPorts) {
 async function discover(
   { logins, credentials }: LoginPorts,
   { id, profile, server }: Context,
-  look: typeof discoverForBrowser,
+  load: () => Promise<(url: LiveLogin['url'], oauth: LiveLogin['oauth']) => Promise<DiscoveryVerdict>>,
 ): Promise<StepVerdict> {
   const row = logins.get(id);
   if (row === undefined) return gone;
+  const look = await load();
   const verdict = await look(row.url, row.oauth);
   if (verdict.kind === 'failed') return { kind: 'failed', why: `mcp server "${server}": ${verdict.why}` };
   row.discovery = withDemanded(verdict.discovery, credentials(profile), server);
@@ -182,6 +186,7 @@ async function identify({ logins, credentials }: LoginPorts, context: BrowserLog
   const client = await clientFor(identity, row);
   if (client.kind === 'failed') return { kind: 'failed', why: `mcp server "${server}": ${client.why}` };
   row.state = randomBytes(32).toString('base64url');
+  const { beginAuthorization } = await import('../../actors/oauth/begin-authorization.ts');
   const begun = await beginAuthorization({ discovery, client: client.client, redirectUri, state: row.state });
   if (begun.kind === 'failed') return { kind: 'failed', why: `mcp server "${server}": ${begun.why}` };
   row.client = client.client;
@@ -219,6 +224,7 @@ async function clientFor(identity: Identity, row: LiveLogin) {
       return { kind: 'failed', why: identity.why } as const;
     case 'register': {
       if (row.discovery === undefined) return { kind: 'failed', why: 'the login is gone' } as const;
+      const { registerOauthClient } = await import('../../actors/oauth/register-client.ts');
       const verdict = await registerOauthClient({
         settings: row.settings,
         discovery: row.discovery,
@@ -246,7 +252,10 @@ async function awaitRedirect(row: LiveLogin | undefined, signal: AbortSignal): P
     };
   });
   try {
-    const query = await Promise.race([listener.redirect(state, AbortSignal.any([signal, stop.signal])), pasted]);
+    const query = await Promise.race([
+      listener.redirect(state, createStopSignal([signal, stop.signal]).signal),
+      pasted,
+    ]);
     const answer = readRedirect(query, {
       state,
       issuer: discovery.issuer,
@@ -273,6 +282,7 @@ async function exchange({ logins, nowMs }: LoginPorts, context: BrowserLoginCont
     codeVerifier: row.codeVerifier ?? '',
     redirectUri: row.redirectUri ?? '',
   };
+  const { exchangeForTokens } = await import('../../actors/oauth/token-request.ts');
   const answer = await exchangeForTokens(endpoint, grant, nowMs());
   if (answer.kind === 'tokens') {
     row.tokens = answer.record;
@@ -287,6 +297,7 @@ async function exchange({ logins, nowMs }: LoginPorts, context: BrowserLoginCont
 async function requestCode(row: LiveLogin | undefined): Promise<CodeVerdict> {
   const endpoint = row && endpointOf(row);
   if (row === undefined || endpoint === undefined) return { kind: 'failed', why: 'the login is gone' };
+  const { requestDeviceCode } = await import('../../actors/oauth/device-authorization.ts');
   const answer = await requestDeviceCode(endpoint, row.settings.scope ?? row.discovery?.scope);
   if (answer.kind === 'failed') return answer;
   row.device = answer.code;
@@ -298,6 +309,7 @@ async function poll({ logins, nowMs }: LoginPorts, { id, intervalMs }: DeviceLog
   const row = logins.get(id);
   const endpoint = row && endpointOf(row);
   if (row?.device === undefined || endpoint === undefined) return { kind: 'stop', why: 'the login is gone' };
+  const { pollForTokens } = await import('../../actors/oauth/device-authorization.ts');
   const answer = await pollForTokens(endpoint, row.device.deviceCode, { intervalMs, nowMs: nowMs() });
   if (answer.kind !== 'approved') return answer;
   row.tokens = answer.record;

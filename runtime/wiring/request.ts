@@ -25,7 +25,7 @@ import {
   type ScriptInput,
   webhookRequestMachine,
 } from '../../machines/webhook/webhook-request.machine.ts';
-import { type Exchanges, textOf } from '../exchanges.ts';
+import { type Exchanges, type LiveRequest, textOf, toldOf } from '../exchanges.ts';
 import type { Wards } from './wards.ts';
 
 export interface RequestPorts {
@@ -33,6 +33,8 @@ export interface RequestPorts {
   readonly exchanges: Exchanges;
   readonly claim: ClaimDelivery;
   readonly runScript: RunScript;
+  /** The trace that is kept with an event. */
+  readonly traceparentOf: (live: LiveRequest | undefined) => string | undefined;
   readonly wards: () => Wards;
 }
 
@@ -45,7 +47,13 @@ export function wireRequest(ports: RequestPorts) {
 
   return webhookRequestMachine.provide({
     actors: {
-      runScript: fromPromise<ScriptResult, ScriptInput>(({ input, signal }) => ports.runScript(input, signal)),
+      runScript: fromPromise<ScriptResult, ScriptInput>(async ({ input, signal }) => {
+        const beganAtMs = desk.nowMs();
+        const result = await ports.runScript(input, signal);
+        const live = exchanges.get(input.id);
+        if (live !== undefined) live.scriptMs = desk.nowMs() - beganAtMs;
+        return result;
+      }),
     },
     actions: {
       checkSize: rule(checkSize),
@@ -60,6 +68,7 @@ export function wireRequest(ports: RequestPorts) {
         const live = exchanges.get(context.id);
         live?.exchange.readBody(desk.maxBodyBytes(), (outcome) => {
           if (outcome.kind === 'read') live.body = outcome.bytes;
+          live.bodyMs = desk.nowMs() - context.receivedAtMs;
           self.send({ type: bodyFacts[outcome.kind] });
         });
       },
@@ -93,7 +102,7 @@ export function wireRequest(ports: RequestPorts) {
 
 const bodyFacts = { read: 'body.read', tooLarge: 'body.overflowed', aborted: 'body.aborted' } as const;
 
-function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPorts): ClaimRequest {
+function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentOf }: RequestPorts): ClaimRequest {
   const { route, plan } = context;
   // The chart reaches `claiming` only with a route; the fallback keeps the function total.
   if (route === undefined) throw new TypeError('claiming without a route');
@@ -116,6 +125,8 @@ function claimRequestOf(context: RequestContext, { desk, exchanges }: RequestPor
     skills: route.skills,
     toolsets: route.toolsets,
     replayOf: context.replayOf,
+    told: toldOf(context, live),
+    traceparent: traceparentOf(live),
   };
   return { key: context.id, nowMs, event, plan: planOf(context) };
 }

@@ -3,6 +3,7 @@
 import { fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import { type RunAccount, transcriptJson } from '../../machines/agent/transcript.ts';
@@ -24,32 +25,49 @@ export interface RunPorts {
   readonly wards: () => Wards;
 }
 
+/** A run that has the prompt: told to stop, it is waited for. */
+interface UnderWay {
+  readonly result: Promise<RunResult>;
+  stop(): void;
+}
+
 export function wireRun(ports: RunPorts) {
   /** Gives each run's place back; keyed by run, because a context holds no function. */
   const leave = new Map<string, () => void>();
-  /** Runs that have the prompt: one that is told to stop is waited for. */
-  const underWay = new Map<string, Promise<RunResult>>();
+  const underWay = new Map<string, UnderWay>();
   /** What was said in runs that ended, until it is written. */
   const accounts = new Map<string, RunAccount>();
 
+  const leavePlace = (key: string): void => {
+    leave.get(key)?.();
+    leave.delete(key);
+  };
+
   async function runOnce({ key, record }: RunContext, signal: AbortSignal): Promise<RunResult> {
     const { account, ...outcome } = await ports.runAgent(key, record, signal);
-    if (account !== undefined) accounts.set(key, account);
+    // Of one that nobody waits for any more there is nobody to write it.
+    if (account !== undefined && underWay.has(key)) accounts.set(key, account);
     const spent = account === undefined ? {} : { spending: account.spending };
     return outcome.kind === 'responded'
       ? { ...outcome, ...spent }
       : { ...outcome, ...spent, reason: ports.redact(outcome.reason) };
   }
 
-  return agentRunMachine.provide({
+  const logic = agentRunMachine.provide({
     actors: {
       runAgent: fromPromise<RunResult, RunContext>(({ input, signal }) => {
-        const run = runOnce(input, signal);
-        underWay.set(input.key, run);
-        return run.finally(() => underWay.delete(input.key));
+        const stopping = new AbortController();
+        const stop = createStopSignal([signal, stopping.signal]);
+        const result = runOnce(input, stop.signal).finally(stop.release);
+        const mine: UnderWay = { result, stop: () => stopping.abort() };
+        underWay.set(input.key, mine);
+        return result.finally(() => {
+          if (underWay.get(input.key) === mine) underWay.delete(input.key);
+        });
       }),
       awaitStopped: fromPromise<RunResult, RunContext>(
-        ({ input }) => underWay.get(input.key) ?? Promise.resolve({ kind: 'failed', reason: 'the run was stopped' }),
+        ({ input }) =>
+          underWay.get(input.key)?.result ?? Promise.resolve({ kind: 'failed', reason: 'the run was stopped' }),
       ),
     },
     actions: {
@@ -69,12 +87,11 @@ export function wireRun(ports: RunPorts) {
           ),
         );
       },
-      leavePlace: ({ context }) => {
-        leave.get(context.key)?.();
-        leave.delete(context.key);
-      },
+      leavePlace: ({ context }) => leavePlace(context.key),
       writeRun: ({ context, self }) => {
         const { key, record } = context;
+        // What comes of an agent that did not stop in time is too late.
+        underWay.delete(key);
         const isOver = record.status === 'failed' || record.status === 'cancelled';
         const changes = isOver
           ? [runChange(key, { ...record, endedAtMs: ports.nowMs() }, null)]
@@ -101,6 +118,17 @@ export function wireRun(ports: RunPorts) {
       },
     },
   });
+
+  return {
+    logic,
+    /** Takes back what a run holds whose chart is gone without a word: its place, and the agent's work. */
+    release(key: string): void {
+      leavePlace(key);
+      underWay.get(key)?.stop();
+      underWay.delete(key);
+      accounts.delete(key);
+    },
+  };
 }
 
 function runChange(key: string, record: RunRecord, dueAtMs: number | null): RecordChange {

@@ -2,6 +2,7 @@
 
 import { assign, fromPromise } from 'xstate';
 import { completeText } from '../../actors/agent/complete-text.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import {
@@ -78,7 +79,7 @@ function refusalOf({ id, profile, server, kind }: ServerRequestContext, ports: S
   const settings = ports.settings(profile, server);
   if (row === undefined || settings === undefined) return 'the server is not configured any more';
   if (kind === 'elicitation') {
-    const verdict = admitElicitation(settings.elicitation, row.params);
+    const verdict = admitElicitation(settings.elicitation, row.params, ports.requests.waiting(profile, server));
     return verdict.kind === 'decline' ? verdict.why : undefined;
   }
   if (ports.model(profile) === undefined) {
@@ -106,7 +107,7 @@ async function runModel(
   }
   const { params, admitted } = row;
   const { timeoutMs } = settings.sampling;
-  const limit = AbortSignal.any([signal, row.signal, AbortSignal.timeout(timeoutMs)]);
+  const stop = createStopSignal([signal, row.signal], timeoutMs);
   const verdict = await completeText(
     {
       model,
@@ -116,8 +117,8 @@ async function runModel(
       messages: messagesOf(params.messages),
       maxTokens: admitted.maxTokens,
     },
-    limit,
-  );
+    stop.signal,
+  ).finally(stop.release);
   if (verdict.kind === 'failed') return verdict;
   row.made = {
     role: 'assistant',

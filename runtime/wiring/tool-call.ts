@@ -125,8 +125,12 @@ async function callTool(context: CallContext, signal: AbortSignal, ports: ToolCa
     const session = ports.sessions.get(key);
     if (session === undefined)
       return { kind: 'lost', dispatched: false, why: 'the connection was lost before the call' };
-    const { args, onProgress } = row.request;
-    const options = { signal, ...(onProgress === undefined ? {} : { onProgress }) };
+    const { args, onProgress, traceparent } = row.request;
+    const options = {
+      signal,
+      ...(onProgress === undefined ? {} : { onProgress }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    };
     const connection = ports.connections().get(key);
     const answered =
       tool.kind === 'utility'

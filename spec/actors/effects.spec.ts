@@ -3,19 +3,15 @@ import { readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from '
 import t from 'tap';
 import { createCommandRunner } from '../../actors/agent/run-command.ts';
 import { echoRunner } from '../../actors/agent/run-echo.ts';
-import { createPlaces } from '../../actors/dispatch/places.ts';
-import { createRunAgent } from '../../actors/dispatch/run-agent.ts';
 import { ensurePrivateFolder, stampOf, updateFileLocked, writeFileAtomic } from '../../actors/files.ts';
-import type { AgentRunRequest, Logger } from '../../actors/ports.ts';
+import type { AgentRunRequest } from '../../actors/ports.ts';
 import { runCommand, scrubbedEnv } from '../../actors/process-group.ts';
 import { createListReader } from '../../actors/webhook/read-lists.ts';
 import { createSubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
 import { defaultProfile } from '../../machines/base/names.ts';
 import { readSubscriptions } from '../../machines/config/subscription.ts';
-import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { makeHome } from '../support/home.ts';
 
-const silent: Logger = { log: () => {}, warnOnce: () => {} };
 const never = new AbortController().signal;
 
 t.test('HOME-3 · files are private from creation, whatever the umask, and replaced whole', async (t) => {
@@ -181,72 +177,4 @@ t.test('CON-3 · DIS-3 · a command run has its prompt, its variables and its ou
   t.match(await run(['sh', '-c', 'echo why >&2; exit 9']), { kind: 'failed', reason: /exited with 9: why/ });
   t.match(await run(['nothing-of-that-name']), { kind: 'failed', reason: /was not found/ });
   t.same(await echoRunner(request, never), { kind: 'responded', response: 'hello' });
-});
-
-t.test('DIS-3 · DIS-4 · DIS-6 · a run gathers skill, prompt and note, and is bounded in time', async (t) => {
-  // The time limit of a run does not keep a process alive by itself.
-  const alive = setInterval(() => {}, 1_000);
-  t.teardown(() => clearInterval(alive));
-  const event = { deliveryId: 'd', event: 'e', prompt: 'do', skills: ['none', 'review'] } as unknown as EventRecord;
-  const prompts: string[] = [];
-  const runAgent = createRunAgent({
-    event: (key) => (key === 'e1' ? event : undefined),
-    runnerOf: () => ({
-      run: ({ prompt }, signal) => {
-        prompts.push(prompt);
-        if (prompts.length === 1) return Promise.resolve({ kind: 'responded', response: '' });
-        return new Promise((resolve) =>
-          signal.addEventListener('abort', () => resolve({ kind: 'failed', reason: 'stopped' })),
-        );
-      },
-      timeoutMs: 20,
-      servers: [],
-      skill: (name) => (name === 'review' ? 'Be kind.' : undefined),
-    }),
-    log: silent,
-  });
-  const record = { eventKey: 'e1', profile: 'default', route: 'r', superseded: 2, attempt: 1 } as unknown as RunRecord;
-  t.same(await runAgent('k', record, never), { kind: 'responded', response: '' }, 'an empty response is a response');
-  t.match(prompts, [/^Be kind\.\n\ndo\n\n\[Note: 2 earlier events/]);
-  t.match(await runAgent('k', record, never), { kind: 'failed', reason: /longer than 0.02 s/ });
-  t.match(await runAgent('k', { ...record, eventKey: 'gone' }, never), {
-    kind: 'failed',
-    reason: /not in the journal/,
-  });
-});
-
-t.test('DIS-3 · COA-3 · places bound runs over all, per route and one per group', async (t) => {
-  const places = createPlaces(2);
-  const granted: string[] = [];
-  const leave = new Map<string, () => void>();
-  const ask = (name: string, more = {}): void =>
-    void leave.set(
-      name,
-      places.ask({ profile: 'p', route: 'r', ...more }, () => void granted.push(name)),
-    );
-  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-  ask('a', { group: 'g' });
-  ask('b', { group: 'g' });
-  ask('c');
-  ask('d');
-  await turn();
-  t.same(granted, ['a', 'c'], 'b waits for its group and holds no place, d for a place');
-  t.same(places.load(), { running: 2, waiting: 2 });
-  leave.get('c')?.();
-  await turn();
-  t.same(granted, ['a', 'c', 'd']);
-  leave.get('b')?.();
-  leave.get('a')?.();
-  leave.get('d')?.();
-  await turn();
-  t.same(places.load(), { running: 0, waiting: 0 }, 'one that was withdrawn is never granted');
-  t.same(granted, ['a', 'c', 'd']);
-  ask('r1', { routeConcurrency: 1 });
-  ask('r2', { routeConcurrency: 1 });
-  await turn();
-  t.same(granted.slice(3), ['r1']);
-  places.pause();
-  leave.get('r1')?.();
-  await turn();
-  t.same(granted.slice(3), ['r1'], 'a pause grants nothing more');
 });

@@ -2,21 +2,28 @@
  * Measures the receiver beside bare handlers, the cost of groups, and the servers' half beside the raw SDK client. Prints
  * medians and ratios, and leaves them for `report.ts`; judges nothing.
  *
- * `npm run bench` for all, `npm run bench -- --quick` for a minute or two, `--only receiver|groups|mcp` for a part.
+ * `npm run bench` for all, `npm run bench -- --quick` for a minute or two, `--only receiver|groups|mcp|peers|start|scale` for a part.
  */
 
 import { keepResults } from './last.ts';
 import { measureMcp } from './mcp.ts';
+import { measurePeers } from './peers.ts';
 import { allSubjects, type Cost, measureReceiver } from './receiver.ts';
+import { measureScale } from './scale.ts';
+import { measureStart } from './start.ts';
 import { print } from './table.ts';
 import { measureWards } from './wards.ts';
 
 const quick = process.argv.includes('--quick');
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
-if (only !== undefined && !['receiver', 'groups', 'mcp'].includes(only)) throw new Error(`--only knows no "${only}"`);
+if (only !== undefined && !['receiver', 'groups', 'mcp', 'peers', 'start', 'scale'].includes(only))
+  throw new Error(`--only knows no "${only}"`);
 if (only === undefined || only === 'receiver') await receiver();
 if (only === undefined || only === 'groups') groups();
 if (only === undefined || only === 'mcp') await measureMcp(quick);
+if (only === undefined || only === 'peers') await measurePeers(quick);
+if (only === undefined || only === 'start') await measureStart(quick);
+if (only === undefined || only === 'scale') await measureScale(quick, process.argv.includes('--full'));
 
 async function receiver(): Promise<void> {
   const order = quick ? { rounds: 3, requests: 8_000 } : { rounds: 5, requests: 30_000 };
@@ -24,14 +31,7 @@ async function receiver(): Promise<void> {
   keepResults({ receiver: costs });
   print(['receiver, 64 connections', 'CPU µs', '× bare', 'req/s', 'p50 ms', 'p99 ms']);
   for (const { name, cpuMicros, ratio, perSecond, p50Ms, p99Ms } of costs) {
-    print([
-      name,
-      cpuMicros.toFixed(1),
-      ratio.toFixed(2),
-      perSecond.toFixed(0),
-      p50Ms.toFixed(2),
-      p99Ms.toFixed(2),
-    ]);
+    print([name, cpuMicros.toFixed(1), ratio.toFixed(2), perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2)]);
   }
   process.stdout.write(`\ndurable / in memory, req/s: ${durableShare(costs).toFixed(2)}\n\n`);
 }

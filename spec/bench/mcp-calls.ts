@@ -13,10 +13,11 @@ import { type AnyActorRef, createActor } from 'xstate';
 import { loadHome } from '../../actors/config/load-config.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { createClock } from '../../runtime/clock.ts';
-import { createWatcher } from '../../runtime/inspector/watcher.ts';
 import { createLog } from '../../runtime/log.ts';
+import { createMetrics } from '../../runtime/metrics.ts';
 import { createRedactor } from '../../runtime/redact.ts';
 import { assembleServers } from '../../runtime/servers.ts';
+import { noTracing } from '../../runtime/tracing.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 
 export interface CallOrder {
@@ -76,15 +77,16 @@ async function gatewayCalls(url: string): Promise<(kind: 'stdio' | 'http') => Ca
   const redactor = createRedactor();
   const loaded = loadHome({ home, env: process.env });
   const root = (): AnyActorRef => actor;
-  const watcher = createWatcher({ root, redactor, nowMs: Date.now });
   const servers = assembleServers({
     paths: homePaths(home),
     root,
     home: () => loaded,
     env: process.env,
     version: 'bench',
-    compiling: { now: Date.now, trail: 24, watched: watcher.isFollowed },
+    compiling: { now: Date.now, trail: 24, watched: () => false },
     redactor,
+    metrics: createMetrics(),
+    tracing: noTracing,
     nowMs: Date.now,
     log: createLog({ env: process.env, redactor, sink: { fd: 2, isTerminal: false } }),
   });

@@ -3,26 +3,15 @@
  * to the daemon's start, and what connected servers cost while nobody calls. Prints; judges nothing.
  */
 
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { connectControl } from '../../runtime/control/client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { cpuMsOf, ended, homeWith, type Running, rememberTools, rssOf, started, untilStates, wait } from './daemon.ts';
 import type { CallComparison, CallOrder, RoundCost } from './mcp-calls.ts';
 import { median, print } from './table.ts';
 
-interface Running {
-  readonly child: ChildProcess;
-  /** From spawn to the line that says that it listens. */
-  readonly startMs: number;
-  /** Its processor time until then. */
-  readonly cpuMs: number;
-}
-
-const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 const lazyServers = 20;
 const idleServers = 200;
 const idleWindowMs = 10_000;
@@ -71,7 +60,7 @@ async function measureStart(rounds: number): Promise<void> {
   const homes = [homeWith({}), homeWith(Object.fromEntries(entries))];
   const rows: { readonly without: Running; readonly with: Running }[] = [];
   try {
-    await rememberTools(homes[1] ?? '');
+    await rememberTools(homes[1] ?? '', lazyServers);
     for (let at = -1; at < rounds; at += 1) {
       const pair: Running[] = [];
       for (const which of at % 2 === 0 ? [0, 1] : [1, 0]) {
@@ -134,96 +123,4 @@ async function measureIdle(url: string): Promise<void> {
     for (const { child } of running) await ended(child, 'SIGTERM');
     for (const home of homes) rmSync(home, { recursive: true, force: true });
   }
-}
-
-function homeWith(servers: object): string {
-  const home = mkdtempSync(join(tmpdir(), 'agent-bench-'));
-  const platforms = {
-    webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: 'bench-secret-bench-secret' } },
-  };
-  writeFileSync(
-    join(home, 'config.yaml'),
-    JSON.stringify({ inspector: { enabled: false }, platforms, mcp_servers: servers }),
-  );
-  return home;
-}
-
-/** Connects every server once, so that its tools lie in the cache. */
-async function rememberTools(home: string): Promise<void> {
-  const { child } = await started(home);
-  for (;;) {
-    if (namesIn(join(home, 'cache', 'mcp')).filter((name) => name.endsWith('.json')).length >= lazyServers) break;
-    await wait(50);
-  }
-  await ended(child, 'SIGTERM');
-  const again = await started(home);
-  await untilStates(home, 'lazy', lazyServers);
-  await ended(again.child, 'SIGTERM');
-}
-
-function namesIn(folder: string): readonly string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
-}
-
-async function started(home: string): Promise<Running> {
-  const began = performance.now();
-  const child = spawn(process.execPath, [main, 'gateway', 'run'], {
-    env: { ...process.env, AGENT_LOG_LEVEL: 'info', AGENT_HOME: home },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  await new Promise<void>((resolve, reject) => {
-    let text = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-      if (text.includes('listening')) resolve();
-    });
-    child.once('exit', (code) => reject(new Error(`the daemon ended with ${code}: ${text}`)));
-  });
-  const startMs = performance.now() - began;
-  return { child, startMs, cpuMs: cpuMsOf(child) };
-}
-
-async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = once(child, 'exit');
-  child.kill(signal);
-  await exited;
-}
-
-async function untilStates(home: string, state: string, count: number): Promise<void> {
-  for (;;) {
-    const client = await connectControl(join(home, 'gateway.sock'));
-    const rows = (await client?.call('mcp.list')) as readonly { readonly state: string; readonly error?: string }[];
-    client?.close();
-    if ((rows ?? []).filter((row) => row.state === state).length === count) return;
-    await wait(100);
-  }
-}
-
-/** The processor time of every thread, to the nanosecond; NaN where the system does not tell. */
-function cpuMsOf({ pid }: ChildProcess): number {
-  try {
-    let nanos = 0;
-    for (const task of readdirSync(`/proc/${pid}/task`))
-      nanos += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0]);
-    return nanos / 1e6;
-  } catch {
-    return Number.NaN;
-  }
-}
-
-function rssOf({ pid }: ChildProcess): number {
-  try {
-    return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1_024;
-  } catch {
-    return Number.NaN;
-  }
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -7,6 +7,7 @@ import { makeHome } from '../support/home.ts';
 import { faults } from '../support/mcp/faults.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { startProtectedServer } from '../support/oauth/protected-server.ts';
 
 const config = `# The servers of this machine.
 mcp_servers:
@@ -180,3 +181,17 @@ t.test('CLI-5 · CLI-2 · `mcp test` needs no daemon; the others say that it doe
   ];
   await Promise.all(rows.map(async ([words, code]) => t.equal((await agent(...words)).code, code, words.join(' '))));
 });
+
+t.test(
+  'CLI-5 · OAU-8 · a server that wants a login was reached: it is written, and the command for the login is told',
+  async (t) => {
+    const peer = await startProtectedServer(t, { authorizationServers: ['https://a.example'], accepts: () => false });
+    const { agent, servers } = stage(t, config);
+    const added = await agent('mcp', 'add', 'hub', '--url', peer.url, '--entry', '{"auth": "oauth"}');
+    t.match(added, { code: 0, stdout: 'Added hub.\nmcp server "hub": needs a login; run `agent mcp login hub`\n' });
+    t.same(servers().hub, { url: peer.url, auth: 'oauth' });
+    t.match(await agent('mcp', 'test', 'hub'), { code: 4, stderr: /needs a login; run `agent mcp login hub`/ });
+    const other = await agent('mcp', 'add', 'open', '--url', peer.url);
+    t.match(other, { code: 1, stderr: /Nothing was written/ });
+  },
+);

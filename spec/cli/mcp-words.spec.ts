@@ -21,7 +21,7 @@ t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls
   const list = await gateway.cli('mcp', 'list');
   t.match(list.stdout, /SERVER +STATE +SINCE +VIA +ERA +TOOLS +WHY/);
   t.match(list.stdout, /notes +connected +\S+ +http +legacy +6/);
-  t.match(list.stdout, /gone +failed +\S+ +stdio +0 +mcp server "gone": command cannot be started/);
+  t.match(list.stdout, /gone +failed +\S+ +stdio +0 +command cannot be started/);
   const tools = await gateway.cli('mcp', 'tools', 'notes');
   t.match(tools.stdout, /mcp__notes__echo +notes +Says the text again/);
 
@@ -42,6 +42,18 @@ t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls
   }
   await until(async () => (await gateway.cli('mcp', 'logs', 'notes', '--lines', '5')).stdout.includes('half done'));
   t.match(await gateway.cli('mcp', 'logs', 'none'), { code: 1, stderr: /no mcp server is named "none"/ });
+
+  for (const words of [
+    ['tools'],
+    ['call', 'mcp__notes__echo'],
+    ['logs', 'notes'],
+    ['reload', 'notes'],
+    ['test', 'notes'],
+    ['login', 'notes'],
+  ]) {
+    const refused = await gateway.cli('mcp', ...words, '--profile', 'none');
+    t.match(refused, { code: 1, stderr: /profile "none" is not served.*\[profile-unknown\]/ }, words.join(' '));
+  }
 
   t.match(await gateway.cli('mcp', 'reload'), { code: 0, stdout: /read again/ });
   t.match(await gateway.cli('mcp', 'reload', 'notes'), { code: 0, stdout: /being connected anew/ });

@@ -2,7 +2,15 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import type { Collection, CommitVerdict, Journal, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type {
+  Collection,
+  CommitVerdict,
+  Expected,
+  Journal,
+  SessionId,
+  StoredRecord,
+  Write,
+} from '../../actors/store/journal.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 
 type Step =
@@ -45,6 +53,7 @@ const session = fc.integer({ min: 0, max: 3 });
 const shortMs = fc.integer({ min: 0, max: 20 });
 const lifeMs = fc.integer({ min: 0, max: 80 });
 const version = fc.integer({ min: 1, max: 3 });
+const standing = fc.oneof(version, fc.record({ version, path: fc.constant('work'), text: key }));
 
 const write: fc.Arbitrary<WriteForm> = fc.oneof(
   fc.record({
@@ -62,13 +71,13 @@ const write: fc.Arbitrary<WriteForm> = fc.oneof(
       key,
       value,
       holder: session,
-      expect: fc.oneof(fc.constant('absent' as const), version),
+      expect: fc.oneof(fc.constant('absent' as const), standing),
       dueAtMs: fc.option(shortMs),
     },
     { requiredKeys: ['kind', 'collection', 'key', 'value', 'holder'] },
   ),
   fc.record(
-    { kind: fc.constant('delete' as const), collection, key, expect: version },
+    { kind: fc.constant('delete' as const), collection, key, expect: standing },
     { requiredKeys: ['kind', 'collection', 'key'] },
   ),
 );
@@ -212,16 +221,22 @@ function commitTo(model: Model, writes: readonly Write[]): readonly [CommitVerdi
       case 'put':
       case 'delete': {
         const place = `${write.collection}/${write.key}`;
-        const version = next.records.get(place)?.version;
-        const expected = write.expect === 'absent' ? undefined : write.expect;
-        if (write.expect !== undefined && version !== expected) return [{ kind: 'stale', index }, model];
+        const standing = next.records.get(place);
+        if (!isAsExpected(standing, write.expect)) return [{ kind: 'stale', index }, model];
         if (write.kind === 'delete') next.records.delete(place);
-        else next.records.set(place, recordOf(write, (version ?? 0) + 1));
+        else next.records.set(place, recordOf(write, (standing?.version ?? 0) + 1));
         break;
       }
     }
   }
   return [{ kind: 'committed' }, next];
+}
+
+function isAsExpected(standing: StoredRecord | undefined, expect: Expected | undefined): boolean {
+  if (expect === undefined) return true;
+  if (expect === 'absent') return standing === undefined;
+  if (typeof expect === 'number') return standing?.version === expect;
+  return standing?.version === expect.version && standing.value[expect.path] === expect.text;
 }
 
 function recordOf(write: Extract<Write, { kind: 'put' }>, version: number): StoredRecord {

@@ -157,6 +157,25 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
     t.equal(journal.get('events', 'e1')?.version, 1);
   });
 
+  check('DUR-1 · tells records apart that stood under one key one after another', async (t, journal) => {
+    const of = (version: number, text: string) => ({ version, path: 'a.id', text });
+    const rows: readonly (readonly [Write, string])[] = [
+      [put('e1', { a: { id: 'x' } }, { expect: of(1, 'x') }), 'stale'],
+      [put('e1', { a: { id: 'x' } }, { expect: 'absent' }), 'committed'],
+      [put('e1', {}, { expect: of(1, 'y') }), 'stale'],
+      [put('e1', {}, { expect: of(2, 'x') }), 'stale'],
+      [put('e1', { a: { id: 'x' } }, { expect: of(1, 'x') }), 'committed'],
+      [remove('e1', of(2, 'y')), 'stale'],
+      [remove('e1', of(2, 'x')), 'committed'],
+      [put('e1', { a: { id: 'y' } }, { expect: 'absent' }), 'committed'],
+      [put('e1', {}, { expect: of(1, 'x') }), 'stale'],
+      [put('e1', {}, { expect: of(1, 'y') }), 'committed'],
+      [remove('e1', of(2, 'y')), 'stale'],
+    ];
+    for (const [write, kind] of rows) t.equal((await journal.commit([write])).kind, kind, JSON.stringify(write));
+    t.match(journal.get('events', 'e1'), { version: 2, value: {} });
+  });
+
   check('DUR-1 · keeps values as they were when they were committed', async (t, journal) => {
     const value = { text: 'ä\u0000\ud83d\ude00"\\', list: [1, null, { a: true }], big: 'x'.repeat(300_000) };
 
@@ -407,7 +426,7 @@ function run(key: string, more: Partial<Extract<Write, { kind: 'put' }>>): Write
   return put(key, {}, { collection: 'runs', ...more });
 }
 
-function remove(key: string, expect?: number): Write {
+function remove(key: string, expect?: Extract<Write, { kind: 'delete' }>['expect']): Write {
   return { kind: 'delete', collection: 'events', key, ...(expect === undefined ? {} : { expect }) };
 }
 

@@ -25,7 +25,7 @@ const rooms: readonly Room[] = [
   {
     name: 'machines/config',
     holds: under('machines/config/'),
-    may: [base, config, /^yaml$/, /^ajv$/, /^node:crypto$/],
+    may: [base, config, /^yaml$/, /^node:crypto$/],
     why: 'reading a configuration needs no other room',
   },
   {
@@ -47,6 +47,17 @@ const rooms: readonly Room[] = [
     why: 'effects know rules and the world, never a chart or the process',
   },
   {
+    name: 'the inspector page',
+    holds: under('runtime/inspector/page/'),
+    may: [
+      /^runtime\/inspector\/(page\/|wire\.ts$)/,
+      /^machines\/base\/(json|status)\.ts$/,
+      /^preact(\/(hooks|compat))?$/,
+      /^elkjs\//,
+    ],
+    why: 'the page is built apart, for a browser, and knows the daemon by its words alone',
+  },
+  {
     name: 'runtime',
     holds: under('runtime/'),
     may: [/^(machines|actors|runtime)\//, builtIn, /^xstate$/, /^uWebSockets\.js$/, /^lru-cache$/],
@@ -57,14 +68,16 @@ const rooms: readonly Room[] = [
     holds: under('cli/'),
     may: [
       base,
-      /^machines\/config\/(profile|nearest|edit|diagnostic)\.ts$/,
-      /^machines\/mcp\/(install-link|add-server\.machine)\.ts$/,
+      /^machines\/config\/(profile|nearest|edit|env-file|diagnostic|targets)\.ts$/,
+      /^machines\/mcp\/(install-link|add-server\.machine|foreign-files|plan-import)\.ts$/,
       /^actors\/files\.ts$/,
-      /^actors\/config\/server-entries\.ts$/,
-      /^runtime\/control\/(client|commands)\.ts$/,
-      /^runtime\/(daemon|example-home|link-dialog)\.ts$/,
+      /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
+      /^runtime\/control\/(client|commands|home-methods)\.ts$/,
+      /^runtime\/(daemon|example-home|link-dialog|doctor\/examine)\.ts$/,
+      /^runtime\/inspector\/wire\.ts$/,
       /^cli\//,
       /^@modelcontextprotocol\/server(\/stdio)?$/,
+      /^@clack\/prompts$/,
       builtIn,
     ],
     why: 'the command line speaks to the socket',
@@ -81,9 +94,13 @@ const doors: readonly (readonly [string, RegExp])[] = [
   ['@modelcontextprotocol/client', /^actors\/(mcp|oauth)\//],
   ['@modelcontextprotocol/server', /^cli\/commands\/mcp-serve\.ts$/],
   ['@modelcontextprotocol/server/stdio', /^cli\/commands\/mcp-serve\.ts$/],
+  ['@opentelemetry/api', /^actors\/telemetry\//],
+  ['@opentelemetry/sdk-trace', /^actors\/telemetry\//],
+  ['@opentelemetry/exporter-trace-otlp-http', /^actors\/telemetry\//],
+  ['@clack/prompts', /^cli\/prompts\.ts$/],
   ['croner', /^actors\/cron\/next-due\.ts$/],
   ['oauth4webapi', /^actors\/oauth\//],
-  ['ajv', /^(machines\/config\/validate|actors\/mcp\/validate-arguments)\.ts$/],
+  ['ajv', /^actors\/mcp\/validate-arguments\.ts$/],
 ];
 
 function under(folder: string): (path: string) => boolean {

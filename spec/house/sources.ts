@@ -16,7 +16,7 @@ const floors = ['machines', 'actors', 'runtime', 'cli'] as const;
 export function sourceFiles(folders: readonly string[] = floors): SourceFile[] {
   return folders.flatMap((folder) =>
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
+      .filter((name) => /\.tsx?$/.test(name))
       .map((name) => readSource(join(folder, name))),
   );
 }

@@ -92,7 +92,10 @@ t.test('OAU-8 · one login of a server at a time; usage and refusals have their 
 
   t.match(await login().ended, { code: 1, stderr: /\[login-under-way\]/ });
   t.match(await runCli(['mcp', 'login', 'nobody'], home.path), { code: 1, stderr: /\[server-unknown\]/ });
-  t.match(await runCli(['mcp', 'login', 'hub', '--flow', 'magic'], home.path), { code: 1, stderr: /\[login-flow\]/ });
+  t.match(await runCli(['mcp', 'login', 'hub', '--flow', 'magic'], home.path), {
+    code: 2,
+    stderr: /none of browser, device/,
+  });
   t.match(await runCli(['mcp', 'login'], home.path), { code: 2 });
   t.match(await runCli(['mcp', 'reauth'], home.path), { code: 2 });
   t.match(await runCli(['mcp', 'login', 'hub'], makeHome(t).path), { code: 3 });

@@ -3,6 +3,8 @@
  * is dead, that answers nothing; credentials that are refused; a daemon that is killed.
  */
 
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { hasty, openDelivering, type Sending, type Target } from '../support/delivering.ts';
@@ -10,6 +12,7 @@ import { discordError } from '../support/platforms/community-chat.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
 import { smtpPassword, smtpUser, startSmtp } from '../support/platforms/smtp-server.ts';
 import { slackError, teamChatA } from '../support/platforms/team-chat-a.ts';
+import { teamChatB } from '../support/platforms/team-chat-b.ts';
 
 const texts = ({ world }: FakePlatform): string[] => world.messages.map(({ text }) => text);
 const limited = (seconds: number) => ({ status: 429, json: { message: 'slow', retry_after: seconds, global: false } });
@@ -250,3 +253,66 @@ t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them
   t.equal(rows.length, 3);
   t.same(await it.json<readonly Target[]>('deliveries', 'list', '--target', 'slack'), []);
 });
+
+t.test('DUR-1 · what waits for a silent platform to be checked was not sent, and goes after kill -9', async (t) => {
+  const it = await openDelivering(t);
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  t.teardown(() => silent.close());
+  const { port } = silent.address() as AddressInfo;
+  it.configure({ slack: { api_base: `http://127.0.0.1:${port}`, timeout_seconds: 60 } });
+  const first = await it.start();
+  await it.post(first, 'slack', '1');
+  t.match(await it.reaches('1', 'queued'), { attempts: 0 });
+
+  first.kill('SIGKILL');
+  await first.exited;
+  it.configure();
+  await it.start();
+
+  t.match(await it.reaches('1', 'delivered'), { attempts: 1 });
+  t.equal(it.slack.world.messages.length, 1);
+});
+
+t.test('CLI-2 · DLV-2 · the list of targets ends with the whole cure of each that failed', async (t) => {
+  const it = await openDelivering(t);
+  it.configure({ slack: teamChatA.wrongOptions });
+  await it.start();
+  const { error = '' } = await it.target('slack', 'failed');
+
+  const { stdout } = await it.cli('deliveries', 'targets');
+
+  t.match(error, /mend platforms\.slack/);
+  t.ok(stdout.endsWith(`\n\n${error}\n`), stdout);
+  t.equal((await it.cli('runs', 'list')).stdout, 'No runs.\n');
+});
+
+t.test(
+  'CON-2 · DUR-1 · a stop ends what is being sent, and leaves the queue behind it to the next start',
+  async (t) => {
+    const it = await openDelivering(t);
+    // It asks for no gap between messages: whatever is not parked would be sent at once.
+    const board = await startPlatform(teamChatB);
+    t.teardown(() => board.close());
+    it.configure({ others: { mattermost: { enabled: true, api_base: board.base, ...teamChatB.options } } });
+    const first = await it.start();
+    await it.target('mattermost', 'connected');
+    board.scripts.push('hang');
+    const arrival = board.arrival();
+    await it.post(first, 'mattermost', '1');
+    await arrival;
+    await it.post(first, 'mattermost', '2');
+    await it.post(first, 'mattermost', '3');
+    await it.reaches('3', 'queued');
+
+    first.kill('SIGTERM');
+    await first.line(({ message }) => message.includes('SIGTERM'));
+    board.release();
+
+    t.equal(await first.exited, 0);
+    t.same(texts(board), ['Build 1 is green.']);
+    await it.start();
+    for (const id of ['2', '3']) t.match(await it.reaches(id, 'delivered'), { attempts: 1 });
+    t.same(texts(board), ['Build 1 is green.', 'Build 2 is green.', 'Build 3 is green.']);
+  },
+);

@@ -1,9 +1,9 @@
 /** What SIGTERM lets end and what it leaves for the next start. */
 
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { startDaemon } from '../support/daemon.ts';
+import { runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
@@ -47,4 +47,37 @@ t.test('CON-2 · DUR-1 · a run under way is ended and delivered, a burst become
     { route: 'burst', status: 'delivered', attempt: 1 },
     { route: 'slow', status: 'delivered', attempt: 1 },
   ]);
+});
+
+/** Counts its beginnings, and takes its time when it is told to end. */
+const reluctant = `import { appendFileSync, writeFileSync } from 'node:fs';
+appendFileSync('began', process.env.AGENT_ATTEMPT + '\\n');
+process.on('SIGTERM', () => {
+  writeFileSync('told', '');
+  setTimeout(() => process.exit(1), 400);
+});
+setInterval(() => {}, 1_000);
+`;
+
+t.test('DIS-3 · CON-2 · a run that a person cancelled is not begun again because the gateway stops', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig('        gh: {prompt: p}\n', {
+      more: 'agent: {runner: command, command: [node, scripts/agent.mjs]}',
+    }),
+    'scripts/agent.mjs': reluctant,
+  });
+  const first = await startDaemon(t, home.path);
+  await postSigned(`${first.url}/webhooks/gh`, {}, { secret });
+  while (!existsSync(`${home.path}/began`)) await wait(10);
+  const [run] = (await cliJson(home.path, 'runs', 'list')) as { id: string }[];
+  const cancelling = runCli(['runs', 'cancel', String(run?.id)], home.path);
+  while (!existsSync(`${home.path}/told`)) await wait(10);
+
+  first.kill('SIGTERM');
+
+  t.equal(await first.exited, 0);
+  await cancelling;
+  await startDaemon(t, home.path);
+  t.match(await cliJson(home.path, 'runs', 'list'), [{ status: 'cancelled', attempt: 1 }]);
+  t.equal(readFileSync(`${home.path}/began`, 'utf8'), '1\n');
 });

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { runCli, startDaemon } from '../support/daemon.ts';
+import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
 
@@ -29,8 +30,8 @@ const { AGENT_ROUTE, AGENT_EVENT, AGENT_DELIVERY_ID, AGENT_PROFILE, AGENT_ATTEMP
 process.stdout.write([AGENT_ROUTE, AGENT_EVENT, AGENT_DELIVERY_ID, AGENT_PROFILE, AGENT_ATTEMPT, prompt].join('|'));
 `;
 
-for (const front of ['uws', 'node']) {
-  t.test(`on the ${front} front`, async (t) => {
+for (const { front, skip } of fronts) {
+  t.test(`on the ${front} front`, { skip }, async (t) => {
     t.test('RTE-3 · DIS-1 · DIS-3 · a signed event becomes a run whose response is delivered', async (t) => {
       const home = makeHome(t, {
         'config.yaml': config(

@@ -37,6 +37,7 @@ function makeGateway(move: FrontMove = { kind: 'moved', url: 'http://a:2' }) {
     },
     actions: {
       flushGroups: () => steps.push('flush'),
+      settleGroups: () => steps.push('settle'),
       retireFront: () => steps.push('retire'),
       startSchedule: () => steps.push('start'),
       stopSchedule: () => steps.push('stop'),
@@ -123,6 +124,11 @@ t.test('CFG-2 · a reload is answered by what came of the move', async (t) => {
     t.equal(await gateway.settled(), state, move.kind);
     t.same(gateway.facts.at(-1), fact, move.kind);
     t.same(gateway.context(), context, move.kind);
+    t.same(
+      gateway.steps.slice(1),
+      move.kind === 'stayed' ? [] : ['settle'],
+      `COA-1: ${move.kind}: bursts end with their front`,
+    );
   }
 });
 
@@ -140,5 +146,9 @@ t.test('CFG-3 · a gateway whose routes are broken stays closed and says why', a
   t.equal(await settled(), 'listening');
   tell({ type: 'gateway.reopen', enabled: false, fault: null });
   t.equal(await settled(), 'closed');
-  t.same([steps, context()], [['start', 'retire'], { url: null, fault: null }]);
+  t.same(
+    [steps, context()],
+    [['start', 'retire', 'settle'], { url: null, fault: null }],
+    'COA-1: bursts end with their front',
+  );
 });

@@ -3,6 +3,7 @@ import { assign, setup } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
 import { createCancelRun } from '../../runtime/cancel-run.ts';
+import { openKeeper } from '../support/keeper.ts';
 import { startWard } from '../support/wards.ts';
 
 type Status = RunRecord['status'];
@@ -32,6 +33,7 @@ const run = setup({
   },
 });
 
+const usual = { nowMs: () => 7, ended: () => {} };
 const keeper = {
   journal: () => ({
     get: (_: string, key: string) => (key === 'ended' ? { value: { status: 'delivered' } } : undefined),
@@ -42,7 +44,7 @@ t.test(
   'DIS-3 · a run under way is told and waited for, one that has answered or ended is not called back',
   async (t) => {
     const ward = startWard<{ record: { status: Status } }>(t, run);
-    const cancel = createCancelRun({ runs: ward as never, keeper });
+    const cancel = createCancelRun({ ...usual, runs: ward as never, keeper });
     ward().spawn('running', { record: { status: 'running' } });
     ward().spawn('answering', { record: { status: 'running' } });
     ward().get('answering')?.send({ type: 'run.answer' });
@@ -52,5 +54,27 @@ t.test(
     t.same(await cancel('answering', 'cli'), { kind: 'over', status: 'delivering' });
     t.same(await cancel('ended', 'cli'), { kind: 'over', status: 'delivered' });
     t.same(await cancel('never', 'cli'), { kind: 'unknown' });
+  },
+);
+
+t.test(
+  'DIS-3 · a run that waits on disk alone is cancelled there, once, and whoever waits for it is told',
+  async (t) => {
+    const { keeper: it } = await openKeeper();
+    const nobody = { get: () => undefined } as never;
+    const ended: unknown[] = [];
+    const told = (key: string, { status }: RunRecord): void => void ended.push([key, status]);
+    const cancel = createCancelRun({ ...usual, runs: () => nobody, keeper: it, ended: told });
+    await it.commit([
+      { kind: 'put', collection: 'runs', key: 'k', value: { status: 'queued', attempt: 0 }, dueAtMs: 1 },
+    ]);
+
+    t.same(await cancel('k', 'cli'), { kind: 'cancelled' });
+    t.same(await cancel('k', 'cli'), { kind: 'over', status: 'cancelled' });
+
+    const stored = it.journal()?.get('runs', 'k');
+    t.match(stored?.value, { status: 'cancelled', reason: 'cancelled by cli', endedAtMs: 7 });
+    t.equal(stored?.dueAtMs, undefined, 'nobody takes it up any more');
+    t.same(ended, [['k', 'cancelled']]);
   },
 );

@@ -71,6 +71,22 @@ t.test('DLV-2 · a delivery waits for the first check, and goes when it is good'
   });
 });
 
+t.test('DUR-1 · DLV-2 · no place is given before the first check has ended, and none to who has left', async (t) => {
+  const it = await openPlatforms(t);
+  const record = { target: 'slack', profile: 'default', extra: {} } as unknown as DeliveryRecord;
+  const granted: string[] = [];
+  const first = it.platforms.ask(record, () => void granted.push(`first, ${it.state('team_chat_a')}`));
+  t.equal(it.state('team_chat_a'), 'verifying');
+  t.same(granted, [], 'nothing is marked as sent while nothing can be');
+  first();
+  it.clock.ms += 60_000;
+  it.platforms.ask(record, () => void granted.push(`second, ${it.state('team_chat_a')}`));
+
+  await eventually(() => granted.length > 0 || undefined);
+
+  t.same(granted, ['second, connected']);
+});
+
 t.test(
   'DLV-2 · where the credentials are refused nothing is sent, and a delivery makes it look again once a minute',
   async (t) => {

@@ -1,133 +1,297 @@
-import t, { type Test } from 'tap';
-import { createKeeper } from '../../actors/store/keeper.ts';
+import t from 'tap';
+import type { Collection, Journal } from '../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../../actors/store/record-writer.ts';
-import { done } from '../../machines/base/fault.ts';
+import { createBursts } from '../../actors/webhook/bursts.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
+import type { GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
-import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
-import { type ResumePorts, refillDeliveries, resumeWork } from '../../runtime/resume.ts';
+import { claimName, type DeliveryRecord, type GroupRecord, type RunRecord } from '../../machines/webhook/record.ts';
+import { type ResumePorts, refillRuns, resumeWork } from '../../runtime/resume.ts';
 import { createWards } from '../../runtime/wiring/wards.ts';
+import { openKeeper } from '../support/keeper.ts';
 import { fakeWard } from '../support/wards.ts';
 
-const silent = { log: () => {}, warnOnce: () => {} };
-const delivery: DeliveryRecord = {
-  eventKey: 'e',
-  runKey: 'e',
-  deliveryId: 'd',
-  profile: 'default',
-  route: 'r',
-  event: 'push',
-  target: 'slack',
-  status: 'waitingToRetry',
-  text: 'x',
-  extra: {},
-  queuedAtMs: 0,
-};
 const run: RunRecord = {
-  eventKey: 'e',
+  eventKey: 'e1',
   profile: 'default',
   route: 'r',
   kind: 'agent',
-  status: 'delivering',
-  attempt: 1,
-  queuedAtMs: 0,
+  status: 'queued',
+  attempt: 0,
+  queuedAtMs: 1,
+};
+const delivery: DeliveryRecord = {
+  eventKey: 'e1',
+  deliveryId: 'd1',
+  profile: 'default',
+  route: 'r',
+  event: 'push',
+  target: 'log',
+  status: 'queued',
+  text: 'x',
+  extra: {},
+  queuedAtMs: 1,
+};
+const group: GroupRecord = {
+  profile: 'default',
+  route: 'r',
+  groupKey: '7',
+  burst: { id: 'b1', count: 2, firstAtMs: 1, latestEventKey: 'b2', dueAtMs: 9_000 },
 };
 
-async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
-  const clock = { ms: 1_000 };
-  const nowMs = () => clock.ms;
-  const open = () => Promise.resolve(done(openMemoryJournal()));
-  const keeper = createKeeper({ open, owner: 'spec', sessionTtlMs: 60_000, nowMs, refused: () => {} });
-  await keeper.open();
-  t.teardown(() => keeper.close());
-  const runs = fakeWard();
-  const deliveries = fakeWard<DeliveryInput>();
-  const none = fakeWard();
-  const handles = {
-    runs: runs.handle(),
-    deliveries: deliveries.handle(),
-    groups: none.handle(),
-    requests: none.handle(),
-  };
-  const wards = createWards(handles, nowMs);
-  const ports: ResumePorts = {
-    keeper,
-    writer: createRecordWriter(keeper),
-    bursts: { join: () => Promise.reject(new Error('none')), adopt: () => {} } as never,
-    wards: () => wards,
-    nowMs,
-    log: silent,
-    onInterrupted: () => 'rerun',
-    deduplicatesForMs: () => deduplicatesForMs,
-    room: () => 10,
-    deliveryRoom: () => room - deliveries.handle().size,
-  };
-  const put = (collection: 'runs' | 'deliveries', key: string, value: object, dueAtMs: number | null) =>
-    keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs }]);
-  const stored = (collection: 'runs' | 'deliveries', key: string) => keeper.journal()?.get(collection, key)?.value;
-  const living = () => deliveries.spawned.map(({ key }) => key);
-  return { clock, ports, put, stored, living, runs, deliveries };
+/** What a dead gateway left: records under way, held by its session. */
+async function left(...records: readonly (readonly [Collection, string, object])[]): Promise<Journal> {
+  const { keeper, journal } = await openKeeper(openMemoryJournal());
+  for (const [collection, key, value] of records) {
+    const heldBy = keeper.session() ?? '';
+    const isOver = (value as Partial<DeliveryRecord>).status === 'failed';
+    const dueAtMs = isOver ? null : 5;
+    await keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs, heldBy }]);
+  }
+  return journal;
 }
 
-t.test('DUR-1 · DLV-4 · a delivery whose run has ended goes on by itself, any other with its run', async (t) => {
-  const it = await openResume(t);
-  await it.put('runs', 'ended', run, null);
-  await it.put('deliveries', 'ended', { ...delivery, runKey: 'ended', dueAtMs: 9_000 }, 9_000);
-  await it.put('runs', 'waits', run, 1);
-  await it.put('deliveries', 'waits', { ...delivery, runKey: 'waits', status: 'queued' }, 1);
-
-  await resumeWork(it.ports);
-
-  t.match(it.deliveries.living('ended')?.input, { atMs: 1_000, record: { status: 'waitingToRetry', dueAtMs: 9_000 } });
-  t.same(it.living(), ['ended']);
-  t.same(
-    it.runs.spawned.map(({ key }) => key),
-    ['waits'],
+async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
+  const { keeper } = await openKeeper(journal);
+  const runs = fakeWard<RunInput>();
+  const groups = fakeWard<GroupInput>();
+  const deliveries = fakeWard<DeliveryInput>();
+  const wards = createWards(
+    {
+      requests: fakeWard().handle(),
+      runs: runs.handle() as never,
+      groups: groups.handle() as never,
+      deliveries: deliveries.handle() as never,
+    },
+    () => 100,
   );
+  const lines: unknown[] = [];
+  const writer = createRecordWriter(keeper);
+  const bursts = createBursts(keeper);
+  const ports: ResumePorts = {
+    keeper,
+    writer,
+    bursts,
+    wards: () => wards,
+    nowMs: () => 100,
+    log: { log: (level, message) => void lines.push([level, message]), warnOnce: () => {} },
+    onInterrupted: () => 'rerun',
+    deduplicatesForMs: () => 0,
+    room: () => 1_000 - wards.runs.size,
+    deliveryRoom: () => 2_000,
+    ...more,
+  };
+  const inputs = (ward: { readonly spawned: readonly { readonly key: string; readonly input: unknown }[] }) =>
+    ward.spawned.map(({ key, input }) => [key, input]);
+  return {
+    ports,
+    keeper,
+    writer,
+    bursts,
+    runs,
+    lines,
+    spawned: () => ({ runs: inputs(runs), groups: inputs(groups), deliveries: inputs(deliveries) }),
+  };
+}
+
+const nothing = { runs: [], groups: [], deliveries: [] };
+
+t.test('DUR-1 · runs go on by what is known of them: queued, cut off once, cut off twice, responded', async (t) => {
+  const rows: readonly (readonly [Partial<RunRecord>, DeliveryRecord | undefined, 'rerun' | 'report', object])[] = [
+    [{ status: 'queued' }, undefined, 'rerun', { status: 'queued', attempt: 0 }],
+    [{ status: 'running', attempt: 1 }, undefined, 'rerun', { status: 'queued', attempt: 1 }],
+    [{ status: 'running', attempt: 1 }, undefined, 'report', { status: 'interrupted', reason: /attempt 1/ }],
+    [{ status: 'running', attempt: 2 }, undefined, 'rerun', { status: 'interrupted', reason: /attempt 2/ }],
+    [{ status: 'delivering', attempt: 1 }, { ...delivery, status: 'queued' }, 'rerun', { status: 'delivering' }],
+    [
+      { status: 'delivering', attempt: 1 },
+      { ...delivery, status: 'failed', reason: 'no such chat' },
+      'rerun',
+      { status: 'failed', reason: 'no such chat' },
+    ],
+  ];
+  for (const [found, sent, policy, expected] of rows) {
+    const journal = await left(
+      ['runs', 'k1', { ...run, ...found }],
+      ...(sent === undefined ? [] : [['deliveries', 'k1', { ...sent, runKey: 'k1' }] as const]),
+    );
+    const { ports, spawned, lines } = await stage(journal, { onInterrupted: () => policy });
+
+    await resumeWork(ports);
+
+    const title = `${found.status} ${found.attempt ?? 0} ${sent?.status ?? ''} ${policy}`;
+    const { runs, deliveries, groups } = spawned();
+    t.match(runs, [['k1', { key: 'k1', record: expected }]], title);
+    t.same([runs.length, deliveries, groups], [1, [], []], `${title}: its delivery is the run's own to open`);
+    t.match(lines.at(-1), ['info', /^run taken up again: /], title);
+  }
+});
+
+t.test('DUR-1 · a run whose delivery was cut off while sending ends with it, as unknown', async (t) => {
+  const journal = await left(
+    ['runs', 'k1', { ...run, status: 'delivering', attempt: 1 }],
+    ['deliveries', 'k1', { ...delivery, runKey: 'k1', status: 'sending' }],
+  );
+  const { ports, spawned } = await stage(journal);
+  await resumeWork(ports);
+  t.same(spawned(), nothing, 'nothing is sent blindly');
+  for (const collection of ['runs', 'deliveries'] as const) {
+    const stored = journal.get(collection, 'k1');
+    t.match(stored?.value, { status: 'unknown', reason: /cut off by a crash while sending/ }, collection);
+    t.equal(stored?.dueAtMs, undefined, 'nothing is left to do');
+  }
+});
+
+t.test('DUR-1 · PRF-2 · the policy is that of the run’s own profile', async (t) => {
+  const journal = await left(['runs', 'k1', { ...run, profile: 'work', status: 'running', attempt: 1 }]);
+  const asked: string[] = [];
+  const { ports, spawned } = await stage(journal, {
+    onInterrupted: (profile) => {
+      asked.push(profile);
+      return profile === 'work' ? 'report' : 'rerun';
+    },
+  });
+  await resumeWork(ports);
+  t.same(asked, ['work']);
+  t.match(spawned().runs, [['k1', { record: { status: 'interrupted' } }]]);
 });
 
 t.test(
-  'DUR-1 · a sending that was cut off tells its run too, or is queued again where the platform knows it',
+  'DUR-1 · DIS-2 · IDM-2 · a direct delivery that was cut off while sending ends as unknown and frees its id',
   async (t) => {
-    const cut = { ...delivery, runKey: 'ended', status: 'sending', startedAtMs: 900 };
-    const blind = await openResume(t);
-    await blind.put('runs', 'ended', run, null);
-    await blind.put('deliveries', 'ended', cut, 900);
-    await resumeWork(blind.ports);
-    t.match(blind.stored('deliveries', 'ended'), { status: 'unknown', endedAtMs: 1_000 });
-    t.match(blind.stored('runs', 'ended'), { status: 'unknown', reason: /cut off by a crash/ });
-    t.same(blind.living(), []);
+    const journal = await left(['deliveries', 'k1', { ...delivery, answerByMs: 50, status: 'sending' }]);
+    const { ports, spawned, keeper, lines } = await stage(journal);
+    const name = claimName('default', 'r', 'd1');
+    await keeper.commit([{ kind: 'claim', name, value: { eventKey: 'k1' }, nowMs: 1, expiresAtMs: 1_000 }]);
 
-    const known = await openResume(t, { deduplicatesForMs: 101 });
-    await known.put('runs', 'ended', run, null);
-    await known.put('deliveries', 'ended', cut, 900);
-    await resumeWork(known.ports);
-    t.match(known.stored('deliveries', 'ended'), { status: 'queued', unsureSinceMs: 900 });
-    t.same(known.living(), ['ended']);
+    await resumeWork(ports);
+
+    t.same(spawned(), nothing, 'not sent again');
+    const stored = journal.get('deliveries', 'k1');
+    t.match(stored?.value, { status: 'unknown', reason: 'cut off by a crash while sending', endedAtMs: 100 });
+    t.equal(stored?.dueAtMs, undefined, 'nothing is left to do');
+    t.equal(journal.claimed(name, 100), undefined);
+    t.match(lines, [['warn', /outcome is unknown and it is not sent again/]]);
   },
 );
 
 t.test(
-  'DLV-4 · what finds no room waits on disk, and is taken up when its time has come and there is room',
+  'DUR-1 · a delivery whose run is forgotten goes on by itself, a direct one ends: its sender has no answer',
   async (t) => {
-    const it = await openResume(t, { room: 2 });
-    for (const [key, dueAtMs] of [
-      ['a', 2_000],
-      ['b', 3_000],
-      ['c', 4_000],
-      ['d', 5_000],
-    ] as const) {
-      await it.put('deliveries', key, { ...delivery, runKey: key, dueAtMs }, dueAtMs);
-    }
-    await resumeWork(it.ports);
-    t.same(it.living(), ['a', 'b'], 'the soonest');
-    it.deliveries.end('a');
-    it.deliveries.end('b');
-    await refillDeliveries(it.ports);
-    t.same(it.living(), ['a', 'b'], 'nothing is due yet');
-    it.clock.ms = 4_000;
-    await refillDeliveries(it.ports);
-    t.same(it.living(), ['a', 'b', 'c']);
+    const waiting = { ...delivery, runKey: 'gone' };
+    const { ports, spawned } = await stage(await left(['deliveries', 'k1', waiting]));
+    await resumeWork(ports);
+    t.same(spawned(), { ...nothing, deliveries: [['k1', { key: 'k1', record: waiting, atMs: 100 }]] });
+
+    const journal = await left(['deliveries', 'k1', { ...delivery, answerByMs: 50 }]);
+    const direct = await stage(journal);
+    await resumeWork(direct.ports);
+    t.same(direct.spawned(), nothing);
+    t.match(journal.get('deliveries', 'k1')?.value, { status: 'failed', reason: /before it was sent/, endedAtMs: 100 });
   },
 );
+
+t.test('COA-3 · DUR-1 · a burst gathers on with its record, and waits for the run of the one before', async (t) => {
+  const journal = await left(
+    ['groups', 'default/r/7', group],
+    ['runs', 'b0', { ...run, status: 'running', attempt: 1, group: 'default/r/7' }],
+  );
+  const { ports, spawned, bursts } = await stage(journal);
+
+  await resumeWork(ports);
+
+  const { runs, groups } = spawned();
+  t.match(runs, [['b0', { record: { status: 'queued' } }]]);
+  t.same(groups, [['default/r/7', { key: 'default/r/7', profile: 'default', route: 'r', inFlight: 'b0', atMs: 100 }]]);
+  t.match(ports.wards().groups.get('default/r/7'), { id: 'default/r/7' });
+  const joining = {
+    key: 'default/r/7',
+    profile: 'default',
+    route: 'r',
+    groupKey: '7',
+    eventKey: 'b3',
+    nowMs: 100,
+    windowMs: 50,
+    maxWaitMs: 9_999,
+  };
+  const joined = await new Promise((resolve) => bursts.join(joining, (_, record) => [record], resolve));
+  t.match(joined, { verdict: { kind: 'committed' }, burst: { id: 'b1', count: 3 } }, 'its version is known');
+});
+
+t.test('COA-1 · DUR-1 · a burst alone is handed to a group of its own, though it is not due yet', async (t) => {
+  const { ports, spawned } = await stage(await left(['groups', 'default/r/7', group]));
+  await resumeWork(ports);
+  const { profile, route, burst } = group;
+  t.same(spawned(), {
+    ...nothing,
+    groups: [['default/r/7', { key: 'default/r/7', profile, route, burst, atMs: 100 }]],
+  });
+});
+
+t.test('DUR-1 · what was taken up is held by this gateway, and written over the version that it found', async (t) => {
+  const journal = await left(['runs', 'k1', run], ['deliveries', 'k2', delivery], ['groups', 'g', group]);
+  const { ports, keeper, writer } = await stage(journal);
+  await resumeWork(ports);
+  for (const [collection, key] of [
+    ['runs', 'k1'],
+    ['deliveries', 'k2'],
+    ['groups', 'g'],
+  ] as const) {
+    t.equal(journal.get(collection, key)?.heldBy, keeper.session(), collection);
+  }
+  const change = { collection: 'runs', key: 'k1', value: { ...run, attempt: 1 } as unknown as JsonObject } as const;
+  t.same(await writer.write([{ ...change, dueAtMs: 100 }]), { kind: 'written' });
+  await keeper.commit([{ kind: 'put', collection: 'runs', key: 'k1', value: {} }]);
+  t.same(await writer.write([{ ...change, dueAtMs: 100 }]), { kind: 'lost' }, 'another gateway has it now');
+
+  const again = await stage(journal);
+  await resumeWork(again.ports);
+  t.match(again.spawned().deliveries, [['k2', {}]], 'a next gateway finds what the last one held');
+});
+
+t.test('DIS-3 · DUR-1 · runs beyond the room stay on disk and are taken up as room comes', async (t) => {
+  const keys = Array.from({ length: 25 }, (_, n) => `k${100 + n}`);
+  const journal = await left(...keys.map((key) => ['runs', key, run] as const));
+  let room = 10;
+  const stage1 = await stage(journal);
+  const ports: ResumePorts = { ...stage1.ports, room: () => room - stage1.runs.spawned.length };
+
+  await resumeWork(ports);
+  t.same(
+    stage1.runs.spawned.map(({ key }) => key),
+    keys.slice(0, 10),
+    'the oldest first',
+  );
+  await refillRuns(ports);
+  t.equal(stage1.runs.spawned.length, 10, 'no room, nothing taken');
+  room = 1_000;
+  await refillRuns(ports);
+  t.same(
+    stage1.runs.spawned.map(({ key }) => key),
+    keys,
+  );
+});
+
+t.test('DUR-1 · more than one slice of the journal is taken up whole', async (t) => {
+  const records = Array.from({ length: 1_203 }, (_, n) => ['deliveries', `k${10_000 + n}`, delivery] as const);
+  const { ports, spawned } = await stage(await left(...records));
+  await resumeWork(ports);
+  t.equal(spawned().deliveries.length, 1_203);
+});
+
+t.test('DUR-1 · a journal that is not open, or refuses, leaves everything as it is and says so', async (t) => {
+  const journal = await left(['runs', 'k1', run]);
+  const closed = await stage(journal);
+  await closed.keeper.close();
+  await resumeWork(closed.ports);
+  t.same(closed.spawned(), nothing);
+
+  const other = await left(['runs', 'k1', run]);
+  const over = await stage(other);
+  await other.endSession(over.keeper.session() ?? '');
+  await resumeWork(over.ports);
+  t.same(over.spawned(), nothing);
+  t.match(over.lines[0], ['error', /session .* has ended/]);
+});

@@ -29,16 +29,23 @@ export interface CliResult {
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
 /** Starts `agent gateway run`, and resolves when it says that it listens. Rejects with its log where it ends first. */
-export async function startDaemon(t: Test, home: string, env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
-  const child = spawn(process.execPath, ['--enable-source-maps', main, 'gateway', 'run'], {
-    env: { ...process.env, AGENT_LOG_LEVEL: 'debug', ...env, AGENT_HOME: home },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+export function startDaemon(t: Test, home: string, env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+  return followDaemon(
+    t,
+    spawn(process.execPath, ['--enable-source-maps', main, 'gateway', 'run'], {
+      env: { ...process.env, AGENT_LOG_LEVEL: 'debug', ...env, AGENT_HOME: home },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
+}
+
+/** Reads the log of a daemon that was just started; resolves when it says that it listens. */
+export async function followDaemon(t: Test, child: ChildProcess): Promise<Daemon> {
   const log: LogLine[] = [];
   const waiting = new Set<{ readonly fits: (line: LogLine) => boolean; readonly resolve: (line: LogLine) => void }>();
   let rest = '';
   let errors = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     const lines = (rest + chunk).split('\n');
     rest = lines.pop() ?? '';
     for (const text of lines) {
@@ -51,7 +58,7 @@ export async function startDaemon(t: Test, home: string, env: Readonly<Record<st
       }
     }
   });
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
     errors += chunk;
   });
   const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));

@@ -9,6 +9,7 @@ import { communityChat } from './platforms/community-chat.ts';
 import { type FakePlatform, type PlatformFixture, startPlatform } from './platforms/fake-platform.ts';
 import { smtpRecipient } from './platforms/smtp-server.ts';
 import { teamChatA } from './platforms/team-chat-a.ts';
+import { teamChatB } from './platforms/team-chat-b.ts';
 import { type Answer, postSigned } from './sign.ts';
 
 const secret = 'deliveries-secret-deliveries';
@@ -88,6 +89,7 @@ export async function openDelivering(t: Test): Promise<Delivering> {
               discord: route('community_chat', communityChat.chat),
               home: route('slack', undefined),
               telegram: route('telegram', '7'),
+              mattermost: route('mattermost', teamChatB.chat),
               mail: route('email', smtpRecipient),
               directSlack: route('team_chat_a', teamChatA.chat, { deliver_only: true }),
               directDiscord: route('discord', communityChat.chat, { deliver_only: true }),

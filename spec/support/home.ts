@@ -13,7 +13,7 @@ export interface TestHome {
 /** Makes a home with the given files, by their names in it. */
 export function makeHome(t: Test, files: Readonly<Record<string, string>> = {}): TestHome {
   const path = mkdtempSync(join(tmpdir(), 'agent-spec-'));
-  t.teardown(() => rmSync(path, { recursive: true, force: true, maxRetries: 5 }));
+  t.teardown(() => rmSync(path, { recursive: true, force: true, maxRetries: 10 }));
   const write = (name: string, text: string, mode = 0o600): void => {
     mkdirSync(dirname(join(path, name)), { recursive: true });
     writeFileSync(join(path, name), text, { mode });

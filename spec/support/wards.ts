@@ -18,6 +18,8 @@ export interface FakeWard<Input> {
   /** The children, in the order of their spawning; those that ended too. */
   readonly spawned: FakeChild<Input>[];
   living(key: string): FakeChild<Input> | undefined;
+  /** Shows a child in another state to those who watch it. */
+  move(key: string, value: string): void;
   end(key: string): void;
 }
 
@@ -26,10 +28,16 @@ export function fakeWard<Input>(
 ): FakeWard<Input> {
   const living = new Map<string, FakeChild<Input>>();
   const spawned: FakeChild<Input>[] = [];
+  const watchers = new Map<string, Set<{ next(): void; complete(): void }>>();
   const refOf = (child: FakeChild<Input>) => ({
     id: child.key,
     send: (event: { readonly type: string }) => void child.heard.push(event),
     getSnapshot: () => child.snapshot,
+    subscribe(watcher: { next(): void; complete(): void }) {
+      const all = watchers.get(child.key) ?? new Set();
+      watchers.set(child.key, all.add(watcher));
+      return { unsubscribe: () => void all.delete(watcher) };
+    },
   });
   const handle = {
     name: 'fake',
@@ -59,7 +67,16 @@ export function fakeWard<Input>(
     handle: () => handle as never,
     spawned,
     living: (key) => living.get(key),
-    end: (key) => void living.delete(key),
+    move(key, value) {
+      const child = living.get(key);
+      if (child === undefined) return;
+      child.snapshot = { ...child.snapshot, value };
+      for (const watcher of [...(watchers.get(key) ?? [])]) watcher.next();
+    },
+    end(key) {
+      living.delete(key);
+      for (const watcher of [...(watchers.get(key) ?? [])]) watcher.complete();
+    },
   };
 }
 

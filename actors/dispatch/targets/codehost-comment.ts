@@ -4,7 +4,7 @@
  * @see DLV-3 in docs/specification.md
  */
 
-import { cut, type Json } from '../../../machines/base/json.ts';
+import type { Json } from '../../../machines/base/json.ts';
 import {
   type RefusalClass,
   refused as refusedAs,
@@ -12,8 +12,10 @@ import {
   transient,
   unknownOutcome,
 } from '../../../machines/dispatch/send-outcome.ts';
+import { messagesOf } from '../../../machines/dispatch/split-text.ts';
 import type { DeliveryTarget } from '../../ports.ts';
 import { endOf, runCommand, scrubbedEnv } from '../../process-group.ts';
+import { type Sending, sendPieces } from './send-pieces.ts';
 
 export interface CodehostSettings {
   /** The client; `gh` unless configured. */
@@ -22,13 +24,16 @@ export interface CodehostSettings {
   readonly timeoutMs: number;
   /** The profile's `.env`, where GH_TOKEN and GH_HOST may stand. */
   readonly scope: ReadonlyMap<string, string>;
+  readonly wait: Sending['wait'];
 }
 
 /** Neither part begins like a flag or is made of dots alone. */
 const repoPattern = /^(?!\.+\/)[\w.][\w.-]*\/(?!\.+$)[\w.][\w.-]*$/;
 const numberPattern = /^[1-9]\d{0,9}$/;
 /** The host refuses longer comments. */
-const longestComment = 65_536;
+const limit = { most: 65_536, unit: 'utf16' } as const;
+/** Nobody reads more under one pull request. */
+const mostComments = 10;
 const passed = [
   'GH_CONFIG_DIR',
   'XDG_CONFIG_HOME',
@@ -61,7 +66,7 @@ const complaints: readonly (readonly [RegExp, RefusalClass | 'rateLimited' | 'tr
 export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget {
   return {
     deduplicatesForMs: () => 0,
-    async deliver({ text, extra }, signal) {
+    async deliver({ text, extra, sent }, signal) {
       const repo = extra.repo;
       const number = numberOf(extra.pr_number);
       if (typeof repo !== 'string' || !repoPattern.test(repo)) {
@@ -72,34 +77,49 @@ export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget
           `deliver_extra.pr_number must be a positive whole number; it is ${JSON.stringify(extra.pr_number ?? null)}`,
         );
       }
-      if (text.trim() === '') return refused('the text is empty, and the host takes no empty comment');
-      const kind = extra.kind === 'issue' ? 'issue' : 'pr';
-      const result = await runCommand({
-        argv: [settings.command, kind, 'comment', number, '--repo', repo, '--body-file', '-'],
-        cwd: settings.cwd,
-        env: scrubbedEnv({ ...ofTheHost(), ...Object.fromEntries(settings.scope), GH_PROMPT_DISABLED: '1' }),
-        stdin: cut(text, longestComment),
-        timeoutMs: settings.timeoutMs,
-        maxOutputBytes,
-        signal,
-      });
-      switch (result.kind) {
-        case 'exited':
-          return exitOutcome(result.code, result.stdout.trim(), endOf(result.stderr, keptReason));
-        case 'missing':
-          if (result.cause !== undefined) return refused(`"${settings.command}" could not be started: ${result.cause}`);
-          return refused(
-            `"${settings.command}" was not found; install it on the gateway's host and log in with \`${settings.command} auth login\``,
-          );
-        case 'flooded':
-          return unknown(`"${settings.command}" printed more than expected and was ended`);
-        case 'timedOut':
-          return unknown(`"${settings.command}" gave no answer within ${settings.timeoutMs / 1_000} s`);
-        case 'aborted':
-          return unknown(`"${settings.command}" was stopped before it answered`);
+      if (text.length > limit.most * mostComments) {
+        const most = `${mostComments} comments of ${limit.most} are written at most`;
+        return refused(`a text of ${text.length} characters is too long; ${most}`, 'tooLong');
       }
+      const comments = messagesOf(text, limit);
+      if (comments.length === 0) return refused('the text is empty, and the host takes no empty comment');
+      const words = [extra.kind === 'issue' ? 'issue' : 'pr', 'comment', number, '--repo', repo, '--body-file', '-'];
+      return sendPieces(comments, { sent, wait: settings.wait, signal }, (comment) =>
+        writeComment(settings, { words, comment }, signal),
+      );
     },
   };
+}
+
+async function writeComment(
+  { command, cwd, scope, timeoutMs }: CodehostSettings,
+  { words, comment }: { readonly words: readonly string[]; readonly comment: string },
+  signal: AbortSignal,
+): Promise<SendOutcome> {
+  const result = await runCommand({
+    argv: [command, ...words],
+    cwd,
+    env: scrubbedEnv({ ...ofTheHost(), ...Object.fromEntries(scope), GH_PROMPT_DISABLED: '1' }),
+    stdin: comment,
+    timeoutMs,
+    maxOutputBytes,
+    signal,
+  });
+  switch (result.kind) {
+    case 'exited':
+      return exitOutcome(result.code, result.stdout.trim(), endOf(result.stderr, keptReason));
+    case 'missing':
+      if (result.cause !== undefined) return refused(`"${command}" could not be started: ${result.cause}`);
+      return refused(
+        `"${command}" was not found; install it on the gateway's host and log in with \`${command} auth login\``,
+      );
+    case 'flooded':
+      return unknown(`"${command}" printed more than expected and was ended`);
+    case 'timedOut':
+      return unknown(`"${command}" gave no answer within ${timeoutMs / 1_000} s`);
+    case 'aborted':
+      return unknown(`"${command}" was stopped before it answered`);
+  }
 }
 
 function exitOutcome(code: number | null, stdout: string, stderr: string): SendOutcome {

@@ -8,6 +8,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { Json } from '../../../machines/base/json.ts';
+import { createStopSignal } from '../../stop-signal.ts';
 
 export interface HttpCall {
   readonly method: 'GET' | 'POST' | 'PUT';
@@ -61,30 +62,33 @@ subscribe('undici:client:sendHeaders', (message) => {
 
 export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<HttpOutcome> {
   if (signal.aborted) return { kind: 'neverSent', reason: 'stopped before the request was sent' };
-  const limit = AbortSignal.timeout(call.timeoutMs);
-  const request = buildRequest(call, AbortSignal.any([signal, limit]));
+  const request = buildRequest(call);
   if (request === undefined)
     return {
       kind: 'unsendable',
       reason: 'no request can be made of these settings; check api_base and the credentials',
     };
   const mine: Progress = { written: false };
+  const stop = createStopSignal([signal], call.timeoutMs);
   try {
-    const response = await progress.run(mine, () => fetch(request));
+    // A signal of the request itself would be gone with the request, before the body is read.
+    const response = await progress.run(mine, () => fetch(request, { signal: stop.signal }));
     return await readAnswer(response);
   } catch (thrown) {
     const why = signal.aborted
       ? 'stopped before an answer came'
-      : limit.aborted
+      : stop.isTimeOver()
         ? `no answer within ${call.timeoutMs / 1_000} s`
         : whyNot(thrown);
     return mine.written
       ? { kind: 'lost', reason: `the request was sent, and then: ${why}` }
       : { kind: 'neverSent', reason: `${hostOf(call.url)} was not reached: ${why}` };
+  } finally {
+    stop.release();
   }
 }
 
-function buildRequest(call: HttpCall, signal: AbortSignal): Request | undefined {
+function buildRequest(call: HttpCall): Request | undefined {
   try {
     const headers = new Headers({ accept: 'application/json', 'user-agent': userAgent, ...call.headers });
     let body: string | null = null;
@@ -96,7 +100,7 @@ function buildRequest(call: HttpCall, signal: AbortSignal): Request | undefined 
       body = new URLSearchParams(call.form).toString();
     }
     if (!/^https?:/.test(call.url)) return undefined;
-    return new Request(call.url, { method: call.method, headers, body, signal, redirect: 'manual' });
+    return new Request(call.url, { method: call.method, headers, body, redirect: 'manual' });
   } catch {
     // The error quotes the header or the address.
     return undefined;

@@ -9,7 +9,6 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { retryAfterMs, type WaitHints } from '../../../machines/dispatch/retry-after.ts';
 import {
-  partly,
   type RefusalClass,
   refused,
   type SendOutcome,
@@ -21,6 +20,7 @@ import {
 import { lengthIn, messagesOf, type TextLimit } from '../../../machines/dispatch/split-text.ts';
 import type { DeliveryRequest, DeliveryTarget, Now } from '../../ports.ts';
 import { type HttpAnswer, type HttpCall, type HttpOutcome, httpRequest } from './http-request.ts';
+import { sendPieces } from './send-pieces.ts';
 
 export interface PlatformTarget extends DeliveryTarget {
   /** Asks the platform whether the credentials are good, and delivers nothing. Never rejects. */
@@ -64,9 +64,6 @@ export interface Wire {
   verify(signal: AbortSignal): Promise<SendOutcome | VerifyOutcome>;
 }
 
-/** A text that has begun is finished where the platform asks for no longer a pause than this, all pauses together. */
-const longestPauseMs = 30_000;
-
 export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
   const deduplicatesForMs = wire.deduplicatesForMs ?? 0;
   const name = settings.name ?? wire.name;
@@ -105,33 +102,10 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     if (messages.length === 0)
       return refused('permanent', 'the text is empty, and the platform takes no empty message');
 
-    if (sent !== undefined && sent.of !== messages.length)
-      return partly(refused('permanent', 'the text is cut otherwise than when its first pieces were delivered'), sent);
-
-    let first = sent?.messageId;
-    let pausedMs = 0;
-    for (const [index, piece] of messages.entries()) {
-      if (index < (sent?.pieces ?? 0)) continue;
+    return sendPieces(messages, { sent, wait: ports.wait, signal }, (piece, index) => {
       const key = keyOf(request, chat, index, piece);
-      const message: Message = { chat, text: piece, extra, key, index, of: messages.length };
-      let outcome = await sendOne(message, signal);
-      while (index > 0 && outcome.kind === 'rateLimited') {
-        // A platform that says 0 and means it not is asked thirty times at most.
-        const pauseMs = Math.max(1_000, outcome.retryAfterMs);
-        pausedMs += pauseMs;
-        if (pausedMs > longestPauseMs) break;
-        await ports.wait(pauseMs, signal);
-        if (signal.aborted) break;
-        outcome = await sendOne(message, signal);
-      }
-      if (outcome.kind !== 'delivered') {
-        if (index === 0) return outcome;
-        const arrived = { pieces: index, of: messages.length, ...(first === undefined ? {} : { messageId: first }) };
-        return partly(outcome, arrived);
-      }
-      if (index === 0) first = outcome.messageId;
-    }
-    return first === undefined ? { kind: 'delivered' } : { kind: 'delivered', messageId: first };
+      return sendOne({ chat, text: piece, extra, key, index, of: messages.length }, signal);
+    });
   };
 
   return {

@@ -1,25 +1,88 @@
 import t from 'tap';
 import { boundBody } from '../../../actors/mcp/bounded-body.ts';
 
+/** Bounds a body; counts how often its end was told. */
+async function bound(response: Response, maxBytes: number) {
+  const told = { ends: 0 };
+  const ended = (): void => {
+    told.ends += 1;
+  };
+  return { bounded: await boundBody(response, { maxBytes, who: 'here', ended }), told };
+}
+
 t.test('LIF-13 · a body up to the cap passes with status and headers', async (t) => {
-  const bounded = await boundBody(new Response('1234', { status: 404, headers: { 'x-a': 'b' } }), 4, 'here');
+  const { bounded, told } = await bound(new Response('1234', { status: 404, headers: { 'x-a': 'b' } }), 4);
   t.equal(bounded.status, 404);
   t.equal(bounded.headers.get('x-a'), 'b');
+  t.equal(told.ends, 0);
   t.equal(await bounded.text(), '1234');
+  t.equal(told.ends, 1);
 });
 
 t.test('LIF-13 · a longer one fails, before it is read where it says so', async (t) => {
-  const longer = await boundBody(new Response('12345'), 4, 'here');
-  await t.rejects(longer.text(), { message: 'here: answers with more than 4 bytes' });
+  const longer = await bound(new Response('12345'), 4);
+  await t.rejects(longer.bounded.text(), { message: 'here: answers with more than 4 bytes' });
+  t.equal(longer.told.ends, 1);
   const declared = new Response('12345', { headers: { 'content-length': '5' } });
-  await t.rejects(boundBody(declared, 4, 'here'), { message: 'here: answers with more than 4 bytes' });
+  await t.rejects(bound(declared, 4), { message: 'here: answers with more than 4 bytes' });
 });
 
-t.test('LIF-13 · a stream of events and an answer without a body are left alone', async (t) => {
-  for (const response of [
-    new Response('12345', { headers: { 'content-type': 'Text/Event-Stream; charset=utf-8' } }),
-    new Response(null, { status: 204 }),
-  ]) {
-    t.equal(await boundBody(response, 4, 'here'), response);
+t.test('LIF-13 · an answer without a body is left alone', async (t) => {
+  const empty = new Response(null, { status: 204 });
+  const { bounded, told } = await bound(empty, 4);
+  t.equal(bounded, empty);
+  t.equal(told.ends, 1);
+});
+
+t.test('LIF-13 · a body that breaks, and one that is given up, has ended too', async (t) => {
+  const broken = await bound(
+    new Response(
+      new ReadableStream({
+        pull: (controller) => controller.error(new Error('broke')),
+      }),
+    ),
+    4,
+  );
+  await t.rejects(broken.bounded.text(), { message: 'broke' });
+  t.equal(broken.told.ends, 1);
+  let cancelled: unknown;
+  const left = await bound(
+    new Response(
+      new ReadableStream({
+        cancel: (reason) => {
+          cancelled = reason;
+        },
+      }),
+    ),
+    4,
+  );
+  await left.bounded.body?.cancel('enough');
+  t.equal(cancelled, 'enough');
+  t.equal(left.told.ends, 1);
+});
+
+function stream(chunks: readonly string[]): Response {
+  const bytes = chunks.map((chunk) => new TextEncoder().encode(chunk));
+  return new Response(ReadableStream.from(bytes), { headers: { 'content-type': 'Text/Event-Stream; charset=utf-8' } });
+}
+
+t.test('LIF-13 · a stream of events may go on for ever, and none of its events', async (t) => {
+  const rows: readonly (readonly [readonly string[], 'passes' | 'fails'])[] = [
+    [Array.from({ length: 50 }, () => 'data: 1\n\n'), 'passes'],
+    [Array.from({ length: 50 }, () => 'data: 1\r\r'), 'passes'],
+    [Array.from({ length: 50 }, () => 'data: 1\r\n\r\n'), 'passes'],
+    [Array.from({ length: 50 }, () => ['data: 1\n', '\n']).flat(), 'passes'],
+    [Array.from({ length: 50 }, () => ['data: 1\r', '\n', '\r', '\n']).flat(), 'passes'],
+    [[...'data: 1\n\n'.repeat(20)], 'passes'],
+    [['data: 1\n\n'.repeat(50)], 'passes'],
+    [['data: 1\n\n', 'data: 123', '4567890', '1234567890'], 'fails'],
+    [Array.from({ length: 50 }, () => 'data: 1\n'), 'fails'],
+  ];
+  for (const [chunks, expected] of rows) {
+    const { text, name } = { text: chunks.join(''), name: JSON.stringify(chunks).slice(0, 80) };
+    const { bounded, told } = await bound(stream(chunks), 20);
+    if (expected === 'passes') t.equal(await bounded.text(), text, name);
+    else await t.rejects(bounded.text(), { message: 'here: answers with an event of more than 20 bytes' }, name);
+    t.equal(told.ends, 1);
   }
 });

@@ -75,6 +75,11 @@ t.test('LIF-13 · the words are one line without secrets and invisible character
     kind: 'lost',
     why: 'ended with 3: no licence',
   });
+  const last = sdk(SdkErrorCode.ConnectionClosed);
+  t.match(read(last, { exitStatus: 3, whyClosed: 'it said:\nBearer sk-live-4f9c2a7d8e1b6035' }), {
+    kind: 'lost',
+    why: 'it said: Bearer [redacted]',
+  });
   t.ok(JSON.stringify(read(http(500, 'x'.repeat(100_000)))).length < 1_000);
   t.end();
 });

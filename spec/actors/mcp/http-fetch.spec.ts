@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { EventEmitter, once } from 'node:events';
+import { EventEmitter, getEventListeners, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
@@ -310,23 +310,41 @@ t.test('TLS-2 · the proxies of the environment are used, but not for loopback',
   t.equal(secure.seen[0]?.headers['proxy-authorization'], undefined);
 });
 
-t.test('LIF-13 · an answer that is too long is cut off, a stream of events is not', async (t) => {
+t.test('LIF-13 · an answer that is too long is cut off, and a stream of events only where one event is', async (t) => {
   const { url } = await listen(t, (request, response) => {
     const stream = request.url === '/events';
     response.writeHead(200, {
       'content-type': stream ? 'text/event-stream' : 'application/json',
       ...(request.url === '/declared' ? { 'content-length': 1_001 } : {}),
     });
-    response.write('x'.repeat(request.url === '/exact' ? 1_000 : 1_001));
+    response.write((stream ? 'data: x\n\n' : 'x').repeat(request.url === '/exact' ? 1_000 : 1_001));
     if (request.url !== '/endless') response.end();
   });
   const { fetch } = await fetchOf(t, url, { maxBodyBytes: 1_000 });
   const read = async (path: string): Promise<number> => (await (await fetch(url + path)).text()).length;
   t.equal(await read('/exact'), 1_000);
-  t.equal(await read('/events'), 1_001);
+  t.equal(await read('/events'), 9_009);
   for (const path of ['/declared', '/chunked', '/endless']) {
     await t.rejects(read(path), { message: 'mcp server "github": answers with more than 1000 bytes' }, path);
   }
+});
+
+t.test('LIF-3 · a request that is over leaves nothing on the signal of its session', async (t) => {
+  const { url } = await peer(t, { '/loop': [302, '/loop'] });
+  const { fetch, close } = await fetchOf(t, url);
+  const session = new AbortController();
+  const left = (): number => getEventListeners(session.signal, 'abort').length;
+  const { signal } = session;
+  await (await fetch(`${url}/read`, { signal })).text();
+  t.equal(left(), 0, 'read');
+  await (await fetch(`${url}/given-up`, { signal })).body?.cancel();
+  t.equal(left(), 0, 'given up');
+  await t.rejects(fetch(`${url}/loop`, { signal }));
+  t.equal(left(), 0, 'refused');
+  const answer = await fetch(`${url}/open`, { signal });
+  session.abort(new Error('the session is over'));
+  await t.rejects(answer.text(), { message: 'the session is over' });
+  await close();
 });
 
 t.test('TLS-2 · close cuts off what is under way and refuses what comes', async (t) => {
@@ -356,4 +374,7 @@ t.test('TLS-2 · no error quotes a secret of the entry', async (t) => {
   const { fetch } = await fetchOf(t, url);
   await fetch(url);
   t.equal(mcp.seen[0]?.headers.authorization, `Basic ${btoa('me:top-secret')}`);
+  const odd = await fetchOf(t, mcp.url.replace('//', '//me:50%@'));
+  await odd.fetch(mcp.url);
+  t.equal(mcp.seen[1]?.headers.authorization, `Basic ${btoa('me:50%')}`, 'a percent sign may stand for itself');
 });

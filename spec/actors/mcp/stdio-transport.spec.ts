@@ -272,6 +272,16 @@ t.test('TRU-2 · a message to a child that has ended or does not read is refused
   await sent;
 });
 
+t.test('LIF-9 · a child that does not read is ended before what it is sent fills the memory', async (t) => {
+  const deaf = peer(t, { plan: sh('sleep 600'), graceMs: 50 });
+  await deaf.transport.start();
+  const big = { jsonrpc: '2.0', method: 'notifications/x', params: { text: 'x'.repeat(3_000_000) } } as const;
+  const sent = Array.from({ length: 10 }, () => deaf.transport.send(big).catch((error: Error) => error.message));
+  await deaf.closed;
+  t.ok((await Promise.all(sent)).every((message) => /took no input|is not running/.test(String(message))));
+  t.match(deaf.transport.whyClosed(), /^it does not read what it is sent/);
+});
+
 t.test('LIF-9 · a transport starts once', async (t) => {
   const { transport } = peer(t, { plan: sh('cat'), graceMs: 50 });
   await transport.start();

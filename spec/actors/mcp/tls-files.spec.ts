@@ -60,6 +60,7 @@ t.test('TLS-1 · a file of the wrong kind, a wrong password and a strange key ar
     [{ verify: garbage }, 'tls-file-invalid', /ssl_verify file holds no PEM certificate: .*garbage.pem/],
     [{ verify: broken }, 'tls-file-invalid', /ssl_verify file holds no PEM certificate/],
     [{ verify: path }, 'tls-file-unreadable', /ssl_verify file cannot be read \(EISDIR\)/],
+    [{ verify: '/dev/zero' }, 'tls-file-unreadable', /ssl_verify file cannot be read \(no regular file\)/],
     [{ cert: garbage }, 'tls-file-invalid', /client_cert file holds no PEM certificate/],
     [{ cert: made.clientCert }, 'tls-file-invalid', /client_cert file holds no usable key/],
     [

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { checkOf } from '../../../actors/mcp/validate-arguments.ts';
-import type { JsonObject } from '../../../machines/base/json.ts';
+import { checkOf, resultChecks } from '../../../actors/mcp/validate-arguments.ts';
+import type { Json, JsonObject } from '../../../machines/base/json.ts';
 
 const echo = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
 
@@ -87,3 +87,57 @@ t.test('LIF-13 · two schemas with one $id do not meet, broken and huge ones che
   t.equal(checkOf(circle as JsonObject)({}), undefined);
   t.end();
 });
+
+/** Each part asks for the next one twice: sixty of them are 2^60 steps. */
+function doubling(parts: number): JsonObject {
+  const defs: Record<string, JsonObject> = { [`d${parts}`]: {} };
+  for (let part = 0; part < parts; part += 1) {
+    const next = { $ref: `#/$defs/d${part + 1}` };
+    defs[`d${part}`] = { allOf: [next, next] };
+  }
+  return { type: 'object', properties: { value: { $ref: '#/$defs/d0' } }, $defs: defs };
+}
+
+t.test('LIF-13 · a schema that would be checked for ever is given up, and checks nothing from then on', (t) => {
+  const circle = { $ref: '#/$defs/self', $defs: { self: { allOf: [{ $ref: '#/$defs/self' }] } } };
+  for (const schema of [doubling(60), circle]) {
+    const check = checkOf(schema);
+    t.equal(check({ value: 'x' }), undefined);
+    t.equal(check({ value: 'y' }), undefined);
+  }
+  t.end();
+});
+
+t.test('LIF-13 · a part that is used many times is compiled once', (t) => {
+  const part = { type: 'object', properties: Object.fromEntries(range(100).map((n) => [`k${n}`, { type: 'string' }])) };
+  const used = Object.fromEntries(range(200).map((n) => [`p${n}`, { $ref: '#/$defs/part' }]));
+  const check = checkOf({ type: 'object', properties: used, $defs: { part } });
+  t.equal(check({ p7: { k1: 'text' } }), undefined);
+  t.equal(check({ p7: { k1: 1 } }), '/p7/k1 must be string');
+  t.end();
+});
+
+t.test('LIF-13 · a result is held against its schema by the same bounds', (t) => {
+  const rows: readonly (readonly [JsonObject, Json, string | undefined])[] = [
+    [echo, { text: 'hi' }, undefined],
+    [echo, { text: 1 }, '/text must be string'],
+    [echo, {}, "it must have required property 'text'"],
+    [
+      { properties: { text: { pattern: '^(a+)+$' } } },
+      { text: `${'a'.repeat(60)}!` },
+      '/text must match pattern "^(a+)+$"',
+    ],
+    [doubling(60), { value: 'x' }, undefined],
+    [{ properties: { list: { uniqueItems: true } } }, { list: range(50_000).map((n) => ({ n })) }, undefined],
+  ];
+  for (const [schema, value, expected] of rows) {
+    const verdict = resultChecks.getValidator(schema)(value);
+    t.equal(verdict.errorMessage, expected);
+    t.same(verdict.data, expected === undefined ? value : undefined);
+  }
+  t.end();
+});
+
+function range(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index);
+}

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import { listenForRedirect } from '../../../actors/oauth/callback-listener.ts';
 
@@ -62,6 +63,16 @@ t.test('OAU-8 · only the redirect of this login counts, once; everything else i
   t.match(await page.text(), 'You can close this window');
   t.equal(await query, 'state=st&code=c%20d&iss=i');
   t.equal((await at('/callback?state=st&code=again')).status, 400, 'a second redirect is nobody’s');
+});
+
+t.test('OAU-8 · a target that is no URL is turned away like any other', async (t) => {
+  const listener = await listenForRedirect({ kind: 'random' });
+  t.teardown(() => listener.close());
+  for (const target of ['//[', '/%', 'http://[', '*', '//']) {
+    const socket = connect(listener.port, '127.0.0.1');
+    socket.end(`GET ${target} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n`);
+    t.match(await text(socket), /^HTTP\/1\.1 40[04] /, target);
+  }
 });
 
 t.test('OBS-1 · the page says nothing of what was sent', async (t) => {

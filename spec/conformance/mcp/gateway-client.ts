@@ -17,8 +17,10 @@ import { printDiagnostic } from '../../../machines/config/diagnostic.ts';
 import { homePaths } from '../../../machines/config/profile.ts';
 import { createClock } from '../../../runtime/clock.ts';
 import type { RegisteredTool } from '../../../runtime/mcp/registry.ts';
+import { createMetrics } from '../../../runtime/metrics.ts';
 import { createRedactor } from '../../../runtime/redact.ts';
 import { assembleServers, type Servers } from '../../../runtime/servers.ts';
+import { noTracing } from '../../../runtime/tracing.ts';
 
 interface ToolCall {
   /** As the server spells it. */
@@ -89,6 +91,8 @@ async function main(): Promise<void> {
     version: '1.0.0',
     compiling: {},
     redactor: createRedactor(),
+    metrics: createMetrics(),
+    tracing: noTracing,
     nowMs: Date.now,
     log,
   });

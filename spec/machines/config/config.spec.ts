@@ -1,18 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { checkFilters, loadHome } from '../../../actors/config/load-config.ts';
-import type { Json } from '../../../machines/base/json.ts';
-import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
+import { checkFilters } from '../../../actors/config/load-config.ts';
+import { defaultProfile } from '../../../machines/base/names.ts';
 import { printDiagnostic } from '../../../machines/config/diagnostic.ts';
 import { editConfig } from '../../../machines/config/edit.ts';
-import { parseEnvFile } from '../../../machines/config/env-file.ts';
-import { expandTilde, type InterpolationScope, interpolate } from '../../../machines/config/interpolate.ts';
-import { homeOf, homePaths, profilePaths } from '../../../machines/config/profile.ts';
+import type { InterpolationScope } from '../../../machines/config/interpolate.ts';
 import { readConfig } from '../../../machines/config/read-config.ts';
-import { readSubscription, readSubscriptions } from '../../../machines/config/subscription.ts';
-import { canonicalTarget } from '../../../machines/config/targets.ts';
-import { makeHome } from '../../support/home.ts';
 
 const scope: InterpolationScope = {
   secrets: new Map([
@@ -113,79 +107,6 @@ t.test('CFG-5 · the direct key wins over lifecycle', (t) => {
   t.end();
 });
 
-t.test('INT-1 · INT-2 · references resolve once, scope before environment, unset ones stay', (t) => {
-  const rows: readonly (readonly [string, string])[] = [
-    ['${SECRET}', 'from-the-scope'],
-    ['${env:SECRET}', 'from-the-scope'],
-    ['${OTHER}/${OTHER}', 'other/other'],
-    ['${UNSET} ${env:UNSET}', '${UNSET} ${env:UNSET}'],
-    ['[${EMPTY}]', '[]'],
-    ['${userHome}${/}x', '/home/me/x'],
-    ['${workspaceFolder} ${workspaceFolderBasename} ${pathSeparator}', '/work/place place /'],
-    ['${USERHOME}', '${USERHOME}'],
-    ['$SECRET ${}', '$SECRET ${}'],
-  ];
-  for (const [text, expected] of rows) t.equal(interpolate(text, scope), expected, text);
-  t.same(interpolate({ a: ['${OTHER}', { b: '${OTHER}' }], n: 1 }, scope), { a: ['other', { b: 'other' }], n: 1 });
-  fc.assert(
-    fc.property(fc.string(), (value) => interpolate('${V}', { ...scope, secrets: new Map([['V', value]]) }) === value),
-  );
-  t.end();
-});
-
-t.test('INT-3 · a leading tilde is the user’s home', (t) => {
-  t.equal(expandTilde('~/certs/a.pem', '/home/me'), '/home/me/certs/a.pem');
-  t.equal(expandTilde('a/~/b', '/home/me'), 'a/~/b');
-  t.end();
-});
-
-t.test('HOME-2 · .env is read by the dotenv syntax', (t) => {
-  const text =
-    '# c\nA=1\nexport B = two words # note\nC="x\\ny\\"z"\nD=\'$A\\n\'\nE=\nF="multi\nline"\nG=a#b\nbad line\nA=2\n';
-  t.same(
-    [...parseEnvFile(text)],
-    [
-      ['A', '2'],
-      ['B', 'two words'],
-      ['C', 'x\ny"z'],
-      ['D', '$A\\n'],
-      ['E', ''],
-      ['F', 'multi\nline'],
-      ['G', 'a#b'],
-    ],
-  );
-  t.end();
-});
-
-t.test('HOME-1 · AGENT_HOME moves the home, profiles lie under it', (t) => {
-  t.equal(homeOf({}, '/home/me'), '/home/me/.agent');
-  t.equal(homeOf({ AGENT_HOME: '/srv/agent/' }, '/home/me'), '/srv/agent');
-  t.equal(homeOf({ AGENT_HOME: '' }, '/home/me'), undefined);
-  t.equal(homePaths('/srv/a').socket, '/srv/a/gateway.sock');
-  t.ok(homePaths(`/srv/${'deep/'.repeat(40)}`).socket.length < 108, 'a socket path that can be bound');
-  t.equal(profilePaths('/srv/a', defaultProfile).scripts, '/srv/a/scripts');
-  t.equal(profilePaths('/srv/a', 'work' as ProfileName).tokens, '/srv/a/profiles/work/mcp-tokens');
-  t.end();
-});
-
-t.test('HOME-1 · PRF-2 · each profile has its own settings and secrets', (t) => {
-  const home = makeHome(t, {
-    'config.yaml':
-      'gateway: {multiplex_profiles: true}\nagent: {runner: echo}\nplatforms: {webhook: {secret: from-home, routes: {}}}\n',
-    'profiles/work/config.yaml':
-      'agent: {runner: command, command: ["${TOOL}"]}\nplatforms: {webhook: {routes: {mine: {}}}}\n',
-    'profiles/work/.env': 'TOOL=worker\n',
-  });
-  const loaded = loadHome({ home: home.path, env: {} });
-  const work = loaded.profiles.get('work' as ProfileName);
-  t.same(loaded.diagnostics, []);
-  t.same(work?.settings.agent.command, ['worker']);
-  t.match(work?.settings.webhook.routes, [
-    { route: { name: 'mine', profile: 'work' }, secret: { secret: 'from-home' } },
-  ]);
-  t.end();
-});
-
 t.test('HOME-4 · an edit keeps comments, order and what it does not touch', (t) => {
   const text = '# top\nb: 1 # why\n\na:\n  # inner\n  x: [1, 2]\n';
   t.equal(
@@ -196,66 +117,6 @@ t.test('HOME-4 · an edit keeps comments, order and what it does not touch', (t)
     '# top\nb: 2 # why\n\na:\n  # inner\n  x: [1, 2]\n  y:\n    z: true\n',
   );
   t.equal(editConfig('a: [', [{ path: ['a'], value: 1 }]), undefined, 'what cannot be read is not rewritten');
-  t.end();
-});
-
-t.test('SUB-3 · CFG-2 · CFG-3 · a broken subscription is skipped and told of whole, a corrupt file is a fault', (t) => {
-  const context = { profile: defaultProfile, host: '0.0.0.0', checkFilters };
-  const result = readSubscriptions(
-    JSON.stringify({
-      good: { secret: 'abcdef' },
-      'Bad Name': { secret: 'abcdef' },
-      typo: { secret: 'abcdef', promt: 'x' },
-      bare: {},
-    }),
-    context,
-  );
-  t.ok(result.ok);
-  if (result.ok) {
-    t.same(
-      result.routes.map(({ route }) => route.name),
-      ['good'],
-    );
-    t.same(
-      result.problems.map(({ name, code }) => [name, code]),
-      [
-        ['Bad Name', 'subscription-name'],
-        ['typo', 'unknown-key'],
-        ['bare', 'route-secret-missing'],
-      ],
-    );
-  }
-  const rows: readonly (readonly [name: string, record: Json, codes: readonly string[]])[] = [
-    ['Bad', { secret: '', promt: 'x' }, ['subscription-name', 'unknown-key', 'route-secret-empty']],
-    [
-      'two',
-      { prompt: 5, deliver: 'fax', deliver_only: true, cron_job: 'j', secret: 's' },
-      ['wrong-type', 'deliver-unknown', 'cron-job-with-deliver-only'],
-    ],
-    ['once', { filters: [5, { field: 'a' }], secret: 's' }, ['wrong-type', 'filter-operator']],
-    ['typed', { deliver: 5, deliver_only: true, secret: 5 }, ['wrong-type', 'wrong-type']],
-    ['none', 'text', ['wrong-type']],
-  ];
-  for (const [name, record, codes] of rows) {
-    const found = readSubscription(name, record, context);
-    t.same(found.ok || found.problems.map(({ code }) => code).sort(), [...codes].sort(), name);
-  }
-  for (const text of ['[]', '{', 'null']) t.equal(readSubscriptions(text, context).ok, false, text);
-  t.ok(readSubscriptions('', context).ok, 'an empty file is no subscriptions');
-  t.end();
-});
-
-t.test('DLV-5 · each target answers to its platform’s own name', (t) => {
-  for (const [own, neutral] of [
-    ['telegram', 'messenger_a'],
-    ['slack', 'team_chat_a'],
-    ['github_comment', 'codehost_comment'],
-    ['qqbot', 'messenger_c'],
-    ['email', 'email'],
-  ] as const) {
-    t.equal(canonicalTarget(own), neutral);
-  }
-  t.equal(canonicalTarget('fax'), undefined);
   t.end();
 });
 

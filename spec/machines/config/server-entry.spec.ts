@@ -1,18 +1,155 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { checkServerEntry, serverEntrySchema } from '../../../machines/config/server-entry.ts';
+import { checkServerEntry, normaliseServerEntry, serverEntrySchema } from '../../../machines/config/server-entry.ts';
 import { validate } from '../../../machines/config/validate.ts';
 
-const url = 'https://mcp.example/mcp';
-const codes = (entry: JsonObject): readonly string[] =>
-  [...validate(serverEntrySchema, entry), ...checkServerEntry(entry)].map(({ code }) => code);
-const withOauth = (oauth: JsonObject): JsonObject => ({ url, auth: 'oauth', oauth });
+const stdio: JsonObject = { command: 'npx' };
+const http: JsonObject = { url: 'https://example.org/mcp' };
+const withOauth = (oauth: JsonObject): JsonObject => ({ ...http, auth: 'oauth', oauth });
+const codes = (entry: JsonObject): string[] => [
+  ...validate(serverEntrySchema, entry).map(({ code }) => code),
+  ...checkServerEntry(entry).map(({ code }) => code),
+];
+
+/** Every key of an entry: whom it applies to, values that fit, and values that do not. */
+const keys: readonly (readonly [
+  key: string,
+  to: 'both' | 'stdio' | 'http',
+  fits: readonly unknown[],
+  unfit: readonly unknown[],
+])[] = [
+  ['args', 'stdio', [[], ['-y', 1, true]], ['-y', [{}]]],
+  ['env', 'stdio', [{}, { A: 'b', N: 1, F: false }], [[], { A: [] }]],
+  ['headers', 'http', [{ Authorization: 'x' }], ['x', { A: {} }]],
+  ['ssl_verify', 'http', [true, false, '/ca.pem'], [5, []]],
+  ['client_cert', 'http', ['/a.pem', ['/a', '/b'], ['/a', '/b', 'pw']], [['/a'], ['/a', '/b', 'c', 'd'], 5]],
+  ['client_key', 'http', ['/k.pem'], [5]],
+  ['enabled', 'both', [true, false], ['yes', 1]],
+  ['timeout', 'both', [1, 0.5], [0, -1, '300']],
+  ['connect_timeout', 'both', [1], [0, 'x']],
+  ['protocol', 'both', ['auto', 'stateless', 'legacy'], ['modern', 1]],
+  ['supports_parallel_tool_calls', 'both', [true], ['yes']],
+  ['skip_preflight', 'http', [true], ['yes']],
+  ['transport', 'http', ['sse', 'http', 'streamable-http'], ['stdio', 1]],
+  ['keepalive_interval', 'both', [0, 1, 180], [-1, '5']],
+  ['lazy', 'both', [true], [1]],
+  ['idle_timeout_seconds', 'stdio', [0, 10], [-1, 'x']],
+  ['max_lifetime_seconds', 'stdio', [0, 10], [-1, 'x']],
+  ['lifecycle', 'stdio', [{}, { idle_timeout_seconds: 1, max_lifetime_seconds: 2 }], [{ idle: 1 }, 5]],
+  [
+    'tools',
+    'both',
+    [{}, { include: 'a*', exclude: ['b'], resources: 'Yes', prompts: 0 }],
+    [{ includes: 'a' }, { include: 5 }, { resources: 'maybe' }, { prompts: 2 }],
+  ],
+  ['auth', 'http', ['oauth'], ['basic', true]],
+  [
+    'oauth',
+    'http',
+    [
+      {
+        flow: 'device',
+        timeout: 1,
+        client_id: 'i',
+        client_secret: 's',
+        token_endpoint_auth_method: 'm',
+        scope: 's',
+        client_name: 'n',
+        redirect_uri: 'http://localhost/cb',
+        redirect_port: 1,
+        client_metadata_url: 'https://e.org/c',
+        cimd: false,
+        user_agent: null,
+      },
+    ],
+    [{ flow: 'both' }, { timeout: 0 }, { redirect_port: 0 }, { cimd: 'no' }, { clientid: 'x' }],
+  ],
+  [
+    'sampling',
+    'both',
+    [{ enabled: false, model: 'm', allowed_models: [], max_tokens_cap: 1, timeout: 0, max_rpm: 0, max_tool_rounds: 0 }],
+    [{ enabled: 'no' }, { max_tokens_cap: 0 }, { max_rpm: 0.5 }, { rpm: 1 }],
+  ],
+  ['elicitation', 'both', [{ enabled: false, timeout: 1 }], [{ enabled: 'no' }, { timeouts: 1 }]],
+  ['trust', 'both', ['full', 'untrusted', 'whatever'], [true]],
+  ['max_result_chars', 'both', [1], [0, 'x']],
+  ['circuit_breaker', 'both', [{ failures: 1, reset_seconds: 0 }], [{ failures: 0 }, { reset: 1 }]],
+];
+
+t.test('CFG-1 · the keys are exactly these', (t) => {
+  t.same(Object.keys(serverEntrySchema.properties).sort(), ['command', 'url', ...keys.map(([key]) => key)].sort());
+  t.same(codes({ ...stdio, comand: 1 }), ['unknown-key']);
+  t.end();
+});
+
+t.test('CFG-1 · each key has its type, and belongs to its transport', (t) => {
+  for (const [key, to, fits, unfit] of keys) {
+    for (const [kind, entry] of [
+      ['stdio', stdio],
+      ['http', http],
+    ] as const) {
+      const applies = to === 'both' || to === kind;
+      for (const value of fits) {
+        const found = codes({ ...entry, [key]: value } as JsonObject);
+        t.same(found, applies ? [] : ['server-key-transport'], `${kind} ${key}: ${JSON.stringify(value)}`);
+      }
+    }
+    for (const value of unfit) {
+      const entry = to === 'stdio' ? stdio : http;
+      t.not(codes({ ...entry, [key]: value } as JsonObject).length, 0, `${key}: ${JSON.stringify(value)}`);
+    }
+  }
+  t.end();
+});
+
+t.test('CFG-6 · one of command and url, and the url is http(s) with a host', (t) => {
+  t.same(codes(stdio), []);
+  t.same(codes(http), []);
+  t.same(codes({ ...stdio, ...http }), ['server-two-transports']);
+  t.same(codes({ enabled: true }), ['server-no-transport']);
+  for (const url of ['ftp://e.org', 'example.org', '/mcp', 'http://', 'file:///x', '', 'https:// x']) {
+    t.same(codes({ url }), ['server-url'], url);
+  }
+  for (const url of ['http://e.org', 'https://[::1]:8080/mcp?a=b', 'https://${HOST}/mcp'])
+    t.same(codes({ url }), [], url);
+  t.same(codes({ command: '' }), ['wrong-value'], 'an empty command is none');
+  t.end();
+});
+
+t.test('CFG-1 · CFG-5 · LIF-4 · defaults, the floor of the keepalive, and the alias of the two recycling keys', (t) => {
+  const defaults = {
+    timeout: 300,
+    connect_timeout: 60,
+    protocol: 'auto',
+    supports_parallel_tool_calls: false,
+    lazy: false,
+    trust: 'full',
+  };
+  t.same(normaliseServerEntry('s', stdio), { name: 's', enabled: true, entry: { ...defaults, ...stdio } });
+  t.same(normaliseServerEntry('h', http).entry, { ...defaults, ...http, keepalive_interval: 180 });
+  t.equal(normaliseServerEntry('s', { ...stdio, enabled: false }).enabled, false);
+  for (const [given, kept] of [
+    [1, 5],
+    [5, 5],
+    [7.5, 7.5],
+  ] as const) {
+    for (const entry of [stdio, http]) {
+      t.equal(normaliseServerEntry('s', { ...entry, keepalive_interval: given }).entry.keepalive_interval, kept);
+    }
+  }
+  const lifecycle = { idle_timeout_seconds: 1, max_lifetime_seconds: 2 };
+  t.match(normaliseServerEntry('s', { ...stdio, lifecycle }).entry, lifecycle);
+  const { entry } = normaliseServerEntry('s', { ...stdio, lifecycle, idle_timeout_seconds: 0 });
+  t.match(entry, { idle_timeout_seconds: 0, max_lifetime_seconds: 2 }, 'the direct key wins, zero too');
+  t.notOk('lifecycle' in entry);
+  t.end();
+});
 
 t.test('OAU-1 · auth and oauth are keys of url servers', (t) => {
   t.same(codes(withOauth({})), []);
   t.same(codes({ command: 'x', auth: 'oauth' }), ['server-key-transport']);
   t.same(codes({ command: 'x', oauth: {} }), ['server-key-transport']);
-  t.same(codes({ url, auth: 'basic' }), ['wrong-value']);
+  t.same(codes({ ...http, auth: 'basic' }), ['wrong-value']);
   t.end();
 });
 

@@ -32,6 +32,8 @@ const passing: readonly ConnectFailure[] = [
   { kind: 'tls', message: 'CERT_HAS_EXPIRED' },
 ];
 
+const here = { profile: 'default', hasLog: true };
+
 t.test('LIF-7 · a permanent error burns no retries, a passing one is tried again', (t) => {
   for (const failure of permanent) {
     t.ok(isPermanent(failure), JSON.stringify(failure));
@@ -112,33 +114,46 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
       'header "A" is none; check headers [header-invalid]',
     ],
   ];
-  for (const [failures, expected] of rows) t.equal(describeFailure('hub', failures), `mcp server "hub": ${expected}`);
+  for (const [failures, expected] of rows)
+    t.equal(describeFailure('hub', failures, here), `mcp server "hub": ${expected}`);
   t.end();
 });
 
 t.test('ERA-1 · two failures are told in the order of the attempts', (t) => {
   t.equal(
-    describeFailure('hub', [http(400, 'no'), { kind: 'timeout', afterMs: 500 }]),
+    describeFailure('hub', [http(400, 'no'), { kind: 'timeout', afterMs: 500 }], here),
     'mcp server "hub": answered HTTP 400: no; then no answer in 0.5 s; ask the operator of the server, or raise connect_timeout',
   );
   t.equal(
-    describeFailure('hub', [http(404), http(404)]),
+    describeFailure('hub', [http(404), http(404)], here),
     'mcp server "hub": answered HTTP 404; then answered HTTP 404; check url and transport',
   );
   t.end();
 });
 
 t.test('LIF-13 · the words of a server are one line, bounded, and hold no secret', (t) => {
-  const line = describeFailure('hub', [http(500, `a\r\nb \u001b[31m Bearer abc.def ${'x'.repeat(10_000)}`)]);
+  const line = describeFailure('hub', [http(500, `a\r\nb \u001b[31m Bearer abc.def ${'x'.repeat(10_000)}`)], here);
 
   t.match(line, 'answered HTTP 500: a b [31m Bearer [redacted]');
   t.ok(line.length < 450, String(line.length));
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (message) => {
-      const text = describeFailure('hub', [http(500, message)]);
+      const text = describeFailure('hub', [http(500, message)], here);
       // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not come through.
       return !/[\u0000-\u001f\u007f\u{E0000}-\u{E007F}]/u.test(text);
     }),
   );
+  t.end();
+});
+
+t.test('LIF-7 · the cure names the profile, and no log where nothing is kept', (t) => {
+  const exited: ConnectFailure = { kind: 'exited', status: 1 };
+  const rows = [
+    [exited, { profile: 'default', hasLog: true }, 'read agent mcp logs hub'],
+    [exited, { profile: 'work', hasLog: true }, 'read agent mcp logs hub --profile work'],
+    [exited, { profile: 'work', hasLog: false }, 'try its command in a terminal'],
+    [http(401), { profile: 'work', hasLog: true }, 'check headers, or run agent mcp login hub --profile work'],
+  ] as const;
+  for (const [failure, place, cure] of rows) t.ok(describeFailure('hub', [failure], place).endsWith(cure), cure);
   t.end();
 });

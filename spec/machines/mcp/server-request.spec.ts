@@ -34,7 +34,7 @@ t.test('SRV-2 · the policy has its documented defaults', (t) => {
     maxRequestsPerMinute: 10,
     maxToolRounds: 5,
   });
-  t.same(admitSampling(defaults.sampling, {}, [], 0), { kind: 'admitted', maxTokens: 4096, mayUseTools: true });
+  t.same(admitSampling(defaults.sampling, {}, [], 0), { kind: 'admitted', maxTokens: 4096 });
   t.end();
 });
 
@@ -128,14 +128,14 @@ t.test('SRV-2 · no more requests than the limit are admitted within any minute'
   t.end();
 });
 
-t.test('SRV-2 · the last round of tools is answered without them, and one more is refused', (t) => {
+t.test('SRV-2 · as many rounds of tools as are allowed, and not one more', (t) => {
   const two = policy({ maxToolRounds: 2 });
-  t.match(admitSampling(two, rounds(1), [], 0), { kind: 'admitted', mayUseTools: true });
-  t.match(admitSampling(two, rounds(2), [], 0), { kind: 'admitted', mayUseTools: false });
+  t.match(admitSampling(two, rounds(1), [], 0), { kind: 'admitted' });
+  t.match(admitSampling(two, rounds(2), [], 0), { kind: 'admitted' });
   t.match(admitSampling(two, rounds(3), [], 0), { kind: 'refused', reason: 'more than 2 rounds of tool use' });
-  t.match(admitSampling(policy({ maxToolRounds: 0 }), {}, [], 0), { kind: 'admitted', mayUseTools: false });
+  t.match(admitSampling(policy({ maxToolRounds: 0 }), {}, [], 0), { kind: 'admitted' });
   const talk = { messages: Array.from({ length: 9 }, () => ({ role: 'assistant', content: { type: 'text' } })) };
-  t.match(admitSampling(two, talk, [], 0), { kind: 'admitted', mayUseTools: true });
+  t.match(admitSampling(two, talk, [], 0), { kind: 'admitted' });
   const single = {
     messages: [
       { role: 'assistant', content: { type: 'tool_use' } },
@@ -144,27 +144,49 @@ t.test('SRV-2 · the last round of tools is answered without them, and one more 
       'x',
     ],
   };
-  t.match(admitSampling(policy({ maxToolRounds: 1 }), single, [], 0), { kind: 'admitted', mayUseTools: false });
+  t.match(admitSampling(policy({ maxToolRounds: 1 }), single, [], 0), { kind: 'admitted' });
   t.end();
 });
 
 t.test('SRV-1 · a form is asked, with or without its mode; URL mode and any other are declined', (t) => {
   const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
   const ask = { kind: 'ask', ...form };
-  t.same(admitElicitation(defaults.elicitation, form), ask);
-  t.same(admitElicitation(defaults.elicitation, { ...form, mode: 'form' }), ask);
-  t.same(admitElicitation(defaults.elicitation, { mode: 'url', url: 'https://evil', message: 'x' }), {
+  t.same(admitElicitation(defaults.elicitation, form, 0), ask);
+  t.same(admitElicitation(defaults.elicitation, { ...form, mode: 'form' }, 0), ask);
+  t.same(admitElicitation(defaults.elicitation, { mode: 'url', url: 'https://evil', message: 'x' }, 0), {
     kind: 'decline',
     why: 'url mode is not offered',
   });
-  t.equal(admitElicitation(defaults.elicitation, { ...form, mode: 'voice' }).kind, 'decline');
-  t.equal(admitElicitation(defaults.elicitation, { ...form, mode: 7 }).kind, 'decline');
+  t.equal(admitElicitation(defaults.elicitation, { ...form, mode: 'voice' }, 0).kind, 'decline');
+  t.equal(admitElicitation(defaults.elicitation, { ...form, mode: 7 }, 0).kind, 'decline');
+  t.end();
+});
+
+t.test('SRV-1 · ten forms of a server may wait for a person, and one more is declined', (t) => {
+  t.equal(admitElicitation(defaults.elicitation, { message: 'x' }, 9).kind, 'ask');
+  t.same(admitElicitation(defaults.elicitation, { message: 'x' }, 10), {
+    kind: 'decline',
+    why: '10 of its forms wait already',
+  });
+  t.end();
+});
+
+t.test('SRV-2 · a message that holds more than text is refused, and not passed on without it', (t) => {
+  for (const kind of ['image', 'audio']) {
+    const media = { type: kind, data: 'AAAA', mimeType: 'x/y' };
+    for (const content of [media, [{ type: 'text', text: 'What is this?' }, media]]) {
+      t.same(admitSampling(defaults.sampling, { messages: [{ role: 'user', content }] }, [], 0), {
+        kind: 'refused',
+        reason: `the model is given text only, and a message holds ${kind}`,
+      });
+    }
+  }
   t.end();
 });
 
 t.test('SRV-1 · elicitation is on for 300 s by default, and declined where it is off', (t) => {
   t.same(defaults.elicitation, { enabled: true, timeoutMs: 300_000 });
-  t.same(admitElicitation({ enabled: false, timeoutMs: 1 }, { message: 'x', requestedSchema: {} }), {
+  t.same(admitElicitation({ enabled: false, timeoutMs: 1 }, { message: 'x', requestedSchema: {} }, 0), {
     kind: 'decline',
     why: 'elicitation is disabled for this server',
   });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Json } from '../../../machines/base/json.ts';
 import { boolLike, readServerSettings, type ToolPolicy } from '../../../machines/mcp/server-settings.ts';
-import { chooseTools, hasToolset } from '../../../machines/mcp/tool-filter.ts';
+import { chooseTools } from '../../../machines/mcp/tool-filter.ts';
 
 const natives = ['list-items', 'list.users', 'delete-item', 'Delete-All', 'a[b]', 'get_item'];
 const none = { resources: false, prompts: false };
@@ -79,16 +79,5 @@ t.test('FLT-2 · the flags take the bool-like words in any case', (t) => {
     t.equal(boolLike(word, true), false, String(word));
   t.match(configured({ resources: 'off', prompts: 0 }), { resources: false, prompts: false });
   t.match(configured({}), { resources: true, prompts: true });
-  t.end();
-});
-
-t.test('FLT-3 · a server with nothing left gets no toolset', (t) => {
-  t.notOk(hasToolset(chooseTools(policy({ include: [] }), natives, none)));
-  t.notOk(hasToolset(chooseTools(policy({}), [], none)));
-  t.notOk(
-    hasToolset(chooseTools(policy({ exclude: ['*'], resources: false }), natives, { resources: true, prompts: false })),
-  );
-  t.ok(hasToolset(chooseTools(policy({ include: ['get_item'] }), natives, none)));
-  t.ok(hasToolset(chooseTools(policy({ include: [] }), natives, { resources: false, prompts: true })));
   t.end();
 });

@@ -1,12 +1,20 @@
 import { join } from 'node:path';
-import t from 'tap';
-import { probeServer } from '../../../runtime/mcp/probe.ts';
+import t, { type Test } from 'tap';
+import type { Credentials } from '../../../actors/oauth/credentials.store.ts';
+import { type ProbePorts, probeServer } from '../../../runtime/mcp/probe.ts';
 import { makeHome } from '../../support/home.ts';
 import { faults } from '../../support/mcp/faults.ts';
 import { settingsOf } from '../../support/mcp/open-session.ts';
 import { started } from '../../support/mcp/plain-client.ts';
 import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
+import { startProtectedServer } from '../../support/oauth/protected-server.ts';
+import { tokenStore } from '../../support/oauth/token-store.ts';
 import { hasEnded, numbersIn } from '../../support/processes.ts';
+
+/** Of a profile in which nobody has logged in, unless somebody has. */
+function ports(t: Test, credentials: Credentials = tokenStore(t).credentials): ProbePorts {
+  return { profile: 'work', credentials, env: {}, version: '1.2.3', nowMs: () => 0 };
+}
 
 t.test(
   'CLI-5 · a server is connected once and tells what would be registered, and nothing of it is left',
@@ -14,7 +22,7 @@ t.test(
     const pidFile = join(makeHome(t).path, 'pids');
     const peer = stdioPeer('legacy', { pidFile });
     const entry = { command: peer.command, args: peer.args, tools: { include: ['echo', 'add'], prompts: false } };
-    const report = await probeServer(settingsOf(entry, 'my-peer'), {}, '1.2.3');
+    const report = await probeServer(settingsOf(entry, 'my-peer'), ports(t));
     t.match(report, { ok: true, era: 'legacy', milliseconds: Number });
     if (report.ok) {
       t.same(
@@ -33,12 +41,37 @@ t.test(
 t.test('CLI-5 · LIF-7 · a server that cannot be reached is told in one line with its cure', async (t) => {
   const peer = await started(t);
   peer.set({ ...faults.forbidden });
-  t.match(await probeServer(settingsOf({ url: peer.url }), {}, '1'), {
+  t.match(await probeServer(settingsOf({ url: peer.url }), ports(t)), {
     ok: false,
-    error: /^mcp server "peer": .*403.*check headers, or run agent mcp login peer$/,
+    error: /^mcp server "peer": .*403.*check headers, or run agent mcp login peer --profile work$/,
   });
-  t.match(await probeServer(settingsOf({ command: 'no-such-command-here' }), {}, '1'), {
+  t.match(await probeServer(settingsOf({ command: 'no-such-command-here' }), ports(t)), {
     ok: false,
     error: /command cannot be started: no-such-command-here \(ENOENT\); check command and PATH$/,
   });
 });
+
+t.test(
+  'CLI-5 · OAU-8 · what is logged in to is tried with its tokens, anything else says that it needs a login',
+  async (t) => {
+    const peer = await startProtectedServer(t, {
+      authorizationServers: ['https://a.example'],
+      accepts: (token) => token === 'good',
+    });
+    const settings = settingsOf({ url: peer.url, auth: 'oauth' }, 'hub');
+
+    t.match(await probeServer(settings, ports(t)), {
+      ok: false,
+      needs_login: true,
+      error: /^mcp server "hub": needs a login; run `agent mcp login hub --profile work`$/,
+    });
+
+    const { credentials } = tokenStore(t);
+    const issuer = 'https://a.example';
+    await credentials.save('hub', {
+      tokens: { accessToken: 'good', issuer, clientId: 'c', url: peer.url },
+      server: { issuer, authorizationServerUrl: issuer, metadata: {} },
+    });
+    t.match(await probeServer(settings, ports(t, credentials)), { ok: true, era: 'legacy' });
+  },
+);

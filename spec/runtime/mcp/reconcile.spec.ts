@@ -105,7 +105,9 @@ t.test('LIF-12 · a change connects what was added, retires what was removed, re
   end('goes');
   end('changes');
   t.same(heard(), ['same', 'changes server.stop', 'goes server.stop', 'comes', 'changes']);
+  const settings = reconcile.settings('default', 'same');
   change({ same: { command: 'x' }, changes: { command: 'y' }, comes: { command: 'x' } });
+  t.equal(reconcile.settings('default', 'same'), settings, 'what is known of its settings is still known');
   t.equal(heard().length, 5, 'the same again changes nothing');
   t.end();
 });
@@ -146,6 +148,16 @@ t.test('OAU-9 · PRF-2 · a server of one name in two profiles is two connection
   );
   t.match(reconcile.settings('work', 's')?.transport, { command: 'y' });
   t.same(reconcile.profiles(), ['default', 'work']);
+  t.end();
+});
+
+t.test('LIF-12 · PRF-2 · a profile that is not served any more has no tools', (t) => {
+  const { change, ward, registry } = stage({}, ['s']);
+  change({}, { work: { s: { command: 'x', lazy: true } } });
+  t.equal(registry('work').all().length, 1);
+  change({});
+  t.equal(registry('work').all().length, 0);
+  t.same(ward.spawned[0]?.heard, [{ type: 'server.stop' }]);
   t.end();
 });
 

@@ -49,6 +49,26 @@ t.test('SRV-1 · a request that its server takes back is cancelled', async (t) =
   t.same(ward.spawned[1]?.heard, [{ type: 'request.cancel' }], 'one that was taken back already too');
 });
 
+t.test('SRV-1 · the forms before a person are counted by server and profile', (t) => {
+  const { ward, requests } = stage();
+  for (const [profile, server] of [
+    ['default', 's'],
+    ['default', 's'],
+    ['work', 's'],
+  ] as const) {
+    void requests.deskOf(profile, server).elicit({}, never());
+  }
+  t.equal(requests.waiting('default', 's'), 0, 'nobody was asked yet');
+  for (const { key } of ward.spawned) Object.assign(requests.get(key) ?? {}, { question: `a-${key}` });
+  t.same(
+    [requests.waiting('default', 's'), requests.waiting('work', 's'), requests.waiting('default', 'other')],
+    [2, 1, 0],
+  );
+  requests.answered(ward.spawned[0]?.key ?? '', { kind: 'refused', reason: 'x' });
+  t.equal(requests.waiting('default', 's'), 1);
+  t.end();
+});
+
 t.test('SRV-2 · the rate counts the admitted of the last minute, by server and profile', (t) => {
   const { requests, at } = stage();
   requests.recent('default', 's').push(0);

@@ -24,7 +24,7 @@ function stage(t: Test, entry: JsonObject | undefined) {
   const registry = createRegistry(log);
   const told: ConnectionEvent[] = [];
   const remembered: string[][] = [];
-  const settings = entry === undefined ? undefined : settingsOf(entry, 's');
+  let settings = entry === undefined ? undefined : settingsOf(entry, 's');
   if (settings !== undefined) registry.configure([settings]);
   const sessions = createSessions({
     settings: () => settings,
@@ -52,7 +52,10 @@ function stage(t: Test, entry: JsonObject | undefined) {
     await sessions.close(first);
     await sessions.closeFiles();
   });
-  return { sessions, registry, told, remembered, home };
+  const become = (next: JsonObject): void => {
+    settings = settingsOf(next, 's');
+  };
+  return { sessions, registry, told, remembered, home, become };
 }
 
 t.test('LIF-1 · LIF-6 · a connect registers the tools, remembers them and has a session', async (t) => {
@@ -160,6 +163,27 @@ t.test('FLT-4 · a changed list is registered, remembered and counted', async (t
     ['one', 'two'],
   );
   t.same(remembered.at(-1), ['one', 'two']);
+});
+
+t.test('ERA-1 · what the server took last time is tried first, until its entry changes', async (t) => {
+  const [modern, legacy] = [await started(t, { kind: 'modern' }), await started(t)];
+  const { sessions, become } = stage(t, { url: modern.url });
+  let seen = 0;
+  const handshakes = (): readonly (string | undefined)[] => {
+    const all = [...modern.requests, ...legacy.requests].map(({ rpc }) => rpc);
+    const found = all.filter((rpc) => rpc === 'initialize' || rpc === 'server/discover');
+    const fresh = found.slice(seen);
+    seen = found.length;
+    return fresh;
+  };
+
+  await sessions.connect(first, never());
+  t.same(handshakes(), ['initialize', 'server/discover']);
+  await sessions.connect({ ...first, session: 2 }, never());
+  t.same(handshakes(), ['server/discover']);
+  become({ url: legacy.url });
+  await sessions.connect({ ...first, session: 3 }, never());
+  t.same(handshakes(), ['initialize'], 'another server may be behind another entry');
 });
 
 t.test('LIF-9 · a new connect and a close leave no child of an earlier one', async (t) => {

@@ -37,7 +37,7 @@ export type Script =
   | 'takenThenReset'
   /** The message is taken, and the answer breaks off. */
   | 'takenThenBrokenOff'
-  /** No answer ever comes. */
+  /** No answer comes until the platform is released. */
   | 'hang';
 
 export interface TakenMessage {
@@ -96,6 +96,8 @@ export interface FakePlatform {
   readonly scripts: Script[];
   /** Resolves when the next request that sends has arrived. */
   arrival(): Promise<void>;
+  /** Answers what hangs. */
+  release(): void;
   close(): Promise<void>;
 }
 
@@ -108,6 +110,7 @@ export async function startPlatform(behaviour: Behaviour, port = 0): Promise<Fak
   const numbers = new Map<string, number>();
   const scripts: Script[] = [];
   const arrivals: (() => void)[] = [];
+  const held: (() => void)[] = [];
   const sockets = new Set<Socket>();
   const world: World = {
     messages,
@@ -130,6 +133,7 @@ export async function startPlatform(behaviour: Behaviour, port = 0): Promise<Fak
         case undefined:
           return write(response, behaviour.answer(request, world));
         case 'hang':
+          held.push(() => write(response, behaviour.answer(request, world)));
           return;
         case 'takenThenReset':
           behaviour.answer(request, world);
@@ -156,6 +160,9 @@ export async function startPlatform(behaviour: Behaviour, port = 0): Promise<Fak
     requests,
     world,
     scripts,
+    release: () => {
+      for (const answer of held.splice(0)) answer();
+    },
     arrival: () => new Promise((resolve) => arrivals.push(resolve)),
     close: () =>
       new Promise((resolve) => {

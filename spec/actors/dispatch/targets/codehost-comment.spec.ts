@@ -3,13 +3,16 @@ import t, { type Test } from 'tap';
 import { createCodehostTarget } from '../../../../actors/dispatch/targets/codehost-comment.ts';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import { defaultProfile } from '../../../../machines/base/names.ts';
-import type { SendOutcome } from '../../../../machines/dispatch/send-outcome.ts';
+import type { PartlySent, SendOutcome } from '../../../../machines/dispatch/send-outcome.ts';
 import { makeHome } from '../../../support/home.ts';
+import { numbersIn } from '../../../support/processes.ts';
 
 const never = new AbortController().signal;
 
 interface StandIn {
-  deliver(extra: JsonObject, text?: string, signal?: AbortSignal): Promise<SendOutcome>;
+  deliver(extra: JsonObject, text?: string, signal?: AbortSignal, sent?: PartlySent): Promise<SendOutcome>;
+  /** How long each text was, where the script writes that down. */
+  sizes(): readonly number[];
   /** The words and the standard input of the last call; undefined before the first. */
   last(): { readonly words: readonly string[]; readonly text: string } | undefined;
 }
@@ -31,11 +34,16 @@ function standIn(
     cwd: home.path,
     timeoutMs,
     scope: new Map([['GH_TOKEN', 'of-the-profile']]),
+    wait: () => Promise.resolve(),
   });
   const read = (name: string): string => readFileSync(`${home.path}/${name}`, 'utf8');
   return {
-    deliver: (extra, text = 'Looks good.', signal = never) =>
-      target.deliver({ deliveryId: 'd1', profile: defaultProfile, text, extra }, signal),
+    deliver: (extra, text = 'Looks good.', signal = never, sent) =>
+      target.deliver(
+        { deliveryId: 'd1', profile: defaultProfile, text, extra, ...(sent === undefined ? {} : { sent }) },
+        signal,
+      ),
+    sizes: () => numbersIn(`${home.path}/sizes`),
     last: () => {
       try {
         return { words: read('words').trimEnd().split('\n'), text: read('text') };
@@ -136,14 +144,39 @@ t.test('DIS-4 · an empty text reaches no client, which would refuse it in its o
   t.equal(client.last(), undefined);
 });
 
-t.test('DLV-3 · a text above the host’s limit is cut to it', async (t) => {
-  const client = standIn(t);
-  t.match(await client.deliver(pull, 'é'.repeat(70_000)), { kind: 'delivered' });
-  t.equal(client.last()?.text, 'é'.repeat(65_536));
+t.test('DLV-4 · a text above the host’s limit becomes several comments, and goes on where it stopped', async (t) => {
+  const client = standIn(t, 'cat text >>all; wc -m <text >>sizes; echo "#$(wc -l <sizes)"; [ "$(wc -l <sizes)" != 3 ]');
+  const line = `${'é'.repeat(99)}\n`;
+  const text = line.repeat(2_000).trimEnd();
+
+  const stopped = await client.deliver(pull, text);
+
+  t.match(stopped, {
+    kind: 'refused',
+    reason: /exited with 1.*piece 3 of 4; those before were delivered, the first as #1/,
+    partly: { pieces: 2, of: 4, messageId: '#1' },
+  });
+  t.match(await client.deliver(pull, text, never, { pieces: 2, of: 4, messageId: '#1' }), {
+    kind: 'delivered',
+    messageId: '#1',
+  });
+  t.ok(client.sizes().every((size) => size <= 65_536));
+  t.equal(client.sizes().length, 5, 'what had arrived is not written again');
+  t.match(await client.deliver(pull, 'x'.repeat(655_361)), {
+    kind: 'refused',
+    class: 'tooLong',
+    reason: /a text of 655361 characters is too long; 10 comments of 65536/,
+  });
 });
 
 t.test('DLV-3 · a client that is not installed is named with its cure', async (t) => {
-  const target = createCodehostTarget({ command: 'no-such-client', cwd: '.', timeoutMs: 1_000, scope: new Map() });
+  const target = createCodehostTarget({
+    command: 'no-such-client',
+    cwd: '.',
+    timeoutMs: 1_000,
+    scope: new Map(),
+    wait: async () => {},
+  });
   t.match(await target.deliver({ deliveryId: 'd', profile: defaultProfile, text: 'x', extra: pull }, never), {
     kind: 'refused',
     reason: /"no-such-client" was not found; install it/,

@@ -1,0 +1,54 @@
+/**
+ * Reads the files in which other agent programs keep their MCP servers. A file that is not there is passed over; one that
+ * cannot be read is told. Changes none of them.
+ * @see CLI-5 in docs/specification.md
+ */
+
+import { causeOf } from '../../machines/base/fault.ts';
+import type { Json } from '../../machines/base/json.ts';
+import { parseJsonc } from '../../machines/config/jsonc.ts';
+import { parseToml } from '../../machines/config/toml.ts';
+import {
+  type ForeignFile,
+  type ForeignPlaces,
+  type ForeignServer,
+  foreignFiles,
+  serversIn,
+} from '../../machines/mcp/foreign-files.ts';
+import { readText } from '../files.ts';
+
+export interface ForeignConfig {
+  readonly file: ForeignFile;
+  readonly servers: readonly ForeignServer[];
+  /** Why nothing could be read of it. */
+  readonly problem?: string;
+}
+
+export async function readForeignConfigs(places: ForeignPlaces): Promise<readonly ForeignConfig[]> {
+  const found = await Promise.all(foreignFiles(places).map((file) => readOne(file, places.folder)));
+  return found.filter((one) => one !== undefined);
+}
+
+async function readOne(file: ForeignFile, folder: string): Promise<ForeignConfig | undefined> {
+  let text: string | undefined;
+  try {
+    text = await readText(file.path);
+  } catch (thrown) {
+    // Where a file stands in a folder’s place, the program is not there either.
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined;
+    return { file, servers: [], problem: `cannot be read: ${causeOf(thrown)}` };
+  }
+  if (text === undefined) return undefined;
+  const read = documentOf(file, text);
+  if (read.kind === 'malformed') return { file, servers: [], problem: read.why };
+  return { file, servers: serversIn(file, read.value, folder) };
+}
+
+function documentOf(
+  file: ForeignFile,
+  text: string,
+): { readonly kind: 'read'; readonly value: Json } | { readonly kind: 'malformed'; readonly why: string } {
+  if (file.form === 'json') return parseJsonc(text);
+  const read = parseToml(text);
+  return read.kind === 'read' ? read : { kind: 'malformed', why: `not TOML at line ${read.line}: ${read.why}` };
+}

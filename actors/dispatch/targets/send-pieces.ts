@@ -1,0 +1,50 @@
+/**
+ * Sends a text in pieces, one after the other: begins with the first that has not arrived, waits where the platform asks
+ * for a short pause in the middle, and says of a failure how far it came. Knows no platform.
+ * @see DLV-4 in docs/specification.md
+ */
+
+import { type PartlySent, partly, refused, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+
+export interface Sending {
+  /** What an earlier try has brought there. */
+  readonly sent: PartlySent | undefined;
+  /** Resolves after a time, or as soon as the signal aborts. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/** A text that has begun is finished where the platform asks for no longer a pause than this, all pauses together. */
+const longestPauseMs = 30_000;
+
+export async function sendPieces(
+  pieces: readonly string[],
+  { sent, wait, signal }: Sending,
+  send: (piece: string, index: number) => Promise<SendOutcome>,
+): Promise<SendOutcome> {
+  if (sent !== undefined && sent.of !== pieces.length)
+    return partly(refused('permanent', 'the text is cut otherwise than when its first pieces were delivered'), sent);
+
+  let first = sent?.messageId;
+  let pausedMs = 0;
+  for (const [index, piece] of pieces.entries()) {
+    if (index < (sent?.pieces ?? 0)) continue;
+    let outcome = await send(piece, index);
+    while (index > 0 && outcome.kind === 'rateLimited') {
+      // A platform that says 0 and means it not is asked thirty times at most.
+      const pauseMs = Math.max(1_000, outcome.retryAfterMs);
+      pausedMs += pauseMs;
+      if (pausedMs > longestPauseMs) break;
+      await wait(pauseMs, signal);
+      if (signal.aborted) break;
+      outcome = await send(piece, index);
+    }
+    if (outcome.kind !== 'delivered') {
+      if (index === 0) return outcome;
+      const arrived = { pieces: index, of: pieces.length, ...(first === undefined ? {} : { messageId: first }) };
+      return partly(outcome, arrived);
+    }
+    if (index === 0) first = outcome.messageId;
+  }
+  return first === undefined ? { kind: 'delivered' } : { kind: 'delivered', messageId: first };
+}

@@ -1,0 +1,117 @@
+/**
+ * Opens the way to a collector of traces: OpenTelemetry's SDK and its OTLP exporter over HTTP. Loaded only where traces are
+ * wanted. Knows spans by their names and times, and nothing of what they are about.
+ * @see OBS-1 in docs/specification.md
+ */
+
+import { DiagLogLevel, diag, ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { BatchSpanProcessor, TracerProvider, type TracerProviderOptions } from '@opentelemetry/sdk-trace';
+import { readTraceparent, spellTraceparent } from '../../machines/base/traceparent.ts';
+import type { Logger } from '../ports.ts';
+
+export interface TracerSettings {
+  /** Where a collector listens, such as `http://127.0.0.1:4318`; undefined: what the exporter's own variables say. */
+  readonly endpoint: string | undefined;
+  readonly serviceName: string;
+  /** Of this program. */
+  readonly version: string;
+  readonly log: Logger;
+  /** How long spans gather before they are sent; the SDK's own unless given. */
+  readonly batchMs?: number;
+}
+
+export interface SpanStart {
+  readonly name: string;
+  readonly kind: 'server' | 'client' | 'internal';
+  /** The parent as W3C spells it; undefined begins a trace. */
+  readonly parent: string | undefined;
+  readonly startMs: number;
+}
+
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+export interface OpenSpan {
+  readonly traceparent: string;
+  /** `failed` says why, where it did. A span that is never ended is never sent. */
+  end(attributes: SpanAttributes, endMs: number, failed?: string): void;
+}
+
+export interface Tracer {
+  begin(start: SpanStart): OpenSpan;
+  /** Sends what has gathered and stops. */
+  close(): Promise<void>;
+}
+
+/** The exporter tries for so long, and a daemon that stops waits for it; a collector stands near by. */
+const exportTimeoutMs = 3_000;
+const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
+
+export function openTracer({ endpoint, serviceName, version, log, batchMs }: TracerSettings): Tracer {
+  const quiet = (): void => {};
+  diag.setLogger(
+    {
+      error: (message) => log.warnOnce('traces', `traces: ${message}`),
+      warn: (message) => log.warnOnce('traces', `traces: ${message}`),
+      info: quiet,
+      debug: quiet,
+      verbose: quiet,
+    },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+  const exporter = new OTLPTraceExporter({
+    ...(endpoint === undefined ? {} : { url: tracesUrl(endpoint) }),
+    timeoutMillis: exportTimeoutMs,
+  });
+  const batching = batchMs === undefined ? {} : { scheduledDelayMillis: batchMs };
+  const provider = new TracerProvider({
+    resource: resourceOf({ 'service.name': serviceName, 'service.version': version }),
+    spanProcessors: [new BatchSpanProcessor({ exporter, ...batching })],
+  });
+  const tracer = provider.getTracer('agent-gateway', version);
+
+  return {
+    begin({ name, kind, parent, startMs }) {
+      const from = readTraceparent(parent);
+      const context =
+        from === undefined
+          ? ROOT_CONTEXT
+          : trace.setSpanContext(ROOT_CONTEXT, {
+              traceId: from.traceId,
+              spanId: from.spanId,
+              traceFlags: from.sampled ? TraceFlags.SAMPLED : TraceFlags.NONE,
+              isRemote: true,
+            });
+      const span = tracer.startSpan(name, { kind: kinds[kind], startTime: startMs }, context);
+      const { traceId, spanId, traceFlags } = span.spanContext();
+      return {
+        traceparent: spellTraceparent({ traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 }),
+        end(attributes, endMs, failed) {
+          for (const [key, value] of Object.entries(attributes)) {
+            if (value !== undefined) span.setAttribute(key, value);
+          }
+          if (failed !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failed });
+          span.end(endMs);
+        },
+      };
+    },
+    close: () => provider.shutdown(),
+  };
+}
+
+/** The base that the configuration names, or the whole path where somebody gave that. */
+function tracesUrl(endpoint: string): string {
+  const base = endpoint.replace(/\/+$/, '');
+  return base.endsWith('/v1/traces') ? base : `${base}/v1/traces`;
+}
+
+/** Who sends; its own package would detect host and process, which nobody asked for. */
+function resourceOf(attributes: Record<string, string>): NonNullable<TracerProviderOptions['resource']> {
+  const resource: NonNullable<TracerProviderOptions['resource']> = {
+    attributes,
+    merge: (other) =>
+      other === null ? resource : resourceOf({ ...attributes, ...(other.attributes as Record<string, string>) }),
+    getRawAttributes: () => Object.entries(attributes),
+  };
+  return resource;
+}

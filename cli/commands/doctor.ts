@@ -1,0 +1,83 @@
+/** `agent doctor`: what keeps the gateway from working, and how to mend it. @see CLI-2 in docs/specification.md */
+
+import type { Told } from '../../runtime/doctor/examine.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, type Output } from '../context.ts';
+import { dim, inColour, plain, printJson, wrapped } from '../terminal.ts';
+import { version } from '../version.ts';
+
+type Trouble = Exclude<Told, { readonly level: 'good' }>;
+
+const words = { good: 'ok', note: 'note', warning: 'warn', wrong: 'WRONG' } as const;
+const colours = { good: 'green', note: 'cyan', warning: 'yellow', wrong: 'red' } as const;
+const margin = ' '.repeat(16);
+
+export async function runDoctor(context: CommandContext): Promise<ExitCode> {
+  const { examineHome } = await import('../../runtime/doctor/examine.ts');
+  const found = await examineHome({
+    home: context.home,
+    env: context.env,
+    version: version(),
+    offline: hasFlag(context, 'offline'),
+    fix: hasFlag(context, 'fix'),
+  });
+  const left = found.filter((one): one is Trouble => one.level !== 'good' && one.mended !== true);
+  if (hasFlag(context, 'json')) printJson(context, found.map(rowOf));
+  else {
+    for (const one of found) context.out.print(lineOf(context.out, one));
+    context.out.print(`\n${summary(found, left, hasFlag(context, 'fix'))}\n`);
+  }
+  return left.some(({ level }) => level === 'wrong') ? 1 : 0;
+}
+
+function lineOf(out: Output, one: Told): string {
+  const isMended = one.level !== 'good' && one.mended === true;
+  const word = isMended ? 'mended' : words[one.level];
+  const head = `${inColour(out, isMended ? 'green' : colours[one.level], word.padEnd(6))} ${one.area.padEnd(8)} `;
+  const width = Math.max(40, Math.min(out.columns, 100) - margin.length);
+  const lines =
+    one.level === 'good'
+      ? []
+      : isMended
+        ? []
+        : wrapped(plain(one.cure), width - 3, '   ').map((line, at) => dim(out, at === 0 ? `→  ${line}` : line));
+  const what = one.level === 'good' ? one.what : `${one.place}: ${one.what}`;
+  const failed =
+    one.level !== 'good' && one.unmended !== undefined
+      ? wrapped(`could not be mended: ${plain(one.unmended)}`, width, '')
+      : [];
+  const [first = '', ...rest] = wrapped(plain(what), width, '');
+  return `${[`${head}${first}`, ...[...rest, ...failed, ...lines].map((line) => `${margin}${line}`)].join('\n')}\n`;
+}
+
+function summary(found: readonly Told[], left: readonly Trouble[], fixed: boolean): string {
+  const count = (level: Trouble['level']): number => left.filter((one) => one.level === level).length;
+  const wrong = count('wrong');
+  const warnings = count('warning');
+  const mended = found.filter((one) => one.level !== 'good' && one.mended === true).length;
+  const mendable = left.filter(({ mend }) => mend !== undefined).length;
+  const parts = [
+    ...(wrong > 0 ? [wrong === 1 ? '1 thing is wrong' : `${wrong} things are wrong`] : []),
+    ...(warnings > 0 ? [warnings === 1 ? '1 warning' : `${warnings} warnings`] : []),
+    ...(mended > 0 ? [`${mended} mended`] : []),
+  ];
+  const told = parts.length === 0 ? 'Nothing is wrong.' : `${parts.join(', ')}.`;
+  return mendable > 0 && !fixed ? `${told} \`agent doctor --fix\` mends ${mendable} of them.` : told;
+}
+
+/** What scripts get: what is good has no code. */
+function rowOf(one: Told): Record<string, unknown> {
+  if (one.level === 'good') return { level: one.level, area: one.area, what: one.what };
+  const { level, area, code, place, what, cure, mend, mended, unmended } = one;
+  return {
+    level,
+    area,
+    code,
+    place,
+    what,
+    cure,
+    fixable: mend !== undefined,
+    ...(mended === undefined ? {} : { fixed: mended }),
+    ...(unmended === undefined ? {} : { fix_failed: unmended }),
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * `agent inspect follow`: every transition as it is taken, one a line, until the daemon ends or Ctrl-C.
+ * @see INS-2 and INS-3 in docs/specification.md
+ */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import { connectControl } from '../../runtime/control/client.ts';
+import { NotRunning } from '../call.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { eventText, line } from '../draw.ts';
+import { oneLine, plain } from '../terminal.ts';
+
+const filters = ['actor', 'machine', 'route', 'server', 'delivery'] as const;
+
+export async function followActors(context: CommandContext): Promise<ExitCode> {
+  const client = await connectControl(homePaths(context.home).socket);
+  if (client === undefined) throw new NotRunning(context.home);
+  const asJson = hasFlag(context, 'json');
+  client.onNotification((_, record) => {
+    context.out.print(`${asJson ? JSON.stringify(record) : recordLine(context, record)}\n`);
+  });
+  process.once('SIGINT', () => client.close());
+  const query: Record<string, string | true> = {};
+  for (const name of filters) {
+    const value = textFlag(context, name);
+    if (value !== undefined) query[name] = value;
+  }
+  if (hasFlag(context, 'full') && asJson) query.full = true;
+  await client.call('inspect.follow', query);
+  await client.closed;
+  return 0;
+}
+
+function recordLine({ out }: CommandContext, record: JsonObject): string {
+  const time = `${String(record.at).slice(11, 23)}  `;
+  const actor = plain(String(record.actor));
+  if (record.from === undefined) return line(out, [[time, 'dim'], [actor], ['  spawned', 'dim']]);
+  const event = record.eventless === true ? undefined : (record.event as JsonObject | undefined)?.type;
+  const facts = [event === undefined ? undefined : eventText(String(event)), record.delivery_id]
+    .filter((fact) => fact !== undefined)
+    .map((fact) => oneLine(String(fact)));
+  return line(out, [
+    [time, 'dim'],
+    [actor],
+    [`  ${plain(String(record.from))} → ${plain(String(record.to))}`, 'bold'],
+    [facts.length === 0 ? '' : `  ${facts.join('  ')}`, 'dim'],
+    [record.reason === undefined ? '' : `  ${oneLine(String(record.reason))}`, 'yellow'],
+  ]);
+}

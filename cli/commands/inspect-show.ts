@@ -1,0 +1,130 @@
+/**
+ * `agent inspect show`: one actor in full, with its chart drawn. @see INS-2 in docs/specification.md
+ */
+
+import type { Chart } from '../../runtime/inspector/wire.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag } from '../context.ts';
+import { drawChart, eventText, factsText, line, type Piece, styleOf, whole } from '../draw.ts';
+import { ago, oneLine, plain, printJson } from '../terminal.ts';
+
+/** As `inspect.show` answers: times are ISO 8601. */
+interface ActorShown {
+  readonly id: string;
+  readonly machine: string;
+  readonly state: string;
+  readonly since: string;
+  readonly why?: string;
+  readonly tags: readonly string[];
+  readonly meta?: Parameters<typeof factsText>[0];
+  readonly description: string;
+  readonly rule: string;
+  readonly context: unknown;
+  readonly timers: readonly { readonly label: string; readonly event: string; readonly due: string }[];
+  readonly steps: readonly {
+    readonly at: string;
+    readonly event: string;
+    readonly from: string;
+    readonly to: string;
+    readonly why?: string;
+  }[];
+  readonly events: readonly { readonly at: string; readonly type: string; readonly from: string }[];
+  readonly children: readonly string[];
+}
+
+const mostContextLines = 60;
+const mostSteps = 16;
+
+export async function showActor(context: CommandContext): Promise<ExitCode> {
+  const actor = (await context.call('inspect.show', { actor: context.args[0] ?? '' })) as unknown as ActorShown;
+  if (hasFlag(context, 'json')) {
+    printJson(context, actor);
+    return 0;
+  }
+  const { out } = context;
+  const chart = await chartOf(context, actor.machine);
+  const lines = [...head(context, actor), ...timers(context, actor), ...steps(context, actor)];
+  lines.push('', line(out, [['context', 'bold']]));
+  const held = plain(JSON.stringify(actor.context, null, 2)).split('\n');
+  for (const one of held.slice(0, mostContextLines)) lines.push(line(out, [[`  ${one}`]]));
+  if (held.length > mostContextLines) {
+    lines.push(line(out, [[`  … ${held.length - mostContextLines} lines more; --json has them`, 'dim']]));
+  }
+  if (actor.children.length > 0) {
+    lines.push(
+      '',
+      line(out, [['children', 'bold']]),
+      ...actor.children.map((child) => line(out, [[`  ${plain(child)}`]])),
+    );
+  }
+  if (chart !== undefined) {
+    lines.push(
+      '',
+      line(out, [
+        ['chart', 'bold'],
+        [`  ${chart.machine}`, 'dim'],
+      ]),
+      ...drawChart(out, chart, actor.state),
+    );
+  }
+  out.print(`${lines.join('\n')}\n`);
+  return 0;
+}
+
+function head({ out }: CommandContext, actor: ActorShown): string[] {
+  const facts = factsText(actor.meta ?? {});
+  return [
+    line(out, [
+      [plain(actor.id), 'bold'],
+      [`  ${actor.machine}`, 'dim'],
+    ]),
+    line(out, [
+      ['  '],
+      [plain(actor.state), styleOf(actor.tags)],
+      [`  for ${ago(actor.since, Date.now())}`, 'dim'],
+      ...(actor.rule === '' ? [] : [[`  ${actor.rule}`, 'dim'] as Piece]),
+    ]),
+    ...(actor.description === '' ? [] : whole(out, `  ${actor.description}`)),
+    ...(actor.why === undefined ? [] : whole(out, `  why: ${oneLine(actor.why)}`, 'yellow')),
+    ...(facts === '' ? [] : [line(out, [[`  ${facts}`, 'dim']])]),
+  ];
+}
+
+function timers({ out }: CommandContext, { timers: waiting }: ActorShown): string[] {
+  if (waiting.length === 0) return [];
+  return [
+    '',
+    line(out, [['timers', 'bold']]),
+    ...waiting.map(({ label, event, due }) => {
+      const seconds = Math.max(0, Math.round((Date.parse(due) - Date.now()) / 1_000));
+      return line(out, [[`  ${label === '' ? event : label}`], [`  in ${seconds} s`, 'cyan'], [`  ${due}`, 'dim']]);
+    }),
+  ];
+}
+
+function steps({ out }: CommandContext, { steps: taken }: ActorShown): string[] {
+  if (taken.length === 0) return [];
+  return [
+    '',
+    line(out, [['last steps', 'bold']]),
+    ...taken
+      .slice(-mostSteps)
+      .map(({ at, event, from, to, why }) =>
+        line(out, [
+          [`  ${at.slice(11, 23)}`, 'dim'],
+          [`  ${plain(from)} → ${plain(to)}`],
+          [event === '' ? '' : `  ${oneLine(eventText(event))}`, 'dim'],
+          [why === undefined ? '' : `  ${oneLine(why)}`, 'yellow'],
+        ]),
+      ),
+  ];
+}
+
+/** A ward has no chart, and an older daemon no such command. */
+async function chartOf(context: CommandContext, machine: string): Promise<Chart | undefined> {
+  try {
+    return (await context.call('inspect.chart', { machine })) as unknown as Chart;
+  } catch {
+    return undefined;
+  }
+}

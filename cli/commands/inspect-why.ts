@@ -1,0 +1,87 @@
+/**
+ * `agent inspect why`: what became of a delivery and why, as the states that it passed with what each decided.
+ * @see INS-2 and DUR-2 in docs/specification.md
+ */
+
+import type { Chapter, Stair, Story } from '../../runtime/inspector/wire.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag } from '../context.ts';
+import { line, type Piece, type Style, whole } from '../draw.ts';
+import { ago, oneLine, plain, printJson, wrapped } from '../terminal.ts';
+
+const marks: Readonly<Record<Stair['result'], readonly [mark: string, style: Style]>> = {
+  passed: ['✓', 'green'],
+  stopped: ['■', 'yellow'],
+  skipped: ['–', 'dim'],
+  waiting: ['…', 'cyan'],
+  failed: ['✗', 'red'],
+};
+
+export async function explainDelivery(context: CommandContext): Promise<ExitCode> {
+  const story = (await context.call('inspect.why', { id: context.args[0] ?? '' })) as unknown as Story;
+  if (hasFlag(context, 'json')) {
+    printJson(context, story);
+    return 0;
+  }
+  const { out } = context;
+  const received = new Date(story.received).toISOString();
+  const lines = [
+    line(out, [
+      [oneLine(story.delivery), 'bold'],
+      [`  ${oneLine(story.route)}  ${oneLine(story.event)}  ${ago(received, Date.now())} ago  ${received}`, 'dim'],
+    ]),
+    ...whole(out, plain(story.verdict), 'plain', ''),
+    ...(story.cure === '' ? [] : whole(out, `→ ${plain(story.cure)}`, 'cyan')),
+  ];
+  for (const chapter of story.chapters) lines.push('', ...chapterLines(context, chapter));
+  out.print(`${lines.join('\n')}\n`);
+  return 0;
+}
+
+function chapterLines(context: CommandContext, { title, actor, began, ended, stairs }: Chapter): string[] {
+  const { out } = context;
+  const took = ended === undefined ? '' : `  ${ended - began} ms`;
+  const width = Math.max(0, ...stairs.map(({ state }) => state.length));
+  return [
+    line(out, [
+      [oneLine(title), 'bold'],
+      [`${took}  ${oneLine(actor)}`, 'dim'],
+    ]),
+    ...stairs.flatMap((stair) => {
+      const [mark, style] = marks[stair.result];
+      const margin = ' '.repeat(width + 6);
+      // What a delivery waits for or was stopped by is what was asked for: it is never cut.
+      const told = toldLines(out, `${oneLine(stair.told)}  ${stair.rule}`, margin);
+      const usual = stair.result === 'passed' || stair.result === 'skipped';
+      const lines = told.map((one, at) => {
+        const isLast = at === told.length - 1;
+        const words = isLast ? one.slice(0, one.length - stair.rule.length) : one;
+        const pieces: Piece[] = [
+          ...(at === 0 ? ([[`  ${mark} `, style], [`${stair.state.padEnd(width)}  `]] as const) : []),
+          [words, usual ? 'plain' : style],
+          ...(isLast ? ([[stair.rule, 'dim']] as const) : []),
+        ];
+        return line(out, pieces, Number.POSITIVE_INFINITY);
+      });
+      return [...lines, ...textLines(context, stair)];
+    }),
+  ];
+}
+
+/** As wide as the terminal, the further lines under the first; a pipe gets one. */
+function toldLines({ isTerminal, columns }: CommandContext['out'], text: string, margin: string): string[] {
+  if (!isTerminal) return [text];
+  const [first = '', ...rest] = wrapped(text, columns - margin.length, '');
+  return [first, ...rest.map((one) => `${margin}${one}`)];
+}
+
+function textLines(context: CommandContext, { texts = [] }: Stair): string[] {
+  const { out } = context;
+  if (!hasFlag(context, 'texts')) return [];
+  return texts.flatMap(({ title, text }) => [
+    line(out, [[`      ${title}`, 'dim']]),
+    ...plain(text)
+      .split('\n')
+      .map((one) => `      │ ${one}`),
+  ]);
+}

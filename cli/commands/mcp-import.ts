@@ -1,0 +1,234 @@
+/**
+ * `agent mcp import`: takes over the MCP servers of other agent programs. Shows what it found, asks, writes secrets into
+ * .env and entries into config.yaml; a name that is taken is skipped, or added under another one.
+ * @see CLI-5 and HOME-4 in docs/specification.md
+ */
+
+import { homedir } from 'node:os';
+import { dirname } from 'node:path';
+import { type ForeignConfig, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
+import { addServerEntry } from '../../actors/config/server-entries.ts';
+import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import { editVariable, valueAt } from '../../machines/config/edit.ts';
+import { parseEnvFile } from '../../machines/config/env-file.ts';
+import { profilePaths } from '../../machines/config/profile.ts';
+import { type ForeignProgram, foreignFiles } from '../../machines/mcp/foreign-files.ts';
+import { type ImportItem, planImport } from '../../machines/mcp/plan-import.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
+import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
+import { bold, dim, plain, printJson, wrapped } from '../terminal.ts';
+
+const titles: Readonly<Record<ForeignProgram, string>> = {
+  'claude-code': 'Claude Code',
+  'claude-desktop': 'Claude Desktop',
+  cursor: 'Cursor',
+  vscode: 'VS Code',
+  codex: 'Codex',
+};
+
+export async function importServers(context: CommandContext): Promise<ExitCode> {
+  const { out } = context;
+  const profile = profileFlag(context);
+  const paths = profilePaths(context.home, profile);
+  const configs = await found(context);
+  for (const { file, problem } of configs) {
+    if (problem !== undefined) out.complain(`agent: ${plain(file.path)}: ${plain(problem)}; it is passed over\n`);
+  }
+  const [config = '', env = ''] = await Promise.all([readText(paths.config), readText(paths.env)]);
+  const entries = valueAt(config, ['mcp_servers']);
+  const plan = planImport({
+    found: configs.flatMap(({ file, servers }) => servers.map((server) => ({ file, server }))),
+    entries: typeof entries === 'object' && entries !== null ? (entries as JsonObject) : {},
+    secrets: parseEnvFile(env),
+    env: context.env,
+  });
+  if (plan.length === 0) return nothingFound(context);
+  const wantsJson = hasFlag(context, 'json');
+  if (!wantsJson) out.print(describe(context, plan));
+  const open = plan.filter(({ standing }) => standing.kind === 'new' || standing.kind === 'taken');
+  const offered = open.filter(({ standing }) => standing.kind === 'new' || hasFlag(context, 'rename'));
+  if (hasFlag(context, 'dry-run')) {
+    if (wantsJson) printJson(context, plan.map(rowOf));
+    else out.print('Nothing was written: --dry-run.\n');
+    return 0;
+  }
+  if (open.length === 0) {
+    if (wantsJson) printJson(context, plan.map(rowOf));
+    else out.print('There is nothing to add.\n');
+    return 0;
+  }
+  let chosen: readonly ImportItem[];
+  try {
+    chosen = hasFlag(context, 'yes') ? offered : await choose(context, open, offered);
+  } catch (thrown) {
+    if (!(thrown instanceof QuestionsLeft)) throw thrown;
+    out.complain(`agent: ${thrown.message}\n`);
+    return 4;
+  }
+  return write(context, { chosen, plan, place: { home: context.home, profile }, env: paths.env });
+}
+
+async function found(context: CommandContext): Promise<readonly ForeignConfig[]> {
+  const from = textFlag(context, 'from');
+  const configs = await readForeignConfigs(placesOf(context));
+  return configs.filter(({ file }) => from === undefined || file.program === from);
+}
+
+function placesOf({ env }: CommandContext): Parameters<typeof foreignFiles>[0] {
+  return { platform: process.platform, userHome: env.HOME ?? homedir(), folder: process.cwd(), env };
+}
+
+function nothingFound(context: CommandContext): ExitCode {
+  const from = textFlag(context, 'from');
+  const looked = foreignFiles(placesOf(context)).filter(({ program }) => from === undefined || program === from);
+  context.out.complain(
+    `agent: no MCP servers were found; looked for\n${looked.map(({ path }) => `  ${plain(path)}\n`).join('')}Add one by hand: agent mcp add\n`,
+  );
+  return 1;
+}
+
+/** Which of them. Without a terminal nobody can say yes. */
+async function choose(
+  context: CommandContext,
+  open: readonly ImportItem[],
+  offered: readonly ImportItem[],
+): Promise<readonly ImportItem[]> {
+  if (!canAsk()) throw new QuestionsLeft('no terminal to ask on; --yes adds what is new, --dry-run only shows it');
+  const prompts = await loadPrompts();
+  let chosen = offered;
+  if (!hasFlag(context, 'all')) {
+    chosen = await prompts.several(
+      'Which of them?',
+      open.map((item) => ({
+        value: item,
+        label: item.name,
+        hint: item.standing.kind === 'taken' ? `"${item.foreignName}" is taken here` : titles[item.file.program],
+      })),
+      offered,
+    );
+  }
+  if (chosen.length === 0) return [];
+  const names = chosen.map(({ name }) => name).join(', ');
+  if (!(await prompts.confirm(`Add ${names}?`, true))) return [];
+  return fillIn(chosen, prompts);
+}
+
+/** Asks for what the other program would ask for, or takes from its environment. */
+async function fillIn(chosen: readonly ImportItem[], prompts: Prompts): Promise<readonly ImportItem[]> {
+  const answers = new Map<string, string>();
+  for (const { variable, why } of chosen.flatMap(({ missing }) => missing)) {
+    if (answers.has(variable)) continue;
+    answers.set(variable, await prompts.secret(`${variable}: ${plain(why)} (empty: later)`));
+  }
+  return chosen.map((item) => {
+    const given = item.missing.flatMap(({ variable }) => {
+      const value = answers.get(variable) ?? '';
+      return value === '' ? [] : [{ variable, value }];
+    });
+    return { ...item, variables: [...item.variables, ...given] };
+  });
+}
+
+interface Writing {
+  readonly chosen: readonly ImportItem[];
+  readonly plan: readonly ImportItem[];
+  readonly place: { readonly home: string; readonly profile: ProfileName };
+  /** The path of `.env`. */
+  readonly env: string;
+}
+
+async function write(context: CommandContext, { chosen, plan, place, env }: Writing): Promise<ExitCode> {
+  const { out } = context;
+  const added: string[] = [];
+  let failed = false;
+  for (const { name, entry, variables } of chosen) {
+    try {
+      await context.call('mcp.test', { server: name, entry, profile: place.profile, connect: false });
+    } catch (thrown) {
+      out.complain(`agent: ${plain(name)}: ${plain((thrown as Error).message)}; it is not added\n`);
+      failed = true;
+      continue;
+    }
+    if (variables.length > 0) {
+      await ensurePrivateFolder(dirname(env));
+      // First the variables: a reference must not stand before what it refers to.
+      await updateFileLocked(env, (text = '') =>
+        variables.reduce((left, { variable, value }) => editVariable(left, variable, value), text),
+      );
+    }
+    const change = await addServerEntry({ ...place, name }, entry, false);
+    if (change.kind === 'changed') added.push(name);
+    else {
+      const why = change.kind === 'unwritable' ? change.why : 'the name has been taken meanwhile';
+      out.complain(`agent: ${plain(name)}: ${plain(why)}; it is not added\n`);
+      failed = true;
+    }
+  }
+  if (hasFlag(context, 'json'))
+    printJson(
+      context,
+      plan.map((item) => ({ ...rowOf(item), added: added.includes(item.name) })),
+    );
+  else if (added.length === 0) out.print('Nothing was added.\n');
+  else
+    out.print(
+      `Added ${added.map(plain).join(', ')}. A running gateway connects them by itself; see \`agent mcp list\`.\n`,
+    );
+  return failed ? 1 : 0;
+}
+
+/** By file: each server with how it is reached, and everything that a person should know before saying yes. */
+function describe({ out }: CommandContext, plan: readonly ImportItem[]): string {
+  const lines: string[] = [];
+  let path = '';
+  for (const item of plan) {
+    if (item.file.path !== path) {
+      path = item.file.path;
+      if (lines.length > 0) lines.push('');
+      lines.push(`${bold(out, titles[item.file.program])}  ${dim(out, plain(path))}`);
+    }
+    const shown = item.standing.kind === 'taken' ? item.foreignName : item.name;
+    lines.push(`  ${bold(out, plain(shown))}  ${plain(reached(item.entry))}`);
+    const width = Math.max(40, out.columns - 6);
+    for (const told of remarks(item)) lines.push(...wrapped(plain(told), width, '').map((line) => `      ${line}`));
+  }
+  return `${lines.join('\n')}\n\n`;
+}
+
+function remarks({ standing, variables, missing, notes, name }: ImportItem): readonly string[] {
+  const told: string[] = [];
+  if (standing.kind === 'unusable') told.push(`cannot be taken over: ${standing.why}`);
+  if (standing.kind === 'same') told.push('the very same stands here already, or above');
+  if (standing.kind === 'taken') {
+    told.push(`its name is taken here: skipped, or added as ${name} where you choose it or pass --rename`);
+  }
+  if (standing.kind === 'unusable' || standing.kind === 'same') return told;
+  if (variables.length > 0) told.push(`into .env: ${variables.map(({ variable }) => variable).join(', ')}`);
+  for (const { variable, why } of missing) told.push(`put ${variable} into .env: ${why}`);
+  return [...told, ...notes];
+}
+
+function reached(entry: JsonObject): string {
+  if (typeof entry.url === 'string') return entry.url;
+  const args = Array.isArray(entry.args) ? entry.args.map(String) : [];
+  return [String(entry.command ?? ''), ...args].join(' ');
+}
+
+/** What scripts get: no value of a variable. */
+function rowOf({ file, foreignName, name, entry, variables, missing, notes, standing }: ImportItem): JsonObject {
+  return {
+    name,
+    from: file.program,
+    file: file.path,
+    foreign_name: foreignName,
+    entry,
+    variables: variables.map(({ variable }) => variable),
+    missing: missing.map(({ variable }) => variable),
+    notes,
+    standing: standing.kind,
+    ...(standing.kind === 'unusable' ? { why: standing.why } : {}),
+  };
+}

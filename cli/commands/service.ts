@@ -1,0 +1,41 @@
+/** `agent gateway service`: prints a systemd unit. @see CLI-2 in docs/specification.md */
+
+import { realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { homePaths } from '../../machines/config/profile.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { systemdUnit, systemHome } from '../systemd-unit.ts';
+
+const usualDrainSeconds = 30;
+
+export async function printService(context: CommandContext): Promise<ExitCode> {
+  if (hasFlag(context, 'user') && hasFlag(context, 'system')) {
+    context.out.complain('agent: --user and --system exclude each other; give one of them\n');
+    return 2;
+  }
+  const scope = hasFlag(context, 'system') ? 'system' : 'user';
+  const named = textFlag(context, 'home') ?? context.env.AGENT_HOME;
+  const home = scope === 'system' && (named === undefined || named === '') ? systemHome : resolve(context.home);
+  context.out.print(
+    systemdUnit({
+      scope,
+      node: process.execPath,
+      program: realpathSync(process.argv[1] ?? ''),
+      home,
+      socketInHome: homePaths(home).socket.startsWith(`${home}/`),
+      drainSeconds: await drainSecondsOf(home),
+    }),
+  );
+  return 0;
+}
+
+/** What the configuration says as it is written; the unit can be edited where that changes. */
+async function drainSecondsOf(home: string): Promise<number> {
+  const [{ valueAt }, { readText }] = await Promise.all([
+    import('../../machines/config/edit.ts'),
+    import('../../actors/files.ts'),
+  ]);
+  const given = valueAt((await readText(homePaths(home).config)) ?? '', ['gateway', 'drain_timeout_seconds']);
+  return typeof given === 'number' ? Math.ceil(given) : usualDrainSeconds;
+}

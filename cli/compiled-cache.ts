@@ -1,0 +1,26 @@
+/**
+ * Lets Node keep the code that it compiled, so that the next start need not. Only in a home that is there: asking for help
+ * makes none. Node 20 has no such cache and works without.
+ * @see CLI-2 and HOME-3 in docs/specification.md
+ */
+
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import module from 'node:module';
+import { homedir } from 'node:os';
+import { homeOf } from '../machines/config/profile.ts';
+
+export function keepCompiledCode(env: Readonly<Record<string, string | undefined>>): void {
+  const { enableCompileCache } = module as { readonly enableCompileCache?: (folder: string) => unknown };
+  const home = homeOf(env, homedir());
+  if (enableCompileCache === undefined || home === undefined || !existsSync(home)) return;
+  const folder = `${home}/cache/compiled`;
+  try {
+    // Node would make it as wide as the umask lets it; whoever may write there could plant code.
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    chmodSync(folder, 0o700);
+  } catch {
+    // A home that cannot be written to has no cache.
+    return;
+  }
+  enableCompileCache(folder);
+}

@@ -1,0 +1,105 @@
+/**
+ * Says what may stand at the last of some words: commands, flags, the values of a flag, or a kind of names to be looked
+ * up. Knows the catalogue; looks nothing up.
+ * @see CLI-2 in docs/specification.md
+ */
+
+import { type CliCommand, type Flag, globalFlags, type NameKind, nameKinds } from './catalogue.ts';
+import { findCommand } from './parse.ts';
+import { groupOf } from './unknown-command.ts';
+
+export interface Candidate {
+  readonly word: string;
+  readonly help: string;
+}
+
+export type Expected =
+  | { readonly kind: 'words'; readonly words: readonly Candidate[] }
+  | {
+      readonly kind: 'names';
+      readonly names: NameKind;
+      /** What stands before the name in the same word, such as `--profile=`. */
+      readonly before: string;
+      /** Words that may stand there too. */
+      readonly words: readonly Candidate[];
+    };
+
+/** What may stand at the last word, which may be empty or begun. */
+export function expectedAt(words: readonly string[]): Expected {
+  const current = words.at(-1) ?? '';
+  const earlier = words.slice(0, -1);
+  const after = earlier.indexOf('--');
+  const command = findCommand(earlier);
+  const known = [...(command?.flags ?? []), ...globalFlags];
+  const { bare, open } = read(earlier, known);
+  if (open !== undefined) return valuesOf(open, '');
+  const inline = /^--([a-z-]+)=/.exec(current);
+  if (inline !== null && after < 0) {
+    const flag = known.find(({ name }) => name === inline[1]);
+    return flag === undefined ? nothing : valuesOf(flag, inline[0]);
+  }
+  const flags = after < 0 && current.startsWith('-') ? flagsOf(known, earlier) : [];
+  if (flags.length > 0) return { kind: 'words', words: flags };
+  const further = after < 0 ? nextWords(bare) : [];
+  const names = command === undefined ? undefined : argumentNames(command, bare.length - command.path.length);
+  if (names === undefined) return { kind: 'words', words: further };
+  if (names === 'command') return { kind: 'words', words: nextWords(bare.slice(command?.path.length ?? 0)) };
+  return { kind: 'names', names, before: '', words: further };
+}
+
+const nothing: Expected = { kind: 'words', words: [] };
+
+/** The words that are no flags and no flags' values; and the flag whose value is still to come. */
+function read(
+  words: readonly string[],
+  known: readonly Flag[],
+): { readonly bare: readonly string[]; readonly open: Flag | undefined } {
+  const bare: string[] = [];
+  let open: Flag | undefined;
+  for (const word of words) {
+    if (open !== undefined) open = undefined;
+    else if (word.startsWith('--')) open = known.find(({ name, value }) => value !== undefined && word === `--${name}`);
+    else bare.push(word);
+  }
+  return { bare, open };
+}
+
+/** The next word of the commands that begin so, each with what its command or group does. */
+function nextWords(bare: readonly string[]): readonly Candidate[] {
+  const found = new Map<string, string>();
+  for (const { path, help } of groupOf(bare)) {
+    const word = path[bare.length];
+    if (word === undefined) continue;
+    const members = groupOf([...bare, word]).map((one) => one.path.at(-1));
+    const told = path.length === bare.length + 1 ? help : members.join(', ');
+    if (!found.has(word)) found.set(word, told);
+  }
+  return [...found].map(([word, help]) => ({ word, help }));
+}
+
+/** Those that were not given yet, or may be given again. */
+function flagsOf(known: readonly Flag[], earlier: readonly string[]): readonly Candidate[] {
+  const given = new Set(earlier.map((word) => word.split('=')[0]));
+  return known
+    .filter(({ name, many }) => many === true || !given.has(`--${name}`))
+    .map(({ name, help }) => ({ word: `--${name}`, help }));
+}
+
+function valuesOf(flag: Flag, before: string): Expected {
+  if (flag.oneOf !== undefined) {
+    return { kind: 'words', words: flag.oneOf.map((value) => ({ word: `${before}${value}`, help: '' })) };
+  }
+  const names = flag.names ?? kindNamed(flag.name);
+  return names === undefined ? nothing : { kind: 'names', names, before, words: [] };
+}
+
+/** The last argument of a command that takes more of them stands for all that follow. */
+function argumentNames({ args, names }: CliCommand, at: number): NameKind | undefined {
+  const last = args.length - 1;
+  const index = args[last]?.endsWith('…]') === true ? Math.min(at, last) : at;
+  return names?.[index] ?? kindNamed((args[index] ?? '').replace(/[[\]…]/g, ''));
+}
+
+function kindNamed(word: string): NameKind | undefined {
+  return nameKinds.find((kind) => kind === word);
+}

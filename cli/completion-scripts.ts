@@ -1,0 +1,69 @@
+/**
+ * The scripts that hook this program into the shells' completion. They know no command: each key asks `agent complete`, so
+ * that a script never goes stale.
+ * @see CLI-2 in docs/specification.md
+ */
+
+/**
+ * bash breaks words at `=`, `:` and `@` and replaces the last piece only; so the words are read off the line, and what bash
+ * holds already is taken off each candidate.
+ */
+const bash = `# bash completion of agent
+_agent() {
+  local line=\${COMP_LINE:0:COMP_POINT} piece=\${COMP_WORDS[COMP_CWORD]} whole held word
+  local -a words
+  read -ra words <<< "$line"
+  [[ $line == *[[:space:]] ]] && words+=('')
+  whole=\${words[\${#words[@]}-1]}
+  case $piece in [=:@\\<\\>]) piece='' ;; esac
+  held=\${whole%"$piece"}
+  COMPREPLY=()
+  while IFS=$'\\t' read -r word _; do
+    if [[ $word == :folders ]]; then
+      compopt -o filenames 2>/dev/null
+      COMPREPLY=($(compgen -d -- "$piece"))
+      return
+    fi
+    COMPREPLY+=("\${word#"$held"}")
+  done < <("\${COMP_WORDS[0]}" complete -- "\${words[@]:1}" 2>/dev/null)
+}
+complete -F _agent agent
+`;
+
+const zsh = `#compdef agent
+_agent() {
+  local -a found shown
+  local line word help
+  found=("\${(@f)$("\${words[1]}" complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  for line in $found; do
+    if [[ $line == :folders ]]; then
+      _files -/
+      return
+    fi
+    word=\${line%%$'\\t'*}
+    help=\${line#*$'\\t'}
+    [[ -n $word ]] && shown+=("\${word//:/\\\\:}\${help:+:$help}")
+  done
+  (( $#shown )) && _describe -V agent shown
+}
+if [[ \${funcstack[1]} == _agent ]]; then _agent "$@"; else compdef _agent agent; fi
+`;
+
+const fish = `# fish completion of agent
+function __agent_complete
+    set -l words (commandline -opc) (commandline -ct)
+    set -l found ($words[1] complete -- $words[2..-1] 2>/dev/null)
+    if test "$found" = :folders
+        __fish_complete_directories (commandline -ct)
+    else
+        printf '%s\\n' $found
+    end
+end
+complete -c agent -f -a '(__agent_complete)'
+`;
+
+export const completionScripts: ReadonlyMap<string, string> = new Map([
+  ['bash', bash],
+  ['zsh', zsh],
+  ['fish', fish],
+]);

@@ -1,0 +1,208 @@
+/**
+ * Draws for a terminal: lines of styled pieces cut to its width, the tree of actors, a statechart in words and lines. Knows
+ * no socket and no clock.
+ * @see INS-2 in docs/specification.md
+ */
+
+import type { ActorFacts, ActorRow, Chart, ChartState, ChartTransition } from '../runtime/inspector/wire.ts';
+import type { Output } from './context.ts';
+import { ago, oneLine, wrapped } from './terminal.ts';
+
+export type Style = 'plain' | 'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta';
+export type Piece = readonly [text: string, style?: Style];
+
+const codes: Readonly<Record<Style, string>> = {
+  plain: '',
+  dim: '2',
+  bold: '1',
+  red: '1;31',
+  green: '32',
+  yellow: '33',
+  cyan: '36',
+  magenta: '1;35',
+};
+
+/** One line of pieces, cut where the terminal ends; a pipe gets it whole. */
+export function line(
+  out: Output,
+  pieces: readonly Piece[],
+  width = out.isTerminal ? out.columns : Number.POSITIVE_INFINITY,
+): string {
+  let left = width;
+  let drawn = '';
+  const whole = pieces.reduce((length, [text]) => length + text.length, 0);
+  for (const [text, style = 'plain'] of pieces) {
+    if (left <= 0) break;
+    const fits = whole <= width || text.length < left;
+    const shown = fits ? text : `${text.slice(0, Math.max(0, left - 1))}…`;
+    drawn += paint(out, shown, style);
+    left -= shown.length;
+    if (!fits) break;
+  }
+  return drawn;
+}
+
+/** A text in lines as wide as the terminal, the further ones under the first's margin; a pipe gets one. */
+export function whole(out: Output, text: string, style: Style = 'plain', margin = '  '): string[] {
+  if (!out.isTerminal) return [paint(out, text, style)];
+  const lead = text.slice(0, text.length - text.trimStart().length);
+  return wrapped(text.trimStart(), out.columns - lead.length, margin.slice(lead.length)).map((one) =>
+    paint(out, `${lead}${one}`, style),
+  );
+}
+
+function paint(out: Output, text: string, style: Style): string {
+  const code = codes[style];
+  return out.coloured && code !== '' && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
+}
+
+/** A state by what its tags say: trouble first. */
+export function styleOf(tags: readonly string[]): Style {
+  if (tags.includes('failed')) return 'red';
+  if (tags.includes('retrying')) return 'yellow';
+  if (tags.includes('needsUser')) return 'magenta';
+  return tags.includes('working') ? 'cyan' : 'bold';
+}
+
+export interface TreeSource {
+  readonly rows: readonly ActorRow[];
+  /** Children of a ward beyond the rows. */
+  readonly more: Readonly<Record<string, number>>;
+  readonly nowMs: number;
+}
+
+/** The living actors as a tree, one line each. */
+export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string[] {
+  const children = new Map<string | null, ActorRow[]>();
+  for (const row of rows) {
+    const siblings = children.get(row.parent);
+    if (siblings === undefined) children.set(row.parent, [row]);
+    else siblings.push(row);
+  }
+  const lines: string[] = [];
+  const draw = (row: ActorRow, first: string, rest: string): void => {
+    lines.push(line(out, [[first, 'dim'], ...rowPieces(row, nowMs)]));
+    const below = children.get(row.id) ?? [];
+    const beyond = more[row.id] ?? 0;
+    below.forEach((child, index) => {
+      const last = index === below.length - 1 && beyond === 0;
+      draw(child, `${rest}${last ? '└─ ' : '├─ '}`, `${rest}${last ? '   ' : '│  '}`);
+    });
+    if (beyond > 0) lines.push(line(out, [[`${rest}└─ … ${beyond} more`, 'dim']]));
+  };
+  for (const row of children.get(null) ?? []) draw(row, '', '');
+  return lines;
+}
+
+function rowPieces(row: ActorRow, nowMs: number): Piece[] {
+  const { id, machine, state, since, tags, why, meta = {} } = row;
+  const isWard = machine.endsWith('Ward');
+  // What can be shown keeps the whole address that shows it; a ward is only a shelf.
+  const name = oneLine(isWard ? id.slice(id.indexOf('/') + 1) : id);
+  const size = meta.size ?? 0;
+  if (isWard)
+    return [
+      [name, size > 0 ? 'plain' : 'dim'],
+      [`  ${size}`, size > 0 ? 'bold' : 'dim'],
+    ];
+  const age = ago(new Date(since).toISOString(), nowMs);
+  // A connection's name says its server already.
+  const { server, ...others } = meta;
+  const facts = factsText(name.endsWith(`/${server ?? ''}`) ? others : meta);
+  return [
+    [name],
+    ['  '],
+    [oneLine(state), styleOf(tags)],
+    [`  ${age}`, 'dim'],
+    ...(facts === '' ? [] : [[`  ${facts}`, 'dim'] as Piece]),
+    ...(why === undefined ? [] : [[`  ${oneLine(why)}`, styleOf(tags) === 'red' ? 'red' : 'yellow'] as Piece]),
+  ];
+}
+
+/** The facts that tell one actor from its siblings; keys that its name says already are left out. */
+export function factsText({
+  route,
+  event,
+  delivery,
+  server,
+  tool,
+  target,
+  job,
+  waiting,
+  tools,
+  attempt,
+  url,
+}: ActorFacts): string {
+  return [
+    route,
+    event,
+    delivery,
+    tool ?? server,
+    target === undefined ? undefined : `→ ${target}`,
+    job,
+    url,
+    tools === undefined ? undefined : `${tools} tools`,
+    waiting === undefined ? undefined : `${waiting} waiting`,
+    attempt === undefined || attempt < 2 ? undefined : `attempt ${attempt}`,
+  ]
+    .filter((fact) => fact !== undefined)
+    .map(oneLine)
+    .join('  ');
+}
+
+/** The interpreter's own events by what they mean. */
+export function eventText(type: string): string {
+  return type.replace(/^xstate\.(done|error)\.actor\.(.+)$/, '$2 $1').replace(/^xstate\.after\.(\w+)\..*$/, '$1 over');
+}
+
+/** A chart as its states in order, each with its ways out; the states that are active are marked. */
+export function drawChart(out: Output, chart: Chart, active: string): string[] {
+  const lit = new Set(active.split(' ').flatMap(outerStates));
+  const lines: string[] = [];
+  const everywhere = chart.transitions.filter(({ from }) => from === null);
+  if (everywhere.length > 0) {
+    lines.push(line(out, [['  in every state', 'dim']]));
+    for (const transition of everywhere) lines.push(wayOut(out, transition, '  '));
+  }
+  for (const state of chart.states) {
+    const depth = state.id.split('.').length;
+    const margin = '  '.repeat(depth);
+    const isLit = lit.has(state.id);
+    lines.push(
+      line(out, [
+        [margin],
+        [markOf(state, isLit), isLit ? 'green' : 'dim'],
+        [` ${state.name}`, isLit ? 'green' : 'plain'],
+        ...(isLit ? [['  ← here', 'green'] as Piece] : []),
+        ...(state.rule === '' ? [] : [[`  ${state.rule}`, 'dim'] as Piece]),
+      ]),
+    );
+    for (const transition of chart.transitions) {
+      if (transition.from === state.id) lines.push(wayOut(out, transition, margin));
+    }
+  }
+  return lines;
+}
+
+function markOf({ kind, initial }: ChartState, isLit: boolean): string {
+  if (isLit) return '●';
+  if (kind === 'final') return '◎';
+  return initial ? '◇' : '○';
+}
+
+function wayOut(out: Output, { to, kind, label, guard, from }: ChartTransition, margin: string): string {
+  const on = kind === 'always' ? 'at once' : kind === 'event' ? label : `${label} ${kind === 'after' ? 'over' : kind}`;
+  const target = to ?? from ?? '';
+  return line(out, [
+    [`${margin}│  `, 'dim'],
+    [on === '' ? 'at once' : on, 'plain'],
+    ...(guard === undefined || guard === '' ? [] : [[` [${guard}]`, 'dim'] as Piece]),
+    [to === null ? ' stays' : ` ─▶ ${target}`, 'dim'],
+  ]);
+}
+
+/** A state lies in every state around it. */
+function outerStates(id: string): string[] {
+  const names = id.split('.');
+  return names.map((_, index) => names.slice(0, index + 1).join('.'));
+}

@@ -1,0 +1,104 @@
+/**
+ * Looks names up for completion: from the living gateway, within a moment, and none where it does not answer; profiles
+ * from the home's folders. Never complains: whoever presses a key wants no message.
+ * @see CLI-2 in docs/specification.md
+ */
+
+import { readdirSync } from 'node:fs';
+import type { Json, JsonObject } from '../machines/base/json.ts';
+import { homePaths } from '../machines/config/profile.ts';
+import { connectControl } from '../runtime/control/client.ts';
+import type { NameKind } from './catalogue.ts';
+import type { Candidate } from './complete.ts';
+
+/** A person waits for the key to have its effect. */
+const longestMs = 400;
+const mostRows = 100;
+
+interface Source {
+  readonly method: string;
+  readonly params?: JsonObject;
+  /** A candidate of a row; undefined for a row that is none. */
+  readonly pick: (row: JsonObject) => Candidate | undefined;
+}
+
+const sources: Readonly<Partial<Record<NameKind, Source>>> = {
+  server: { method: 'mcp.list', pick: (row) => named(row.name, row.state) },
+  'login-server': { method: 'mcp.oauthServers', pick: (row) => named(row.server, row.profile) },
+  tool: { method: 'mcp.tools', pick: (row) => named(row.name, row.description) },
+  route: { method: 'webhook.list', pick: (row) => (row.url === '' ? undefined : named(row.name, row.description)) },
+  subscription: {
+    method: 'webhook.list',
+    pick: (row) => (row.source === 'dynamic' ? named(row.name, row.description) : undefined),
+  },
+  job: { method: 'cron.list', pick: (row) => named(row.id, row.name) },
+  delivery: {
+    method: 'webhook.deliveries',
+    params: { limit: mostRows },
+    pick: (row) => named(row.delivery_id, `${String(row.route)} ${String(row.event)} ${String(row.status)}`),
+  },
+  run: {
+    method: 'runs.list',
+    params: { limit: mostRows },
+    pick: (row) => named(row.id, `${String(row.route)} ${String(row.event)} ${String(row.status)}`),
+  },
+  sending: {
+    method: 'deliveries.list',
+    params: { limit: mostRows },
+    pick: (row) => named(row.id, `${String(row.target)} ${String(row.route)} ${String(row.status)}`),
+  },
+  approval: { method: 'approvals.list', pick: (row) => named(row.id, row.message) },
+};
+
+/** The names of a kind; those of another profile's servers where one is given. */
+export async function liveNames(
+  kind: NameKind,
+  home: string,
+  profile: string | undefined,
+): Promise<readonly Candidate[]> {
+  if (kind === 'profile') return profileNames(home);
+  if (kind === 'actor') return actorNames(await ask(home, 'inspect.tree', {}));
+  const source = sources[kind];
+  if (source === undefined) return [];
+  const rows = await ask(home, source.method, { ...source.params, ...(profile === undefined ? {} : { profile }) });
+  if (!Array.isArray(rows)) return [];
+  return (rows as readonly JsonObject[]).flatMap((row) => source.pick(row) ?? []);
+}
+
+function named(name: Json | undefined, help: Json | undefined): Candidate | undefined {
+  return typeof name === 'string' && name !== ''
+    ? { word: name, help: typeof help === 'string' ? help : '' }
+    : undefined;
+}
+
+/** The answer; undefined where none comes in time. */
+async function ask(home: string, method: string, params: JsonObject): Promise<Json | undefined> {
+  const client = await connectControl(homePaths(home).socket, AbortSignal.timeout(longestMs));
+  try {
+    return await client?.call(method, params);
+  } catch {
+    return undefined;
+  } finally {
+    client?.close();
+  }
+}
+
+function actorNames(tree: Json | undefined): readonly Candidate[] {
+  const found: Candidate[] = [];
+  const visit = (node: JsonObject): void => {
+    const candidate = named(node.id, node.state);
+    if (candidate !== undefined) found.push(candidate);
+    for (const child of (node.children as readonly JsonObject[] | undefined) ?? []) visit(child);
+  };
+  if (tree !== undefined && tree !== null) visit(tree as JsonObject);
+  return found;
+}
+
+function profileNames(home: string): readonly Candidate[] {
+  try {
+    const folders = readdirSync(`${home}/profiles`, { withFileTypes: true }).filter((one) => one.isDirectory());
+    return [{ word: 'default', help: '' }, ...folders.map(({ name }) => ({ word: name, help: '' }))];
+  } catch {
+    return [{ word: 'default', help: '' }];
+  }
+}

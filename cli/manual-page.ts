@@ -1,0 +1,68 @@
+/**
+ * Puts a command's line in the catalogue and its entry in the manual together into one page, as data. How it looks in a
+ * terminal, as a man page or as Markdown is not known here.
+ * @see CLI-2 in docs/specification.md
+ */
+
+import { type CliCommand, type ExitCode, type Flag, globalFlags } from './catalogue.ts';
+import { exitMeanings, files, manual, variables } from './manual.ts';
+import { flagWords, usageLine } from './usage.ts';
+
+/** A word and what is said of it. */
+export type Row = readonly [word: string, text: string];
+
+export interface ManualPage {
+  /** `webhook show`. */
+  readonly name: string;
+  readonly line: string;
+  readonly synopsis: string;
+  readonly about: readonly string[];
+  readonly flags: readonly Row[];
+  readonly examples: readonly Row[];
+  readonly exits: readonly Row[];
+  readonly environment: readonly Row[];
+  readonly files: readonly Row[];
+  /** Other commands, and pages. */
+  readonly see: readonly string[];
+}
+
+export function pageOf(command: CliCommand): ManualPage {
+  const name = command.path.join(' ');
+  const entry = manual[name] ?? { examples: [] };
+  const codes: readonly ExitCode[] = [0, 1, 2, 3, 4];
+  const exits = codes
+    .filter((code) => code < 3 || entry.exits?.[code] !== undefined || (code === 3 && entry.needsGateway === true))
+    .map((code): Row => [String(code), entry.exits?.[code] ?? exitMeanings[code]]);
+  return {
+    name,
+    line: command.help,
+    synopsis: usageLine(command),
+    about: entry.about ?? [],
+    flags: [...command.flags, ...globalFlags].map(flagRow),
+    examples: entry.examples.map(([words, what]): Row => [`agent ${words}`, what]),
+    exits,
+    environment: (['AGENT_HOME', 'NO_COLOR', ...(entry.env ?? [])] as const).map(
+      (name): Row => [name, variables[name]],
+    ),
+    files: (entry.files ?? []).map((name): Row => [name, files[name]]),
+    see: entry.see ?? [],
+  };
+}
+
+const formWords: Readonly<Record<NonNullable<Flag['form']>, string>> = {
+  count: ' A whole number from 1.',
+  whole: ' A whole number from 0.',
+  port: ' From 0 to 65535.',
+  profile: '',
+  text: '',
+};
+
+/** The flag as it is written, and everything that is known of its value. */
+export function flagRow(flag: Flag): Row {
+  const repeated = flag.many === true && !flag.help.includes('repeated') ? ' May be repeated.' : '';
+  const values = flag.oneOf === undefined ? '' : ` One of ${flag.oneOf.join(', ')}.`;
+  const form = flag.form === undefined ? '' : formWords[flag.form];
+  return [flagWords(flag), `${flag.help}${repeated}${values}${form}`];
+}
+
+export const tagline = 'keeps MCP servers connected and turns signed webhooks into agent runs';

@@ -1,0 +1,547 @@
+/**
+ * What the manual says of each command beyond its line in the catalogue: paragraphs, examples, what its exit codes mean,
+ * which files it touches, what to read next. Loaded for help alone, so that no command pays for it.
+ * @see CLI-2 in docs/specification.md
+ */
+
+import type { ExitCode } from './catalogue.ts';
+
+export interface ManualEntry {
+  /** Paragraphs. */
+  readonly about?: readonly string[];
+  /** Words after `agent`, and what they do. */
+  readonly examples: readonly (readonly [words: string, what: string])[];
+  /** Asks the living gateway; without one it ends with 3. */
+  readonly needsGateway?: true;
+  /** Codes whose meaning is the command's own. */
+  readonly exits?: Readonly<Partial<Record<ExitCode, string>>>;
+  /** Names of the home's files that it reads or writes. */
+  readonly files?: readonly FileName[];
+  /** Variables beyond those of every command. */
+  readonly env?: readonly VariableName[];
+  /** Other commands, or pages of docs/. */
+  readonly see?: readonly string[];
+}
+
+export const exitMeanings: Readonly<Record<ExitCode, string>> = {
+  0: 'Done.',
+  1: 'Failed or refused; the message says why.',
+  2: 'The words or flags are wrong; nothing was done.',
+  3: 'The gateway of the home is not running.',
+  4: 'A person is needed: there is no terminal to ask on, or nobody answered.',
+};
+
+export const variables = {
+  AGENT_HOME: 'The home, unless --home names one; ~/.agent unless set.',
+  NO_COLOR: 'Set to anything, it switches colours off.',
+  WEBHOOK_ENABLED: 'Enables webhooks where config.yaml does not say.',
+  WEBHOOK_PORT: 'The listen port where config.yaml does not say.',
+  WEBHOOK_SECRET: 'The global secret where config.yaml does not say.',
+  AGENT_LOG_LEVEL: 'What the log shows: debug, info, warn or error.',
+} as const;
+
+export type VariableName = keyof typeof variables;
+
+export const files = {
+  'config.yaml': 'The configuration; comments and order are kept by every command that changes it.',
+  '.env': 'Secrets, one NAME=value a line; readable by its owner alone.',
+  'gateway.sock': 'The control socket that the commands speak to.',
+  'gateway.lock': 'Held by the living gateway, so that there is one to a home.',
+  'webhook_subscriptions.json': 'The dynamic subscriptions.',
+  'cron/jobs.json': 'The cron jobs.',
+  'mcp-tokens/': 'Credentials of logins, one file a server.',
+  'logs/': 'What the background gateway and the servers wrote.',
+  'state/': 'The journal: every event, run and delivery.',
+} as const;
+
+export type FileName = keyof typeof files;
+
+const config: readonly FileName[] = ['config.yaml', '.env'];
+const listFilters = 'webhook deliveries';
+
+/** By the words of the command. */
+export const manual: Readonly<Record<string, ManualEntry>> = {
+  gateway: {
+    about: ['Starts the gateway of the home and returns once it listens, or says why it does not.'],
+    examples: [
+      ['gateway', 'start it'],
+      ['--home ~/work-agent gateway', 'start that of another home'],
+    ],
+    exits: { 1: 'It did not start; the end of its log is shown.' },
+    files: [...config, 'gateway.lock', 'logs/', 'state/'],
+    env: ['WEBHOOK_ENABLED', 'WEBHOOK_PORT', 'WEBHOOK_SECRET', 'AGENT_LOG_LEVEL'],
+    see: ['gateway run', 'gateway stop', 'gateway status', 'gateway service'],
+  },
+  'gateway start': {
+    about: ['The same as `agent gateway`.'],
+    examples: [['gateway start', 'start it']],
+    exits: { 1: 'It did not start; the end of its log is shown.' },
+    files: [...config, 'gateway.lock', 'logs/'],
+    see: ['gateway', 'gateway stop'],
+  },
+  'gateway run': {
+    about: [
+      'Stays in the foreground: readable lines on a terminal, JSON lines on a pipe. SIGTERM and SIGINT drain and end it with 0; a second one ends it at once. SIGHUP reads the configuration again.',
+    ],
+    examples: [
+      ['gateway run', 'run it here'],
+      ['gateway run --example', 'try it with a home made for that'],
+    ],
+    exits: {
+      0: 'Drained and stopped.',
+      1: 'It could not start, or crashed more often than its restart budget allows.',
+    },
+    files: [...config, 'gateway.sock', 'gateway.lock', 'state/'],
+    env: ['WEBHOOK_ENABLED', 'WEBHOOK_PORT', 'WEBHOOK_SECRET', 'AGENT_LOG_LEVEL'],
+    see: ['gateway', 'gateway service', 'docs/durability.md'],
+  },
+  'gateway stop': {
+    examples: [['gateway stop', 'stop it and wait until it has ended']],
+    needsGateway: true,
+    see: ['gateway', 'docs/durability.md'],
+  },
+  'gateway status': {
+    examples: [
+      ['gateway status', 'look at it'],
+      ['gateway status --json', 'the same for scripts'],
+    ],
+    needsGateway: true,
+    see: ['doctor', 'inspect'],
+  },
+  'gateway reload': {
+    about: ['A changed config.yaml or .env is noticed by itself too; this waits until it is in force.'],
+    examples: [['gateway reload', 'take a change over']],
+    needsGateway: true,
+    exits: { 1: 'The configuration has findings, or its address cannot be bound; the last good one stays in force.' },
+    files: config,
+    see: ['config check'],
+  },
+  'gateway setup': {
+    about: [
+      'Asks on a terminal, step by step; nothing is written before the last answer. Every answer is also a flag, and with flags nothing is asked. Keys that are not answered stay as they are, comments and order too; secrets go into .env.',
+      'With --test the gateway is started where it does not run, a subscription is made, and a signed event is sent through it.',
+    ],
+    examples: [
+      ['gateway setup', 'ask'],
+      ['gateway setup --enable --port 8644 --secret generate', 'answer by flags'],
+      ['gateway setup --enable --secret generate --runner echo --test', 'answer, start and send a first event'],
+    ],
+    exits: { 4: 'No terminal and no flags, or the questions were left.' },
+    files: config,
+    see: ['webhook subscribe', 'doctor', 'docs/configuration.md'],
+  },
+  'gateway service': {
+    about: [
+      'Prints a hardened systemd unit with the way to install it as comments at its top; writes nothing. Without a flag the unit is for the user manager.',
+    ],
+    examples: [
+      ['gateway service > ~/.config/systemd/user/agent-gateway.service', 'a service of one user'],
+      ['gateway service --system', 'a service of the machine, under a user of its own'],
+    ],
+    see: ['gateway run', 'docs/service.md'],
+  },
+  'webhook subscribe': {
+    about: [
+      'Makes a route with a fresh secret, which is shown once. Needs no gateway; a running one takes it over with the next request.',
+    ],
+    examples: [
+      ['webhook subscribe ci --events build --prompt "Look at {build.url}"', 'an agent run per build'],
+      ['webhook subscribe alerts --deliver messenger_a --deliver-chat-id 42 --deliver-only', 'the text itself, no run'],
+    ],
+    exits: { 1: 'The name is taken, or a rule of routes is broken.' },
+    files: ['webhook_subscriptions.json'],
+    see: ['webhook test', 'docs/subscriptions.md'],
+  },
+  'webhook list': {
+    examples: [
+      ['webhook list', 'every route with its URL and problems'],
+      ['webhook list --json', 'the same for scripts'],
+    ],
+    files: ['config.yaml', 'webhook_subscriptions.json'],
+    see: ['webhook show', 'webhook subscribe'],
+  },
+  'webhook show': { examples: [['webhook show ci', 'one route, without its secret']], see: ['webhook list'] },
+  'webhook remove': {
+    examples: [['webhook remove ci', 'take a subscription away']],
+    exits: { 1: 'No subscription has that name; routes of config.yaml are removed there.' },
+    files: ['webhook_subscriptions.json'],
+    see: ['webhook subscribe'],
+  },
+  'webhook test': {
+    examples: [
+      ['webhook test ci', 'send a payload of no importance'],
+      [`webhook test ci --event build --payload '{"build": {"url": "https://ci.example/1"}}'`, 'send that'],
+    ],
+    needsGateway: true,
+    exits: { 1: 'The answer was not 2xx; it is shown.' },
+    see: ['webhook deliveries'],
+  },
+  'webhook deliveries': {
+    examples: [
+      ['webhook deliveries', 'the newest fifty'],
+      ['webhook deliveries --status failed --route ci', 'those that failed'],
+      ['webhook deliveries 8f2c-1', 'one with its whole record'],
+    ],
+    needsGateway: true,
+    see: ['webhook replay', 'runs list', 'docs/durability.md'],
+  },
+  'webhook replay': {
+    about: ['Headers that carry credentials are never kept, so a replay goes through without a signature.'],
+    examples: [['webhook replay 8f2c-1', 'send it through once more']],
+    needsGateway: true,
+    exits: { 1: 'The answer was not 2xx; it is shown.' },
+    see: [listFilters],
+  },
+  'mcp list': {
+    examples: [
+      ['mcp list', 'every server with state and reason'],
+      ['mcp list --json', 'the same for scripts'],
+    ],
+    needsGateway: true,
+    see: ['mcp logs', 'mcp test', 'docs/mcp-servers.md'],
+  },
+  'mcp tools': {
+    examples: [
+      ['mcp tools', 'every tool'],
+      ['mcp tools github --json', 'those of one server, with their schemas'],
+    ],
+    needsGateway: true,
+    see: ['mcp call'],
+  },
+  'mcp call': {
+    examples: [[`mcp call mcp__files__read_file '{"path": "README.md"}'`, 'call a tool']],
+    needsGateway: true,
+    exits: { 1: 'The tool answered with an error, or was not called; the code says which.' },
+    see: ['mcp tools', 'approvals', 'docs/errors.md'],
+  },
+  'mcp test': {
+    about: ['Apart from the living connections; needs no gateway, and changes nothing.'],
+    examples: [['mcp test github', 'connect once']],
+    exits: {
+      1: 'The server was not reached; the message says how far it got.',
+      4: 'It was reached and needs a login; the message names the command.',
+    },
+    see: ['mcp list', 'doctor'],
+  },
+  'mcp add': {
+    examples: [
+      ['mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes', 'a local server'],
+      [
+        'mcp add tracker --url https://mcp.example/mcp --header "Authorization: Bearer ${TRACKER_TOKEN}"',
+        'a remote one',
+      ],
+    ],
+    exits: { 1: 'The server was not reached, or the name is taken; nothing was written.' },
+    files: ['config.yaml'],
+    see: ['mcp import', 'mcp test', 'docs/mcp-servers.md'],
+  },
+  'mcp import': {
+    about: [
+      'Looks where Claude Code, Claude Desktop, Cursor, VS Code and Codex keep their MCP servers, shows what it found, and asks before it writes. Keys are mapped to ours, and what cannot be mapped is named. Values that are secrets go into .env and are referred to by ${NAME}. A name that is taken is never overwritten.',
+    ],
+    examples: [
+      ['mcp import --dry-run', 'show what would be written'],
+      ['mcp import --from claude-code', 'choose among those of one program'],
+      ['mcp import --all --yes', 'take over all, without a question'],
+    ],
+    exits: {
+      1: 'Nothing was found, or the file could not be changed.',
+      4: 'There is no terminal to ask on; --yes answers.',
+    },
+    files: config,
+    see: ['mcp add', 'docs/mcp-servers.md'],
+  },
+  'mcp remove': {
+    examples: [['mcp remove files', 'take it out; the gateway ends it by itself']],
+    files: ['config.yaml'],
+    see: ['mcp add'],
+  },
+  'mcp logs': {
+    examples: [['mcp logs github --lines 20', 'the last twenty lines, secrets taken out']],
+    needsGateway: true,
+    files: ['logs/'],
+    see: ['mcp list'],
+  },
+  'mcp reload': {
+    examples: [
+      ['mcp reload', 'read the configuration again'],
+      ['mcp reload github', 'make one connection anew'],
+    ],
+    needsGateway: true,
+    see: ['mcp list', 'gateway reload'],
+  },
+  'mcp login': {
+    examples: [
+      ['mcp login tracker', 'by the flow that the entry names'],
+      ['mcp login tracker --flow device', 'on another device, by a code'],
+    ],
+    needsGateway: true,
+    files: ['mcp-tokens/'],
+    see: ['mcp reauth', 'docs/mcp-servers.md'],
+  },
+  'mcp reauth': {
+    examples: [
+      ['mcp reauth tracker', 'log in anew'],
+      ['mcp reauth --all', 'one after another'],
+    ],
+    needsGateway: true,
+    files: ['mcp-tokens/'],
+    see: ['mcp login'],
+  },
+  'mcp serve': {
+    about: ['Speaks MCP on standard input and output; give it to another agent program as its server.'],
+    examples: [['mcp serve', 'as the command of an MCP server entry']],
+    needsGateway: true,
+    see: ['docs/mcp-serve.md'],
+  },
+  'link open': {
+    examples: [["link open 'agent://mcp/install?name=files&config=eyJ9'", 'show what the link asks for']],
+    exits: { 1: 'The link is malformed, or nothing was added.', 4: 'There is no terminal to ask on.' },
+    files: ['config.yaml'],
+    see: ['mcp add', 'mcp import'],
+  },
+  'link register': {
+    examples: [
+      ['link register', 'let the desktop open such links'],
+      ['link register --undo', 'no longer'],
+    ],
+    see: ['link open'],
+  },
+  chat: {
+    examples: [['chat', 'talk; /help lists what can be typed']],
+    needsGateway: true,
+    exits: { 4: 'No model is configured, or there is no terminal.' },
+    see: ['gateway setup', 'docs/chat.md'],
+  },
+  approvals: {
+    examples: [
+      ['approvals', 'what waits'],
+      ['approvals --watch', 'go on, and print each question as it is asked'],
+    ],
+    needsGateway: true,
+    see: ['approvals show', 'approvals approve', 'approvals deny'],
+  },
+  'approvals list': {
+    about: ['The same as `agent approvals`.'],
+    examples: [['approvals list --json', 'what waits, for scripts']],
+    needsGateway: true,
+    see: ['approvals show', 'approvals approve'],
+  },
+  'approvals show': {
+    examples: [['approvals show 7', 'the arguments of a call, or a form']],
+    needsGateway: true,
+    see: ['approvals approve', 'approvals deny'],
+  },
+  'approvals approve': {
+    examples: [
+      ['approvals approve 7', 'let the call run'],
+      [`approvals approve 8 --values '{"name": "Ada"}'`, 'fill a form in'],
+    ],
+    needsGateway: true,
+    exits: { 1: 'No such question waits, or the values do not fit the form.' },
+    see: ['approvals show'],
+  },
+  'approvals deny': { examples: [['approvals deny 7', 'nothing is sent']], needsGateway: true, see: ['approvals'] },
+  'cron add': {
+    about: [
+      'The schedule has five fields, or is `@daily` and its like, or an interval such as `every 15m`; without one the job runs when it is fired by hand or by a webhook.',
+    ],
+    examples: [
+      [
+        'cron add digest "0 7 * * 1-5" --prompt "Sum the night up" --deliver messenger_a --deliver-chat-id 42',
+        'each weekday at seven',
+      ],
+      ['cron add probe "every 15m" --prompt "Look at the queue" --paused', 'every quarter of an hour, once resumed'],
+    ],
+    files: ['cron/jobs.json'],
+    see: ['cron list', 'cron run', 'docs/cron.md'],
+  },
+  'cron list': {
+    examples: [
+      ['cron list', 'every job with when it is due'],
+      ['cron list --json', 'the same for scripts'],
+    ],
+    files: ['cron/jobs.json'],
+    see: ['cron show', 'docs/cron.md'],
+  },
+  'cron show': {
+    examples: [['cron show digest', 'its next times and what became of the last']],
+    files: ['cron/jobs.json'],
+    see: ['cron list', 'runs show'],
+  },
+  'cron pause': {
+    examples: [['cron pause digest', 'not fired until it is resumed']],
+    files: ['cron/jobs.json'],
+    see: ['cron resume'],
+  },
+  'cron resume': {
+    examples: [['cron resume digest', 'fired again from its next time on']],
+    files: ['cron/jobs.json'],
+    see: ['cron pause'],
+  },
+  'cron run': {
+    examples: [['cron run digest --context "Only the urgent ones"', 'fire it now, once']],
+    needsGateway: true,
+    exits: { 1: 'The job is paused or disabled, or runs just now.' },
+    see: ['cron show', 'runs list'],
+  },
+  'cron remove': { examples: [['cron remove digest', 'take it away']], files: ['cron/jobs.json'], see: ['cron list'] },
+  'runs list': {
+    examples: [
+      ['runs list', 'the newest fifty'],
+      ['runs list --status failed', 'those that failed'],
+    ],
+    needsGateway: true,
+    see: ['runs show', listFilters],
+  },
+  'runs show': {
+    examples: [
+      ['runs show 01J9', 'prompt, response, delivery'],
+      ['runs show 01J9 --transcript', 'everything that was said and called'],
+    ],
+    needsGateway: true,
+    see: ['runs list'],
+  },
+  'runs cancel': {
+    examples: [['runs cancel 01J9', 'end it; nothing is delivered']],
+    needsGateway: true,
+    see: ['runs list', 'docs/agent-runs.md'],
+  },
+  'deliveries list': {
+    examples: [
+      ['deliveries list', 'the newest fifty'],
+      ['deliveries list --status deadLettered --target team_chat_a', 'what one target never took'],
+    ],
+    needsGateway: true,
+    see: ['deliveries retry', 'deliveries targets', 'docs/deliveries.md'],
+  },
+  'deliveries show': {
+    examples: [['deliveries show 01J9', 'the text, and what became of it']],
+    needsGateway: true,
+    see: ['deliveries list'],
+  },
+  'deliveries retry': {
+    examples: [
+      ['deliveries retry 01J9', 'one, now'],
+      ['deliveries retry --all --target team_chat_a', 'every dead letter of a target'],
+    ],
+    needsGateway: true,
+    exits: { 1: 'It may have arrived already; --force sends it all the same.' },
+    see: ['deliveries list', 'docs/deliveries.md'],
+  },
+  'deliveries drop': {
+    examples: [
+      ['deliveries drop 01J9', 'one that is to go nowhere'],
+      ['deliveries drop --all --route ci', 'every dead letter of a route'],
+    ],
+    needsGateway: true,
+    see: ['deliveries list'],
+  },
+  'deliveries targets': {
+    examples: [['deliveries targets', 'each target with its state, and the cure where it failed']],
+    needsGateway: true,
+    see: ['doctor', 'docs/deliveries.md'],
+  },
+  'config check': {
+    about: [
+      'Prints every finding as a compiler does: file, line, column, what is wrong, how to mend it, and its code.',
+    ],
+    examples: [
+      ['config check', 'for people'],
+      ['config check --json', 'for editors'],
+    ],
+    exits: { 1: 'There is a finding that stops something.' },
+    files: config,
+    see: ['config schema', 'doctor', 'docs/errors.md'],
+  },
+  'config schema': {
+    examples: [['config schema > agent.schema.json', 'for an editor that checks YAML']],
+    see: ['config check', 'docs/configuration.md'],
+  },
+  inspect: {
+    about: [
+      'On a terminal the tree is live: q ends it, the arrows scroll. Red has failed, yellow is tried again.',
+      '--web prints a link to the inspector page, which works once and for five minutes, and opens it where there is a desktop. Over ssh it says which tunnel to take.',
+    ],
+    examples: [
+      ['inspect', 'everything that lives, as a tree'],
+      ['inspect --web', 'the page in a browser'],
+    ],
+    needsGateway: true,
+    see: ['inspect why', 'inspect follow', 'inspect show', 'docs/inspect.md', 'docs/inspector.md'],
+  },
+  'inspect tree': {
+    about: ['Prints once what `agent inspect` shows live.'],
+    examples: [['inspect tree --json', 'the tree for scripts']],
+    needsGateway: true,
+    see: ['inspect'],
+  },
+  'inspect follow': {
+    about: [
+      'States passed through without a pause are told too, and the first steps of a delivery once its id is known.',
+    ],
+    examples: [
+      ['inspect follow --machine delivery', 'one kind of machine'],
+      ['inspect follow --delivery 8f2c', 'all that is done for one delivery'],
+      ['inspect follow --json', 'a record a line'],
+      ['inspect follow --json --full', 'for tools of @statelyai/inspect'],
+    ],
+    needsGateway: true,
+    see: ['inspect show', 'docs/inspect.md'],
+  },
+  'inspect show': {
+    examples: [['inspect show connections/github', 'state, timers, last steps, context, chart']],
+    needsGateway: true,
+    see: ['inspect', 'docs/inspect.md'],
+  },
+  'inspect why': {
+    about: [
+      'Tells each state that the delivery passed with what was decided in it, up to the one that stopped it, and what helps. It is told from the journal, also after a restart; of refused requests the last thousand are remembered until the daemon ends.',
+    ],
+    examples: [
+      ['inspect why 8f2c', 'what became of a delivery'],
+      ['inspect why 8f2c --texts', 'with the prompt, the response and the delivered text'],
+    ],
+    needsGateway: true,
+    exits: { 1: 'No delivery of that id is in the history.' },
+    see: ['webhook deliveries', 'webhook replay', 'docs/inspect.md'],
+  },
+  doctor: {
+    about: [
+      'Looks at everything that keeps a gateway from working, and says for each finding where it is, what it is and how to mend it. A running gateway is asked for the state of its servers; where none runs, each server that needs no login is connected to once. No login is ever begun.',
+      'With --fix it closes what is open to others and removes what a dead gateway left. It changes nothing else.',
+    ],
+    examples: [
+      ['doctor', 'look'],
+      ['doctor --fix', 'look and mend what is safe to mend'],
+      ['doctor --offline --json', 'ask no network; for scripts'],
+    ],
+    exits: {
+      0: 'Nothing is wrong; there may be warnings.',
+      1: 'Something is wrong that stops the gateway or a part of it.',
+    },
+    files: [...config, 'gateway.sock', 'gateway.lock', 'state/'],
+    see: ['config check', 'gateway status', 'mcp list'],
+  },
+  completion: {
+    about: [
+      'The script asks this program at each press of the key, so that it never goes stale: names of servers, tools, routes, jobs, deliveries and approvals come from the living gateway, and none where none runs.',
+    ],
+    examples: [
+      ['completion bash > ~/.local/share/bash-completion/completions/agent', 'bash, for good'],
+      ['completion zsh > ~/.zfunc/_agent', 'zsh, with ~/.zfunc in fpath'],
+      ['completion fish > ~/.config/fish/completions/agent.fish', 'fish'],
+    ],
+    exits: { 2: 'No script for that shell.' },
+    see: ['help'],
+  },
+  help: {
+    examples: [
+      ['help webhook subscribe', 'one command'],
+      ['help --man > agent.1', 'everything as a man page'],
+      ['help mcp --markdown', 'a group as Markdown'],
+    ],
+    exits: { 2: 'No command of that name.' },
+    see: ['completion', 'docs/cli.md'],
+  },
+};

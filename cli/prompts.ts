@@ -1,0 +1,78 @@
+/**
+ * The questions of the wizards, asked on the terminal. A question that is left, by Ctrl-C or at the end of the input, ends
+ * them all. The package is loaded with the first question, so that no other command pays for it.
+ * @see CLI-1 in docs/specification.md
+ */
+
+/** Nobody is there to answer, or the person has left the questions. */
+export class QuestionsLeft extends Error {
+  constructor(why = 'the questions were left; nothing was written') {
+    super(why);
+    this.name = 'QuestionsLeft';
+  }
+}
+
+export interface Choice<Value> {
+  readonly value: Value;
+  readonly label: string;
+  readonly hint?: string;
+}
+
+export interface Prompts {
+  intro(title: string): void;
+  note(text: string, title: string): void;
+  outro(text: string): void;
+  /** A line between the questions. */
+  step(text: string): void;
+  confirm(message: string, initial: boolean): Promise<boolean>;
+  text(message: string, initial: string, problem?: (text: string) => string | undefined): Promise<string>;
+  /** What is typed is not shown. */
+  secret(message: string, problem?: (text: string) => string | undefined): Promise<string>;
+  select<Value>(message: string, choices: readonly Choice<Value>[], initial: Value): Promise<Value>;
+  several<Value>(
+    message: string,
+    choices: readonly Choice<Value>[],
+    initial: readonly Value[],
+  ): Promise<readonly Value[]>;
+}
+
+const usualSize = { columns: 80, rows: 24 } as const;
+
+/** Whether there is somebody to ask. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true;
+}
+
+export async function loadPrompts(): Promise<Prompts> {
+  // A terminal that does not know its size says 0, and the package would draw nothing on it.
+  if (process.stdout.columns === 0) process.stdout.columns = usualSize.columns;
+  if (process.stdout.rows === 0) process.stdout.rows = usualSize.rows;
+  const clack = await import('@clack/prompts');
+  const answered = <Value>(value: Value): Exclude<Value, symbol> => {
+    if (typeof value === 'symbol') throw new QuestionsLeft();
+    return value as Exclude<Value, symbol>;
+  };
+  const judge = (problem: ((text: string) => string | undefined) | undefined) =>
+    problem === undefined ? {} : { validate: (text: string | undefined) => problem(text ?? '') };
+  return {
+    intro: (title) => clack.intro(title),
+    note: (text, title) => clack.note(text, title),
+    outro: (text) => clack.outro(text),
+    step: (text) => clack.log.step(text),
+    confirm: async (message, initial) => answered(await clack.confirm({ message, initialValue: initial })),
+    text: async (message, initial, problem) =>
+      answered(await clack.text({ message, initialValue: initial, ...judge(problem) })) ?? '',
+    secret: async (message, problem) => answered(await clack.password({ message, ...judge(problem) })) ?? '',
+    select: async (message, choices, initial) =>
+      answered(await clack.select({ message, options: optionsOf(choices), initialValue: initial })),
+    several: async (message, choices, initial) =>
+      answered(
+        await clack.multiselect({ message, options: optionsOf(choices), initialValues: [...initial], required: false }),
+      ),
+  };
+}
+
+/** The package distinguishes texts from other values by its types alone. */
+function optionsOf<Value>(choices: readonly Choice<Value>[]): never[] {
+  return choices.map((choice) => ({ ...choice })) as never[];
+}

@@ -1,0 +1,53 @@
+/**
+ * Words in, a command, an exit code out. Loads nothing that the command does not need.
+ * @see CLI-2 in docs/specification.md
+ */
+
+import { homedir } from 'node:os';
+import { homeOf } from '../machines/config/profile.ts';
+import { createCall, NotRunning } from './call.ts';
+import type { ExitCode } from './catalogue.ts';
+import { standardOutput } from './output.ts';
+import { parseWords } from './parse.ts';
+import { version } from './version.ts';
+
+export async function runWords(words: readonly string[]): Promise<ExitCode> {
+  const out = standardOutput(process.env);
+  const parsed = parseWords(words);
+  switch (parsed.kind) {
+    case 'help': {
+      const { helpOn } = await import('./help.ts');
+      out.print(helpOn(parsed.path, out));
+      return 0;
+    }
+    case 'version':
+      out.print(`${version()}\n`);
+      return 0;
+    case 'misused':
+      out.complain(`agent: ${parsed.message}\n${parsed.cure}\n`);
+      return 2;
+    case 'command': {
+      const { command, args, flags } = parsed;
+      const given = flags.home;
+      const env = typeof given === 'string' ? { ...process.env, AGENT_HOME: given } : process.env;
+      const home = homeOf(env, homedir());
+      if (home === undefined) {
+        out.complain('agent: AGENT_HOME is empty, which names no folder; set it to one, or unset it for ~/.agent\n');
+        return 2;
+      }
+      try {
+        const run = await command.load();
+        return await run({ args, flags, home, env, out, call: createCall({ home, env }) });
+      } catch (thrown) {
+        if (thrown instanceof NotRunning) {
+          out.complain(`agent: ${thrown.message}\n`);
+          return 3;
+        }
+        const code = (thrown as { code?: unknown }).code;
+        const message = thrown instanceof Error ? thrown.message : String(thrown);
+        out.complain(`agent: ${message}${typeof code === 'string' ? ` [${code}]` : ''}\n`);
+        return 1;
+      }
+    }
+  }
+}

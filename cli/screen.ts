@@ -1,0 +1,87 @@
+/**
+ * A screen of its own on a terminal: redrawn every second and when asked, scrolled by keys, and put away again as it was
+ * found, however it ends.
+ */
+
+export interface Screen {
+  redraw(): void;
+  close(): void;
+  readonly closed: Promise<void>;
+}
+
+export interface Drawn {
+  readonly lines: readonly string[];
+  /** The offset that was drawn from, where the wanted one was beyond the end. */
+  readonly from: number;
+}
+
+const everyMs = 250;
+const enter = '\u001b[?1049h\u001b[?25l';
+const leave = '\u001b[?25h\u001b[?1049l';
+/** An arrow or a paging key as terminals send it, or any one character. */
+const keyPattern = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*[A-Za-z~]|.`, 'gs');
+
+export function openScreen(draw: (width: number, height: number, offset: number) => Drawn): Screen {
+  const { stdin, stdout } = process;
+  let offset = 0;
+  let before = '';
+  let open = true;
+  let settle: () => void = () => {};
+  const closed = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+
+  function redraw(): void {
+    if (!open) return;
+    const { lines, from } = draw(stdout.columns, stdout.rows, offset);
+    offset = from;
+    // Each line clears what stood behind it: a cleared screen would flicker.
+    const text = `\u001b[H${lines.map((one) => `${one}\u001b[K`).join('\r\n')}\u001b[J`;
+    if (text !== before) stdout.write(text);
+    before = text;
+  }
+
+  function onKeys(keys: Buffer): void {
+    const page = Math.max(1, stdout.rows - 3);
+    for (const key of keys.toString('latin1').match(keyPattern) ?? []) {
+      if (key === 'q' || key === '\u0003' || key === '\u001b') close();
+      else if (key === 'k' || key === '\u001b[A') offset = Math.max(0, offset - 1);
+      else if (key === 'j' || key === '\u001b[B') offset += 1;
+      else if (key === '\u001b[5~') offset = Math.max(0, offset - page);
+      else if (key === ' ' || key === '\u001b[6~') offset += page;
+      else if (key === 'g' || key === '\u001b[H') offset = 0;
+    }
+    redraw();
+  }
+
+  function resized(): void {
+    before = '';
+    redraw();
+  }
+
+  function close(): void {
+    if (!open) return;
+    open = false;
+    clearInterval(timer);
+    stdin.off('data', onKeys);
+    stdout.off('resize', resized);
+    process.off('exit', restore).off('SIGTERM', close).off('SIGHUP', close);
+    restore();
+    settle();
+  }
+
+  function restore(): void {
+    stdin.setRawMode(false);
+    stdin.pause();
+    stdout.write(leave);
+  }
+
+  stdout.write(enter);
+  stdin.setRawMode(true);
+  stdin.resume().on('data', onKeys);
+  stdout.on('resize', resized);
+  process.on('exit', restore).on('SIGTERM', close).on('SIGHUP', close);
+  const timer = setInterval(redraw, everyMs);
+  redraw();
+  return { redraw, close, closed };
+}

@@ -1,0 +1,133 @@
+/**
+ * The questions of the setup, one after the other, each with what stands now as its answer. Writes nothing: what was
+ * answered is shown as a whole and confirmed at the end.
+ * @see CLI-1 in docs/specification.md
+ */
+
+import type { Json } from '../../machines/base/json.ts';
+import type { Prompts } from '../prompts.ts';
+import { type Answers, definite, type ModelAnswers, providers, type Runner, secretOf, wordsOf } from './answers.ts';
+import { type Standing, webhookValue } from './edits.ts';
+
+export interface Asked {
+  readonly standing: Standing;
+  /** Whether a global secret is set, wherever. */
+  readonly hasSecret: boolean;
+}
+
+const usualUrls: Readonly<Record<string, string>> = {
+  anthropic: 'https://api.anthropic.com',
+  'openai-compatible': 'http://127.0.0.1:11434/v1',
+};
+
+/** The answers, confirmed; undefined where the person says no to the whole. */
+export async function askAll(prompts: Prompts, { standing, hasSecret }: Asked): Promise<Answers | undefined> {
+  const enabled = await prompts.confirm('Receive webhooks?', standing('platforms', 'webhook', 'enabled') !== false);
+  const webhook = enabled ? await askWebhook(prompts, standing, hasSecret) : {};
+  const agent = await askAgent(prompts, standing);
+  const answers: Answers = { enabled, ...webhook, ...agent };
+  prompts.note(summary(answers), 'This will be written');
+  return (await prompts.confirm('Write it?', true)) ? answers : undefined;
+}
+
+async function askWebhook(prompts: Prompts, standing: Standing, hasSecret: boolean): Promise<Answers> {
+  const host = await askHost(prompts, textOf(webhookValue(standing, 'host')));
+  const port = await prompts.text('Port', String(webhookValue(standing, 'port') ?? '8644'), portProblem);
+  const kept = hasSecret ? [{ value: 'keep', label: 'Keep the one that is set' }] : [];
+  const how = await prompts.select(
+    'Global secret, by which senders sign',
+    [
+      ...kept,
+      { value: 'generate', label: 'Generate one', hint: '32 random bytes, into .env' },
+      { value: 'own', label: 'Type one' },
+    ],
+    hasSecret ? 'keep' : 'generate',
+  );
+  const typed = how === 'own' ? await prompts.secret('Secret', notEmpty) : undefined;
+  return { host, port: Number(port), ...(how === 'keep' ? {} : { secret: typed ?? secretOf('generate') }) };
+}
+
+async function askHost(prompts: Prompts, standing: string | undefined): Promise<string> {
+  const choices = [
+    { value: '127.0.0.1', label: 'This machine only', hint: 'behind a proxy or a tunnel that ends TLS' },
+    { value: '0.0.0.0', label: 'Every interface', hint: 'plain HTTP, open to the network' },
+    { value: '', label: 'Another address' },
+  ];
+  const isOther = standing !== undefined && !choices.some(({ value }) => value === standing);
+  const chosen = await prompts.select('Who may reach it?', choices, isOther ? '' : (standing ?? '127.0.0.1'));
+  return chosen === '' ? prompts.text('Address', isOther ? standing : '', notEmpty) : chosen;
+}
+
+async function askAgent(prompts: Prompts, standing: Standing): Promise<Answers> {
+  const now = (textOf(standing('agent', 'runner')) ?? 'echo') as Runner;
+  const runner = await prompts.select<Runner>(
+    'What runs the agent?',
+    [
+      { value: 'echo', label: 'Nothing yet', hint: 'answers with the prompt, to try the rest out' },
+      { value: 'command', label: 'A program', hint: 'prompt on its standard input, answer on its output' },
+      { value: 'model', label: 'A model', hint: 'with the tools of the MCP servers' },
+    ],
+    now,
+  );
+  switch (runner) {
+    case 'echo':
+      return { runner };
+    case 'command': {
+      const words = standing('agent', 'command');
+      const shown = Array.isArray(words) ? words.map((word) => spelled(String(word))).join(' ') : '';
+      const text = await prompts.text('Its command', shown, (given) =>
+        wordsOf(given).length === 0 ? 'A program, and every quote its end' : undefined,
+      );
+      return { runner, command: wordsOf(text) };
+    }
+    case 'model':
+      return { runner, model: await askModel(prompts, standing) };
+  }
+}
+
+async function askModel(prompts: Prompts, standing: Standing): Promise<ModelAnswers> {
+  const at = (key: string): string | undefined => textOf(standing('agent', 'model', key));
+  const provider = await prompts.select(
+    'Which interface has the model?',
+    providers.map((value) => ({ value, label: value === 'anthropic' ? 'Anthropic' : 'OpenAI-compatible' })),
+    (at('provider') ?? 'anthropic') as (typeof providers)[number],
+  );
+  const baseUrl = await prompts.text('Base URL', at('base_url') ?? usualUrls[provider] ?? '', urlProblem);
+  const name = await prompts.text('Name of the model', at('name') ?? '', notEmpty);
+  const key = await prompts.secret(`API key (empty: ${at('api_key') === undefined ? 'none' : 'keep it'})`);
+  return definite({ provider, baseUrl, name, key: key === '' ? undefined : key });
+}
+
+/** Secrets are named and not shown. */
+function summary({ enabled, host, port, secret, runner, command, model }: Answers): string {
+  const listener = enabled === true ? `on, at ${host}:${port}` : 'off';
+  const held = secret === undefined ? [] : ['secret    into .env'];
+  const how = model === undefined ? (command ?? []).map(spelled).join(' ') : `${model.name}, ${model.baseUrl}`;
+  return [
+    `webhooks  ${listener}`,
+    ...held,
+    `agent     ${runner}${how === '' ? '' : `: ${how}`}`,
+    ...(model?.key === undefined ? [] : ['API key   into .env']),
+  ].join('\n');
+}
+
+function textOf(value: Json | undefined): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A word as it must be typed to be read again as one. */
+function spelled(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'"'"'`)}'`;
+}
+
+function notEmpty(text: string): string | undefined {
+  return text.trim() === '' ? 'It must not be empty' : undefined;
+}
+
+function portProblem(text: string): string | undefined {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? undefined : 'A whole number from 0 to 65535';
+}
+
+function urlProblem(text: string): string | undefined {
+  return URL.canParse(text) && /^https?:/.test(text) ? undefined : 'An http or https URL';
+}

@@ -1,0 +1,127 @@
+/**
+ * The systemd unit of the gateway, as text: for one user's manager, or for the machine under a user of its own. Hardened as
+ * far as the servers that it starts can live with. Writes nothing.
+ * @see CLI-2 and CON-2 in docs/specification.md
+ */
+
+export interface UnitInput {
+  readonly scope: 'user' | 'system';
+  /** Absolute paths. */
+  readonly node: string;
+  readonly program: string;
+  readonly home: string;
+  /** Where the socket lies elsewhere, /tmp must stay the machine's own. */
+  readonly socketInHome: boolean;
+  readonly drainSeconds: number;
+}
+
+const name = 'agent-gateway';
+/** What the gateway needs beyond its drain: the last answers, the children's end, the journal. */
+const graceSeconds = 15;
+const systemUser = 'agent-gateway';
+
+export function systemdUnit(input: UnitInput): string {
+  return `${[...comments(input), '', ...unit, '', ...service(input), '', ...install(input)].join('\n')}\n`;
+}
+
+/** Where a unit of the machine has its home: systemd makes the folder, private, for the unit's user. */
+export const systemHome = `/var/lib/${name}`;
+
+function comments({ scope, home }: UnitInput): readonly string[] {
+  if (scope === 'user') {
+    return [
+      '# Save as ~/.config/systemd/user/agent-gateway.service, then:',
+      '#   systemctl --user daemon-reload',
+      '#   systemctl --user enable --now agent-gateway',
+      '#   loginctl enable-linger          # to run it while nobody is logged in',
+      `# Its log: journalctl --user -u ${name}; its home: ${home}`,
+    ];
+  }
+  return [
+    '# Save as /etc/systemd/system/agent-gateway.service, then:',
+    `#   useradd --system --home-dir ${systemHome} --shell /usr/sbin/nologin ${systemUser}`,
+    '#   systemctl daemon-reload',
+    '#   systemctl enable --now agent-gateway',
+    `# Its log: journalctl -u ${name}; its home: ${home}. Commands for it:`,
+    `#   sudo -u ${systemUser} agent --home ${home} gateway status`,
+  ];
+}
+
+const unit = [
+  '[Unit]',
+  'Description=Agent Gateway: MCP servers and webhooks for agents',
+  'After=network-online.target',
+  'Wants=network-online.target',
+  'StartLimitIntervalSec=300',
+  'StartLimitBurst=5',
+];
+
+function service(input: UnitInput): readonly string[] {
+  const { scope, home, node, program } = input;
+  return [
+    '[Service]',
+    'Type=exec',
+    ...(scope === 'system' ? [`User=${systemUser}`, ...ownFolder(home)] : []),
+    `Environment=${quoted(`AGENT_HOME=${home}`)}`,
+    `ExecStart=${[node, program].map((word) => quoted(word).replaceAll('$', '$$$$')).join(' ')} gateway run`,
+    'ExecReload=/bin/kill -HUP $MAINPID',
+    'Restart=on-failure',
+    'RestartSec=2',
+    '# SIGTERM drains; only what outlives that is killed, the servers too.',
+    'KillMode=mixed',
+    `TimeoutStopSec=${input.drainSeconds + graceSeconds}`,
+    'UMask=0077',
+    'LimitNOFILE=65536',
+    ...hardening(input),
+  ];
+}
+
+/** The folder that systemd makes for the unit, or the one that it may write in beside nothing else. */
+function ownFolder(home: string): readonly string[] {
+  if (home !== systemHome) return [`ReadWritePaths=${quoted(home)}`];
+  return [`StateDirectory=${name}`, 'StateDirectoryMode=0700'];
+}
+
+function hardening({ scope, socketInHome }: UnitInput): readonly string[] {
+  const everywhere = [
+    'NoNewPrivileges=yes',
+    'LockPersonality=yes',
+    'RestrictRealtime=yes',
+    'RestrictSUIDSGID=yes',
+    'SystemCallArchitectures=native',
+    'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK',
+  ];
+  // A user's manager may not hide parts of the file system without a namespace of users, which not every machine allows.
+  if (scope === 'user') return everywhere;
+  return [
+    ...everywhere,
+    '# The servers are its children and live under these too. One that brings a sandbox of its own, such as a browser,',
+    '# needs RestrictNamespaces=no; one that is to work in people’s folders needs ProtectHome=no.',
+    'RestrictNamespaces=yes',
+    'ProtectHome=yes',
+    'ProtectSystem=strict',
+    ...(socketInHome ? ['PrivateTmp=yes'] : []),
+    'PrivateDevices=yes',
+    'ProtectKernelTunables=yes',
+    'ProtectKernelModules=yes',
+    'ProtectKernelLogs=yes',
+    'ProtectControlGroups=yes',
+    'ProtectClock=yes',
+    'ProtectHostname=yes',
+    'RemoveIPC=yes',
+    'CapabilityBoundingSet=',
+    'AmbientCapabilities=',
+    'SystemCallFilter=@system-service',
+    'SystemCallErrorNumber=EPERM',
+  ];
+}
+
+function install({ scope }: UnitInput): readonly string[] {
+  return ['[Install]', `WantedBy=${scope === 'user' ? 'default.target' : 'multi-user.target'}`];
+}
+
+/** A word of a unit: quoted where it must be; `%` means itself. */
+function quoted(word: string): string {
+  const plain = word.replaceAll('\\', '\\\\').replaceAll('%', '%%').replaceAll('"', '\\"');
+  return /[\s"'\\;]/.test(plain) ? `"${plain}"` : plain;
+}

@@ -1,0 +1,61 @@
+/**
+ * Says what was probably meant by words that name no command: a slip in one of them, a group without its command, or a
+ * command without its group. Knows the catalogue and nothing of flags.
+ * @see CLI-2 in docs/specification.md
+ */
+
+import { nearest } from '../machines/config/nearest.ts';
+import { type CliCommand, catalogue } from './catalogue.ts';
+
+/** More suggestions than this are no help. */
+const mostMeant = 5;
+
+/** The commands that begin with these words, the one of just these words too; hidden ones are none. */
+export function groupOf(path: readonly string[]): readonly CliCommand[] {
+  return catalogue.filter((one) => one.hidden !== true && path.every((word, index) => one.path[index] === word));
+}
+
+export function unknownCommand(bare: readonly string[]): { readonly message: string; readonly cure: string } {
+  const held = heldWords(bare);
+  const group = groupOf(held);
+  const at = held.length === 0 ? 'agent' : `agent ${held.join(' ')}`;
+  const next = [...new Set(group.map(({ path }) => path[held.length]).filter((word) => word !== undefined))];
+  if (held.length > 0 && held.length === bare.length) {
+    return { message: `"${at}" needs a command: ${next.join(', ')}`, cure: seeHelp(held) };
+  }
+  const told = `unknown command "${bare.join(' ')}"`;
+  const meant = meantBy(bare);
+  if (meant.length > 0) {
+    const quoted = meant.map((words) => `"${words}"`).join(' or ');
+    return { message: `${told}; did you mean ${quoted}?`, cure: seeHelp(held) };
+  }
+  const known = held.length === 0 ? '' : `; "${at}" knows ${next.join(', ')}`;
+  return { message: `${told}${known}`, cure: seeHelp(held) };
+}
+
+/** The leading words that lead to some command. */
+function heldWords(bare: readonly string[]): readonly string[] {
+  let depth = 0;
+  while (depth < bare.length && groupOf(bare.slice(0, depth + 1)).length > 0) depth += 1;
+  return bare.slice(0, depth);
+}
+
+/** The commands whose last word was given without the others; else each word put right where it stands. */
+function meantBy(bare: readonly string[]): readonly string[] {
+  const [first = ''] = bare;
+  const alone = groupOf([]).filter(({ path }) => path.length > 1 && path.at(-1) === first);
+  if (alone.length > 0 && alone.length <= mostMeant) return alone.map(({ path }) => path.join(' '));
+  const corrected: string[] = [];
+  for (const word of bare) {
+    const next = groupOf(corrected).map(({ path }) => path[corrected.length] ?? '');
+    const near = next.includes(word) ? word : nearest(word, next.filter(Boolean));
+    if (near === undefined) break;
+    corrected.push(near);
+  }
+  const leads = catalogue.some(({ path }) => path.join(' ') === corrected.join(' '));
+  return corrected.length === bare.length || leads ? [corrected.join(' ')] : [];
+}
+
+function seeHelp(held: readonly string[]): string {
+  return `See \`agent help${held.length === 0 ? '' : ` ${held.join(' ')}`}\`.`;
+}

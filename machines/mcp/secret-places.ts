@@ -1,0 +1,137 @@
+/**
+ * Finds the secrets in a server's entry by where they stand and by their shape, and puts references to variables in their
+ * place: in the environment, in headers, in arguments, in the URL. A text that holds a reference already is left alone.
+ * @see CLI-5 and INT-1 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { redactShapes } from './redact-shapes.ts';
+
+/** A value to be kept in `.env`. */
+export interface TakenSecret {
+  readonly variable: string;
+  readonly value: string;
+}
+
+/** Gives a variable for a value: the wanted name, or another where that one holds something else. */
+export type NameVariable = (wanted: string, value: string) => string;
+
+/** Names after which a secret comes. Words are whole, or begin or end a longer one. */
+const secretName =
+  /(?:^|[^a-z])(?:tokens?|secrets?|pass(?:word|wd|phrase)?|pwd|pat|keys?|credentials?|auth(?:orization)?|bearer|cookie|dsn|jwt)(?:$|[^a-z])|(?:token|secret|password|passwd|apikey|accesskey|privatekey|authorization)$/i;
+const scheme = /^(Bearer|Basic|Token|Bot)\s+(.+)$/i;
+/** An argument that carries its value: `--api-key=x`, `TOKEN=x`, or a header's line `Name: x`. */
+const carried = /^(-{0,2}[A-Za-z][\w.-]*)(=|:\s*)(.+)$/;
+
+export function takeSecrets(
+  server: string,
+  entry: JsonObject,
+  nameVariable: NameVariable,
+): { readonly entry: JsonObject; readonly secrets: readonly TakenSecret[] } {
+  const secrets: TakenSecret[] = [];
+  const put = (wanted: string, value: string): string => {
+    const variable = nameVariable(wanted, value);
+    secrets.push({ variable, value });
+    return `\${${variable}}`;
+  };
+  const prefix = spelled(server);
+  const taken: Record<string, Json> = { ...entry };
+  if (isJsonObject(entry.env)) {
+    taken.env = eachText(entry.env, (name, text) => (isSecret(name, text) ? put(ownName(name, prefix), text) : text));
+  }
+  if (isJsonObject(entry.headers)) {
+    taken.headers = eachText(entry.headers, (name, text) => headerOf(name, text, prefix, put));
+  }
+  if (Array.isArray(entry.args)) taken.args = argumentsOf(entry.args as readonly Json[], prefix, put);
+  if (typeof entry.url === 'string') taken.url = urlOf(entry.url, prefix, put);
+  if (
+    isJsonObject(entry.oauth) &&
+    typeof entry.oauth.client_secret === 'string' &&
+    isLiteral(entry.oauth.client_secret)
+  ) {
+    taken.oauth = { ...entry.oauth, client_secret: put(`${prefix}_CLIENT_SECRET`, entry.oauth.client_secret) };
+  }
+  return { entry: taken, secrets };
+}
+
+/** Whether a value of that name must not lie open in a configuration. */
+export function isSecret(name: string, text: string): boolean {
+  if (!isLiteral(text)) return false;
+  return secretName.test(separated(name)) || redactShapes(text) !== text;
+}
+
+/** The letters, digits and underscores of a variable. */
+export function spelled(name: string): string {
+  const letters = separated(name)
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '');
+  return /^[A-Z]/.test(letters) ? letters : `MCP_${letters}`;
+}
+
+type Put = (wanted: string, value: string) => string;
+
+function headerOf(name: string, text: string, prefix: string, put: Put): string {
+  if (!isSecret(name, text)) return text;
+  const [, word, rest] = scheme.exec(text) ?? [];
+  if (word !== undefined && rest !== undefined) return `${word} ${put(`${prefix}_TOKEN`, rest)}`;
+  return put(`${prefix}_${spelled(name)}`, text);
+}
+
+/** `--token x`, `--token=x`, `--header "Authorization: Bearer x"`, and whatever looks like a secret by itself. */
+function argumentsOf(args: readonly Json[], prefix: string, put: Put): Json[] {
+  let flag = '';
+  return args.map((argument) => {
+    const before = flag;
+    const text = typeof argument === 'string' ? argument : '';
+    flag = /^-{1,2}[A-Za-z]/.test(text) && !carried.test(text) ? text : '';
+    if (text === '' || !isLiteral(text)) return argument;
+    if (/^[a-z+]+:\/\//i.test(text)) return urlOf(text, prefix, put);
+    const [, name, between, rest] = carried.exec(text) ?? [];
+    if (name !== undefined && between !== undefined && rest !== undefined && isSecret(name, rest)) {
+      const [, word, token] = scheme.exec(rest) ?? [];
+      const kept =
+        word === undefined || token === undefined ? { word: '', value: rest } : { word: `${word} `, value: token };
+      return `${name}${between}${kept.word}${put(`${prefix}_${nameOf(name, kept.word)}`, kept.value)}`;
+    }
+    const isNext = before !== '' && flag === '' && isSecret(before, text) && secretName.test(separated(before));
+    if (isNext) return put(`${prefix}_${spelled(before)}`, text);
+    return flag === '' && redactShapes(text) !== text ? put(`${prefix}_SECRET`, text) : argument;
+  });
+}
+
+function nameOf(name: string, word: string): string {
+  return word === '' ? spelled(name) : 'TOKEN';
+}
+
+/** The password of a login in the URL, and the values of query parameters that sound secret. */
+function urlOf(url: string, prefix: string, put: Put): string {
+  if (!isLiteral(url)) return url;
+  return url
+    .replace(/^([a-z+]+:\/\/[^/?#@:]*:)([^/?#@]+)(?=@)/i, (_, before: string, password: string) => {
+      return `${before}${put(`${prefix}_PASSWORD`, password)}`;
+    })
+    .replace(/([?&])([^=&#]+)=([^&#]+)/g, (whole, mark: string, name: string, value: string) =>
+      isSecret(name, value) ? `${mark}${name}=${put(`${prefix}_${spelled(name)}`, value)}` : whole,
+    );
+}
+
+/** A variable that has a fit name already keeps it, so that it is known again. */
+function ownName(name: string, prefix: string): string {
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : `${prefix}_${spelled(name)}`;
+}
+
+function isLiteral(text: string): boolean {
+  return text.trim() !== '' && !text.includes('${');
+}
+
+/** `apiKey` and `APIKey` in words. */
+function separated(name: string): string {
+  return name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1_$2');
+}
+
+function eachText(map: JsonObject, change: (name: string, text: string) => string): JsonObject {
+  return Object.fromEntries(
+    Object.entries(map).map(([name, value]) => [name, typeof value === 'string' ? change(name, value) : value]),
+  );
+}

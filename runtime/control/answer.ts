@@ -1,0 +1,29 @@
+/**
+ * Answers one request from the table of commands, for whoever carries the words: the control socket or the page's
+ * listener. What is refused is told with its stable code, and no word leaves unredacted.
+ * @see CLI-3 in docs/specification.md
+ */
+
+import { causeOf } from '../../machines/base/fault.ts';
+import type { Json } from '../../machines/base/json.ts';
+import { type CommandHost, type CommandPeer, commands } from './commands.ts';
+import { type RpcRequest, rpcCodes, spellError, spellResult } from './protocol.ts';
+import { Refusal } from './refusal.ts';
+
+/** Resolves with the line that answers; notifications go to the peer meanwhile. */
+export async function answerRequest(
+  { id, method, params }: RpcRequest,
+  host: CommandHost,
+  peer: CommandPeer & { readonly redact: (text: string) => string },
+): Promise<string> {
+  const command = commands.get(method);
+  if (command === undefined) return spellError(id, { code: rpcCodes.method, message: `no method "${method}"` });
+  try {
+    return spellResult(id, ((await command.run(params, host, peer)) ?? null) as Json);
+  } catch (thrown) {
+    const refused = thrown instanceof Refusal ? thrown : undefined;
+    const code = refused?.code === 'params-missing' ? rpcCodes.params : rpcCodes.refused;
+    const data = refused === undefined ? {} : { data: { code: refused.code } };
+    return spellError(id, { code, message: peer.redact(causeOf(thrown)), ...data });
+  }
+}

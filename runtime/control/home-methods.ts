@@ -1,0 +1,23 @@
+/**
+ * The methods that need a home and no daemon. The command line asks here before it loads their code, so that a command of
+ * the daemon says at once that none runs.
+ * @see CLI-2 in docs/specification.md
+ */
+
+export const homeMethods: ReadonlySet<string> = new Set([
+  'webhook.list',
+  'webhook.show',
+  'webhook.subscribe',
+  'webhook.remove',
+  'config.check',
+  'config.schema',
+  'mcp.test',
+  'cron.list',
+  'cron.show',
+  'cron.add',
+  'cron.pause',
+  'cron.resume',
+  'cron.remove',
+  'link.read',
+  'link.add',
+]);

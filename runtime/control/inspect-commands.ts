@@ -1,0 +1,105 @@
+/**
+ * The commands of the inspector: the tree, one actor, the stream, a chart, and the link that opens the page. Part of the
+ * one table of the control socket.
+ * @see INS-2 and CLI-3 in docs/specification.md
+ */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { FollowQuery } from '../inspector/watcher.ts';
+import type { Command, CommandHost } from './commands.ts';
+import { Refusal } from './refusal.ts';
+import type { DaemonView } from './view.ts';
+
+export const inspectCommands: readonly (readonly [string, Command])[] = [
+  ['inspect.tree', ofDaemon((daemon) => daemon.tree())],
+  [
+    'inspect.show',
+    ofDaemon((daemon, params) => {
+      const actor = textOf(params, 'actor');
+      const found = daemon.actor(actor);
+      if (found !== undefined) return found;
+      throw new Refusal('actor-unknown', `no actor lives at "${actor}"; \`agent inspect tree\` lists them`);
+    }),
+  ],
+  [
+    'inspect.why',
+    ofDaemon((daemon, params) => {
+      const id = textOf(params, 'id');
+      const story = daemon.why(id);
+      if (story !== undefined) return story;
+      throw new Refusal(
+        'delivery-unknown',
+        `no delivery "${id}" is in the history; \`agent webhook deliveries\` lists them`,
+      );
+    }),
+  ],
+  [
+    'inspect.chart',
+    ofDaemon(async (daemon, params) => {
+      const machine = textOf(params, 'machine');
+      const chart = await daemon.chart(machine);
+      if (chart !== undefined) return chart;
+      throw new Refusal('chart-unknown', `no chart is named "${machine}"; \`agent inspect tree\` shows each actor's`);
+    }),
+  ],
+  [
+    'inspect.link',
+    ofDaemon((daemon) => {
+      const verdict = daemon.link();
+      if (verdict.kind === 'link') return { url: verdict.url };
+      throw new Refusal('inspector-closed', verdict.why);
+    }),
+  ],
+  [
+    'inspect.watch',
+    {
+      access: 'daemon',
+      run: (_, host, peer) => {
+        const daemon = daemonOf(host);
+        // Followed before the snapshot is taken, so that nothing falls between the two.
+        peer.onEnd(daemon.feed.follow((delta) => peer.notify('inspect.delta', delta as unknown as JsonObject)));
+        return Promise.resolve(daemon.feed.snapshot());
+      },
+    },
+  ],
+  [
+    'inspect.follow',
+    {
+      access: 'daemon',
+      run: (params, host, peer) => {
+        const daemon = daemonOf(host);
+        const query = queryOf(params);
+        const tell = (record: JsonObject): void => peer.notify('inspect.record', record);
+        peer.onEnd(daemon.follow(query, tell));
+        // A tool that comes late meets the living before it hears of their steps.
+        if (query.full === true) for (const record of daemon.introduce(query)) tell(record);
+        return Promise.resolve({ snapshot: daemon.tree() });
+      },
+    },
+  ],
+];
+
+function ofDaemon(run: (daemon: DaemonView, params: JsonObject) => unknown): Command {
+  return { access: 'daemon', run: async (params, host) => run(daemonOf(host), params) };
+}
+
+function daemonOf({ daemon }: CommandHost): DaemonView {
+  if (daemon !== undefined) return daemon;
+  throw new Refusal('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
+}
+
+function queryOf(params: JsonObject): FollowQuery {
+  const query: Record<string, string | true> = {};
+  for (const name of ['actor', 'machine', 'route', 'server', 'delivery']) {
+    const value = params[name];
+    if (typeof value === 'string' && value !== '') query[name] = value;
+  }
+  if (params.full === true) query.full = true;
+  return query;
+}
+
+function textOf(params: JsonObject, name: string): string {
+  const value = params[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new Refusal('params-missing', `the parameter "${name}" is missing`);
+}

@@ -1,0 +1,67 @@
+/**
+ * The commands of add-server links, for surfaces that ask in steps of their own: one reads a link and writes nothing, one
+ * adds what a person has seen and confirmed. The dialog's chart decides; an existing name is never overwritten.
+ * @see LNK-1, LNK-2 and LNK-3 in docs/specification.md
+ */
+
+import { hasServerEntry } from '../../actors/config/server-entries.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { type InstallLink, readInstallLink } from '../../machines/mcp/install-link.ts';
+import { runLinkDialog } from '../link-dialog.ts';
+import type { Command, CommandHost } from './commands.ts';
+import { profileOf } from './home-view.ts';
+import { Refusal } from './refusal.ts';
+
+export const linkCommands: readonly (readonly [string, Command])[] = [
+  ['link.read', { access: 'home', run: readLink }],
+  ['link.add', { access: 'home', run: addLink }],
+];
+
+async function readLink(params: JsonObject, { source }: CommandHost): Promise<JsonObject> {
+  const { name, config } = linkOf(params);
+  return {
+    name,
+    kind: typeof config.command === 'string' ? 'command' : 'url',
+    config,
+    taken: await hasServerEntry({ home: source.home, profile: profileOf(params.profile), name }),
+  };
+}
+
+/** The person has seen the link's config: it is taken from the link, never from the answer. */
+async function addLink(params: JsonObject, { source }: CommandHost): Promise<JsonObject> {
+  const link = linkOf(params);
+  const wanted = typeof params.name === 'string' && params.name !== '' ? params.name : link.name;
+  const profile = profileOf(params.profile);
+  let why: string | undefined;
+  let renamed = false;
+  const outcome = await runLinkDialog(
+    link,
+    { home: source.home, profile },
+    {
+      ask: ({ mustRename, context }) => {
+        const mayRename = !renamed && context.name !== wanted;
+        if (mayRename) {
+          renamed = true;
+          return Promise.resolve({ type: 'link.rename', name: wanted });
+        }
+        if (!mustRename) return Promise.resolve({ type: 'link.confirm' });
+        why = context.why ?? undefined;
+        return Promise.resolve({ type: 'link.cancel' });
+      },
+    },
+  );
+  switch (outcome.kind) {
+    case 'added':
+      return { added: outcome.name, profile };
+    case 'cancelled':
+      throw Refusal.carrying('link-name', why ?? 'nothing was added');
+    case 'refused':
+      throw Refusal.carrying('link-entry', outcome.why);
+  }
+}
+
+function linkOf(params: JsonObject): InstallLink {
+  const reading = readInstallLink(typeof params.url === 'string' ? params.url : '');
+  if (reading.kind === 'link') return reading.link;
+  throw Refusal.carrying(reading.code, reading.message);
+}

@@ -1,0 +1,69 @@
+/**
+ * Closes the records of work whose chart crashed: nothing in this life takes it further, and a restart that took it up
+ * again would fall over it again. A response that is on disk is still delivered; a sending that may have gone out is told
+ * as unknown.
+ * @see INS-1 and DUR-2 in docs/specification.md
+ */
+
+import type { JournalKeeper } from '../actors/store/keeper.ts';
+import type { RecordChange, RecordWriter } from '../actors/store/record-writer.ts';
+import type { JsonObject } from '../machines/base/json.ts';
+import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../machines/webhook/record.ts';
+import { releaseOf, runOf } from './wiring/delivery.ts';
+import type { Wards } from './wiring/wards.ts';
+
+export interface CrashedWorkPorts {
+  readonly keeper: JournalKeeper;
+  readonly writer: RecordWriter;
+  readonly wards: () => Wards;
+  readonly nowMs: () => number;
+}
+
+export interface CrashedWork {
+  /** Resolves with the record as it stands now; undefined where there is none. */
+  run(key: string): Promise<RunRecord | undefined>;
+  delivery(key: string): Promise<DeliveryRecord | undefined>;
+}
+
+const reason = 'it crashed inside the gateway; the log tells more';
+
+export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
+  const { keeper, writer, wards, nowMs } = ports;
+
+  const ended = (collection: RecordChange['collection'], key: string, record: RunRecord | DeliveryRecord) =>
+    ({ collection, key, value: record as unknown as JsonObject, dueAtMs: null }) as const;
+
+  return {
+    async run(key) {
+      const stored = keeper.journal()?.get('runs', key);
+      if (stored === undefined) return undefined;
+      const record = stored.value as unknown as RunRecord;
+      if (stored.dueAtMs === undefined) return record;
+      if (record.status === 'delivering') {
+        await writer.write([ended('runs', key, record)]);
+        const delivery = keeper.journal()?.get('deliveries', key);
+        if (delivery?.dueAtMs !== undefined && wards().deliveries.get(key) === undefined) {
+          writer.adopt('deliveries', key, delivery.version);
+          wards().open({ kind: 'direct', key, record: delivery.value as unknown as DeliveryRecord });
+        }
+        return record;
+      }
+      const failed: RunRecord = { ...record, status: 'failed', reason, endedAtMs: nowMs() };
+      await writer.write([ended('runs', key, failed)]);
+      return failed;
+    },
+
+    async delivery(key) {
+      const stored = keeper.journal()?.get('deliveries', key);
+      if (stored === undefined) return undefined;
+      const record = stored.value as unknown as DeliveryRecord;
+      if (isOver(record)) return record;
+      const { dueAtMs: _, ...rest } = record;
+      const mayHaveGone = record.status === 'sending' || record.unsureSinceMs !== undefined;
+      const status = mayHaveGone ? 'unknown' : isWaitedFor(record) ? 'failed' : 'deadLettered';
+      const closed: DeliveryRecord = { ...rest, status, reason, endedAtMs: nowMs() };
+      await writer.write([ended('deliveries', key, closed)], [...releaseOf(closed), ...runOf(closed, ports)]);
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+/**
+ * Compares this machine's clock with those of the configured endpoints, by the Date that they answer with: a clock that is
+ * off refuses genuine signatures and misses due times. Sends no credentials and follows nothing.
+ * @see SIG-3 and CLI-2 in docs/specification.md
+ */
+
+import { type Examined, type Finding, good } from './finding.ts';
+
+/** Signed timestamps are taken within this (SIG-3). */
+const signatureWindowMs = 300_000;
+const noticeableMs = 30_000;
+const patienceMs = 4_000;
+const mostAsked = 6;
+/** A Date has whole seconds: on average it is half a second behind. */
+const roundingMs = 500;
+
+export interface ClockPorts {
+  readonly now: () => number;
+  /** The Date of an answer; undefined where there is none. */
+  readonly dateOf: (url: string) => Promise<string | undefined>;
+}
+
+export async function checkClock(
+  examined: Examined,
+  ports: ClockPorts = { now: Date.now, dateOf },
+): Promise<readonly Finding[]> {
+  if (examined.offline) return [];
+  const skews = await Promise.all(
+    endpointsOf(examined.home)
+      .slice(0, mostAsked)
+      .map((url) => skewAgainst(url, ports)),
+  );
+  const known = skews.filter((skew) => skew !== undefined);
+  if (known.length === 0) {
+    return [
+      {
+        level: 'note',
+        area: 'clock',
+        code: 'clock-unknown',
+        place: 'the clock',
+        what: 'no configured endpoint told the time',
+        cure: '`timedatectl` tells whether it is synchronised',
+      },
+    ];
+  }
+  // One endpoint's clock may be wrong too; where any agrees with ours, ours is right.
+  const least = known.reduce((one, other) => (Math.abs(other) < Math.abs(one) ? other : one));
+  if (Math.abs(least) < noticeableMs)
+    return [good('clock', `agrees with ${known.length === 1 ? 'an endpoint' : `${known.length} endpoints`}`)];
+  const seconds = Math.round(Math.abs(least) / 1_000);
+  const refuses = Math.abs(least) >= signatureWindowMs;
+  return [
+    {
+      level: refuses ? 'wrong' : 'warning',
+      area: 'clock',
+      code: 'clock-skew',
+      place: 'the clock',
+      what: `is ${seconds} s ${least > 0 ? 'behind' : 'ahead'}${refuses ? ', so that genuine signatures are refused' : ''}`,
+      cure: 'synchronise it, such as by `timedatectl set-ntp true`',
+    },
+  ];
+}
+
+async function skewAgainst(url: string, { now, dateOf: ask }: ClockPorts): Promise<number | undefined> {
+  const asked = now();
+  const theirs = Date.parse((await ask(url)) ?? '');
+  return Number.isNaN(theirs) ? undefined : theirs + roundingMs - (asked + now()) / 2;
+}
+
+/** The origins of everything that is configured and reached by HTTP; this machine's own clock proves nothing. */
+function endpointsOf(home: Examined['home']): readonly string[] {
+  const origins = new Set<string>();
+  const add = (url: unknown): void => {
+    if (typeof url !== 'string' || !URL.canParse(url)) return;
+    const { protocol, origin, hostname } = new URL(url);
+    if (/^https?:$/.test(protocol) && !/^(localhost|127\.|\[::1\])/.test(hostname)) origins.add(`${origin}/`);
+  };
+  for (const { settings } of home.profiles.values()) {
+    for (const { enabled, entry } of settings.servers) if (enabled) add(entry.url);
+    for (const { enabled, apiBase } of Object.values(settings.platforms)) if (enabled) add(apiBase);
+    if (settings.agent.runner === 'model') add(settings.agent.model?.baseUrl);
+  }
+  return [...origins];
+}
+
+async function dateOf(url: string): Promise<string | undefined> {
+  try {
+    const answer = await fetch(url, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(patienceMs) });
+    return answer.headers.get('date') ?? undefined;
+  } catch {
+    // Whether it can be reached is told elsewhere.
+    return undefined;
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * Looks at what the gateway runs on: Node, the native modules, the front that they leave.
+ * @see CLI-2 in docs/specification.md
+ */
+
+import { causeOf } from '../../machines/base/fault.ts';
+import { type Examined, type Finding, good } from './finding.ts';
+
+/** As `engines` in package.json says. */
+const oldestNode = [20, 19] as const;
+
+export async function checkEngine({ home }: Examined, node = process.versions.node): Promise<readonly Finding[]> {
+  const { front, journal } = home.main.settings.gateway;
+  const findings: Finding[] = [];
+  const [major = 0, minor = 0] = node.split('.').map(Number);
+  if (major < oldestNode[0] || (major === oldestNode[0] && minor < oldestNode[1])) {
+    findings.push({
+      level: 'wrong',
+      area: 'engine',
+      code: 'node-old',
+      place: 'Node',
+      what: `is ${node}; ${oldestNode.join('.')} is the oldest that works`,
+      cure: 'install a newer Node',
+    });
+  }
+  const lmdb = journal === 'memory' ? undefined : await obstacle(() => import('../../actors/store/lmdb-tables.ts'));
+  if (lmdb !== undefined) {
+    findings.push({
+      level: 'wrong',
+      area: 'engine',
+      code: 'native-missing',
+      place: 'lmdb',
+      what: `cannot load: ${lmdb}`,
+      cure: 'install the package again on this machine (npm ci)',
+    });
+  }
+  const uws = front === 'node' ? undefined : await obstacle(async () => (await import('../http/uws.ts')).loadUws());
+  if (uws !== undefined) {
+    findings.push({
+      level: front === 'uws' ? 'wrong' : 'note',
+      area: 'engine',
+      code: 'front-fallback',
+      place: 'uWebSockets.js',
+      what: `cannot load, so node:http is the front: ${uws}`,
+      cure:
+        front === 'uws'
+          ? 'set gateway.front to auto or node'
+          : 'nothing need be done; node:http serves the same, a little slower',
+    });
+  }
+  const used = front === 'node' || uws !== undefined ? 'node:http' : 'uWebSockets.js';
+  return findings.length > 0
+    ? findings
+    : [good('engine', `Node ${node}, ${process.platform} ${process.arch}, front ${used}, journal ${journal}`)];
+}
+
+async function obstacle(load: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await load();
+    return undefined;
+  } catch (thrown) {
+    return causeOf(thrown).split('\n')[0];
+  }
+}

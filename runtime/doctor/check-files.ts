@@ -1,0 +1,86 @@
+/**
+ * Looks at who may read and change the home: folders and files that hold secrets must be their owner's alone, and what is
+ * run as scripts must be nobody else's to write. Narrowing a mode does no harm, so the doctor may do that.
+ * @see HOME-3 and CLI-2 in docs/specification.md
+ */
+
+import { chmodSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { type Examined, type Finding, good, placeIn } from './finding.ts';
+
+/** What is looked at of one home: more would be no configuration. */
+const mostFiles = 5_000;
+
+export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()): readonly Finding[] {
+  const findings: Finding[] = [];
+  const place = (path: string): string => (path === paths.home ? paths.home : placeIn(paths.home, path));
+  const look = (path: string, found: Stats): void => {
+    if (uid !== undefined && uid !== 0 && found.uid !== uid) {
+      findings.push({
+        level: 'wrong',
+        area: 'home',
+        code: 'path-foreign',
+        place: place(path),
+        what: `belongs to user ${found.uid}, and this is user ${uid}`,
+        cure: `as root: chown -R ${uid} ${paths.home}`,
+      });
+    }
+    const open = found.mode & 0o077;
+    if (open === 0) return;
+    const narrow = (found.mode & 0o700).toString(8);
+    findings.push({
+      level: 'warning',
+      area: 'home',
+      code: 'path-open',
+      place: place(path),
+      what: `can be reached by other users (mode ${octal(found.mode)})`,
+      cure: `chmod ${narrow} ${path}`,
+      mend: () => chmodSync(path, found.mode & 0o700),
+    });
+  };
+  let seen = 0;
+  const visit = (path: string, each: (path: string, found: Stats) => void): void => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found === undefined || seen > mostFiles) return;
+    seen += 1;
+    each(path, found);
+    if (found.isDirectory()) for (const name of namesIn(path)) visit(`${path}/${name}`, each);
+  };
+  const one = (path: string): void => {
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found !== undefined) look(path, found);
+  };
+  // The socket's folder keeps others out; systems differ in whether the mode of the socket does.
+  for (const path of [paths.home, paths.socket, paths.lock, paths.profiles]) one(path);
+  for (const path of [paths.state, paths.logs]) visit(path, look);
+  for (const { paths: own } of home.profiles.values()) {
+    for (const path of [own.home, own.config, own.env, own.subscriptions]) if (path !== paths.home) one(path);
+    for (const path of [own.tokens, own.cron]) visit(path, look);
+    one(own.cache);
+    const writable = (path: string, found: Stats): void => {
+      if ((found.mode & 0o022) === 0) return;
+      findings.push({
+        level: 'wrong',
+        area: 'home',
+        code: 'script-writable',
+        place: place(path),
+        what: `can be changed by other users, and is run as you (mode ${octal(found.mode)})`,
+        cure: `chmod go-w ${path}`,
+        mend: () => chmodSync(path, found.mode & 0o755),
+      });
+    };
+    for (const path of [own.scripts, own.skills]) visit(path, writable);
+  }
+  return findings.length > 0 ? findings : [good('home', `${paths.home}, its owner’s alone`)];
+}
+
+function namesIn(path: string): readonly string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
+
+function octal(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(4, '0');
+}

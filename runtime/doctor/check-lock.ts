@@ -1,0 +1,72 @@
+/**
+ * Looks for what a gateway that ended badly left behind: its lock, its socket, the locks of files that it was changing. A
+ * dead one's may be removed; a living one's is never touched.
+ * @see HOME-2 and CLI-2 in docs/specification.md
+ */
+
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { holderOf, tryLock } from '../../actors/lock-file.ts';
+import { type Examined, type Finding, good, placeIn } from './finding.ts';
+
+export function checkLock({ paths, home, gateway }: Examined): readonly Finding[] {
+  const findings: Finding[] = [];
+  const main = holderOf(paths.lock);
+  if (main.kind === 'dead') findings.push(stale(paths.home, paths.lock));
+  if (main.kind === 'living' && gateway === undefined) {
+    const { pid } = main.holder;
+    findings.push({
+      level: 'wrong',
+      area: 'lock',
+      code: 'lock-hung',
+      place: placeIn(paths.home, paths.lock),
+      what: `is held by process ${pid}, which does not answer on ${placeIn(paths.home, paths.socket)}`,
+      cure: `if it is not starting just now, end it: kill ${pid}`,
+    });
+  }
+  const isLeft = main.kind === 'none' || main.kind === 'dead';
+  if (gateway === undefined && isLeft && statSync(paths.socket, { throwIfNoEntry: false }) !== undefined) {
+    findings.push({
+      level: 'warning',
+      area: 'lock',
+      code: 'socket-stale',
+      place: placeIn(paths.home, paths.socket),
+      what: 'was left by a gateway that has ended',
+      cure: `rm ${paths.socket}; a start takes it over by itself`,
+      mend: () => rmSync(paths.socket, { force: true }),
+    });
+  }
+  for (const { paths: own } of home.profiles.values()) {
+    for (const folder of [own.home, own.cron, own.tokens]) {
+      for (const name of locksIn(folder)) {
+        const path = `${folder}/${name}`;
+        if (path !== paths.lock && holderOf(path).kind === 'dead') findings.push(stale(paths.home, path));
+      }
+    }
+  }
+  const state = gateway === undefined ? 'no gateway runs' : `the gateway runs (pid ${String(gateway.status.pid)})`;
+  return findings.length > 0 ? findings : [good('lock', `${state}; nothing stale is left`)];
+}
+
+function stale(home: string, path: string): Finding {
+  return {
+    level: 'warning',
+    area: 'lock',
+    code: 'lock-stale',
+    place: placeIn(home, path),
+    what: 'was left by a process that has ended',
+    cure: `rm ${path}; the next taker removes it by itself`,
+    // Taking it is the one way to remove a dead one's lock that no other taker can be harmed by.
+    mend: () => {
+      const taken = tryLock(path);
+      if (taken.kind === 'taken') taken.lock.release();
+    },
+  };
+}
+
+function locksIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.endsWith('.lock'));
+  } catch {
+    return [];
+  }
+}

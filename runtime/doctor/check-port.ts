@@ -1,0 +1,113 @@
+/**
+ * Looks whether the addresses that the gateway wants are its own or still free, and who may reach them. Binds for a moment
+ * and lets go again; sends nothing.
+ * @see ADP-1 and CLI-2 in docs/specification.md
+ */
+
+import { createServer } from 'node:net';
+import { type Examined, type Finding, good } from './finding.ts';
+
+const loopback: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
+
+interface Address {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  /** How another one is chosen. */
+  readonly change: string;
+  /** How bad it is where it cannot be had. */
+  readonly level: 'warning' | 'wrong';
+}
+
+export async function checkPort({ home, gateway }: Examined): Promise<readonly Finding[]> {
+  const { webhook, inspector } = home.main.settings;
+  const own: Address = { name: 'webhooks', host: webhook.host, port: webhook.port, level: 'wrong', change: newPort };
+  const page: Address = {
+    name: 'the inspector',
+    ...inspector,
+    level: 'warning',
+    change: 'set inspector.port in config.yaml',
+  };
+  const findings: Finding[] = [];
+  let where = `${webhook.host}:${webhook.port === 0 ? 'any free port' : `${webhook.port} is free`}`;
+  if (gateway === undefined) {
+    if (webhook.enabled) findings.push(...(await bindable(own)));
+    if (inspector.enabled) findings.push(...(await bindable(page)));
+  } else if (webhook.enabled) {
+    const { url, fault } = gateway.status.webhook as { readonly url: string | null; readonly fault?: string };
+    where = `listens on ${url}`;
+    if (url === null) {
+      findings.push({
+        level: 'wrong',
+        area: 'port',
+        code: 'not-listening',
+        place: `${webhook.host}:${webhook.port}`,
+        what: fault ?? 'the gateway does not listen',
+        cure: 'mend what it says, then agent gateway reload',
+      });
+    }
+  }
+  if (findings.length > 0) return findings;
+  if (!webhook.enabled) return [good('port', 'webhooks are not enabled; nothing listens for them')];
+  return [good('port', where), ...widely(webhook)];
+}
+
+const newPort = 'agent gateway setup --port <port>';
+
+function widely({ host, port }: { readonly host: string; readonly port: number }): readonly Finding[] {
+  if (loopback.has(host)) return [];
+  return [
+    {
+      level: 'note',
+      area: 'port',
+      code: 'bound-widely',
+      place: `${host}:${port}`,
+      what: 'can be reached from other machines, by plain HTTP',
+      cure: 'bind 127.0.0.1 behind a proxy that ends TLS: agent gateway setup --host 127.0.0.1',
+    },
+  ];
+}
+
+async function bindable({ name, host, port, change, level }: Address): Promise<readonly Finding[]> {
+  if (port === 0) return [];
+  const code = await bindingFault(host, port);
+  if (code === undefined) return [];
+  const place = `${host}:${port}`;
+  if (code === 'EADDRINUSE') {
+    const cure = `\`ss -ltnp sport = :${port}\` tells by whom; end that, or take another: ${change}`;
+    return [
+      {
+        level,
+        area: 'port',
+        code: 'port-taken',
+        place,
+        what: `the port of ${name} is taken by another program`,
+        cure,
+      },
+    ];
+  }
+  const why =
+    code === 'EACCES'
+      ? 'ports below 1024 need rights that this user has not'
+      : code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
+        ? 'no interface of this machine has that address'
+        : `the system refuses it (${code})`;
+  return [
+    {
+      level,
+      area: 'port',
+      code: 'port-refused',
+      place,
+      what: `${name} cannot be bound: ${why}`,
+      cure: change,
+    },
+  ];
+}
+
+function bindingFault(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}

@@ -1,0 +1,168 @@
+/**
+ * Looks whether the agent's command is there and whether servers and targets can be reached. A running gateway is asked how
+ * its connections stand; where none runs, each server that needs no login is connected to once. Begins no login.
+ * @see LIF-1, DLV-1 and CLI-2 in docs/specification.md
+ */
+
+import { createCredentials } from '../../actors/oauth/credentials.store.ts';
+import { findCommand } from '../../actors/process-group.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
+import { profilePaths } from '../../machines/config/profile.ts';
+import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { type Area, type Examined, type Finding, good, type Trouble } from './finding.ts';
+
+/** A person waits for the report; `agent mcp test` waits as long as the entry says. */
+const patienceMs = 15_000;
+const atOnce = 4;
+
+export function checkAgent({ home, env }: Examined): readonly Finding[] {
+  const { runner, command } = home.main.settings.agent;
+  const findings: Finding[] = [];
+  const need = (word: string, what: string): void => {
+    if (findCommand(word, env.PATH ?? '', process.cwd()) !== undefined) return;
+    findings.push({
+      level: 'wrong',
+      area: 'agent',
+      code: 'command-missing',
+      place: word,
+      what: `${what} is not to be found or executed`,
+      cure: 'install it, or give its whole path',
+    });
+  };
+  if (runner === 'command' && command[0] !== undefined) need(command[0], 'the command of agent.command');
+  const codehost = home.main.settings.platforms.codehost_comment?.options.command;
+  const delivers = home.main.settings.webhook.routes.some(({ route }) => route.deliver === 'codehost_comment');
+  if (delivers) need(typeof codehost === 'string' ? codehost : 'gh', 'the client that codehost_comment calls');
+  return findings.length > 0 ? findings : [good('agent', `runner ${runner}`)];
+}
+
+export async function checkServers(examined: Examined): Promise<readonly Finding[]> {
+  const { gateway, home } = examined;
+  const enabled = [...home.profiles].flatMap(([profile, { settings }]) =>
+    settings.servers.filter((server) => server.enabled).map((server) => ({ profile, server })),
+  );
+  if (enabled.length === 0) return [good('servers', 'none is configured')];
+  const findings =
+    gateway === undefined
+      ? await inTurns(enabled, ({ profile, server }) => probed(examined, profile, server))
+      : toldByGateway(await gateway.ask('mcp.list'), 'servers', serverTrouble);
+  if (findings.length > 0) return findings;
+  return [good('servers', `${enabled.length === 1 ? 'one answers' : `all ${enabled.length} answer`}`)];
+}
+
+export async function checkTargets({ gateway, home }: Examined): Promise<readonly Finding[]> {
+  const enabled = [...home.profiles.values()].flatMap(({ settings }) =>
+    Object.entries(settings.platforms).filter(([, platform]) => platform.enabled),
+  );
+  if (enabled.length === 0) return [good('targets', 'none is enabled beside log')];
+  const rows = await gateway?.ask('deliveries.targets');
+  if (rows === undefined) {
+    return [
+      notAsked('targets', enabled.map(([name]) => name).join(', '), 'start the gateway; it asks each platform once'),
+    ];
+  }
+  const findings = toldByGateway(rows, 'targets', targetTrouble);
+  return findings.length > 0 ? findings : [good('targets', `${enabled.length} connected`)];
+}
+
+function toldByGateway(
+  rows: Json | undefined,
+  area: Area,
+  judge: (row: JsonObject, place: string) => Omit<Trouble, 'area' | 'place'> | undefined,
+): readonly Finding[] {
+  return (Array.isArray(rows) ? (rows as readonly JsonObject[]) : []).flatMap((row) => {
+    const place = row.profile === defaultProfile ? String(row.name) : `${String(row.name)}@${String(row.profile)}`;
+    const trouble = judge(row, place);
+    if (trouble === undefined) return [];
+    return [{ area, place, ...trouble, what: withoutName(trouble.what, String(row.name)) } as Finding];
+  });
+}
+
+function serverTrouble(row: JsonObject, place: string): Omit<Trouble, 'area' | 'place'> | undefined {
+  const why = typeof row.error === 'string' ? row.error : `is ${String(row.state)}`;
+  switch (row.state) {
+    case 'failed':
+    case 'parked':
+    case 'backingOff':
+      return {
+        level: 'wrong',
+        code: 'server-unreachable',
+        what: why,
+        cure: `agent mcp test ${place}; agent mcp logs ${place}`,
+      };
+    case 'needsLogin':
+      return { level: 'warning', code: 'server-login', what: why, cure: `agent mcp login ${place}` };
+    case 'connecting':
+      return { level: 'note', code: 'server-waiting', what: 'is being connected', cure: 'look again in a moment' };
+    default:
+      return undefined;
+  }
+}
+
+function targetTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undefined {
+  if (typeof row.error !== 'string') return undefined;
+  return {
+    level: 'wrong',
+    code: 'target-unreachable',
+    what: row.error,
+    cure: 'mend its keys under platforms, then agent gateway reload',
+  };
+}
+
+async function probed(
+  { env, version, offline, paths }: Examined,
+  profile: ProfileName,
+  server: Parameters<typeof readServerSettings>[0],
+): Promise<Finding | undefined> {
+  const place = profile === defaultProfile ? server.name : `${server.name}@${profile}`;
+  // The findings of the configuration tell it already.
+  if (server.problem !== undefined) return undefined;
+  const settings = readServerSettings(server);
+  if (settings.transport.kind !== 'stdio' && settings.transport.oauth !== null) {
+    return notAsked('servers', place, 'start the gateway, which has its credentials');
+  }
+  if (offline) return notAsked('servers', place, 'ask without --offline');
+  const { probeServer } = await import('../mcp/probe.ts');
+  const bounded: ServerSettings = { ...settings, connectTimeoutMs: Math.min(patienceMs, settings.connectTimeoutMs) };
+  const report = await probeServer(bounded, {
+    profile,
+    credentials: createCredentials(profilePaths(paths.home, profile).tokens),
+    env,
+    version,
+    nowMs: Date.now,
+  });
+  if (report.ok) return undefined;
+  return {
+    level: 'wrong',
+    area: 'servers',
+    code: 'server-unreachable',
+    place,
+    what: withoutName(report.error, server.name),
+    cure: `agent mcp test ${server.name}${profile === defaultProfile ? '' : ` --profile ${profile}`}`,
+  };
+}
+
+/** The place is told already. */
+function withoutName(text: string, name: string): string {
+  const named = [`mcp server "${name}": `, `${name}: `].find((one) => text.startsWith(one));
+  return named === undefined ? text : text.slice(named.length);
+}
+
+function notAsked(area: Area, place: string, cure: string): Finding {
+  return { level: 'note', area, code: 'not-asked', place, what: 'was not asked', cure };
+}
+
+/** A few at a time: a home may have many servers, and each is a process. */
+async function inTurns<Item>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Finding | undefined>,
+): Promise<readonly Finding[]> {
+  const found: (Finding | undefined)[] = [];
+  const queue = [...items.entries()];
+  const take = async (): Promise<void> => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) found[next[0]] = await work(next[1]);
+  };
+  await Promise.all(Array.from({ length: atOnce }, take));
+  return found.filter((one) => one !== undefined);
+}

@@ -1,0 +1,78 @@
+/**
+ * Looks whether the journal is whole and has room: page by page where no gateway runs, by asking it where one does.
+ * Changes nothing.
+ * @see DUR-1 and CLI-2 in docs/specification.md
+ */
+
+import { statfsSync } from 'node:fs';
+import { type Examined, type Finding, good } from './finding.ts';
+
+const mebibyte = 1_048_576;
+/** Below this, a burst of events may already find no room. */
+const leastBytes = 100 * mebibyte;
+const comfortableBytes = 1_024 * mebibyte;
+
+/** What a disk has left; undefined where the system does not tell. */
+export interface Room {
+  readonly bytes: number;
+  readonly files: number;
+}
+
+export async function checkStore(examined: Examined, room = roomIn(examined.paths.home)): Promise<readonly Finding[]> {
+  const { home, paths, gateway } = examined;
+  if (home.main.settings.gateway.journal === 'memory') {
+    return [good('store', 'the journal is kept in memory; it is gone at every stop')];
+  }
+  const findings: Finding[] = [];
+  const fault = gateway === undefined ? await faultOnDisk(paths.state) : await faultTold(gateway);
+  if (fault !== undefined) {
+    findings.push({
+      level: 'wrong',
+      area: 'store',
+      code: 'store-fault',
+      place: 'state/',
+      what: fault,
+      cure: 'docs/errors.md tells the cure of the code; nothing that is there was changed',
+    });
+  }
+  if (room !== undefined && (room.bytes < comfortableBytes || room.files === 0)) {
+    const short = room.bytes < leastBytes || room.files === 0;
+    findings.push({
+      level: short ? 'wrong' : 'warning',
+      area: 'store',
+      code: 'disk-low',
+      place: paths.home,
+      what:
+        room.files === 0
+          ? 'its disk can hold no more files'
+          : `its disk has ${Math.floor(room.bytes / mebibyte)} MB left`,
+      cure: 'free space, or lower gateway.history.max_megabytes',
+    });
+  }
+  if (findings.length > 0) return findings;
+  const left = room === undefined ? '' : `, ${Math.floor(room.bytes / mebibyte / 1_024)} GB left on its disk`;
+  return [good('store', `the journal is whole${left}`)];
+}
+
+async function faultOnDisk(folder: string): Promise<string | undefined> {
+  const { lookAt } = await import('../../actors/store/lmdb-store.ts');
+  const looked = await lookAt(folder);
+  return looked.ok ? undefined : `${looked.fault.message} [${looked.fault.code}]`;
+}
+
+async function faultTold(gateway: NonNullable<Examined['gateway']>): Promise<string | undefined> {
+  const { journal } = gateway.status;
+  if (journal !== 'ready') return String(journal);
+  const rows = await gateway.ask('webhook.deliveries', { limit: 1 });
+  return rows === undefined ? 'the gateway cannot read its journal; its log tells why' : undefined;
+}
+
+function roomIn(path: string): Room | undefined {
+  try {
+    const { bavail, bsize, ffree, files } = statfsSync(path);
+    // Some file systems count no files at all.
+    return { bytes: bavail * bsize, files: files === 0 ? 1 : ffree };
+  } catch {
+    return undefined;
+  }
+}

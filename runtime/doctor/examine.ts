@@ -1,0 +1,102 @@
+/**
+ * Examines a home: runs every check, mends what may be mended where that is asked for, and says what is left. Where the
+ * home itself is missing there is nothing else to look at.
+ * @see CLI-2 in docs/specification.md
+ */
+
+import { statSync } from 'node:fs';
+import { loadHome } from '../../actors/config/load-config.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import { connectControl } from '../control/client.ts';
+import { checkClock } from './check-clock.ts';
+import { checkConfig } from './check-config.ts';
+import { checkEngine } from './check-engine.ts';
+import { checkFiles } from './check-files.ts';
+import { checkLock } from './check-lock.ts';
+import { checkPort } from './check-port.ts';
+import { checkAgent, checkServers, checkTargets } from './check-reach.ts';
+import { checkSecrets } from './check-secrets.ts';
+import { checkStore } from './check-store.ts';
+import { areas, type Examined, type Finding, type RunningGateway } from './finding.ts';
+
+export interface ExamRequest {
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly offline: boolean;
+  readonly fix: boolean;
+}
+
+/** A finding as it is told: mended, or with why it could not be. */
+export type Told = Finding & { readonly mended?: true; readonly unmended?: string };
+
+/** A gateway that does not answer in this time hangs. */
+const answerMs = 5_000;
+
+export async function examineHome(request: ExamRequest): Promise<readonly Told[]> {
+  const paths = homePaths(request.home);
+  if (statSync(paths.home, { throwIfNoEntry: false })?.isDirectory() !== true) return [missingHome(paths.home)];
+  const gateway = await findGateway(paths.socket);
+  const { env, version, offline } = request;
+  const home = loadHome({ home: request.home, env });
+  const examined: Examined = { home, paths, env, version, offline, gateway };
+  const found = (
+    await Promise.all([
+      checkEngine(examined),
+      checkFiles(examined),
+      checkLock(examined),
+      checkConfig(examined),
+      checkSecrets(examined),
+      checkPort(examined),
+      checkStore(examined),
+      checkClock(examined),
+      checkAgent(examined),
+      checkServers(examined),
+      checkTargets(examined),
+    ])
+  ).flat();
+  const told: Told[] = [];
+  for (const finding of found.sort((one, other) => areas.indexOf(one.area) - areas.indexOf(other.area))) {
+    told.push(request.fix ? await mended(finding) : finding);
+  }
+  return told;
+}
+
+async function mended(finding: Finding): Promise<Told> {
+  if (finding.level === 'good' || finding.mend === undefined) return finding;
+  try {
+    await finding.mend();
+    return { ...finding, mended: true };
+  } catch (thrown) {
+    return { ...finding, unmended: causeOf(thrown) };
+  }
+}
+
+async function findGateway(socket: string): Promise<RunningGateway | undefined> {
+  /** A connection for each question, ended where no answer comes. */
+  const ask: RunningGateway['ask'] = async (method, params = {}) => {
+    const client = await connectControl(socket, AbortSignal.timeout(answerMs));
+    try {
+      return await client?.call(method, params);
+    } catch {
+      return undefined;
+    } finally {
+      client?.close();
+    }
+  };
+  const status = await ask('gateway.status');
+  return status === undefined ? undefined : { status: status as JsonObject, ask };
+}
+
+function missingHome(home: string): Finding {
+  return {
+    level: 'wrong',
+    area: 'home',
+    code: 'home-missing',
+    place: home,
+    what: 'there is no such folder, so nothing is configured',
+    cure: 'agent gateway setup makes it; --home or AGENT_HOME names another',
+  };
+}

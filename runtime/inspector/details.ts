@@ -1,0 +1,103 @@
+/**
+ * Describes one living actor in full: what its state means, its context without secrets, the timers that wait, its last
+ * steps and the events that it received.
+ * @see INS-1 in docs/specification.md
+ */
+
+import type { AnyActorRef } from 'xstate';
+import type { Json } from '../../machines/base/json.ts';
+import type { Redactor } from '../redact.ts';
+import { labelOf } from './charts.ts';
+import type { History } from './history.ts';
+import type { Rows } from './rows.ts';
+import type { Sinces } from './sinces.ts';
+import { stateOf, viewOf } from './snapshot-view.ts';
+import type { ActorDetails, StepRow, TimerRow } from './wire.ts';
+
+export interface DetailPorts {
+  readonly find: (address: string) => AnyActorRef | undefined;
+  readonly rows: Rows;
+  readonly history: History;
+  readonly sinces: Sinces;
+  readonly redactor: Redactor;
+}
+
+const mostChildren = 200;
+
+/** Undefined where no chart or ward lives at the address. */
+export function describeActor(id: string, ports: DetailPorts): ActorDetails | undefined {
+  const { rows, history, redactor } = ports;
+  const ref = ports.find(id);
+  const row = ref && rows.rowOf(ref);
+  if (ref === undefined || row === undefined) return undefined;
+  const view = viewOf(ref);
+  return {
+    ...row,
+    ...meaningOf(ref, stateOf(view)),
+    context: (redactor.value(view.context ?? null) ?? null) as Json,
+    timers: timersOf(ref),
+    steps: stepsOf(ref, row, ports),
+    events: history.eventsOf(row.id),
+    children: Object.values(view.children ?? {})
+      .filter((child) => child !== undefined)
+      .slice(0, mostChildren)
+      .map((child) => rows.addressOf(child)),
+  };
+}
+
+/** An actor's own memory where it has one: it reaches back to before anybody watched. */
+function stepsOf(
+  ref: AnyActorRef,
+  row: { readonly id: string; readonly machine: string },
+  { history, sinces }: DetailPorts,
+): readonly StepRow[] {
+  const own = viewOf(ref).steps ?? sinces.stepsOf(ref);
+  const seen = history.stepsOf(row.id);
+  if (own.length <= seen.length) return seen;
+  return own.map((step, index) => ({ seq: index, actor: row.id, machine: row.machine, ...step }));
+}
+
+interface Described {
+  readonly config?: { readonly states?: Readonly<Record<string, Described['config'] & StateWords>> };
+}
+
+interface StateWords {
+  readonly description?: string;
+  readonly meta?: { readonly rule?: string };
+  readonly states?: Readonly<Record<string, StateWords>>;
+}
+
+/** What the chart says of the innermost state. */
+function meaningOf(ref: AnyActorRef, state: string): { readonly description: string; readonly rule: string } {
+  const { config } = (ref as unknown as { readonly logic: Described }).logic;
+  let at: StateWords | undefined = config as StateWords | undefined;
+  let words: StateWords = {};
+  for (const name of (state.split(' ')[0] ?? '').split('.')) {
+    at = at?.states?.[name];
+    if (at !== undefined) words = { ...words, ...at };
+  }
+  return { description: words.description ?? '', rule: words.meta?.rule ?? '' };
+}
+
+interface Scheduled {
+  readonly source: AnyActorRef;
+  readonly event: { readonly type: string };
+  readonly delay: number;
+  readonly startedAt: number;
+}
+
+/** All timers of the system are looked through: it is asked by a person, about one actor. */
+function timersOf(ref: AnyActorRef): TimerRow[] {
+  const { _snapshot: held } = ref.system as unknown as {
+    readonly _snapshot: { readonly _scheduledEvents: Readonly<Record<string, Scheduled>> };
+  };
+  return Object.values(held._scheduledEvents)
+    .filter(({ source }) => source === ref)
+    .map(({ event, delay, startedAt }) => ({
+      label: labelOf(event.type).label,
+      event: event.type,
+      started: startedAt,
+      due: startedAt + delay,
+    }))
+    .sort((one, other) => one.due - other.due);
+}

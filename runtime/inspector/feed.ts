@@ -1,0 +1,209 @@
+/**
+ * What the page is fed with: a snapshot of all rows, and then batches of what changed. Listens to the actors only while
+ * somebody follows. Within a batch an actor is looked at once, however often it moved; its steps are all there, states
+ * passed through without a pause included, up to a bound that is told.
+ * @see INS-1, INS-2 and INS-3 in docs/specification.md
+ */
+
+import type { AnyActorRef } from 'xstate';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { isWard } from '../../machines/base/ward.ts';
+import type { Redactor } from '../redact.ts';
+import { machineOf } from './address.ts';
+import type { History } from './history.ts';
+import { effectMachine, type Rows } from './rows.ts';
+import { type Inspected, type Microstep, stateName, type Tap } from './tap.ts';
+import type { DeltaMessage, SnapshotMessage, StepRow, Vitals } from './wire.ts';
+
+export interface Feed {
+  snapshot(): SnapshotMessage;
+  vitals(): Vitals;
+  followers(): number;
+  /** Calls back with every batch until the returned function is called. */
+  follow(listener: (delta: DeltaMessage) => void): () => void;
+}
+
+export interface FeedPorts {
+  readonly tap: Tap;
+  readonly rows: Rows;
+  readonly history: History;
+  readonly redactor: Redactor;
+  readonly vitals: () => Vitals;
+  readonly nowMs: () => number;
+  /** Calls back once after a wait; returns how to take that back. */
+  readonly wake: (callback: () => void, waitMs: number) => () => void;
+}
+
+/** A person sees no difference to at once, and a thousand steps cost one message. */
+const batchMs = 100;
+/** Rows of a snapshot; a page that shows more shows nothing. */
+const mostRows = 20_000;
+const mostStepsInBatch = 1_000;
+const mostStepsInSnapshot = 500;
+/** Events of one batch that are remembered; each is copied and looked through for secrets. */
+const mostEventsInBatch = 200;
+/** Rows of one batch; what changed beyond them comes with the next. */
+const mostChanged = 5_000;
+
+interface Taken {
+  readonly ref: AnyActorRef;
+  readonly at: number;
+  readonly event: string;
+  readonly from: string;
+  readonly to: string;
+  readonly context: unknown;
+}
+
+export function createFeed(ports: FeedPorts): Feed {
+  const { tap, rows, history, redactor, nowMs } = ports;
+  const listeners = new Set<(delta: DeltaMessage) => void>();
+  let dirty = new Set<AnyActorRef>();
+  let born = new Set<AnyActorRef>();
+  let taken: Taken[] = [];
+  let skipped = 0;
+  let remembered = 0;
+  let sleeping: (() => void) | undefined;
+  let leave: (() => void) | undefined;
+
+  function mark(ref: AnyActorRef): void {
+    dirty.add(ref);
+    sleeping ??= ports.wake(flush, batchMs);
+  }
+
+  function hear(inspected: Inspected): void {
+    const ref = inspected.actorRef as AnyActorRef;
+    switch (inspected.type) {
+      case '@xstate.actor': {
+        if (machineOf(ref) === effectMachine) return;
+        born.add(ref);
+        mark(ref);
+        const parent = (ref as unknown as { readonly _parent?: AnyActorRef })._parent;
+        if (parent !== undefined) mark(parent);
+        return;
+      }
+      case '@xstate.microstep':
+        if (taken.length >= mostStepsInBatch) skipped += 1;
+        else taken.push(takenOf(ref, inspected as Microstep, nowMs()));
+        mark(ref);
+        return;
+      case '@xstate.snapshot':
+        if (machineOf(ref) !== effectMachine) mark(ref);
+        return;
+      case '@xstate.event':
+        received(ref, inspected.sourceRef as AnyActorRef | undefined, inspected.event);
+        return;
+      default:
+    }
+  }
+
+  function received(ref: AnyActorRef, source: AnyActorRef | undefined, event: { readonly type: string }): void {
+    if (machineOf(ref) === effectMachine) return;
+    // The interpreter's own events carry whole inputs and outputs; their names tell enough.
+    const own = event.type.startsWith('xstate.');
+    if (isWard(ref)) {
+      // The last word of a child: it is gone, and its ward has one less.
+      mark(ref);
+      if (source !== undefined) mark(source);
+      return;
+    }
+    if (
+      /^xstate\.(?:done|error)\.actor\./.test(event.type) &&
+      source !== undefined &&
+      machineOf(source) !== effectMachine
+    ) {
+      mark(source);
+    }
+    remembered += 1;
+    if (remembered > mostEventsInBatch) return;
+    history.keepEvent(rows.addressOf(ref), {
+      at: nowMs(),
+      type: event.type,
+      from: source === undefined ? '' : rows.addressOf(source),
+      event: (own ? { type: event.type } : redactor.value(event)) as JsonObject,
+    });
+  }
+
+  function flush(): void {
+    sleeping = undefined;
+    const changed = [];
+    const gone = new Set<string>();
+    const rest = new Set<AnyActorRef>();
+    for (const ref of dirty) {
+      if (changed.length >= mostChanged) {
+        rest.add(ref);
+        continue;
+      }
+      const row = rows.rowOf(ref);
+      if (row !== undefined) changed.push(row);
+      else if (!born.has(ref)) gone.add(rows.addressOf(ref));
+    }
+    // A chart that was started anew has the address of the one before it.
+    for (const { id } of changed) gone.delete(id);
+    const steps = taken.map(stepOf);
+    history.keep(steps);
+    const delta: DeltaMessage = { at: nowMs(), changed, gone: [...gone], steps, skipped };
+    taken = [];
+    skipped = 0;
+    remembered = 0;
+    born = new Set();
+    dirty = rest;
+    if (rest.size > 0) sleeping = ports.wake(flush, batchMs);
+    for (const listener of listeners) listener(delta);
+  }
+
+  function stepOf({ ref, at, event, from, to, context }: Taken): StepRow {
+    const why = rows.reasonOf(context);
+    const { delivery } = rows.briefOf(context);
+    return {
+      seq: history.nextSeq(),
+      at,
+      actor: rows.addressOf(ref),
+      machine: machineOf(ref),
+      event,
+      from,
+      to,
+      ...(why === undefined ? {} : { why }),
+      ...(delivery === undefined ? {} : { delivery }),
+    };
+  }
+
+  return {
+    snapshot() {
+      const { rows: actors, more } = rows.all(mostRows);
+      return { at: nowMs(), actors, more, steps: history.latest(mostStepsInSnapshot), vitals: ports.vitals() };
+    },
+    vitals: ports.vitals,
+    followers: () => listeners.size,
+    follow(listener) {
+      listeners.add(listener);
+      leave ??= tap.listen(hear);
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size > 0) return;
+        leave?.();
+        leave = undefined;
+        sleeping?.();
+        sleeping = undefined;
+        dirty = new Set();
+        born = new Set();
+        taken = [];
+        skipped = 0;
+      };
+    },
+  };
+}
+
+function takenOf(ref: AnyActorRef, step: Microstep, at: number): Taken {
+  const [transition] = step._transitions;
+  const from = transition === undefined ? '' : stateName(transition.source);
+  const target = transition?.target?.[0];
+  return {
+    ref,
+    at,
+    // An eventless transition bears the event that led to it; the transition's own descriptor tells the two apart.
+    event: transition?.eventType === '' ? '' : step.event.type,
+    from,
+    to: target === undefined ? from : stateName(target),
+    context: step.snapshot.context,
+  };
+}

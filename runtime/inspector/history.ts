@@ -1,0 +1,64 @@
+/**
+ * Remembers the last steps of all actors and the last events that they received, as they were redacted, in rings of a
+ * fixed size. What is remembered is what was seen while somebody watched; of its own last steps every actor knows itself.
+ * @see INS-1 in docs/specification.md
+ */
+
+import type { EventRow, StepRow } from './wire.ts';
+
+export interface History {
+  /** The number of the next step. */
+  nextSeq(): number;
+  keep(steps: readonly StepRow[]): void;
+  /** The newest steps, oldest first. */
+  latest(most: number): readonly StepRow[];
+  /** The steps of one actor that are remembered, oldest first. */
+  stepsOf(actor: string): readonly StepRow[];
+  keepEvent(actor: string, event: EventRow): void;
+  eventsOf(actor: string): readonly EventRow[];
+}
+
+const mostSteps = 5_000;
+const mostEvents = 1_000;
+
+export function createHistory(): History {
+  const steps = createRing<StepRow>(mostSteps);
+  const events = createRing<{ readonly actor: string; readonly event: EventRow }>(mostEvents);
+  let seq = 0;
+  return {
+    nextSeq() {
+      seq += 1;
+      return seq;
+    },
+    keep(kept) {
+      for (const step of kept) steps.push(step);
+    },
+    latest: (most) => steps.all().slice(-most),
+    stepsOf: (actor) => steps.all().filter((step) => step.actor === actor),
+    keepEvent: (actor, event) => events.push({ actor, event }),
+    eventsOf: (actor) =>
+      events
+        .all()
+        .filter((one) => one.actor === actor)
+        .map(({ event }) => event),
+  };
+}
+
+interface Ring<Item> {
+  push(item: Item): void;
+  /** Oldest first. */
+  all(): Item[];
+}
+
+function createRing<Item>(size: number): Ring<Item> {
+  const held: Item[] = [];
+  let next = 0;
+  return {
+    push(item) {
+      if (held.length < size) held.push(item);
+      else held[next] = item;
+      next = (next + 1) % size;
+    },
+    all: () => (held.length < size ? [...held] : [...held.slice(next), ...held.slice(0, next)]),
+  };
+}

@@ -1,0 +1,153 @@
+/**
+ * Assembles the inspector: what listens to the actors, what it remembers, what feeds the page and the terminal, and the
+ * listener, which moves with the configuration. Decides nothing; where the listener cannot stand, the daemon goes on.
+ * @see INS-2, INS-3 and ADP-2 in docs/specification.md
+ */
+
+import type { AnyActorRef } from 'xstate';
+import type { Logger } from '../../actors/ports.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import type { InspectorSettings } from '../../machines/config/settings.ts';
+import type { CommandHost } from '../control/commands.ts';
+import type { Redactor } from '../redact.ts';
+import { findActor } from './census.ts';
+import { chartOf } from './charts.ts';
+import { describeActor } from './details.ts';
+import { createFeed, type Feed } from './feed.ts';
+import { createHistory } from './history.ts';
+import { createRows } from './rows.ts';
+import type { InspectorServer } from './server.ts';
+import { createSessionFile } from './session-file.ts';
+import { createPageSessions } from './sessions.ts';
+import { createSinces, type Sinces } from './sinces.ts';
+import { createTap } from './tap.ts';
+import { createWatcher, type Watcher } from './watcher.ts';
+import type { ActorDetails, Chart, Readiness, StepRow, Vitals } from './wire.ts';
+
+export interface InspectorPorts {
+  readonly root: () => AnyActorRef;
+  readonly redactor: Redactor;
+  readonly host: () => CommandHost;
+  readonly deliveryOf: (eventKey: string) => string | undefined;
+  readonly vitals: () => Vitals;
+  readonly readiness: () => Readiness;
+  readonly metrics: () => string;
+  readonly pageFolder: string;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+export type LinkVerdict =
+  | { readonly kind: 'link'; readonly url: string }
+  | { readonly kind: 'refused'; readonly why: string };
+
+export interface Inspector {
+  readonly feed: Feed;
+  readonly watcher: Watcher;
+  readonly sinces: Sinces;
+  /** Whether anybody watches: while nobody does, no transition is recorded. */
+  isWatched(): boolean;
+  /** How many follow: pages and terminals. */
+  watching(): number;
+  actor(id: string): ActorDetails | undefined;
+  /** The steps of an actor that were seen, also of one that has ended. */
+  stepsOf(actor: string): readonly StepRow[];
+  chart(machine: string): Promise<Chart | undefined>;
+  /** Lets the listener stand where the settings want it; resolves when it does, or cannot. */
+  apply(settings: InspectorSettings): Promise<void>;
+  /** A link that opens the page once. */
+  link(): LinkVerdict;
+  close(): Promise<void>;
+}
+
+export function createInspector(ports: InspectorPorts): Inspector {
+  const { root, redactor, nowMs, log } = ports;
+  const tap = createTap(root, (error) => {
+    log.warnOnce('inspector', 'inspector: a record was left out', { error: String(error) });
+  });
+  const sinces = createSinces(nowMs);
+  const rows = createRows({ root, redactor, sinces, deliveryOf: ports.deliveryOf });
+  const history = createHistory();
+  const feed = createFeed({
+    tap,
+    rows,
+    history,
+    redactor,
+    vitals: ports.vitals,
+    nowMs,
+    wake: (callback, waitMs) => {
+      const timer = setTimeout(callback, waitMs).unref();
+      return () => clearTimeout(timer);
+    },
+  });
+  const sessionsFile = (): string => `${homePaths(ports.host().source.home).state}/inspector-sessions.json`;
+  const sessions = createPageSessions(nowMs, createSessionFile(sessionsFile, log));
+  const actor = (id: string): ActorDetails | undefined =>
+    describeActor(id, { find: (address) => findActor(address, root()), rows, history, sinces, redactor });
+
+  let standing: { readonly settings: InspectorSettings; readonly server: InspectorServer } | undefined;
+  let why = 'inspector: it has not been started yet; try again in a moment';
+  /** One move at a time: each begins where the one before ended. */
+  let moving: Promise<void> = Promise.resolve();
+
+  async function move(settings: InspectorSettings): Promise<void> {
+    if (standing !== undefined && sameSettings(standing.settings, settings)) return;
+    await standing?.server.close();
+    standing = undefined;
+    if (!settings.enabled) {
+      why = 'inspector: it is switched off; set inspector.enabled: true';
+      return;
+    }
+    // Loaded here, so that a daemon whose inspector is off never pays for it.
+    const { openInspectorServer } = await import('./server.ts');
+    const verdict = await openInspectorServer(settings, {
+      feed,
+      sessions,
+      rpc: { host: ports.host, redact: redactor.text },
+      chart: chartOf,
+      actor,
+      metrics: ports.metrics,
+      readiness: ports.readiness,
+      pageFolder: ports.pageFolder,
+      log,
+    });
+    if (verdict.kind === 'refused') {
+      why = verdict.why;
+      log.log('warn', why);
+      return;
+    }
+    standing = { settings, server: verdict.server };
+    log.log('info', `inspector at ${verdict.server.url}; \`agent inspect --web\` opens it`, {
+      url: verdict.server.url,
+    });
+  }
+
+  return {
+    feed,
+    watcher: createWatcher({ tap, rows, redactor, nowMs }),
+    sinces,
+    isWatched: tap.isOpen,
+    watching: () => tap.listeners() + Math.max(0, feed.followers() - 1),
+    actor,
+    stepsOf: history.stepsOf,
+    chart: chartOf,
+    apply(settings) {
+      moving = moving.then(() => move(settings));
+      return moving;
+    },
+    link: () =>
+      standing === undefined
+        ? { kind: 'refused', why }
+        : { kind: 'link', url: `${standing.server.url}/open?token=${sessions.invite()}` },
+    async close() {
+      await moving;
+      await standing?.server.close();
+      standing = undefined;
+      why = 'inspector: the gateway stops';
+    },
+  };
+}
+
+function sameSettings(one: InspectorSettings, other: InspectorSettings): boolean {
+  return one.enabled === other.enabled && one.host === other.host && one.port === other.port;
+}

@@ -1,0 +1,56 @@
+/**
+ * The files of the page as they were built, read once: a look-up by name, so that no path can leave the folder. Names that
+ * carry a digest never change; the others are asked about by their tag.
+ * @see INS-2 in docs/specification.md
+ */
+
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+
+export interface PageFile {
+  readonly bytes: Buffer;
+  readonly type: string;
+  readonly etag: string;
+  /** Its name changes with what it holds. */
+  readonly isImmutable: boolean;
+}
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ico': 'image/x-icon',
+  '.woff2': 'font/woff2',
+  '.wasm': 'application/wasm',
+  '.json': 'application/json',
+  '.txt': 'text/plain; charset=utf-8',
+  '.md': 'text/plain; charset=utf-8',
+};
+
+/** What the page is made of; whatever else lies in the folder is nobody's to ask for. */
+const served = /^\/(?:index\.html|[\w-]+\.(?:svg|png|ico)|(?:assets|licences)\/[\w./-]+)$/;
+
+/** The page's files by their path from its root, `/` first; empty where no page was built. */
+export function readPageFiles(folder: string): ReadonlyMap<string, PageFile> {
+  const files = new Map<string, PageFile>();
+  let names: string[] = [];
+  try {
+    names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  } catch {
+    return files;
+  }
+  for (const name of names) {
+    const type = types[extname(name)];
+    const path = `/${name.split(/[\\/]/).join('/')}`;
+    if (type === undefined || !served.test(path)) continue;
+    const bytes = readFileSync(join(folder, name));
+    const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`;
+    files.set(path, { bytes, type, etag, isImmutable: /^\/assets\/.+-[\w-]{8,}\.\w+$/.test(path) });
+  }
+  const index = files.get('/index.html');
+  if (index !== undefined) files.set('/', index);
+  return files;
+}

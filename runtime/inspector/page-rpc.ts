@@ -1,0 +1,106 @@
+/**
+ * The page's door to the commands: the same table as the control socket's, one request a POST. What the page must not do
+ * is said here: it starts no device login, and it hands out no links to itself.
+ * @see INS-2, CLI-3 and DEV-5 in docs/specification.md
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { answerRequest } from '../control/answer.ts';
+import type { CommandHost } from '../control/commands.ts';
+import {
+  longestLine,
+  type RpcRequest,
+  readMessage,
+  rpcCodes,
+  spellError,
+  spellNotification,
+} from '../control/protocol.ts';
+
+export interface PageRpcPorts {
+  readonly host: () => CommandHost;
+  readonly redact: (text: string) => string;
+}
+
+/** What every request of the page says of itself, whatever it says. */
+const fromPage: Readonly<Record<string, JsonObject>> = {
+  'mcp.login': { from: 'page' },
+  'mcp.call': { caller: 'page' },
+  'approvals.answer': { by: 'page' },
+};
+const terminalOnly: ReadonlySet<string> = new Set(['inspect.link']);
+
+const lines = 'application/x-ndjson';
+
+/** Answers with one JSON-RPC message or, where the page asks for lines, with its notifications before it. */
+export async function answerPage(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { host, redact }: PageRpcPorts,
+): Promise<void> {
+  if (request.headers['content-type']?.split(';')[0] !== 'application/json') {
+    end(response, 415, spellError(null, { code: rpcCodes.request, message: 'the body must be application/json' }));
+    return;
+  }
+  const body = await bodyOf(request);
+  if (body === undefined) {
+    end(response, 413, spellError(null, { code: rpcCodes.request, message: 'the body is too long' }));
+    return;
+  }
+  const message = readMessage(body);
+  if (message.kind !== 'request') {
+    const error =
+      message.kind === 'malformed' ? message.error : { code: rpcCodes.request, message: 'the message is no request' };
+    end(response, 400, spellError(message.kind === 'malformed' ? message.id : null, error));
+    return;
+  }
+  const asked = asFromPage(message.request);
+  if (terminalOnly.has(asked.method)) {
+    end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: terminal only` }));
+    return;
+  }
+  const streams = request.headers.accept?.includes(lines) === true;
+  const ends: (() => void)[] = [];
+  response.on('close', () => {
+    for (const one of ends) one();
+  });
+  if (streams) response.writeHead(200, { 'content-type': lines });
+  const answer = await answerRequest(asked, host(), {
+    redact,
+    notify: (name, params) => {
+      if (streams && !response.writableEnded) response.write(spellNotification(name, params));
+    },
+    onEnd: (one) => void ends.push(one),
+  });
+  if (response.destroyed) return;
+  // A subscription goes on until the page leaves; what has no end of its own has told nobody to stop it yet.
+  if (streams && isSubscription(asked.method)) response.write(answer);
+  else if (streams) response.end(answer);
+  else end(response, 200, answer);
+}
+
+function asFromPage(request: RpcRequest): RpcRequest {
+  const said = Object.hasOwn(fromPage, request.method) ? fromPage[request.method] : undefined;
+  return said === undefined ? request : { ...request, params: { ...request.params, ...said } };
+}
+
+function isSubscription(method: string): boolean {
+  return method === 'mcp.watch' || method === 'approvals.watch' || method === 'inspect.follow';
+}
+
+/** Undefined where it is longer than a message may be. */
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > longestLine) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function end(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(text);
+}

@@ -1,0 +1,34 @@
+/** A value that tells its readers when it changes: what the page has for state, in a handful of lines. */
+
+import { useEffect, useState } from 'preact/hooks';
+
+export interface Cell<Value> {
+  get(): Value;
+  set(value: Value): void;
+  /** Calls back after every change until the returned function is called. */
+  onChange(listener: () => void): () => void;
+}
+
+export function createCell<Value>(first: Value): Cell<Value> {
+  let value = first;
+  const listeners = new Set<() => void>();
+  return {
+    get: () => value,
+    set(next) {
+      if (Object.is(next, value)) return;
+      value = next;
+      for (const listener of [...listeners]) listener();
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/** The cell's value; the component is drawn again when it changes. */
+export function useCell<Value>(cell: Cell<Value>): Value {
+  const [, redraw] = useState(0);
+  useEffect(() => cell.onChange(() => redraw((times) => times + 1)), [cell]);
+  return cell.get();
+}

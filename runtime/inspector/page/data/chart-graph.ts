@@ -1,0 +1,120 @@
+/**
+ * Turns a chart into what is drawn: boxes, and one arrow for all the transitions between the same two states, with its
+ * words. Knows no layout and no page.
+ * @see INS-2 in docs/specification.md
+ */
+
+import type { Chart, ChartState, ChartTransition } from '../../wire.ts';
+
+export interface GraphBox {
+  readonly id: string;
+  readonly parent: string | null;
+  readonly state: ChartState;
+  readonly width: number;
+  readonly height: number;
+}
+
+export interface GraphArrow {
+  readonly id: string;
+  readonly from: string;
+  readonly to: string;
+  /** The words beside it; what does not fit is counted. */
+  readonly words: readonly string[];
+  readonly transitions: readonly ChartTransition[];
+}
+
+export interface Graph {
+  readonly boxes: readonly GraphBox[];
+  readonly arrows: readonly GraphArrow[];
+  /** States in which the chart and its compound states begin. */
+  readonly initials: readonly string[];
+  /** Transitions that hold in every state; they are told beside the drawing. */
+  readonly anywhere: readonly ChartTransition[];
+}
+
+/** Widths of the drawing's letters. */
+const nameLetter = 7.4;
+export const wordLetter = 5.9;
+export const wordLine = 13;
+const boxHeight = 34;
+const boxPadding = 34;
+const longestWord = 30;
+const mostWords = 2;
+
+export function graphOf({ states, transitions }: Chart): Graph {
+  const boxes = states.map((state) => ({
+    id: state.id,
+    parent: state.parent,
+    state,
+    width: Math.round(state.name.length * nameLetter + boxPadding),
+    height: boxHeight,
+  }));
+  const known = new Set(states.map(({ id }) => id));
+  const between = new Map<string, ChartTransition[]>();
+  const anywhere: ChartTransition[] = [];
+  for (const transition of transitions) {
+    const { from, to } = transition;
+    if (from === null) {
+      if (to !== null) anywhere.push(transition);
+      continue;
+    }
+    // What leaves no state shows as a pulse of its box, not as an arrow.
+    if (to === null || to === from || !known.has(from) || !known.has(to)) continue;
+    const key = arrowId(from, to);
+    const others = between.get(key);
+    if (others === undefined) between.set(key, [transition]);
+    else others.push(transition);
+  }
+  const arrows = [...between].map(([id, all]) => ({
+    id,
+    from: all[0]?.from ?? '',
+    to: all[0]?.to ?? '',
+    words: shortened(all.map(spellTransition)),
+    transitions: all,
+  }));
+  const initials = states.filter(({ initial }) => initial).map(({ id }) => id);
+  return { boxes, arrows, initials, anywhere };
+}
+
+/** The arrow that stands for every transition between two states. */
+export function arrowId(from: string, to: string): string {
+  return `${from}→${to}`;
+}
+
+/** A transition in a few letters: `server.connect`, `after retry`, `pollToken done`, `[isLazy]`. */
+export function spellTransition({ kind, label, guard }: ChartTransition): string {
+  const condition = guard === undefined ? '' : `[${guard}]`;
+  switch (kind) {
+    case 'always':
+      return condition;
+    case 'after':
+      return `after ${label}`;
+    case 'done':
+      return condition === '' ? `${label} done` : condition;
+    case 'error':
+      return `${label} failed`;
+    default:
+      return condition === '' ? label : `${label} ${condition}`;
+  }
+}
+
+/** The states that are active, their parents included: `up.running` is in `up`. */
+export function activeStates(state: string): ReadonlySet<string> {
+  const active = new Set<string>();
+  for (const leaf of state.split(' ')) {
+    const parts = leaf.split('.');
+    for (let length = 1; length <= parts.length; length += 1) active.add(parts.slice(0, length).join('.'));
+  }
+  return active;
+}
+
+function shortened(words: readonly string[]): string[] {
+  const different = [...new Set(words.filter((word) => word !== ''))];
+  const shown = different.slice(0, mostWords).map(cut);
+  const rest = different.length - shown.length;
+  return rest > 0 ? [...shown, `and ${rest} more`] : shown;
+}
+
+function cut(word: string): string {
+  return word.length > longestWord ? `${word.slice(0, longestWord - 1)}…` : word;
+}

@@ -1,0 +1,185 @@
+/**
+ * Reads a JSON Schema into the fields of a form, and a filled-in form back into arguments. What a form cannot draw becomes
+ * a field of JSON text, so that every tool can be called.
+ * @see INS-2 and TRU-3 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../../../../machines/base/json.ts';
+
+export interface FormField {
+  readonly name: string;
+  readonly label: string;
+  readonly description: string;
+  readonly required: boolean;
+  readonly kind: 'text' | 'long' | 'number' | 'integer' | 'boolean' | 'choice' | 'choices' | 'json';
+  readonly choices: readonly { readonly value: Json; readonly label: string }[];
+  readonly initial: Json | undefined;
+  /** What a browser may help with. */
+  readonly format?: 'email' | 'url' | 'date' | 'datetime-local';
+}
+
+export type FormReading =
+  | { readonly kind: 'values'; readonly values: JsonObject }
+  | { readonly kind: 'refused'; readonly problems: Readonly<Record<string, string>> };
+
+/** What a person has typed, by field; a boolean is ticked or not. */
+export type FormEntries = Readonly<Record<string, string | boolean | readonly string[]>>;
+
+const formats: Readonly<Record<string, FormField['format']>> = {
+  email: 'email',
+  uri: 'url',
+  date: 'date',
+  'date-time': 'datetime-local',
+};
+
+/** Texts that are longer than this get a box of several lines. */
+const longText = 200;
+
+/** The fields of an object's schema, the required ones first. */
+export function fieldsOf(schema: Json | undefined): readonly FormField[] {
+  if (!isJsonObject(schema) || !isJsonObject(schema.properties)) return [];
+  const required = new Set(Array.isArray(schema.required) ? schema.required : []);
+  const fields = Object.entries(schema.properties).map(([name, property]) =>
+    fieldOf(name, isJsonObject(property) ? property : {}, required.has(name)),
+  );
+  return [...fields.filter((field) => field.required), ...fields.filter((field) => !field.required)];
+}
+
+/** What a form shows before anybody has typed. */
+export function entriesOf(fields: readonly FormField[]): FormEntries {
+  return Object.fromEntries(fields.map((field) => [field.name, entryOf(field)]));
+}
+
+/** Left-out optional fields stay out; what cannot be read is told by field. */
+export function readEntries(fields: readonly FormField[], entries: FormEntries): FormReading {
+  const values: Record<string, Json> = {};
+  const problems: Record<string, string> = {};
+  for (const field of fields) {
+    const read = readEntry(field, entries[field.name]);
+    if (read.kind === 'problem') problems[field.name] = read.problem;
+    else if (read.kind === 'value') values[field.name] = read.value;
+  }
+  return Object.keys(problems).length > 0 ? { kind: 'refused', problems } : { kind: 'values', values };
+}
+
+function fieldOf(name: string, property: JsonObject, required: boolean): FormField {
+  const format = typeof property.format === 'string' ? formats[property.format] : undefined;
+  return {
+    name,
+    label: typeof property.title === 'string' ? property.title : name,
+    description: typeof property.description === 'string' ? property.description : '',
+    required,
+    kind: kindOf(property),
+    choices: choicesOf(property),
+    initial: property.default,
+    ...(format === undefined ? {} : { format }),
+  };
+}
+
+function kindOf(property: JsonObject): FormField['kind'] {
+  const isList = property.type === 'array';
+  if (isList) return isJsonObject(property.items) && choicesOf(property).length > 0 ? 'choices' : 'json';
+  if (choicesOf(property).length > 0) return 'choice';
+  switch (property.type) {
+    case 'string':
+      return typeof property.maxLength === 'number' && property.maxLength > longText ? 'long' : 'text';
+    case 'number':
+    case 'integer':
+    case 'boolean':
+      return property.type;
+    default:
+      return 'json';
+  }
+}
+
+/** `enum`, with names where `enumNames` or a `oneOf` of constants gives them; a list's choices are those of its items. */
+function choicesOf(property: JsonObject): FormField['choices'] {
+  const held = property.type === 'array' && isJsonObject(property.items) ? property.items : property;
+  if (Array.isArray(held.enum)) {
+    const names = Array.isArray(held.enumNames) ? held.enumNames : [];
+    return held.enum.map((value, at) => ({ value, label: labelOf(names[at] ?? value) }));
+  }
+  const constants = [held.oneOf, held.anyOf].find(
+    (list): list is Json[] => Array.isArray(list) && list.every((one) => isJsonObject(one) && one.const !== undefined),
+  );
+  return (constants ?? []).filter(isJsonObject).map((one) => ({
+    value: one.const ?? null,
+    label: labelOf(one.title ?? one.const ?? null),
+  }));
+}
+
+function entryOf({ kind, initial, choices }: FormField): string | boolean | readonly string[] {
+  if (kind === 'boolean') return initial === true;
+  if (kind === 'choices') return Array.isArray(initial) ? initial.map((value) => String(choiceAt(choices, value))) : [];
+  if (initial === undefined) return '';
+  if (kind === 'choice') return String(choiceAt(choices, initial));
+  return kind === 'json' ? JSON.stringify(initial, null, 2) : labelOf(initial);
+}
+
+/** A choice is typed as its place in the list, since values of any kind may be chosen. */
+function choiceAt(choices: FormField['choices'], value: Json): number | '' {
+  const at = choices.findIndex((choice) => JSON.stringify(choice.value) === JSON.stringify(value));
+  return at < 0 ? '' : at;
+}
+
+type EntryReading =
+  | { readonly kind: 'value'; readonly value: Json }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'problem'; readonly problem: string };
+
+function readEntry(field: FormField, entry: FormEntries[string] | undefined): EntryReading {
+  if (field.kind === 'boolean') {
+    return entry === true || field.required || field.initial !== undefined
+      ? { kind: 'value', value: entry === true }
+      : { kind: 'absent' };
+  }
+  if (field.kind === 'choices') {
+    const chosen = Array.isArray(entry) ? entry.map((at) => field.choices[Number(at)]?.value ?? null) : [];
+    if (chosen.length > 0) return { kind: 'value', value: chosen };
+    return field.required ? { kind: 'problem', problem: 'choose at least one' } : { kind: 'absent' };
+  }
+  const text = typeof entry === 'string' ? entry : '';
+  if (text === '') return field.required ? { kind: 'problem', problem: 'is needed' } : { kind: 'absent' };
+  return readText(field, text);
+}
+
+function readText(field: FormField, text: string): EntryReading {
+  switch (field.kind) {
+    case 'choice': {
+      const choice = field.choices[Number(text)];
+      return choice === undefined
+        ? { kind: 'problem', problem: 'is none of the choices' }
+        : { kind: 'value', value: choice.value };
+    }
+    case 'number':
+    case 'integer': {
+      const number = Number(text);
+      if (!Number.isFinite(number)) return { kind: 'problem', problem: 'is no number' };
+      if (field.kind === 'integer' && !Number.isInteger(number)) {
+        return { kind: 'problem', problem: 'is no whole number' };
+      }
+      return { kind: 'value', value: number };
+    }
+    case 'json':
+      try {
+        return { kind: 'value', value: JSON.parse(text) as Json };
+      } catch {
+        return { kind: 'problem', problem: 'is no JSON' };
+      }
+    default:
+      return field.format === 'datetime-local' ? readMoment(text) : { kind: 'value', value: text };
+  }
+}
+
+/** The browser's own field has no zone; the schema's form wants one. */
+function readMoment(text: string): EntryReading {
+  const moment = new Date(text);
+  return Number.isNaN(moment.getTime())
+    ? { kind: 'problem', problem: 'is no time' }
+    : { kind: 'value', value: moment.toISOString() };
+}
+
+/** A text as it is; what else a stranger's schema holds, as JSON. */
+function labelOf(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,126 @@
+/** The rows that the daemon's methods answer with, as far as the page reads them. */
+
+import type { Json, JsonObject } from '../../../../machines/base/json.ts';
+
+export interface DeliveryRow {
+  readonly delivery_id: string;
+  readonly route: string;
+  readonly profile: string;
+  readonly event: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly received_at: string;
+  readonly attempts: number;
+  /** The journal's key, which is unique where delivery ids repeat. */
+  readonly key?: string;
+}
+
+export interface DeliveryDetail extends DeliveryRow {
+  readonly record?: {
+    readonly headers?: JsonObject;
+    readonly body?: string;
+    readonly scheme?: string;
+    readonly replayOf?: string;
+  };
+  readonly run?: JsonObject;
+  readonly delivery?: JsonObject;
+}
+
+export interface ServerRow {
+  readonly name: string;
+  readonly profile: string;
+  readonly state: string;
+  readonly transport: string;
+  readonly era: string | null;
+  readonly tools: number;
+  readonly since: string;
+  readonly error?: string;
+}
+
+export interface ToolRow {
+  readonly name: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly description: string;
+  readonly available: boolean;
+  readonly input_schema: Json;
+  readonly output_schema?: Json;
+  readonly annotations?: JsonObject;
+}
+
+export interface CallAnswer {
+  readonly content?: readonly JsonObject[];
+  readonly structuredContent?: Json;
+  readonly isError?: boolean;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+export interface ApprovalRow {
+  readonly id: string;
+  readonly kind: 'tool' | 'form';
+  readonly server: string;
+  readonly profile: string;
+  readonly tool?: string;
+  readonly message: string;
+  readonly asked_at: string;
+  readonly expires_at: string;
+  readonly detail?: Json;
+}
+
+export interface JobRow {
+  readonly id: string;
+  readonly name: string;
+  readonly profile: string;
+  readonly schedule?: string;
+  readonly timezone?: string;
+  readonly state: string;
+  readonly deliver?: string;
+  readonly next_due?: string | null;
+  readonly since?: string;
+  readonly problem?: string;
+  readonly why?: string;
+}
+
+export interface JobDetail extends JobRow {
+  readonly prompt: string;
+  readonly next: readonly string[];
+  readonly history?: readonly {
+    readonly at: string;
+    readonly cause: string;
+    readonly status?: string;
+    readonly reason?: string;
+    readonly run?: string;
+  }[];
+}
+
+/** A text on its way to a platform. */
+export interface OutgoingRow {
+  readonly id: string;
+  readonly delivery_id: string;
+  readonly route: string;
+  readonly profile: string;
+  readonly event: string;
+  readonly target: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly queued_at: string;
+  readonly next_try_at?: string;
+}
+
+export interface TargetRow {
+  readonly name: string;
+  readonly profile: string;
+  readonly state: string;
+  readonly since: string;
+  readonly account?: string;
+  readonly waiting?: number;
+  readonly note?: string;
+  readonly error?: string;
+}
+
+export interface LinkReading {
+  readonly name: string;
+  readonly kind: 'command' | 'url';
+  readonly config: JsonObject;
+  readonly taken: boolean;
+}

@@ -1,0 +1,131 @@
+/**
+ * Asks the daemon by the same methods as the command line, and keeps what was answered for views that draw it again.
+ * @see CLI-3 and INS-2 in docs/specification.md
+ */
+
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import type { Json, JsonObject } from '../../../../machines/base/json.ts';
+import { link } from './live.ts';
+
+/** Why the daemon refused, in its own words. */
+export class RpcRefusal extends Error {
+  readonly code: string;
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+interface RpcMessage {
+  readonly id?: number;
+  readonly method?: string;
+  readonly params?: JsonObject;
+  readonly result?: Json;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: { readonly code?: string } };
+}
+
+let last = 0;
+
+/** Resolves with the result; rejects with an RpcRefusal. */
+export async function call<Result = Json>(method: string, params: JsonObject = {}): Promise<Result> {
+  const response = await post(method, params, 'application/json');
+  return resultOf((await response.json()) as RpcMessage) as Result;
+}
+
+/** The same, with the notifications that come before the result; aborting ends the command. */
+export async function stream<Result = Json>(
+  method: string,
+  params: JsonObject,
+  { signal, heard }: { readonly signal: AbortSignal; readonly heard: (method: string, params: JsonObject) => void },
+): Promise<Result> {
+  const response = await post(method, params, 'application/x-ndjson', signal);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const read = await reader?.read();
+    if (read === undefined || read.done) throw new RpcRefusal('the daemon closed the connection', 'closed');
+    const lines = (rest + read.value).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (line.trim() === '') continue;
+      const message = JSON.parse(line) as RpcMessage;
+      if (message.method === undefined) return resultOf(message) as Result;
+      heard(message.method, message.params ?? {});
+    }
+  }
+}
+
+/** Fetches what the daemon tells at an address of its own; undefined where there is nothing. */
+export async function look<Result>(path: string): Promise<Result | undefined> {
+  const response = await fetch(path, { credentials: 'same-origin' });
+  if (response.status === 404) return undefined;
+  if (!response.ok) throw new RpcRefusal(`the daemon answered ${response.status}`, String(response.status));
+  return (await response.json()) as Result;
+}
+
+export type Asked<Result> =
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'there'; readonly value: Result }
+  | { readonly kind: 'refused'; readonly why: string; readonly code: string };
+
+export interface Asking<Result> {
+  readonly asked: Asked<Result>;
+  /** Asks again; what was there stays until the new answer is. */
+  again(): void;
+}
+
+/** Asks with every change of the key, and again when the daemon is back. What an old question answers is dropped. */
+export function useAsked<Result>(key: string, ask: () => Promise<Result>): Asking<Result> {
+  const [state, setState] = useState<{ key: string; asked: Asked<Result> }>({ key, asked: { kind: 'waiting' } });
+  const turn = useRef(0);
+  const asker = useRef(ask);
+  asker.current = ask;
+  const again = useCallback(() => {
+    turn.current += 1;
+    const mine = turn.current;
+    asker.current().then(
+      (value) => {
+        if (mine === turn.current) setState({ key, asked: { kind: 'there', value } });
+      },
+      (error: unknown) => {
+        if (mine === turn.current) setState({ key, asked: { kind: 'refused', ...wordsOf(error) } });
+      },
+    );
+  }, [key]);
+  useEffect(() => {
+    again();
+    const forget = link.onChange(() => {
+      if (link.get() === 'live') again();
+    });
+    return () => {
+      turn.current += 1;
+      forget();
+    };
+  }, [again]);
+  return { asked: state.key === key ? state.asked : { kind: 'waiting' }, again };
+}
+
+/** What to tell a person of something that was thrown. */
+export function wordsOf(error: unknown): { readonly why: string; readonly code: string } {
+  if (error instanceof RpcRefusal) return { why: error.message, code: error.code };
+  return { why: 'the daemon cannot be reached', code: 'unreachable' };
+}
+
+async function post(method: string, params: JsonObject, accept: string, signal?: AbortSignal): Promise<Response> {
+  last += 1;
+  const response = await fetch('./rpc', {
+    method: 'POST',
+    credentials: 'same-origin',
+    headers: { 'content-type': 'application/json', accept },
+    body: JSON.stringify({ jsonrpc: '2.0', id: last, method, params }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  if (response.status === 401) throw new RpcRefusal('this page has no session; open a fresh link', 'session');
+  if (!response.ok) throw new RpcRefusal(`the daemon answered ${response.status}`, String(response.status));
+  return response;
+}
+
+function resultOf({ result, error }: RpcMessage): Json {
+  if (error === undefined) return result ?? null;
+  throw new RpcRefusal(error.message, error.data?.code ?? String(error.code));
+}

@@ -1,0 +1,79 @@
+/**
+ * Decides how an actor, a row of the history or a server stands, in the six words of the page: each has a colour and a
+ * shape, so that no one needs to tell colours apart.
+ * @see INS-2 in docs/specification.md
+ */
+
+/** What a state asks of the one who looks: nothing yet, nothing, patience, an answer, help; or it is over. */
+export type Standing = 'working' | 'resting' | 'retrying' | 'needsUser' | 'failed' | 'ended';
+
+/** States whose name says that something went wrong, whatever they are tagged as. */
+const failedStates = /^(failed|crashed|parked|deadLettered|unavailable|error|broken|refused|failed-permanently)$/;
+/** Switched off or over: nothing is to be seen there. */
+const idleStates = /^(disabled|paused|stopped|idle|closed|removed)$/;
+const retryingStates = /^(backingOff|waitingToRetry|recovering|restarting|retrying|replaying)$/;
+/** Statuses of the history's rows. */
+const statusStandings: Readonly<Record<string, Standing>> = {
+  accepted: 'working',
+  coalesced: 'working',
+  queued: 'working',
+  running: 'working',
+  delivering: 'working',
+  cron: 'working',
+  sending: 'working',
+  waitingToRetry: 'retrying',
+  delivered: 'resting',
+  failed: 'failed',
+  refused: 'failed',
+  interrupted: 'failed',
+  unknown: 'needsUser',
+  deadLettered: 'failed',
+  ignored: 'ended',
+  duplicate: 'ended',
+  dropped: 'ended',
+};
+
+export function standingOf({ state, tags }: { readonly state: string; readonly tags: readonly string[] }): Standing {
+  if (tags.includes('failed') || lastWords(state).some((word) => failedStates.test(word))) return 'failed';
+  if (tags.includes('needsUser')) return 'needsUser';
+  if (tags.includes('retrying') || lastWords(state).some((word) => retryingStates.test(word))) return 'retrying';
+  if (lastWords(state).every((word) => idleStates.test(word))) return 'ended';
+  if (tags.includes('working')) return 'working';
+  if (tags.includes('ended')) return 'ended';
+  return 'resting';
+}
+
+/** How a row of the history stands. */
+export function standingOfStatus(status: string): Standing {
+  return statusStandings[status] ?? 'ended';
+}
+
+/** The standing of a server, a job or a platform by its state's name alone, where no tags come with it. */
+export function standingOfState(state: string): Standing {
+  if (failedStates.test(state)) return 'failed';
+  if (/^(needsLogin|asked|needsUser)$/.test(state)) return 'needsUser';
+  if (retryingStates.test(state)) return 'retrying';
+  if (idleStates.test(state)) return 'ended';
+  return /ing$|Off$|^(claimed|starting)$/.test(state) ? 'working' : 'resting';
+}
+
+/** The words that stand for the standing, for a reader of screens. */
+export const standingWords: Readonly<Record<Standing, string>> = {
+  working: 'working',
+  resting: 'at rest',
+  retrying: 'retrying',
+  needsUser: 'needs you',
+  failed: 'failed',
+  ended: 'ended',
+};
+
+/** The innermost names of a state: `up.running` ends in `running`. */
+function lastWords(state: string): string[] {
+  return state.split(' ').map((part) => part.slice(part.lastIndexOf('.') + 1));
+}
+
+/** How a text's way has ended without its arrival: a person may send it again. */
+export const settledText = /^(failed|deadLettered|unknown)$/;
+
+/** What may have arrived is sent twice only where a person says so. */
+export const sendTwice = 'It may have arrived already. Look at the target first. Send it all the same?';

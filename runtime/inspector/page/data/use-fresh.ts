@@ -1,0 +1,46 @@
+/** Tells a view when living actors of certain machines have changed, so that it asks for its rows again; not too often. */
+
+import { useEffect, useRef } from 'preact/hooks';
+import { living, onSteps } from './live.ts';
+
+const leastMs = 500;
+
+/** Calls back after machines whose name fits have taken a step or ended. */
+export function useFresh(machines: RegExp, again: () => void): void {
+  const run = useRef(again);
+  run.current = again;
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let last = 0;
+    const soon = (): void => {
+      timer ??= setTimeout(
+        () => {
+          timer = undefined;
+          last = Date.now();
+          run.current();
+        },
+        Math.max(60, last + leastMs - Date.now()),
+      );
+    };
+    const counted = (): string => {
+      let mark = '';
+      for (const row of living.get().rows.values()) if (machines.test(row.machine)) mark += `${row.id}${row.state}`;
+      return mark;
+    };
+    let before = counted();
+    const forgetRows = living.onChange(() => {
+      const now = counted();
+      if (now === before) return;
+      before = now;
+      soon();
+    });
+    const forgetSteps = onSteps((steps) => {
+      if (steps.some(({ machine }) => machines.test(machine))) soon();
+    });
+    return () => {
+      forgetRows();
+      forgetSteps();
+      clearTimeout(timer);
+    };
+  }, [machines]);
+}

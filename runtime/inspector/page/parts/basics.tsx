@@ -1,0 +1,128 @@
+/** The small parts that every view is made of: ages, notes, JSON, copied texts. */
+
+import type { ComponentChildren, JSX, RefObject } from 'preact';
+import { useState } from 'preact/hooks';
+import { useNow } from '../data/clock.ts';
+import { spellClock, spellSpan } from '../data/format.ts';
+import type { Asked } from '../data/rpc.ts';
+
+/** How long ago, kept true; the full time is told on hovering. */
+export function Age({ at }: { readonly at: number | string }): JSX.Element {
+  const now = useNow();
+  const time = new Date(at);
+  return (
+    <time dateTime={Number.isNaN(time.getTime()) ? undefined : time.toISOString()} title={time.toLocaleString()}>
+      {spellSpan(now - time.getTime())}
+    </time>
+  );
+}
+
+export function Clock({ at }: { readonly at: number | string }): JSX.Element {
+  const now = useNow();
+  return (
+    <time dateTime={new Date(at).toISOString()} title={new Date(at).toLocaleString()}>
+      {spellClock(at, now)}
+    </time>
+  );
+}
+
+/** Says that there is nothing, and what would change that. */
+export function Nothing({
+  title,
+  children,
+}: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="nothing">
+      <p class="title">{title}</p>
+      {children === undefined ? null : <p>{children}</p>}
+    </div>
+  );
+}
+
+/** What was asked for; or that it is awaited, or why it was refused. */
+export function Answered<Result>({
+  asked,
+  children,
+}: {
+  readonly asked: Asked<Result>;
+  readonly children: (value: Result) => ComponentChildren;
+}): JSX.Element {
+  switch (asked.kind) {
+    case 'waiting':
+      return <p class="awaited">Asking the daemon…</p>;
+    case 'refused':
+      return <Refused why={asked.why} />;
+    case 'there':
+      return <>{children(asked.value)}</>;
+  }
+}
+
+export function Refused({ why }: { readonly why: string }): JSX.Element {
+  return (
+    <p class="refusal" role="alert">
+      {why}
+    </p>
+  );
+}
+
+export interface ScrolledProps {
+  readonly label: string;
+  readonly class?: string;
+  readonly frame?: RefObject<HTMLDivElement | null>;
+  readonly children: ComponentChildren;
+}
+
+/** A box with more in it than it shows: named, and reached by the Tab key so that keys can scroll it. */
+export function Scrolled({ label, class: name = '', frame, children }: ScrolledProps): JSX.Element {
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form.
+    <div
+      ref={frame ?? null}
+      class={`scrolled ${name}`}
+      role="group"
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.
+      tabIndex={0}
+    >
+      {children}
+    </div>
+  );
+}
+
+/** A value as indented JSON that can be copied. */
+export function JsonText({ value, label }: { readonly value: unknown; readonly label: string }): JSX.Element {
+  return <LongText text={JSON.stringify(value, null, 2) ?? ''} label={label} />;
+}
+
+export function LongText({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
+  const [copied, setCopied] = useState(false);
+  const copy = (): void => {
+    void navigator.clipboard?.writeText(text).then(() => {
+      setCopied(true);
+      setTimeout(() => setCopied(false), 1_500);
+    });
+  };
+  return (
+    <div class="long">
+      <button type="button" class="quiet small copy" onClick={copy}>
+        {copied ? 'Copied' : 'Copy'}
+      </button>
+      <Scrolled label={label}>
+        <pre>{text}</pre>
+      </Scrolled>
+    </div>
+  );
+}
+
+/** A pair of a word and its value. */
+export function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <div class="fact">
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,169 @@
+/**
+ * A form made from a JSON Schema: for the arguments of a tool and for what a server asks a person. Problems stand at their
+ * fields and are told to a reader of screens.
+ * @see INS-2 and TRU-3 in docs/specification.md
+ */
+
+import type { ComponentChildren, JSX, TargetedInputEvent } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { Json, JsonObject } from '../../../../machines/base/json.ts';
+import { entriesOf, type FormEntries, type FormField, fieldsOf, readEntries } from '../data/form-fields.ts';
+
+export interface SchemaFormProps {
+  readonly schema: Json | undefined;
+  /** Tells the fields of several forms apart. */
+  readonly id: string;
+  readonly disabled?: boolean;
+  readonly onValues: (values: JsonObject) => void;
+  /** The buttons. */
+  readonly children: ComponentChildren;
+}
+
+export function SchemaForm({ schema, id, disabled = false, onValues, children }: SchemaFormProps): JSX.Element {
+  const fields = useMemo(() => fieldsOf(schema), [schema]);
+  const [entries, setEntries] = useState<FormEntries>(() => entriesOf(fields));
+  const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
+
+  function submit(event: SubmitEvent): void {
+    event.preventDefault();
+    const read = readEntries(fields, entries);
+    setProblems(read.kind === 'refused' ? read.problems : {});
+    if (read.kind === 'values') onValues(read.values);
+    else document.getElementById(`${id}-${Object.keys(read.problems)[0]}`)?.focus();
+  }
+
+  return (
+    <form class="fields" onSubmit={submit} noValidate>
+      {fields.map((field) => (
+        <Field
+          key={field.name}
+          field={field}
+          id={`${id}-${field.name}`}
+          entry={entries[field.name]}
+          problem={problems[field.name]}
+          disabled={disabled}
+          onEntry={(entry) => setEntries((old) => ({ ...old, [field.name]: entry }))}
+        />
+      ))}
+      <div class="buttons">{children}</div>
+    </form>
+  );
+}
+
+interface FieldProps {
+  readonly field: FormField;
+  readonly id: string;
+  readonly entry: FormEntries[string] | undefined;
+  readonly problem: string | undefined;
+  readonly disabled: boolean;
+  readonly onEntry: (entry: FormEntries[string]) => void;
+}
+
+function Field(props: FieldProps): JSX.Element {
+  const { field, id, problem } = props;
+  const told = [field.description === '' ? '' : `${id}-about`, problem === undefined ? '' : `${id}-problem`]
+    .filter((one) => one !== '')
+    .join(' ');
+  return (
+    <div class={`field ${field.kind}`}>
+      <label for={id}>
+        {field.label}
+        {field.required ? <span class="needed"> needed</span> : null}
+      </label>
+      <Control {...props} told={told} />
+      {field.description === '' ? null : (
+        <p class="about" id={`${id}-about`}>
+          {field.description}
+        </p>
+      )}
+      {problem === undefined ? null : (
+        <p class="problem" id={`${id}-problem`}>
+          {field.label} {problem}
+        </p>
+      )}
+    </div>
+  );
+}
+
+function Control({
+  field,
+  id,
+  entry,
+  problem,
+  disabled,
+  onEntry,
+  told,
+}: FieldProps & { readonly told: string }): JSX.Element {
+  const common = {
+    id,
+    disabled,
+    required: field.required,
+    'aria-invalid': problem !== undefined,
+    ...(told === '' ? {} : { 'aria-describedby': told }),
+  };
+  const text = typeof entry === 'string' ? entry : '';
+  const typed = {
+    value: text,
+    onInput: (event: TargetedInputEvent<HTMLInputElement>) => onEntry(event.currentTarget.value),
+  };
+  switch (field.kind) {
+    case 'boolean':
+      return (
+        <input
+          {...common}
+          required={false}
+          type="checkbox"
+          checked={entry === true}
+          onChange={(event) => onEntry(event.currentTarget.checked)}
+        />
+      );
+    case 'choice':
+      return (
+        <select {...common} value={text} onChange={(event) => onEntry(event.currentTarget.value)}>
+          <option value="">—</option>
+          {field.choices.map((choice, at) => (
+            <option key={choice.label} value={String(at)}>
+              {choice.label}
+            </option>
+          ))}
+        </select>
+      );
+    case 'choices':
+      return (
+        <select
+          {...common}
+          multiple
+          size={Math.min(6, field.choices.length)}
+          onChange={(event) => onEntry([...event.currentTarget.selectedOptions].map((option) => option.value))}
+        >
+          {field.choices.map((choice, at) => (
+            <option key={choice.label} value={String(at)} selected={Array.isArray(entry) && entry.includes(String(at))}>
+              {choice.label}
+            </option>
+          ))}
+        </select>
+      );
+    case 'long':
+    case 'json':
+      return (
+        <textarea
+          {...common}
+          rows={field.kind === 'json' ? 3 : 5}
+          class={field.kind === 'json' ? 'mono' : ''}
+          placeholder={field.kind === 'json' ? 'JSON' : ''}
+          value={text}
+          onInput={(event) => onEntry(event.currentTarget.value)}
+        />
+      );
+    case 'number':
+    case 'integer':
+      return <input {...common} {...typed} type="number" step={field.kind === 'number' ? 'any' : 1} />;
+    default:
+      // An address that a browser would refuse may be right all the same; the daemon judges it.
+      return field.format === 'date' || field.format === 'datetime-local' ? (
+        <input {...common} {...typed} type={field.format} />
+      ) : (
+        <input {...common} {...typed} type="text" />
+      );
+  }
+}

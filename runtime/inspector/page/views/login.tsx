@@ -1,0 +1,90 @@
+/**
+ * A login by browser, started from the page: opens the authorization server beside it, and takes the address pasted where
+ * the browser cannot come back by itself. Closing the dialog ends the login.
+ * @see OAU-8 and INS-2 in docs/specification.md
+ */
+
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { announce } from '../data/announce.ts';
+import type { ServerRow } from '../data/rows.ts';
+import { call, stream, wordsOf } from '../data/rpc.ts';
+import { Refused } from '../parts/basics.tsx';
+import { Dialog } from '../parts/dialog.tsx';
+
+export function LoginDialog({ row, onClose }: { readonly row: ServerRow; readonly onClose: () => void }): JSX.Element {
+  const [address, setAddress] = useState('');
+  const [pasted, setPasted] = useState('');
+  const [why, setWhy] = useState('');
+  const { name: server, profile } = row;
+
+  useEffect(() => {
+    const ended = new AbortController();
+    stream(
+      'mcp.login',
+      { server, profile, flow: 'browser' },
+      {
+        signal: ended.signal,
+        heard: (_, progress) => {
+          // Only a web address is made a link: whatever a server says, it opens no script.
+          if (progress.kind === 'url' && /^https?:\/\//.test(String(progress.url))) setAddress(String(progress.url));
+        },
+      },
+    ).then(
+      () => {
+        announce(`Logged in to ${server}.`);
+        onClose();
+      },
+      (error: unknown) => {
+        if (!ended.signal.aborted) setWhy(wordsOf(error).why);
+      },
+    );
+    return () => ended.abort();
+  }, [server, profile]);
+
+  async function paste(): Promise<void> {
+    try {
+      await call('mcp.loginPaste', { server, profile, url: pasted.trim() });
+      setWhy('');
+    } catch (error) {
+      setWhy(wordsOf(error).why);
+    }
+  }
+
+  return (
+    <Dialog title={`Log in to ${server}`} onClose={onClose}>
+      {address === '' ? (
+        <p role="status">{why === '' ? 'Asking the server where to log in…' : ''}</p>
+      ) : (
+        <>
+          <p>
+            <a class="button main" href={address} target="_blank" rel="noreferrer noopener">
+              Open the login page
+            </a>
+          </p>
+          <p class="muted wrap">{new URL(address).host} asks you there. This dialog closes when you are logged in.</p>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              void paste();
+            }}
+          >
+            <label class="wide">
+              The browser is on another computer? Paste the address that it ended at
+              <input value={pasted} onInput={(event) => setPasted(event.currentTarget.value)} />
+            </label>
+            <div class="buttons">
+              <button type="submit" disabled={pasted.trim() === ''}>
+                Use it
+              </button>
+              <button type="button" onClick={onClose}>
+                Cancel
+              </button>
+            </div>
+          </form>
+        </>
+      )}
+      {why === '' ? null : <Refused why={why} />}
+    </Dialog>
+  );
+}

@@ -1,0 +1,148 @@
+/** The tools of one server: what each does, its schema, and a form to call it. The daemon's own rules hold for the call. */
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { isJsonObject, type JsonObject } from '../../../../machines/base/json.ts';
+import { hashOf } from '../data/place.ts';
+import type { CallAnswer, ServerRow, ToolRow } from '../data/rows.ts';
+import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { useFresh } from '../data/use-fresh.ts';
+import { Answered, JsonText, LongText, Nothing, Refused } from '../parts/basics.tsx';
+import { SchemaForm } from '../parts/schema-form.tsx';
+
+const changing = /^serverConnection$/;
+
+export function Tools({ row }: { readonly row: ServerRow }): JSX.Element {
+  const { asked, again } = useAsked(`tools ${row.profile}/${row.name}`, () =>
+    call<readonly ToolRow[]>('mcp.tools', { server: row.name, profile: row.profile }),
+  );
+  useFresh(changing, again);
+  return (
+    <Answered asked={asked}>
+      {(tools) =>
+        tools.length === 0 ? (
+          <Nothing title="No tool is registered">
+            They come with the first connection, as far as the filters let them.
+          </Nothing>
+        ) : (
+          <ul class="tools">
+            {tools.map((tool) => (
+              <li key={tool.name}>
+                <Tool tool={tool} profile={row.profile} />
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Answered>
+  );
+}
+
+const hints = [
+  ['readOnlyHint', 'reads only'],
+  ['destructiveHint', 'may destroy'],
+  ['idempotentHint', 'idempotent'],
+  ['openWorldHint', 'reaches outside'],
+] as const;
+
+function Tool({ tool, profile }: { readonly tool: ToolRow; readonly profile: string }): JSX.Element {
+  const [open, setOpen] = useState(false);
+  const told = hints.filter(([hint]) => tool.annotations?.[hint] === true).map(([, word]) => word);
+  return (
+    <details class="tool" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        <code class="name">{tool.tool}</code>
+        {told.map((word) => (
+          <span key={word} class="tag">
+            {word}
+          </span>
+        ))}
+        {tool.available ? null : <span class="tag bad">not available now</span>}
+        <span class="about">{firstLine(tool.description)}</span>
+      </summary>
+      {open ? <ToolBody tool={tool} profile={profile} /> : null}
+    </details>
+  );
+}
+
+type Call =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'running' }
+  | { readonly kind: 'answered'; readonly answer: CallAnswer; readonly tookMs: number }
+  | { readonly kind: 'refused'; readonly why: string };
+
+function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile: string }): JSX.Element {
+  const [made, setMade] = useState<Call>({ kind: 'none' });
+
+  async function run(values: JsonObject): Promise<void> {
+    const began = performance.now();
+    setMade({ kind: 'running' });
+    try {
+      const answer = await call<CallAnswer>('mcp.call', { name: tool.name, arguments: values, profile });
+      setMade({ kind: 'answered', answer, tookMs: performance.now() - began });
+    } catch (error) {
+      setMade({ kind: 'refused', why: wordsOf(error).why });
+    }
+  }
+
+  return (
+    <div class="body">
+      {tool.description === firstLine(tool.description) ? null : <p class="description">{tool.description}</p>}
+      <p class="muted">
+        registered as <code>{tool.name}</code>
+      </p>
+      <SchemaForm
+        id={`call-${tool.name}`}
+        schema={tool.input_schema}
+        disabled={made.kind === 'running'}
+        onValues={(values) => void run(values)}
+      >
+        <button type="submit" class="main" disabled={made.kind === 'running'}>
+          Call
+        </button>
+        <span class="muted" role="status">
+          {made.kind === 'running' ? (
+            <>
+              Runs… What needs a yes waits under <a href={hashOf('approvals')}>Approvals</a>.
+            </>
+          ) : null}
+        </span>
+      </SchemaForm>
+      <Outcome made={made} />
+      <details>
+        <summary>Schema</summary>
+        <JsonText value={tool.input_schema} label={`Input schema of ${tool.tool}`} />
+        {tool.output_schema === undefined ? null : (
+          <JsonText value={tool.output_schema} label={`Output schema of ${tool.tool}`} />
+        )}
+      </details>
+    </div>
+  );
+}
+
+function Outcome({ made }: { readonly made: Call }): JSX.Element | null {
+  if (made.kind === 'refused') return <Refused why={made.why} />;
+  if (made.kind !== 'answered') return null;
+  const { answer, tookMs } = made;
+  if (answer.error !== undefined) return <Refused why={`${answer.error.message} [${answer.error.code}]`} />;
+  const texts = (answer.content ?? []).map((block) =>
+    typeof block.text === 'string' ? block.text : JSON.stringify(block, null, 2),
+  );
+  return (
+    <section class={`outcome${answer.isError === true ? ' bad' : ''}`} aria-label="Result">
+      <p class="muted">
+        {answer.isError === true ? 'The tool says that it failed' : 'Result'} · {Math.round(tookMs)} ms
+      </p>
+      {texts.map((text) => (
+        <LongText key={text} text={text} label="Result" />
+      ))}
+      {isJsonObject(answer.structuredContent) ? (
+        <JsonText value={answer.structuredContent} label="Structured result" />
+      ) : null}
+    </section>
+  );
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}

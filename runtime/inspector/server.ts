@@ -1,0 +1,232 @@
+/**
+ * The inspector's listener on the loopback address: the page's files, the stream, the commands, charts and actors for those
+ * with a session; the metrics and the readiness for whoever is on this machine. Routes and writes heads; every answer comes
+ * from elsewhere.
+ * @see INS-2, ADP-2 and OBS-1 in docs/specification.md
+ */
+
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Logger } from '../../actors/ports.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { InspectorSettings } from '../../machines/config/settings.ts';
+import { type Asked, cookieName, isLoopbackHost, judgeRequest } from './door.ts';
+import type { Feed } from './feed.ts';
+import { type PageFile, readPageFiles } from './page-files.ts';
+import { answerPage, type PageRpcPorts } from './page-rpc.ts';
+import { type PageSessions, sessionLifeMs } from './sessions.ts';
+import { createViewers, type Viewers } from './viewers.ts';
+import type { ActorDetails, Chart, Readiness } from './wire.ts';
+
+export interface InspectorServerPorts {
+  readonly feed: Feed;
+  readonly sessions: PageSessions;
+  readonly rpc: PageRpcPorts;
+  readonly chart: (machine: string) => Promise<Chart | undefined>;
+  readonly actor: (id: string) => ActorDetails | undefined;
+  readonly metrics: () => string;
+  readonly readiness: () => Readiness;
+  /** The folder of the built page. */
+  readonly pageFolder: string;
+  readonly log: Logger;
+}
+
+export interface InspectorServer {
+  /** `http://127.0.0.1:8645`. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export type ListenVerdict =
+  | { readonly kind: 'listening'; readonly server: InspectorServer }
+  | { readonly kind: 'refused'; readonly why: string };
+
+/** Nothing from elsewhere, nothing inline, in nobody's frame. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+const always: Readonly<Record<string, string>> = {
+  'content-security-policy': policy,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=()',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'cache-control': 'no-store',
+};
+/** A head that does not come in this time is no browser's. */
+const headTimeoutMs = 10_000;
+const promText = 'text/plain; version=0.0.4; charset=utf-8';
+
+export async function openInspectorServer(
+  { host, port }: InspectorSettings,
+  ports: InspectorServerPorts,
+): Promise<ListenVerdict> {
+  if (!isLoopbackHost(host)) {
+    return { kind: 'refused', why: `inspector.host ${host} is no loopback address; use 127.0.0.1 and a tunnel` };
+  }
+  const viewers = createViewers(ports.feed);
+  let files: ReadonlyMap<string, PageFile> | undefined;
+  const filesOf = (): ReadonlyMap<string, PageFile> => {
+    files ??= readPageFiles(ports.pageFolder);
+    return files;
+  };
+  const server = createServer({ headersTimeout: headTimeoutMs, keepAliveTimeout: 5_000 });
+  try {
+    await listen(server, host, port);
+  } catch (thrown) {
+    const why = `inspector: ${host}:${port} cannot be listened on: ${causeOf(thrown)}; set inspector.port`;
+    return { kind: 'refused', why };
+  }
+  const address = server.address();
+  const bound = typeof address === 'object' && address !== null ? address.port : port;
+  server.on('request', (request, response) => {
+    for (const [name, value] of Object.entries(always)) response.setHeader(name, value);
+    serve(request, response, { ...ports, viewers, filesOf, port: bound }).catch((thrown: unknown) => {
+      ports.log.log('warn', 'inspector: a request failed', { path: pathOf(request), error: causeOf(thrown) });
+      if (!response.headersSent) plain(response, 500, 'internal error');
+      else response.destroy();
+    });
+  });
+  const url = `http://${host === '::1' ? '[::1]' : host}:${bound}`;
+  return {
+    kind: 'listening',
+    server: {
+      url,
+      close: () =>
+        new Promise((resolve) => {
+          viewers.close();
+          server.close(() => resolve());
+          server.closeAllConnections();
+        }),
+    },
+  };
+}
+
+interface Serving extends InspectorServerPorts {
+  readonly viewers: Viewers;
+  readonly filesOf: () => ReadonlyMap<string, PageFile>;
+  readonly port: number;
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse, ports: Serving): Promise<void> {
+  const path = pathOf(request);
+  const asked = askedOf(path);
+  const knowsSession = (id: string): boolean => ports.sessions.knows(id);
+  const verdict = judgeRequest(request, asked, { port: ports.port, knowsSession });
+  if (verdict.kind === 'refused') {
+    // What is not read is not waited for either.
+    request.resume();
+    plain(response, verdict.status, verdict.why);
+    return;
+  }
+  const method = request.method ?? '';
+  if (path === '/rpc') {
+    if (method === 'POST') await answerPage(request, response, ports.rpc);
+    else notAllowed(response, 'POST');
+    return;
+  }
+  if (method !== 'GET' && method !== 'HEAD') {
+    notAllowed(response, 'GET, HEAD');
+    return;
+  }
+  if (path === '/open') open(request, response, ports);
+  else if (path === '/metrics') plain(response, 200, ports.metrics(), promText);
+  else if (path === '/ready') {
+    const readiness = ports.readiness();
+    json(response, readiness, readiness.ready ? 200 : 503);
+  } else if (path === '/stream') stream(response, ports);
+  else if (path.startsWith('/chart/')) json(response, await ports.chart(nameIn(path, '/chart/')));
+  else if (path.startsWith('/actor/')) json(response, ports.actor(nameIn(path, '/actor/')));
+  else file(request, response, ports.filesOf().get(path));
+}
+
+/** Numbers and states that a monitor on this machine asks for need no session; they name no secret and change nothing. */
+function askedOf(path: string): Asked {
+  if (path === '/open' || path === '/metrics' || path === '/ready') return 'open';
+  return path === '/' || path === '/index.html' ? 'document' : 'data';
+}
+
+function open(request: IncomingMessage, response: ServerResponse, { sessions, port }: Serving): void {
+  const token = new URL(request.url ?? '/', 'http://localhost').searchParams.get('token') ?? '';
+  const session = sessions.open(token);
+  if (session === undefined) {
+    plain(response, 401, 'This link was used already or is too old. `agent inspect --web` makes another.');
+    return;
+  }
+  const maxAge = Math.floor(sessionLifeMs / 1_000);
+  response.writeHead(303, {
+    location: '/',
+    'set-cookie': `${cookieName(port)}=${session}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAge}`,
+  });
+  response.end();
+}
+
+function stream(response: ServerResponse, { viewers }: Serving): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' });
+  response.write('retry: 1000\n\n');
+  if (!viewers.add(response)) response.end('event: full\ndata: {}\n\n');
+}
+
+function file(request: IncomingMessage, response: ServerResponse, found: PageFile | undefined): void {
+  if (found === undefined) {
+    plain(response, 404, 'nothing is here');
+    return;
+  }
+  const { bytes, type, etag, isImmutable } = found;
+  const caching = isImmutable ? 'private, max-age=31536000, immutable' : 'private, no-cache';
+  response.setHeader('cache-control', caching).setHeader('etag', etag);
+  if (request.headers['if-none-match'] === etag) {
+    response.writeHead(304).end();
+    return;
+  }
+  response.writeHead(200, { 'content-type': type, 'content-length': bytes.length });
+  response.end(request.method === 'HEAD' ? undefined : bytes);
+}
+
+function json(response: ServerResponse, value: object | undefined, status = 200): void {
+  if (value === undefined) plain(response, 404, 'nothing of that name is here');
+  else plain(response, status, JSON.stringify(value), 'application/json');
+}
+
+function plain(response: ServerResponse, status: number, text: string, type = 'text/plain; charset=utf-8'): void {
+  response.writeHead(status, { 'content-type': type });
+  response.end(text.endsWith('\n') ? text : `${text}\n`);
+}
+
+function notAllowed(response: ServerResponse, allow: string): void {
+  response.setHeader('allow', allow);
+  plain(response, 405, `only ${allow}`);
+}
+
+function pathOf(request: IncomingMessage): string {
+  return (request.url ?? '/').split('?')[0] ?? '/';
+}
+
+function nameIn(path: string, prefix: string): string {
+  try {
+    return decodeURIComponent(path.slice(prefix.length));
+  } catch {
+    return '';
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host === 'localhost' ? '127.0.0.1' : host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}

@@ -1,0 +1,140 @@
+/**
+ * The stairs of a request: each state of its chart in order, with what was decided in it, up to the one that decided the
+ * answer. Told from the event's record, so that it is the same story tomorrow.
+ * @see RTE-3, FIL-1 and SIG-1 in docs/specification.md
+ */
+
+import type { EventRecord } from '../../machines/webhook/record.ts';
+import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
+import type { Stair } from './wire.ts';
+
+/** The states in the order of the chart, with the rule that each keeps. */
+const states = [
+  ['sizing', 'LIM-1'],
+  ['routing', 'RTE-3'],
+  ['throttling', 'LIM-2'],
+  ['readingBody', 'LIM-1'],
+  ['verifying', 'SIG-1'],
+  ['parsing', 'LIM-3'],
+  ['matching', 'FIL-1'],
+  ['transforming', 'SCR-2'],
+  ['rendering', 'TPL-1'],
+  ['claiming', 'IDM-1'],
+  ['dispatching', 'DIS-1'],
+] as const;
+
+type StateName = (typeof states)[number][0];
+
+/** The state in which each outcome is decided. */
+const decidedIn: Partial<Record<OutcomeKind, StateName>> = {
+  tooLarge: 'sizing',
+  unknownRoute: 'routing',
+  methodNotAllowed: 'routing',
+  routeDisabled: 'routing',
+  rateLimited: 'throttling',
+  badSignature: 'verifying',
+  badBody: 'parsing',
+  ignoredEvent: 'matching',
+  ignoredFilter: 'matching',
+  ignoredScript: 'transforming',
+  duplicate: 'claiming',
+  unavailable: 'claiming',
+  deliveryFailed: 'dispatching',
+};
+
+/** A replay was read and checked when its event first came. */
+const skippedByReplay: ReadonlySet<string> = new Set(['throttling', 'readingBody', 'verifying']);
+
+export function requestStairs(event: EventRecord): Stair[] {
+  const outcome = outcomeOf(event);
+  const last = outcome === undefined ? undefined : stoppedIn(outcome, event);
+  const stairs: Stair[] = [];
+  for (const [state, rule] of states) {
+    const stops = state === last;
+    if (state === 'transforming' && !stops && event.told?.script === undefined) continue;
+    if (event.replayOf !== undefined && skippedByReplay.has(state)) {
+      stairs.push({ state, result: 'skipped', told: 'done when the event first came', rule });
+      continue;
+    }
+    const failed = outcome === 'unavailable' || outcome === 'deliveryFailed';
+    stairs.push({
+      state,
+      result: !stops ? 'passed' : failed ? 'failed' : 'stopped',
+      told: stops ? (event.reason ?? outcome ?? '') : passed(state, event),
+      rule: state === 'matching' && outcome === 'ignoredEvent' ? 'EVT-1' : rule,
+      ...(state === 'rendering' && !stops ? textsOf(event) : {}),
+    });
+    if (stops) break;
+  }
+  stairs.push({ state: 'answered', result: 'passed', told: answer(event, outcome), rule: 'DIS-1' });
+  return stairs;
+}
+
+/** The outcome that stopped the request; undefined for one that led to work. */
+export function outcomeOf({ outcome, status, reason }: EventRecord): OutcomeKind | undefined {
+  if (outcome !== undefined) return outcome;
+  // Records of an earlier version do not name it.
+  if (status === 'duplicate') return 'duplicate';
+  if (status === 'ignored') return reason?.startsWith('script:') === true ? 'ignoredScript' : 'ignoredFilter';
+  return undefined;
+}
+
+/** A body that was cut off at the cap has no declared length to be refused by. */
+function stoppedIn(outcome: OutcomeKind, { reason }: EventRecord): StateName | undefined {
+  if (outcome === 'tooLarge' && reason?.startsWith('declared') !== true) return 'readingBody';
+  return decidedIn[outcome];
+}
+
+function passed(state: StateName, event: EventRecord): string {
+  const { told = {}, body, scheme, deliveryId, route, profile } = event;
+  switch (state) {
+    case 'sizing':
+      return 'within max_body_bytes';
+    case 'routing':
+      return profile === 'default' ? `route "${route}"` : `route "${route}" of profile "${profile}"`;
+    case 'throttling':
+      return 'the window has room';
+    case 'readingBody':
+      return `${body === '' ? 'read' : `${Buffer.byteLength(body)} bytes`}${told.bodyMs === undefined ? '' : ` in ${told.bodyMs} ms`}`;
+    case 'verifying':
+      return scheme === undefined || scheme === 'none'
+        ? 'not signed: the route takes anything'
+        : `genuine by ${scheme}`;
+    case 'parsing':
+      return `event ${event.event}, delivery ${deliveryId}`;
+    case 'matching':
+      return 'the event is listed and every filter holds';
+    case 'transforming':
+      return `the script ${told.script ?? 'ran'} the payload${told.scriptMs === undefined ? '' : ` in ${told.scriptMs} ms`}`;
+    case 'rendering':
+      return planned(event);
+    case 'claiming':
+      return 'first of its id within the hour; on disk';
+    case 'dispatching':
+      return event.work === undefined ? (event.reason ?? 'handed on') : `handed on as ${event.work}`;
+  }
+}
+
+function planned({ status, told, deliver }: EventRecord): string {
+  switch (status) {
+    case 'coalesced':
+      return `joins the burst "${told?.groupKey ?? ''}"`;
+    case 'cron':
+      return 'fires a cron job';
+    case 'delivering':
+      return `goes to ${deliver ?? 'log'} as it is`;
+    default:
+      return `an agent run, its response to ${deliver ?? 'log'}`;
+  }
+}
+
+function textsOf({ prompt }: EventRecord): Pick<Stair, 'texts'> {
+  return prompt === undefined || prompt === '' ? {} : { texts: [{ title: 'prompt', text: prompt }] };
+}
+
+function answer({ status }: EventRecord, outcome: OutcomeKind | undefined): string {
+  if (outcome !== undefined) {
+    return `${statusOf({ kind: outcome } as Parameters<typeof statusOf>[0])} ${outcome.startsWith('ignored') ? 'ignored' : status}`;
+  }
+  return status === 'delivering' ? '200 or 502, as the target answered' : `202 ${status}`;
+}

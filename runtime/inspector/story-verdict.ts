@@ -1,0 +1,103 @@
+/**
+ * Says in one sentence what became of a delivery, and in another what a person can do about it. Names commands and keys,
+ * never a secret.
+ * @see INS-2 in docs/specification.md
+ */
+
+import type { OutcomeKind } from '../../machines/webhook/reply.ts';
+import type { StorySources } from './story.ts';
+import { outcomeOf } from './story-request.ts';
+
+/** What ended a request, and what helps. A duplicate and an ignored event are as they should be unless a person disagrees. */
+const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: string]>> = {
+  tooLarge: ['Refused: the body is larger than max_body_bytes.', 'Raise platforms.webhook.max_body_bytes.'],
+  unknownRoute: [
+    'Refused: no route has this path.',
+    'Compare the URL at the sender with `agent webhook list`; subscribe or add the route.',
+  ],
+  methodNotAllowed: ['Refused: webhooks are sent by POST.', 'Let the sender use POST.'],
+  routeDisabled: ['Refused: the route is disabled.', 'Set enabled: true on the route.'],
+  rateLimited: [
+    'Refused: the route had taken its requests of this minute.',
+    'The sender may try again after Retry-After; raise platforms.webhook.rate_limit if it should not have to.',
+  ],
+  badSignature: [
+    'Refused: the signature is not genuine.',
+    'Give the sender the route’s secret and a scheme that the gateway knows; clocks may differ by 300 s at most.',
+  ],
+  badBody: ['Refused: the body cannot be read.', 'Let the sender send a JSON object, or a form.'],
+  ignoredEvent: ['Ignored: the route does not list this event.', 'Add the event to `events` of the route to take it.'],
+  ignoredFilter: ['Ignored: a filter does not hold.', 'Change `filters` of the route if it should have passed.'],
+  ignoredScript: ['Ignored: the route’s script said so.', 'Run the script with this payload to see why.'],
+  duplicate: ['Passed over: this delivery id came before, within the hour.', ''],
+  unavailable: ['Refused: the event could not be written down.', '`agent gateway status` tells how the journal is.'],
+  deliveryFailed: ['Not delivered: the target did not take it.', 'Mend what the reason names; the sender tries again.'],
+  internal: ['Refused: the gateway failed on it.', 'The log tells more, by the request’s id.'],
+};
+
+export function verdictOn(sources: StorySources): string {
+  const { event, run, delivery, group } = sources;
+  const outcome = outcomeOf(event);
+  const refusal = outcome === undefined ? undefined : refusals[outcome];
+  if (refusal !== undefined) return withReason(refusal[0], event.reason);
+  if (group !== undefined) return 'Accepted: it waits in its burst.';
+  const target = delivery?.record.target ?? event.deliver ?? 'log';
+  const status = delivery?.record.status ?? run?.record.status ?? sources.status;
+  switch (status) {
+    case 'delivered':
+      return run === undefined ? `Delivered to ${target}.` : `Accepted, run and delivered to ${target}.`;
+    case 'queued':
+      return run?.record.startedAtMs === undefined
+        ? 'Accepted: its run waits for a place.'
+        : `On its way to ${target}.`;
+    case 'running':
+      return 'Accepted: its run is under way.';
+    case 'sending':
+    case 'delivering':
+      return `On its way to ${target}.`;
+    case 'waitingToRetry':
+      return withReason(`Not delivered to ${target} yet; it is tried again.`, delivery?.record.reason);
+    case 'interrupted':
+      return 'Its run was interrupted for good.';
+    case 'cancelled':
+      return 'Its run was cancelled.';
+    case 'unknown':
+      return withReason(`It may or may not have been delivered to ${target}.`, delivery?.record.reason);
+    case 'failed':
+    case 'deadLettered':
+    case 'dropped':
+      return delivery === undefined
+        ? withReason('Its run failed.', run?.record.reason)
+        : withReason(`Not delivered to ${target}.`, delivery.record.reason);
+    default:
+      return withReason(`It is ${sources.status}.`, event.reason);
+  }
+}
+
+export function cureFor(sources: StorySources): string {
+  const { event, run, delivery } = sources;
+  const outcome = outcomeOf(event);
+  if (outcome !== undefined) return refusals[outcome]?.[1] ?? '';
+  const again = `\`agent webhook replay ${event.deliveryId}\` sends the event through once more.`;
+  const status = delivery?.record.status ?? run?.record.status ?? '';
+  switch (status) {
+    case 'failed':
+    case 'deadLettered':
+      return delivery === undefined
+        ? again
+        : `Mend what the reason names; then \`agent deliveries retry ${event.deliveryId}\` sends its text again.`;
+    case 'dropped':
+    case 'interrupted':
+    case 'cancelled':
+      return delivery === undefined ? again : `Mend what the reason names; then ${again}`;
+    case 'unknown':
+      return `Look at the target first: it may have arrived. \`agent deliveries retry ${event.deliveryId} --force\` sends its text again.`;
+    default:
+      return '';
+  }
+}
+
+function withReason(verdict: string, reason: string | undefined): string {
+  // The verdict says already whose reason it is.
+  return reason === undefined ? verdict : `${verdict.slice(0, -1)}: ${reason.replace(/^(?:filter|script): /, '')}.`;
+}

@@ -1,0 +1,291 @@
+/**
+ * Tells what became of one delivery and why, from what the journal and the memory hold of it: the states of its request
+ * with what each decided, then its burst, its run with the tool calls, its text on the way. Pure: whoever calls looks the
+ * records up; a record of an earlier version tells less.
+ * @see INS-2, DUR-2 and FIL-1 in docs/specification.md
+ */
+
+import type { JsonObject } from '../../machines/base/json.ts';
+import {
+  type DeliveryRecord,
+  type EventRecord,
+  type GroupRecord,
+  isOver,
+  type RunRecord,
+} from '../../machines/webhook/record.ts';
+import type { CallMemo } from '../mcp/call-memory.ts';
+import { requestStairs } from './story-request.ts';
+import { cureFor, verdictOn } from './story-verdict.ts';
+import type { Chapter, Stair, StepRow, Story } from './wire.ts';
+
+export interface StorySources {
+  readonly key: string;
+  readonly event: EventRecord;
+  /** The status that a row of the history shows. */
+  readonly status: string;
+  readonly run?: { readonly key: string; readonly record: RunRecord };
+  readonly delivery?: { readonly key: string; readonly record: DeliveryRecord };
+  /** The burst that the event waits in. */
+  readonly group?: { readonly key: string; readonly record: GroupRecord };
+  readonly calls: readonly CallMemo[];
+  /** What was said between a run and its model, where it was kept. */
+  readonly transcript: readonly JsonObject[];
+  /** Steps of an actor that were seen or that it remembers itself. */
+  readonly stepsOf: (actor: string) => readonly StepRow[];
+  /** The state of a living actor; undefined for one that has ended. */
+  readonly stateOf: (actor: string) => string | undefined;
+}
+
+export function tellStory(sources: StorySources): Story {
+  const { key, event, status } = sources;
+  const chapters = [requestChapter(sources), ...groupChapters(sources), ...runChapters(sources)];
+  return {
+    delivery: event.deliveryId,
+    key,
+    route: event.route,
+    profile: event.profile,
+    event: event.event,
+    status,
+    received: event.receivedAtMs,
+    verdict: verdictOn(sources),
+    cure: cureFor(sources),
+    chapters,
+  };
+}
+
+function requestChapter(sources: StorySources): Chapter {
+  const { key, event, stateOf } = sources;
+  const actor = `requests/${key}`;
+  const stairs = withTimes(requestStairs(event), sources.stepsOf(actor));
+  return {
+    kind: 'request',
+    machine: 'webhookRequest',
+    actor,
+    title: event.replayOf === undefined ? `request to ${event.route}` : `replay of ${event.replayOf}`,
+    state: stateOf(actor) ?? 'answered',
+    began: event.receivedAtMs,
+    ...(stateOf(actor) === undefined ? { ended: endOf(stairs, event.receivedAtMs) } : {}),
+    stairs,
+  };
+}
+
+/** The times at which states were entered, where the steps are remembered. */
+function withTimes(stairs: readonly Stair[], steps: readonly StepRow[]): Stair[] {
+  const entered = new Map(steps.map(({ to, at }) => [to, at]));
+  return stairs.map((stair) => {
+    const at = stair.at ?? entered.get(stair.state);
+    return at === undefined ? stair : { ...stair, at };
+  });
+}
+
+function endOf(stairs: readonly Stair[], otherwise: number): number {
+  return Math.max(otherwise, ...stairs.flatMap(({ at }) => (at === undefined ? [] : [at])));
+}
+
+function groupChapters({ event, run, group, stateOf }: StorySources): Chapter[] {
+  const groupKey = event.told?.groupKey ?? group?.record.groupKey ?? run?.record.group;
+  if (groupKey === undefined) return [];
+  const actor = `groups/${group?.key ?? run?.record.group ?? groupKey}`;
+  const state = stateOf(actor);
+  const burst = group?.record.burst;
+  const stairs: Stair[] = [
+    {
+      state: 'pending',
+      at: event.receivedAtMs,
+      result: burst === undefined ? 'passed' : 'waiting',
+      told:
+        burst === undefined
+          ? `gathered under "${groupKey}"`
+          : `${counted(burst.count, 'event')} gathered under "${groupKey}"; settles at ${iso(burst.dueAtMs)} unless another comes`,
+      rule: 'COA-1',
+    },
+  ];
+  if (run !== undefined) {
+    const superseded = run.record.superseded ?? 0;
+    const newest = run.record.eventKey;
+    stairs.push({
+      state: 'dispatched',
+      at: run.record.queuedAtMs,
+      result: 'passed',
+      told: `one run for ${counted(superseded + 1, 'event')}, with the texts of the newest (${newest})`,
+      rule: 'COA-2',
+    });
+  }
+  return [
+    {
+      kind: 'group',
+      machine: 'coalescingGroup',
+      actor,
+      title: `burst "${groupKey}"`,
+      state: state ?? (run === undefined ? 'pending' : 'dispatched'),
+      began: burst?.firstAtMs ?? event.receivedAtMs,
+      ...(run === undefined ? {} : { ended: run.record.queuedAtMs }),
+      stairs,
+    },
+  ];
+}
+
+function runChapters(sources: StorySources): Chapter[] {
+  const { run, delivery } = sources;
+  return [
+    ...(run === undefined ? [] : [runChapter(run.key, run.record, sources), ...callChapters(sources)]),
+    ...(delivery === undefined ? [] : [deliveryChapter(delivery.key, delivery.record, sources)]),
+  ];
+}
+
+function runChapter(key: string, run: RunRecord, { event, transcript, stateOf }: StorySources): Chapter {
+  const actor = `runs/${key}`;
+  const { queuedAtMs, startedAtMs, endedAtMs, attempt, response, reason } = run;
+  const stairs: Stair[] = [
+    {
+      state: 'queued',
+      at: queuedAtMs,
+      result: startedAtMs === undefined ? 'waiting' : 'passed',
+      told:
+        startedAtMs === undefined
+          ? 'waits for a place (agent.concurrency)'
+          : `waited ${seconds(startedAtMs - queuedAtMs)} for a place`,
+      rule: 'DIS-3',
+    },
+  ];
+  if (startedAtMs !== undefined) {
+    const over = response !== undefined || reason !== undefined || endedAtMs !== undefined;
+    const failed = response === undefined && over;
+    stairs.push({
+      state: 'running',
+      at: startedAtMs,
+      result: failed ? 'failed' : over ? 'passed' : 'waiting',
+      told: [
+        attempt > 1 ? `attempt ${attempt}` : '',
+        failed
+          ? (reason ?? run.status)
+          : over
+            ? `responded with ${counted(response?.length ?? 0, 'character')}`
+            : 'the agent has the prompt',
+      ]
+        .filter((part) => part !== '')
+        .join('; '),
+      rule: 'DIS-3',
+      texts: [
+        ...(event.prompt === undefined ? [] : [{ title: 'prompt', text: event.prompt }]),
+        ...said(transcript),
+        ...(response === undefined ? [] : [{ title: 'response', text: response }]),
+      ],
+    });
+  }
+  if (response !== undefined) {
+    const done = run.status !== 'delivering';
+    const delivered = run.status === 'delivered';
+    stairs.push({
+      state: 'delivering',
+      result: delivered ? 'passed' : done ? 'failed' : 'waiting',
+      told: delivered ? 'the response was delivered' : (reason ?? (done ? run.status : 'the response is on its way')),
+      rule: 'DIS-4',
+    });
+  }
+  return {
+    kind: 'run',
+    machine: 'agentRun',
+    actor,
+    title: run.kind === 'cron' ? 'run of a cron job' : 'agent run',
+    state: stateOf(actor) ?? run.status,
+    began: queuedAtMs,
+    ...(endedAtMs === undefined ? {} : { ended: endedAtMs }),
+    stairs,
+  };
+}
+
+/** What a run said, did and was told between its prompt and its response. */
+function said(transcript: readonly JsonObject[]): { readonly title: string; readonly text: string }[] {
+  return transcript.flatMap(({ kind, text, tool, arguments: given, is_error }) => {
+    switch (kind) {
+      case 'call':
+        return [{ title: `calls ${String(tool)}`, text: String(given) }];
+      case 'result':
+        return [{ title: is_error === true ? 'the tool failed' : 'the tool answered', text: String(text) }];
+      case 'answer':
+        return text === '' ? [] : [{ title: 'the model says', text: String(text) }];
+      default:
+        return [];
+    }
+  });
+}
+
+/** One chapter a call, as far as calls are remembered. */
+function callChapters({ calls }: StorySources): Chapter[] {
+  return calls.map((call): Chapter => {
+    const answered = call.outcome === 'result';
+    return {
+      kind: 'call',
+      machine: 'toolCall',
+      actor: `calls/${call.id}`,
+      title: call.tool,
+      state: 'settled',
+      began: call.startedAtMs,
+      ended: call.endedAtMs,
+      stairs: [
+        {
+          state: 'settled',
+          at: call.endedAtMs,
+          result: answered ? 'passed' : 'failed',
+          told: [
+            answered ? 'answered' : (call.why ?? call.outcome),
+            `in ${seconds(call.endedAtMs - call.startedAtMs)}`,
+            ...(call.tries > 1 ? [`sent ${call.tries} times`] : []),
+          ].join('; '),
+          rule: 'TRU-2',
+        },
+      ],
+    };
+  });
+}
+
+function deliveryChapter(key: string, record: DeliveryRecord, { stateOf }: StorySources): Chapter {
+  const actor = `deliveries/${key}`;
+  const { target, status, text, reason, messageId, queuedAtMs, endedAtMs, attempts = 1, dueAtMs } = record;
+  const tries = attempts <= 1 ? '' : `; ${attempts} attempts`;
+  const over = isOver(record);
+  const delivered = status === 'delivered';
+  const stairs: Stair[] = [
+    {
+      state: 'queued',
+      at: queuedAtMs,
+      result: 'passed',
+      told: `${counted(text.length, 'character')} for ${target}`,
+      rule: 'DLV-2',
+      texts: [{ title: 'text', text }],
+    },
+    {
+      state: over || status === 'waitingToRetry' ? status : 'sending',
+      ...(endedAtMs === undefined ? {} : { at: endedAtMs }),
+      result: delivered ? 'passed' : over ? 'failed' : 'waiting',
+      told: delivered
+        ? `${target} took it${messageId === undefined ? '' : ` as ${messageId}`}${tries}`
+        : `${reason ?? 'on its way'}${tries}${dueAtMs === undefined ? '' : `; tried again at ${iso(dueAtMs)}`}`,
+      rule: over ? 'DLV-2' : 'DLV-4',
+    },
+  ];
+  return {
+    kind: 'delivery',
+    machine: 'delivery',
+    actor,
+    title: `to ${target}`,
+    state: stateOf(actor) ?? status,
+    began: queuedAtMs,
+    ...(endedAtMs === undefined ? {} : { ended: endedAtMs }),
+    stairs,
+  };
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+export function seconds(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
+
+function iso(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

@@ -1,0 +1,80 @@
+/**
+ * The one place where the actor system is listened to: attached with the first listener and taken away with the last, so
+ * that nobody's watching costs nothing. A listener that fails is left out of it; the actors never notice.
+ * @see INS-3 in docs/specification.md
+ */
+
+import type { AnyActorRef, InspectionEvent } from 'xstate';
+
+/** What the system calls for everything that happens; it looks the function up each time. */
+interface Reporting {
+  _sendInspectionEvent(inspected: object): void;
+}
+
+/** The parts of a microstep that xstate's types keep to themselves. */
+export interface Microstep {
+  readonly type: '@xstate.microstep';
+  readonly actorRef: AnyActorRef;
+  readonly event: { readonly type: string };
+  readonly snapshot: { readonly context?: unknown; readonly value?: unknown; readonly status?: string };
+  readonly _transitions: readonly {
+    readonly source: { readonly path: readonly string[] };
+    readonly target?: readonly { readonly path: readonly string[] }[];
+    readonly eventType: string;
+  }[];
+}
+
+export type Inspected = InspectionEvent | Microstep;
+
+export interface Tap {
+  /** Whether anybody listens. */
+  isOpen(): boolean;
+  listeners(): number;
+  /** Hears of everything until the returned function is called. */
+  listen(hear: (inspected: Inspected) => void): () => void;
+}
+
+export function createTap(root: () => AnyActorRef, failed: (error: unknown) => void): Tap {
+  const listeners = new Set<(inspected: Inspected) => void>();
+  let detach: (() => void) | undefined;
+
+  function hear(inspected: object): void {
+    // One an action, and nobody asks for them.
+    if ((inspected as { readonly type: string }).type === '@xstate.action') return;
+    for (const listener of listeners) {
+      try {
+        listener(inspected as Inspected);
+      } catch (error) {
+        failed(error);
+      }
+    }
+  }
+
+  return {
+    isOpen: () => listeners.size > 0,
+    listeners: () => listeners.size,
+    listen(listener) {
+      listeners.add(listener);
+      if (detach === undefined) {
+        // Through `inspect` the system would copy every event first, which costs as much again as all the rest.
+        const system = root().system as unknown as Reporting;
+        const before = system._sendInspectionEvent;
+        system._sendInspectionEvent = hear;
+        detach = () => {
+          system._sendInspectionEvent = before;
+        };
+      }
+      return () => {
+        listeners.delete(listener);
+        if (listeners.size > 0) return;
+        detach?.();
+        detach = undefined;
+      };
+    },
+  };
+}
+
+/** A state's name within its chart, outer states before it. */
+export function stateName({ path }: { readonly path: readonly string[] }): string {
+  return path.join('.');
+}

@@ -1,0 +1,50 @@
+/**
+ * What OAuth adds to a connection: the token on its requests, and the word for a login where one is missing. The same for
+ * a connection that lives and for one that is only tried.
+ * @see OAU-1 and OAU-8 in docs/specification.md
+ */
+
+import type { TransportPorts } from '../../actors/mcp/transports.ts';
+import { createAuthorizedFetch } from '../../actors/oauth/authorized-fetch.ts';
+import type { Credentials } from '../../actors/oauth/credentials.store.ts';
+import type { Logger } from '../../actors/ports.ts';
+import {
+  type AfterFailure,
+  afterFailures,
+  type ConnectFailure,
+  describeFailure,
+  type FailurePlace,
+} from '../../machines/mcp/connect-failure.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
+
+export interface AccessPorts {
+  readonly credentials: Credentials;
+  readonly version: string;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+/** The access token of a server that asks for OAuth goes on its requests, and is renewed there. */
+export function authorised(
+  { name: server, transport }: ServerSettings,
+  { credentials, version, nowMs, log }: AccessPorts,
+): Pick<TransportPorts, 'wrapFetch'> {
+  if (transport.kind === 'stdio' || transport.oauth === null) return {};
+  const { url, oauth: settings } = transport;
+  return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, version, nowMs, log }) };
+}
+
+/** What follows attempts that failed, and the one line that says why. */
+export function readFailures(
+  { name: server, transport }: ServerSettings,
+  failures: readonly ConnectFailure[],
+  { credentials, ...place }: FailurePlace & { readonly credentials: Credentials },
+): { readonly after: AfterFailure; readonly why: string } {
+  const after = afterFailures(failures, transport.kind !== 'stdio' && transport.oauth !== null);
+  const why =
+    after === 'needsLogin'
+      ? describeLoginNeed(server, place.profile, credentials.problem(server))
+      : describeFailure(server, failures, place);
+  return { after, why };
+}

@@ -1,0 +1,69 @@
+/**
+ * What is counted when something ends, and by which names. A route that nobody configured has none: a stranger's path
+ * makes no series.
+ * @see OBS-1 in docs/specification.md
+ */
+
+import type { AnyActorRef } from 'xstate';
+import type { JournalKeeper } from '../actors/store/keeper.ts';
+import type { DeliveryRecord, RunRecord } from '../machines/webhook/record.ts';
+import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
+import { type Metrics, observe } from './metrics.ts';
+
+export function countRequest(
+  { route, outcome, origin, receivedAtMs }: RequestContext,
+  nowMs: number,
+  metrics: Metrics,
+): void {
+  const profile = route?.profile ?? '';
+  const name = route?.name ?? '';
+  const kind = outcome?.kind ?? 'abandoned';
+  metrics.count('agent_webhook_requests_total', profile, name, kind);
+  // A replay waits for nobody's body.
+  if (origin === 'http') {
+    metrics.observe('agent_webhook_request_duration_seconds', (nowMs - receivedAtMs) / 1_000, profile, name);
+  }
+}
+
+export function countRun(run: RunRecord, nowMs: number, metrics: Metrics): void {
+  const { profile, route, kind, status, queuedAtMs, startedAtMs } = run;
+  metrics.count('agent_runs_total', profile, route, kind, status);
+  if (startedAtMs === undefined) return;
+  metrics.observe('agent_run_wait_seconds', Math.max(0, startedAtMs - queuedAtMs) / 1_000, profile, route);
+  metrics.observe('agent_run_duration_seconds', Math.max(0, nowMs - startedAtMs) / 1_000, profile, route);
+}
+
+export function countDelivery({ target, status, queuedAtMs }: DeliveryRecord, nowMs: number, metrics: Metrics): void {
+  metrics.count('agent_deliveries_total', target, status);
+  metrics.observe('agent_delivery_duration_seconds', Math.max(0, nowMs - queuedAtMs) / 1_000, target);
+}
+
+/** Counts each time that the supervisor starts the gateway anew. */
+export function countRestarts(root: AnyActorRef, metrics: Metrics): void {
+  const restarts = metrics.series('agent_gateway_restarts_total');
+  let was: unknown;
+  root.subscribe({
+    next: ({ value }: { readonly value?: unknown }) => {
+      if (value === 'restarting' && was !== 'restarting') restarts.count += 1;
+      was = value;
+    },
+    error: () => {},
+  });
+}
+
+/** The keeper with its commits counted and timed. */
+export function timedKeeper(keeper: JournalKeeper, metrics: Metrics): JournalKeeper {
+  const committed = metrics.series('agent_journal_commits_total', 'committed');
+  const duration = metrics.series('agent_journal_commit_duration_seconds');
+  return {
+    ...keeper,
+    async commit(writes) {
+      const beganMs = performance.now();
+      const verdict = await keeper.commit(writes);
+      observe(duration, (performance.now() - beganMs) / 1_000);
+      if (verdict.kind === 'committed') committed.count += 1;
+      else metrics.count('agent_journal_commits_total', verdict.kind);
+      return verdict;
+    },
+  };
+}

@@ -1,0 +1,138 @@
+/**
+ * Counts what ends: requests, runs, deliveries, calls, commits. A count is one look-up and one addition, so that the hot
+ * path does not feel it; everything that stands rather than ends is measured when somebody asks. Labels are names from
+ * the configuration and words of ours, never a stranger's, so that nobody outside can make a series.
+ * @see OBS-1 in docs/specification.md
+ */
+
+import { type MetricName, metricCatalogue } from './metrics-catalogue.ts';
+
+export type Labels = readonly string[];
+
+/** A series of a counter or a histogram, kept by whoever counts often. */
+export interface Series {
+  count: number;
+  /** Of a histogram: the sum of what was observed, and how many fell up to each bound. */
+  sum: number;
+  readonly buckets: Float64Array | undefined;
+}
+
+export interface Metrics {
+  /** The series of a metric with these label values, in the catalogue's order; made at its first use. */
+  series(name: MetricName, ...labels: Labels): Series;
+  count(name: MetricName, ...labels: Labels): void;
+  observe(name: MetricName, seconds: number, ...labels: Labels): void;
+  /** Adds a measured value to what `render` is about to tell. */
+  read(name: MetricName): readonly { readonly labels: Labels; readonly series: Series }[];
+  /** Prometheus text of all counters and histograms, and of the measured values. */
+  render(measured: readonly Measured[]): string;
+}
+
+export interface Measured {
+  readonly name: MetricName;
+  readonly value: number;
+  readonly labels?: Labels;
+}
+
+/** From a rule's quarter of a millisecond to an agent's ten minutes. */
+export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+/** Series of one metric; a configuration with more routes than this is told about as a whole. */
+const mostSeries = 2_000;
+const separator = '\u0000';
+
+export function createMetrics(): Metrics {
+  const tables = new Map<MetricName, Map<string, Series>>();
+
+  function tableOf(name: MetricName): Map<string, Series> {
+    let table = tables.get(name);
+    if (table === undefined) {
+      table = new Map();
+      tables.set(name, table);
+    }
+    return table;
+  }
+
+  function series(name: MetricName, ...labels: Labels): Series {
+    const table = tableOf(name);
+    const key = labels.length === 1 ? (labels[0] ?? '') : labels.join(separator);
+    const standing = table.get(key);
+    if (standing !== undefined) return standing;
+    const overflow = table.size >= mostSeries ? labels.map(() => 'other') : labels;
+    const overflowKey = overflow.join(separator);
+    const found = table.get(overflowKey);
+    if (found !== undefined) return found;
+    const isHistogram = metricCatalogue[name].type === 'histogram';
+    const made: Series = { count: 0, sum: 0, buckets: isHistogram ? new Float64Array(bounds.length) : undefined };
+    table.set(overflowKey, made);
+    return made;
+  }
+
+  function read(name: MetricName): { readonly labels: Labels; readonly series: Series }[] {
+    return [...(tables.get(name) ?? [])].map(([key, one]) => ({ labels: key.split(separator), series: one }));
+  }
+
+  return {
+    series,
+    count(name, ...labels) {
+      series(name, ...labels).count += 1;
+    },
+    observe(name, seconds, ...labels) {
+      observe(series(name, ...labels), seconds);
+    },
+    read,
+    render(measured) {
+      const lines: string[] = [];
+      for (const [name, entry] of Object.entries(metricCatalogue) as [
+        MetricName,
+        (typeof metricCatalogue)[MetricName],
+      ][]) {
+        const told =
+          entry.type === 'gauge' || measured.some((one) => one.name === name)
+            ? measured
+                .filter((one) => one.name === name)
+                .map(({ value, labels = [] }) => sample(name, entry.labels, labels, value))
+            : read(name).flatMap(({ labels, series: one }) => samplesOf(name, entry.labels, labels, one));
+        if (told.length === 0) continue;
+        lines.push(`# HELP ${name} ${entry.help}`, `# TYPE ${name} ${entry.type}`, ...told);
+      }
+      return `${lines.join('\n')}\n`;
+    },
+  };
+}
+
+/** Adds an observation; the bounds are few and the first ones usually hold. */
+export function observe(series: Series, seconds: number): void {
+  series.count += 1;
+  series.sum += seconds;
+  const { buckets } = series;
+  if (buckets === undefined) return;
+  for (let at = 0; at < bounds.length; at += 1) {
+    if (seconds > (bounds[at] ?? 0)) continue;
+    buckets[at] = (buckets[at] ?? 0) + 1;
+    return;
+  }
+}
+
+function samplesOf(name: string, names: Labels, labels: Labels, { count, sum, buckets }: Series): string[] {
+  if (buckets === undefined) return [sample(name, names, labels, count)];
+  let below = 0;
+  const bounded = bounds.map((bound, at) => {
+    below += buckets[at] ?? 0;
+    return sample(`${name}_bucket`, [...names, 'le'], [...labels, String(bound)], below);
+  });
+  return [
+    ...bounded,
+    sample(`${name}_bucket`, [...names, 'le'], [...labels, '+Inf'], count),
+    sample(`${name}_sum`, names, labels, sum),
+    sample(`${name}_count`, names, labels, count),
+  ];
+}
+
+function sample(name: string, names: Labels, labels: Labels, value: number): string {
+  const told = names.map((label, at) => `${label}="${escaped(labels[at] ?? '')}"`).join(',');
+  return `${name}${told === '' ? '' : `{${told}}`} ${Number(value.toPrecision(12))}`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
+}

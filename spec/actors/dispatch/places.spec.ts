@@ -1,0 +1,38 @@
+import t from 'tap';
+import { createPlaces } from '../../../actors/dispatch/places.ts';
+
+t.test('DIS-3 · COA-3 · places bound runs over all, per route and one per group', async (t) => {
+  const places = createPlaces(2);
+  const granted: string[] = [];
+  const leave = new Map<string, () => void>();
+  const ask = (name: string, more = {}): void =>
+    void leave.set(
+      name,
+      places.ask({ profile: 'p', route: 'r', ...more }, () => void granted.push(name)),
+    );
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  ask('a', { group: 'g' });
+  ask('b', { group: 'g' });
+  ask('c');
+  ask('d');
+  await turn();
+  t.same(granted, ['a', 'c'], 'b waits for its group and holds no place, d for a place');
+  t.same(places.load(), { running: 2, waiting: 2 });
+  leave.get('c')?.();
+  await turn();
+  t.same(granted, ['a', 'c', 'd']);
+  leave.get('b')?.();
+  leave.get('a')?.();
+  leave.get('d')?.();
+  await turn();
+  t.same(places.load(), { running: 0, waiting: 0 }, 'one that was withdrawn is never granted');
+  t.same(granted, ['a', 'c', 'd']);
+  ask('r1', { routeConcurrency: 1 });
+  ask('r2', { routeConcurrency: 1 });
+  await turn();
+  t.same(granted.slice(3), ['r1']);
+  places.pause();
+  leave.get('r1')?.();
+  await turn();
+  t.same(granted.slice(3), ['r1'], 'a pause grants nothing more');
+});

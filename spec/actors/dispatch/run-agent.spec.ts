@@ -1,0 +1,117 @@
+import t, { type Test } from 'tap';
+import { createRunAgent, type RunnerOfProfile } from '../../../actors/dispatch/run-agent.ts';
+import type { AgentRunRequest } from '../../../actors/ports.ts';
+import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
+
+const never = new AbortController().signal;
+const event = {
+  deliveryId: 'd',
+  event: 'e',
+  prompt: 'do',
+  skills: ['none', 'review', 'later'],
+} as unknown as EventRecord;
+const record = { eventKey: 'e1', profile: 'work', route: 'r', attempt: 2 } as unknown as RunRecord;
+
+function stage(t: Test, more: Partial<RunnerOfProfile> = {}, given: Partial<EventRecord> = {}) {
+  // The time limit of a run does not keep a process alive by itself.
+  const alive = setInterval(() => {}, 1_000);
+  t.teardown(() => clearInterval(alive));
+  const requests: AgentRunRequest[] = [];
+  const asked: string[] = [];
+  const warned: string[] = [];
+  const runAgent = createRunAgent({
+    event: (key) => (key === 'e1' ? { ...event, ...given } : undefined),
+    runnerOf: (profile) => {
+      asked.push(profile);
+      if (profile === ('gone' as typeof profile)) return undefined;
+      return {
+        run: async (request) => {
+          requests.push(request);
+          return { kind: 'responded', response: 'said' };
+        },
+        timeoutMs: 60_000,
+        servers: [],
+        skill: (name) => ({ review: 'Be kind.', later: 'Be quick.' })[name],
+        ...more,
+      };
+    },
+    log: { log: () => {}, warnOnce: (key, message) => void warned.push(`${key}: ${message}`) },
+  });
+  return { runAgent, requests, asked, warned };
+}
+
+const untilAborted: RunnerOfProfile['run'] = (_, signal) =>
+  new Promise((resolve) => {
+    const stop = () => resolve({ kind: 'failed', reason: 'stopped' });
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop);
+  });
+
+t.test('DIS-3 · DIS-5 · DIS-6 · PRF-2 · a runner is asked with all that it must know, and once', async (t) => {
+  const { runAgent, requests, asked } = stage(t);
+  t.same(await runAgent('k', record, never), { kind: 'responded', response: 'said' });
+  t.same(asked, ['work']);
+  t.same(requests, [
+    {
+      runId: 'k',
+      deliveryId: 'd',
+      route: 'r',
+      event: 'e',
+      profile: 'work',
+      attempt: 2,
+      prompt: 'Be kind.\n\ndo',
+      toolsets: ['web_search', 'web_extract', 'vision_analyze', 'clarify', 'mcp-*'],
+    },
+  ]);
+});
+
+t.test('COA-2 · DIS-6 · the note ends the prompt, the first skill that is found leads it, or none does', async (t) => {
+  for (const [skills, superseded, prompt] of [
+    [['review'], 2, 'Be kind.\n\ndo\n\n[Note: 2 earlier events were superseded by this one.]'],
+    [['none'], 1, 'do\n\n[Note: 1 earlier event was superseded by this one.]'],
+    [[], 0, 'do'],
+  ] as const) {
+    const { runAgent, requests } = stage(t, {}, { skills });
+    await runAgent('k', { ...record, superseded }, never);
+    t.equal(requests[0]?.prompt, prompt);
+  }
+});
+
+t.test('DIS-5 · a route’s toolsets replace the default, and a dropped name is warned of', async (t) => {
+  const { runAgent, requests, warned } = stage(t, {}, { toolsets: ['web_search', 'terminal', 'nope'] });
+  await runAgent('k', record, never);
+  t.same(requests[0]?.toolsets, ['web_search']);
+  t.match(warned, [
+    /^toolset\/r\/terminal: route "r": toolset "terminal" dropped: /,
+    /^toolset\/r\/nope: .*"nope" dropped/,
+  ]);
+  t.equal(warned.length, 2);
+});
+
+t.test('DIS-4 · an empty response is a response', async (t) => {
+  const { runAgent } = stage(t, { run: async () => ({ kind: 'responded', response: '' }) });
+  t.same(await runAgent('k', record, never), { kind: 'responded', response: '' });
+});
+
+t.test('DIS-3 · a run is bounded in time, and stopped when its run is', async (t) => {
+  const slow = stage(t, { run: untilAborted, timeoutMs: 20 });
+  t.same(await slow.runAgent('k', record, never), {
+    kind: 'failed',
+    reason: 'the run took longer than 0.02 s (agent.timeout_seconds)',
+  });
+  const stopped = stage(t, { run: untilAborted });
+  t.same(await stopped.runAgent('k', record, AbortSignal.abort()), { kind: 'failed', reason: 'stopped' });
+});
+
+t.test('DIS-3 · DUR-1 · PRF-2 · what cannot be run fails by name, and never rejects', async (t) => {
+  const { runAgent, requests } = stage(t);
+  for (const [given, reason] of [
+    [{ ...record, eventKey: 'forgotten' }, /event forgotten is not in the journal/],
+    [{ ...record, profile: 'gone' }, /profile "gone" is not configured any more/],
+  ] as const) {
+    t.match(await runAgent('k', given, never), { kind: 'failed', reason });
+  }
+  t.same(requests, []);
+  const broken = stage(t, { run: () => Promise.reject(new Error('broke')) });
+  t.same(await broken.runAgent('k', record, never), { kind: 'failed', reason: 'broke' });
+});

@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { safeName } from '../../actors/safe-name.ts';
+
+t.test('OAU-2 · LIF-10 · a plain name stands for itself, any other is spelled so that it leaves no folder', (t) => {
+  for (const [name, expected] of [
+    ['github', 'github'],
+    ['a.b-c_9', 'a.b-c_9'],
+    ['.hidden', '%2Ehidden'],
+    ['..', '%2E.'],
+    ['a/b', 'a%2Fb'],
+    ['%2F', '%252F'],
+    ['é', '%C3%A9'],
+    ['a b\n', 'a%20b%0A'],
+  ] as const) {
+    t.equal(safeName(name), expected);
+  }
+  t.end();
+});
+
+t.test('OAU-2 · two names never share a file, whatever their length', (t) => {
+  const name = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ minLength: 150, maxLength: 400 }));
+  fc.assert(
+    fc.property(name, name, (one, other) => {
+      const file = safeName(one);
+      const whole = Buffer.from(one).toString() === Buffer.from(other).toString();
+      return /^[\w%-][\w.%-]*$/.test(file) && file.length <= 180 && (file === safeName(other)) === whole;
+    }),
+  );
+  const long = 'x'.repeat(500);
+  t.not(safeName(`${long}1`), safeName(`${long}2`));
+  t.match(safeName(''), /^-[0-9a-f]{64}$/);
+  t.end();
+});

@@ -1,0 +1,111 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import t from 'tap';
+import { streamModel } from '../../actors/agent/stream-model.ts';
+import { httpRequest } from '../../actors/dispatch/targets/http-request.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
+import { sourceFiles } from '../house/sources.ts';
+import { collectGarbage } from '../support/collect-garbage.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { until } from '../support/processes.ts';
+
+const aborted = (signal: AbortSignal): Promise<unknown> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason)));
+/** A spec's own process stays, however little there is to wait for. */
+const alive = setInterval(() => {}, 1_000);
+t.teardown(() => clearInterval(alive));
+
+t.test(
+  'LIF-3 · the first reason to stop is the one that counts, and a signal that was let go says nothing',
+  async (t) => {
+    const one = new AbortController();
+    const other = new AbortController();
+    const stop = createStopSignal([one.signal, undefined, null, other.signal], 60_000);
+    const nested = createStopSignal([stop.signal]);
+    other.abort('enough');
+    one.abort('late');
+    t.same([stop.signal.reason, nested.signal.reason, stop.isTimeOver()], ['enough', 'enough', false]);
+
+    t.equal(createStopSignal([other.signal]).signal.reason, 'enough', 'one that has spoken before counts');
+
+    const third = new AbortController();
+    const released = createStopSignal([third.signal], 1);
+    released.release();
+    third.abort();
+    await wait(20);
+    t.same([released.signal.aborted, released.isTimeOver()], [false, false]);
+  },
+);
+
+t.test('LIF-3 · a time limit outlives a collection of garbage', async (t) => {
+  const { signal, isTimeOver } = createStopSignal([new AbortController().signal], 50);
+  const ended = aborted(signal);
+  await collectGarbage();
+  t.match(await ended, { name: 'TimeoutError' });
+  t.equal(isTimeOver(), true);
+});
+
+t.test(
+  'DIS-3 · a model that falls silent is stopped, by a person or by the time, after garbage was collected',
+  async (t) => {
+    const server = await startModelServer(t, [{ kind: 'silent', text: 'Half of ' }]);
+    const model = { provider: 'openai-compatible', baseUrl: server.url, name: 'm', maxSteps: 3 } as never;
+    const question = { system: '', turns: [{ role: 'user', text: 'x' }], tools: [] } as const;
+    const ports = {
+      nowMs: Date.now,
+      random: () => 0,
+      wait: () => Promise.resolve(),
+      limits: { attempts: 1, idleMs: 400 },
+    };
+    for (const person of [true, false]) {
+      const cancel = new AbortController();
+      let heard = '';
+      const onText = (text: string): void => {
+        heard += text;
+      };
+      const asked = streamModel(
+        model,
+        { ...question, turns: [...question.turns] },
+        { ...ports, onText, signal: cancel.signal },
+      );
+      await until(() => heard !== '');
+      await collectGarbage();
+      if (person) cancel.abort();
+      t.match(await asked, { kind: 'failed', why: person ? 'the run was stopped' : /silent for 0\.4 s/ });
+    }
+  },
+);
+
+t.test('DLV-4 · a platform that never ends its answer is given up in time after garbage was collected', async (t) => {
+  let begun = 0;
+  const server = createServer((request, response) => {
+    begun += 1;
+    if (request.url === '/half') response.writeHead(200).write('{"ok":');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  for (const path of ['/none', '/half']) {
+    const before = begun;
+    const call = { method: 'POST', url: `http://127.0.0.1:${port}${path}`, json: {}, timeoutMs: 400 } as const;
+    const answer = httpRequest(call, new AbortController().signal);
+    await until(() => begun > before);
+    await collectGarbage();
+    t.match(await answer, { kind: 'lost', reason: /no answer within 0\.4 s/ }, path);
+  }
+});
+
+t.test('LIF-3 · no other way to bound work in time is taken', (t) => {
+  const weak = /AbortSignal\.any\(|new Request\([^;]*\bsignal\b/;
+  const found = sourceFiles(['actors', 'runtime']).filter(({ code }) => weak.test(code));
+  t.same(
+    found.map(({ path }) => path),
+    [],
+    'createStopSignal holds what these hold weakly',
+  );
+  t.end();
+});

@@ -1,0 +1,109 @@
+import t from 'tap';
+import { createKeeper } from '../../../actors/store/keeper.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { done, type Fault, failed } from '../../../machines/base/fault.ts';
+
+const write = [{ kind: 'put', collection: 'events', key: 'k', value: {} }] as const;
+const history = { keepAfterKey: '', maxBytes: 1_000_000 };
+
+function stage() {
+  const journal = openMemoryJournal();
+  const refused: string[] = [];
+  let opens = 0;
+  let broken: Fault | undefined;
+  let nowMs = 0;
+  const keeper = createKeeper({
+    open: async () => {
+      opens += 1;
+      return broken === undefined ? done(journal) : failed(broken.code, broken.message);
+    },
+    owner: 'me',
+    sessionTtlMs: 60_000,
+    nowMs: () => nowMs,
+    refused: ({ code }) => refused.push(code),
+  });
+  return {
+    keeper,
+    journal,
+    refused,
+    opens: () => opens,
+    breaks: (fault: Fault | undefined) => {
+      broken = fault;
+    },
+    passes: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}
+
+t.test('DUR-1 · while there is no journal a commit is unavailable, and nothing can be read', async (t) => {
+  const { keeper, refused } = stage();
+  t.match(await keeper.commit(write), { kind: 'unavailable', fault: { code: 'journal-unavailable' } });
+  t.match(await keeper.keep(history), { code: 'journal-unavailable' });
+  t.same([keeper.journal(), keeper.session(), refused], [undefined, undefined, []]);
+  await keeper.close();
+});
+
+t.test('DUR-1 · a store that does not open says why, and is asked again', async (t) => {
+  const { keeper, breaks, opens } = stage();
+  breaks({ code: 'journal-full', message: 'journal: no room' });
+  t.match(await keeper.open(), { code: 'journal-full' });
+  t.match(await keeper.commit(write), { kind: 'unavailable' });
+  breaks(undefined);
+  t.equal(await keeper.open(), undefined);
+  t.same(await keeper.commit(write), { kind: 'committed' });
+  t.equal(await keeper.open(), undefined);
+  t.equal(opens(), 2, 'an open store is asked whether it can write, not opened again');
+});
+
+t.test('DUR-1 · every refused commit is told of, with its reason', async (t) => {
+  const { keeper, journal, refused } = stage();
+  await keeper.open();
+  await journal.close();
+  t.match(await keeper.commit(write), { kind: 'unavailable' });
+  t.same(refused, ['journal-unavailable']);
+  t.match(await keeper.open(), { code: 'journal-unavailable' }, 'the probe says so too');
+});
+
+t.test('DUR-1 · its session is renewed, and begun anew once it has ended', async (t) => {
+  const { keeper, journal, passes } = stage();
+  await keeper.open();
+  const first = keeper.session() ?? '';
+  passes(50_000);
+  t.equal(await keeper.keep(history), undefined);
+  passes(50_000);
+  const query = { dueBeforeMs: 0, nowMs: 100_000, limit: 1 };
+  t.match(await journal.take('runs', { ...query, session: first }), { ok: true }, 'alive after a hundred seconds');
+
+  await journal.endSession(first);
+  t.match(await keeper.keep(history), { code: 'journal-session-ended' });
+  t.match(await keeper.commit(write), { kind: 'unavailable' }, 'nothing is held by a session that is over');
+  t.equal(await keeper.open(), undefined);
+  t.ok(keeper.session() !== undefined && keeper.session() !== first);
+});
+
+t.test('DUR-2 · keeping forgets history', async (t) => {
+  const { keeper, journal } = stage();
+  await keeper.open();
+  await keeper.commit(write);
+  await keeper.keep({ ...history, keepAfterKey: 'a' });
+  t.ok(journal.get('events', 'k'));
+  await keeper.keep({ ...history, keepAfterKey: 'z' });
+  t.equal(journal.get('events', 'k'), undefined);
+});
+
+t.test('DUR-1 · closing ends the session first, so that the next gateway finds its work free', async (t) => {
+  const { keeper, journal } = stage();
+  await keeper.open();
+  const session = keeper.session() ?? '';
+  const ended: string[] = [];
+  const { endSession } = journal;
+  Object.assign(journal, {
+    endSession: (id: string) => {
+      ended.push(id);
+      return endSession(id);
+    },
+  });
+  await keeper.close();
+  t.same([ended, keeper.journal(), keeper.session()], [[session], undefined, undefined]);
+});

@@ -1,0 +1,63 @@
+import t from 'tap';
+import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
+
+const change = (n: number, dueAtMs: number | null = 5) =>
+  ({ collection: 'runs', key: 'k', value: { n }, dueAtMs }) as const;
+
+async function stage() {
+  const disk = gate();
+  const { keeper } = await openKeeper(disk.journal);
+  const writer = createRecordWriter(keeper);
+  const write = async (...given: Parameters<typeof writer.write>) => {
+    const written = writer.write(...given);
+    await disk.settle();
+    return written;
+  };
+  return { disk, keeper, writer, write };
+}
+
+t.test('DUR-1 · a record under way is held and due, a finished one is neither', async (t) => {
+  const { disk, keeper, write } = await stage();
+  t.same(await write([change(1)]), { kind: 'written' });
+  t.match(disk.journal.get('runs', 'k'), { value: { n: 1 }, dueAtMs: 5, heldBy: keeper.session() });
+  t.same(await write([change(2, null)]), { kind: 'written' });
+  t.same(disk.journal.get('runs', 'k'), { key: 'k', version: 2, value: { n: 2 } });
+});
+
+t.test('DUR-1 · each write goes over the one before, and one that another gateway took over is lost', async (t) => {
+  const { disk, keeper, writer, write } = await stage();
+  await write([change(1)]);
+  writer.adopt('runs', 'k', 1);
+  for (const n of [2, 3]) t.same(await write([change(n)]), { kind: 'written' });
+
+  const taken = keeper.commit([{ kind: 'put', collection: 'runs', key: 'k', value: { n: 99 } }]);
+  await disk.settle();
+  await taken;
+  t.same(await write([change(4)]), { kind: 'lost' });
+  t.match(disk.journal.get('runs', 'k')?.value, { n: 99 });
+});
+
+t.test('DUR-1 · changes and what goes with them land whole or not at all', async (t) => {
+  const { disk, writer, write } = await stage();
+  const delivery = { ...change(1), collection: 'deliveries' } as const;
+  const claim = { kind: 'claim', name: 'c', value: {}, nowMs: 0, expiresAtMs: 9 } as const;
+  t.same(await write([change(1), delivery], [claim]), { kind: 'written' });
+  t.same(await write([{ ...change(1), key: 'other' }], [claim]), { kind: 'lost' });
+  t.equal(disk.journal.get('runs', 'other'), undefined);
+
+  const refused = writer.write([change(2)]);
+  await disk.refuse();
+  t.same(await refused, { kind: 'refused', reason: diskFull.message });
+  t.match(disk.journal.get('runs', 'k')?.value, { n: 1 });
+});
+
+t.test('DUR-1 · what the disk refused is written over the same version when it is offered again', async (t) => {
+  const { disk, writer, write } = await stage();
+  await write([change(1)]);
+  writer.adopt('runs', 'k', 1);
+  const refused = writer.write([change(2)]);
+  await disk.refuse();
+  await refused;
+  t.same(await write([change(2)]), { kind: 'written' });
+});

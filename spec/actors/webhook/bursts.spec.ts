@@ -1,0 +1,387 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import t from 'tap';
+import type { CommitVerdict, Journal, Write } from '../../../actors/store/journal.ts';
+import { type Bursts, createBursts, type Joined } from '../../../actors/webhook/bursts.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { Burst } from '../../../machines/webhook/coalesce.ts';
+import { diskFull, type Gate, gate, openKeeper, turn } from '../../support/keeper.ts';
+
+const key = 'default/r/pr-7';
+
+interface Gateway {
+  readonly bursts: Bursts;
+  readonly session: string;
+  /** An event joins; one whose id was claimed before is refused by the journal. */
+  join(eventKey: string, nowMs?: number, id?: string): Promise<Joined>;
+  close(): Promise<CommitVerdict>;
+  /** Tells whether the last closing found a burst; where it found one and was refused, the group tries again. */
+  found(): boolean;
+}
+
+async function gateway(journal: Journal, owner = 'gateway'): Promise<Gateway> {
+  const { keeper } = await openKeeper(journal, owner);
+  const bursts = createBursts(keeper);
+  let found = false;
+  return {
+    found: () => found,
+    bursts,
+    session: keeper.session() ?? '',
+    join: (eventKey, nowMs = 0, id = eventKey) =>
+      new Promise((resolve) =>
+        bursts.join(
+          { key, profile: 'default', route: 'r', groupKey: 'pr-7', eventKey, nowMs, windowMs: 100, maxWaitMs: 250 },
+          (burst, record): Write[] => [
+            { kind: 'claim', name: id, value: {}, nowMs: 0, expiresAtMs: 1_000_000 },
+            { kind: 'put', collection: 'events', key: eventKey, expect: 'absent', value: { work: burst.id } },
+            record,
+          ],
+          resolve,
+        ),
+      ),
+    // As the group's wiring does it: the run bears the burst's id.
+    close() {
+      found = false;
+      return bursts.close(key, (burst) => {
+        found = true;
+        return [{ kind: 'put', collection: 'runs', key: burst.id, value: burst as unknown as JsonObject, dueAtMs: 0 }];
+      });
+    },
+  };
+}
+
+const standing = (journal: Journal): Burst | undefined =>
+  (journal.get('groups', key)?.value as { burst: Burst } | undefined)?.burst;
+
+async function landed<Value>(stage: Gate, asked: Promise<Value>): Promise<Value> {
+  await stage.settle();
+  return asked;
+}
+
+t.test('COA-1 · the newest event replaces, the window restarts, the cap counts from the first event', async (t) => {
+  const stage = gate();
+  const { join, session } = await gateway(stage.journal);
+  const rows = [
+    ['a', 0, { id: 'a', count: 1, firstAtMs: 0, latestEventKey: 'a', dueAtMs: 100 }],
+    ['b', 90, { id: 'a', count: 2, firstAtMs: 0, latestEventKey: 'b', dueAtMs: 190 }],
+    ['c', 180, { id: 'a', count: 3, firstAtMs: 0, latestEventKey: 'c', dueAtMs: 250 }],
+    ['d', 240, { id: 'a', count: 4, firstAtMs: 0, latestEventKey: 'd', dueAtMs: 250 }],
+  ] as const;
+  for (const [event, nowMs, burst] of rows) {
+    t.same(await landed(stage, join(event, nowMs)), { verdict: { kind: 'committed' }, burst, absorbed: false }, event);
+
+    const record = stage.journal.get('groups', key);
+    t.match(record, { dueAtMs: burst.dueAtMs, heldBy: session, version: burst.count });
+    t.same(record?.value, { profile: 'default', route: 'r', groupKey: 'pr-7', burst });
+  }
+});
+
+t.test('COA-1 · events that come while the disk works join without waiting for each other', async (t) => {
+  const stage = gate();
+  const { join } = await gateway(stage.journal);
+  const asked = ['a', 'b', 'c'].map((event, n) => join(event, n));
+  await turn();
+  t.equal(stage.waiting(), 3, 'nobody reads first');
+
+  await stage.land();
+
+  t.same(
+    (await Promise.all(asked)).map(({ burst }) => [burst.id, burst.count]),
+    [
+      ['a', 1],
+      ['a', 2],
+      ['a', 3],
+    ],
+  );
+  t.match(standing(stage.journal), { count: 3, latestEventKey: 'c' });
+});
+
+t.test('COA-1 · closing turns the burst into its run and deletes it, in one commit', async (t) => {
+  const stage = gate();
+  const { join, close } = await gateway(stage.journal);
+  await landed(stage, join('a'));
+  await landed(stage, join('b'));
+
+  t.same(await landed(stage, close()), { kind: 'committed' });
+
+  t.equal(stage.journal.get('groups', key), undefined);
+  t.match(stage.journal.get('runs', 'a')?.value, { count: 2, latestEventKey: 'b' });
+  t.same(await landed(stage, close()), { kind: 'stale', index: 0 }, 'nothing is left to close');
+  t.match(await landed(stage, join('c')), { burst: { id: 'c', count: 1 }, absorbed: false }, 'the next burst');
+});
+
+t.test('COA-1 · an event on its way to disk when the burst closes is taken by that run', async (t) => {
+  const stage = gate();
+  const { join, close } = await gateway(stage.journal);
+  await landed(stage, join('a'));
+  const joining = join('b');
+  const closing = close();
+  await stage.settle();
+
+  t.match(await joining, { verdict: { kind: 'committed' }, burst: { id: 'a', count: 2 }, absorbed: true });
+  t.same(await closing, { kind: 'committed' });
+  t.match(stage.journal.get('runs', 'a')?.value, { count: 2, latestEventKey: 'b' });
+  t.equal(stage.journal.get('groups', key), undefined);
+});
+
+t.test('COA-1 · an event that comes while the burst closes begins the next one', async (t) => {
+  const stage = gate();
+  const { join, close } = await gateway(stage.journal);
+  await landed(stage, join('a'));
+  const closing = close();
+  const joining = join('b');
+  await stage.settle();
+
+  t.same(await closing, { kind: 'committed' });
+  t.match(await joining, { verdict: { kind: 'committed' }, burst: { id: 'b', count: 1 }, absorbed: false });
+  t.match(stage.journal.get('runs', 'a')?.value, { count: 1, latestEventKey: 'a' });
+  t.match(standing(stage.journal), { id: 'b', count: 1 });
+});
+
+t.test(
+  'IDM-2 · a duplicate leaves no mark on the burst, nor do those who joined behind it lose anything',
+  async (t) => {
+    const stage = gate();
+    const { join, close } = await gateway(stage.journal);
+    await landed(stage, join('a', 0, 'id-a'));
+    const duplicate = join('b', 50, 'id-a');
+    const behind = join('c', 60, 'id-c');
+    const closing = close();
+    await stage.settle();
+
+    t.match(await duplicate, { verdict: { kind: 'claimed' } });
+    t.match(await behind, { verdict: { kind: 'committed' }, burst: { id: 'a', count: 2, latestEventKey: 'c' } });
+    t.same(await closing, { kind: 'committed' });
+    t.match(stage.journal.get('runs', 'a')?.value, { count: 2, latestEventKey: 'c' });
+    t.equal(stage.journal.get('events', 'b'), undefined);
+  },
+);
+
+t.test(
+  'DUR-1 · what the disk refuses is forgotten: the burst stands as it was, open to joins and closes',
+  async (t) => {
+    const stage = gate();
+    const { join, close } = await gateway(stage.journal);
+    const first = join('a');
+    await stage.refuse();
+    t.match(await first, { verdict: { kind: 'unavailable', fault: diskFull } });
+    t.match(await landed(stage, join('b')), { burst: { id: 'b', count: 1 } }, 'not counted');
+
+    const second = join('c');
+    await stage.refuse();
+    t.match(await second, { verdict: { kind: 'unavailable' } });
+    const closing = close();
+    await stage.refuse();
+    t.match(await closing, { kind: 'unavailable' });
+    t.match(standing(stage.journal), { id: 'b', count: 1 }, 'still gathered');
+
+    t.match(await landed(stage, join('d')), { burst: { id: 'b', count: 2 }, absorbed: false });
+    t.same(await landed(stage, close()), { kind: 'committed' });
+    t.match(stage.journal.get('runs', 'b')?.value, { count: 2, latestEventKey: 'd' });
+  },
+);
+
+t.test('DUR-1 · COA-3 · a burst found at start is carried on with its count and its first time', async (t) => {
+  const stage = gate();
+  const before = await gateway(stage.journal);
+  await landed(stage, before.join('a', 0));
+  const found = stage.journal.get('groups', key);
+
+  const adopting = await gateway(stage.journal);
+  adopting.bursts.adopt(key, found?.value as never, found?.version ?? 0);
+  const joining = adopting.join('b', 200);
+  await turn();
+  t.equal(stage.waiting(), 1);
+  t.match(await landed(stage, joining), { burst: { id: 'a', count: 2, dueAtMs: 250 }, absorbed: false });
+
+  const other = await gateway(stage.journal);
+  t.same(await landed(stage, other.close()), { kind: 'committed' }, 'also one that nobody adopted');
+  t.match(stage.journal.get('runs', 'a')?.value, { count: 2 });
+});
+
+t.test('DUR-1 · two gateways on one journal overtake each other, and no event of the burst is lost', async (t) => {
+  const stage = gate();
+  const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+  const asked = Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? one : other).join(`e${n}`, n));
+
+  await stage.settle();
+
+  for (const { verdict } of await Promise.all(asked)) t.same(verdict, { kind: 'committed' });
+  t.match(standing(stage.journal), { count: 8 });
+  const events = stage.journal.list('events', { limit: 10, order: 'oldest' });
+  t.same(new Set(events.map(({ value }) => value.work)), new Set([standing(stage.journal)?.id]));
+
+  const closed = await landed(stage, Promise.all([one.close(), other.close()]));
+  t.same(closed.map(({ kind }) => kind).sort(), ['committed', 'stale'], 'one of them opens the run');
+  t.equal(stage.journal.list('runs', { limit: 10, order: 'oldest' }).length, 1);
+  t.match(stage.journal.list('runs', { limit: 10, order: 'oldest' })[0]?.value, { count: 8 });
+});
+
+t.test('DUR-1 · one who is overtaken eight times gives up with nothing written', async (t) => {
+  const stage = gate();
+  const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+  await landed(stage, other.join('first'));
+  const late = one.join('late');
+  for (let n = 0; n < 8; n += 1) {
+    // Before the try of the one lands, the other has joined again; the waiting commit is the one's.
+    const overtaking = other.join(`o${n}`);
+    await turn();
+    t.equal(stage.waiting(), 2);
+    await overtake(stage);
+    await overtaking;
+  }
+
+  t.match(await late, { verdict: { kind: 'stale' }, absorbed: false });
+  t.equal(stage.journal.get('events', 'late'), undefined);
+  t.match(standing(stage.journal), { count: 9 });
+  t.match(await landed(stage, one.join('again')), { burst: { count: 10 } }, 'and has learnt where the burst stands');
+});
+
+/** Lands the newest waiting commit before the others. */
+async function overtake(stage: Gate): Promise<void> {
+  stage.rotate();
+  await stage.land();
+}
+
+interface Step {
+  readonly kind: 'join' | 'duplicate' | 'close' | 'land' | 'land one' | 'refuse one';
+  /** Which of two gateways takes it. */
+  readonly at: 'one' | 'other';
+}
+
+/** A gateway that closes what it knows to gather, as its group does. */
+async function player(journal: Journal, owner: string) {
+  const { join, close, found } = await gateway(journal, owner);
+  /** It was told of a burst, and has not closed it since. */
+  let gathers = false;
+  let closing = false;
+  const under: Promise<unknown>[] = [];
+  return {
+    joins: (eventKey: string, id: string): void => {
+      under.push(
+        join(eventKey, 0, id).then(({ verdict, absorbed }) => {
+          if (verdict.kind === 'committed' && !absorbed) gathers = true;
+        }),
+      );
+    },
+    closes: (): void => {
+      if (!gathers || closing) return;
+      gathers = false;
+      closing = true;
+      under.push(
+        close().then(({ kind }) => {
+          closing = false;
+          if (kind !== 'committed' && found()) gathers = true;
+        }),
+      );
+    },
+    isBusy: () => gathers || closing,
+    ended: () => Promise.all(under),
+  };
+}
+
+/** Plays steps, settles, closes what is known to gather, and checks every event. */
+async function play(steps: readonly Step[]): Promise<{ readonly lost: string[]; readonly left: Burst | undefined }> {
+  const stage = gate();
+  const gateways = { one: await player(stage.journal, 'one'), other: await player(stage.journal, 'other') };
+  const both = Object.values(gateways);
+  gateways.one.joins('e000', 'e000');
+  for (const [n, { kind, at }] of steps.entries()) {
+    const eventKey = `e${String(n + 1).padStart(3, '0')}`;
+    if (kind === 'join') gateways[at].joins(eventKey, eventKey);
+    if (kind === 'duplicate') gateways[at].joins(eventKey, 'e000');
+    if (kind === 'close') gateways[at].closes();
+    if (kind === 'land') await stage.land();
+    if (kind === 'land one') await stage.land(1);
+    if (kind === 'refuse one') await stage.refuse(1);
+  }
+  do {
+    await stage.settle();
+    for (const { closes } of both) closes();
+  } while (stage.waiting() > 0 || both.some(({ isBusy }) => isBusy()));
+  await stage.settle();
+  await Promise.all(both.map(({ ended }) => ended()));
+
+  const counted = new Map<string, number>();
+  for (const { value } of stage.journal.list('events', { limit: 1_000, order: 'oldest' })) {
+    const work = String(value.work);
+    counted.set(work, (counted.get(work) ?? 0) + 1);
+  }
+  const lost = [...counted].flatMap(([work, count]) => {
+    const run = stage.journal.get('runs', work);
+    if (run === undefined) return [`${count} events name ${work}, which never ran`];
+    if (run.version !== 1) return [`${work} was opened ${run.version} times`];
+    return run.value.count === count ? [] : [`${work} counts ${run.value.count} of ${count} events`];
+  });
+  return { lost, left: standing(stage.journal) };
+}
+
+const steps = (
+  kinds: readonly Step['kind'][],
+  gateways: readonly Step['at'][] = ['one'],
+): fc.Arbitrary<readonly Step[]> =>
+  fc.array(fc.record({ kind: fc.constantFrom(...kinds), at: fc.constantFrom(...gateways) }), { maxLength: 30 });
+
+const settled = { lost: [], left: undefined };
+
+t.test('COA-1 · DUR-1 · in any interleaving of joins and closes every event is in exactly one run', async () => {
+  const played = fc.asyncProperty(steps(['join', 'close', 'land', 'land one']), async (steps) => {
+    assert.deepEqual(await play(steps), settled);
+  });
+  await fc.assert(played, { numRuns: 500 });
+});
+
+t.test('COA-1 · IDM-2 · an event between two duplicates is told to its group', async (t) => {
+  const stage = gate();
+  const { join, close } = await gateway(stage.journal);
+  await landed(stage, join('a', 0, 'id-a'));
+  await landed(stage, close());
+  const [, between] = [join('b', 0, 'id-a'), join('c', 0, 'id-c'), join('d', 0, 'id-a')];
+  await stage.settle();
+
+  t.match(await between, { verdict: { kind: 'committed' }, burst: { id: 'c', count: 1 }, absorbed: false });
+});
+
+t.test('COA-1 · IDM-2 · whoever joined behind a duplicate drops nobody else', async (t) => {
+  const stage = gate();
+  const { join, close } = await gateway(stage.journal);
+  await landed(stage, join('a', 0, 'id-a'));
+  await landed(stage, close());
+  void join('duplicate', 0, 'id-a');
+  void join('b');
+  await stage.land(1);
+  void join('c');
+  await stage.land(1);
+  void join('d');
+  await stage.settle();
+
+  const works = ['b', 'c', 'd'].map((event) => stage.journal.get('events', event)?.value.work);
+  t.match(standing(stage.journal), { count: 3 });
+  t.same(new Set(works), new Set([standing(stage.journal)?.id]));
+});
+
+t.test('DUR-1 · a burst that another gateway closed is not brought back', async (t) => {
+  const stage = gate();
+  const [one, other] = [await gateway(stage.journal, 'one'), await gateway(stage.journal, 'other')];
+  await landed(stage, one.join('a'));
+  t.same(await landed(stage, other.close()), { kind: 'committed' });
+  await landed(stage, other.join('b'));
+
+  await landed(stage, one.join('c'));
+
+  t.match(standing(stage.journal), { id: 'b', count: 2, latestEventKey: 'c' });
+});
+
+for (const [title, kinds, gateways] of [
+  ['IDM-2 · where some of those who join are duplicates', ['duplicate'], ['one']],
+  ['DUR-1 · where the disk refuses some', ['refuse one'], ['one']],
+  ['IDM-2 · DUR-1 · on two gateways, duplicates and a full disk', ['duplicate', 'refuse one'], ['one', 'other']],
+] as const) {
+  t.test(`COA-1 · ${title}, every event is in exactly one run`, async () => {
+    const drawn = steps(['join', 'close', 'land', 'land one', ...kinds], gateways);
+    const played = fc.asyncProperty(drawn, async (steps) => {
+      assert.deepEqual(await play(steps), settled);
+    });
+    await fc.assert(played, { numRuns: 1_000 });
+  });
+}

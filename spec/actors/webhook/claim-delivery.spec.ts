@@ -1,0 +1,326 @@
+import fc from 'fast-check';
+import t from 'tap';
+import type { Collection, Journal } from '../../../actors/store/journal.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { createBursts } from '../../../actors/webhook/bursts.ts';
+import {
+  type ClaimPorts,
+  type ClaimRequest,
+  type ClaimVerdict,
+  claimLifeMs,
+  createClaimDelivery,
+  type JobFinding,
+} from '../../../actors/webhook/claim-delivery.ts';
+import { claimName, type EventRecord } from '../../../machines/webhook/record.ts';
+import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
+
+const job: JobFinding = {
+  kind: 'ready',
+  id: 'nightly',
+  prompt: 'the job says',
+  skills: ['its skill'],
+  deliver: 'its target',
+  deliverExtra: { channel: 'its own' },
+};
+
+const event: EventRecord = {
+  deliveryId: 'd1',
+  route: 'r',
+  profile: 'default',
+  event: 'push',
+  status: 'accepted',
+  receivedAtMs: 1_000,
+  headers: { 'x-kept': 'yes' },
+  body: '{"a":1}',
+  prompt: 'the route says',
+  deliver: 'messenger_a',
+  deliverExtra: { chat: 7 },
+  skills: ['the skill of the route'],
+};
+
+const group = { kind: 'group', groupKey: 'pr-7', windowMs: 100, maxWaitMs: 1_000 } as const;
+const plans: readonly ClaimRequest['plan'][] = [
+  { kind: 'run' },
+  { kind: 'direct' },
+  { kind: 'cron', job: 'nightly' },
+  group,
+];
+
+function ask(key: string, plan: ClaimRequest['plan'], more: Partial<EventRecord> = {}, nowMs = 1_000): ClaimRequest {
+  return { key, nowMs, plan, event: { ...event, ...more, ...(plan.kind === 'cron' ? { status: 'cron' } : {}) } };
+}
+
+async function claimer(journal: Journal = openMemoryJournal(), ports: Partial<ClaimPorts> = {}, owner = 'gateway') {
+  const { keeper, refused } = await openKeeper(journal, owner);
+  const claimDelivery = createClaimDelivery({
+    keeper,
+    bursts: createBursts(keeper),
+    findJob: () => job,
+    hasRoom: () => true,
+    ...ports,
+  });
+  const claim = (request: ClaimRequest): Promise<ClaimVerdict> =>
+    new Promise((resolve) => claimDelivery(request, resolve));
+  return { claim, keeper, journal, refused, session: keeper.session() };
+}
+
+const collections: readonly Collection[] = ['events', 'runs', 'groups', 'deliveries'];
+/** How many records each collection holds. */
+const sizes = (journal: Journal): Record<string, number> =>
+  Object.fromEntries(collections.map((name) => [name, journal.list(name, { limit: 1_000, order: 'oldest' }).length]));
+
+t.test('DUR-1 · CRN-2 · each plan puts the event, its claim and its work on disk in one commit', async (t) => {
+  const rows = [
+    {
+      plan: { kind: 'run' },
+      verdict: { kind: 'granted', opened: { kind: 'run', key: 'k1', record: { status: 'queued' } }, work: 'k1' },
+      sizes: { events: 1, runs: 1, groups: 0, deliveries: 0 },
+      work: { collection: 'runs', key: 'k1', value: { kind: 'agent', status: 'queued', attempt: 0, eventKey: 'k1' } },
+    },
+    {
+      plan: { kind: 'direct' },
+      verdict: { kind: 'granted', opened: { kind: 'direct', key: 'k1', record: { status: 'sending' } }, work: 'k1' },
+      sizes: { events: 1, runs: 0, groups: 0, deliveries: 1 },
+      work: {
+        collection: 'deliveries',
+        key: 'k1',
+        value: { status: 'sending', target: 'messenger_a', text: 'the route says', extra: { chat: 7 } },
+      },
+    },
+    {
+      plan: { kind: 'cron', job: 'nightly' },
+      verdict: { kind: 'granted', opened: { kind: 'run', key: 'k1', record: { kind: 'cron' } }, work: 'k1' },
+      sizes: { events: 1, runs: 1, groups: 0, deliveries: 0 },
+      work: { collection: 'runs', key: 'k1', value: { kind: 'cron', status: 'queued' } },
+    },
+    {
+      plan: group,
+      verdict: {
+        kind: 'granted',
+        opened: { kind: 'group', key: 'default/r/pr-7', profile: 'default', route: 'r', burst: { id: 'k1', count: 1 } },
+        work: 'k1',
+      },
+      sizes: { events: 1, runs: 0, groups: 1, deliveries: 0 },
+      work: {
+        collection: 'groups',
+        key: 'default/r/pr-7',
+        value: { groupKey: 'pr-7', burst: { id: 'k1', dueAtMs: 1_100 } },
+      },
+    },
+  ] as const;
+  for (const { plan, verdict, sizes: expected, work } of rows) {
+    const { claim, journal, session } = await claimer();
+
+    const given = await claim(ask('k1', plan));
+
+    t.match(given, verdict, plan.kind);
+    t.same(sizes(journal), expected, plan.kind);
+    t.match(journal.get('events', 'k1'), { value: { deliveryId: 'd1', work: 'k1', body: '{"a":1}' } });
+    t.match(journal.get(work.collection, work.key), { value: work.value, heldBy: session }, `${plan.kind}: held`);
+    t.type(journal.get(work.collection, work.key)?.dueAtMs, 'number', `${plan.kind}: due`);
+    t.equal(journal.get('events', 'k1')?.dueAtMs, undefined, 'an event is no work by itself');
+    t.same(journal.claimed(claimName('default', 'r', 'd1'), 1_000), { eventKey: 'k1' });
+  }
+});
+
+t.test('IDM-1 · an id claimed within the hour is a duplicate that leaves nothing, whatever its plan', async (t) => {
+  for (const first of plans) {
+    for (const second of plans) {
+      const { claim, journal } = await claimer();
+      t.match(await claim(ask('k1', first)), { kind: 'granted' });
+      const before = sizes(journal);
+
+      t.same(await claim(ask('k2', second, {}, 1_000 + claimLifeMs - 1)), { kind: 'duplicate' });
+
+      t.same(sizes(journal), before, `${second.kind} after ${first.kind}`);
+      t.equal(journal.get('groups', 'default/r/pr-7')?.version, first.kind === 'group' ? 1 : undefined);
+    }
+  }
+});
+
+t.test('IDM-1 · an hour later, on another route or in another profile the same id is new', async (t) => {
+  for (const [more, nowMs] of [
+    [{}, 1_000 + claimLifeMs],
+    [{ route: 'other' }, 1_000],
+    [{ profile: 'work' }, 1_000],
+    [{ deliveryId: 'D1' }, 1_000],
+  ] as const) {
+    const { claim } = await claimer();
+    await claim(ask('k1', { kind: 'run' }));
+
+    t.match(await claim(ask('k2', { kind: 'run' }, more, nowMs)), { kind: 'granted' }, JSON.stringify({ more, nowMs }));
+  }
+});
+
+t.test('IDM-2 · of equal ids at the same instant exactly one is granted, on one gateway and on two', async (t) => {
+  for (const plan of plans) {
+    const stage = gate();
+    const [one, other] = [await claimer(stage.journal, {}, 'one'), await claimer(stage.journal, {}, 'other')];
+
+    const asked = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? one : other).claim(ask(`k${n}`, plan)));
+    await stage.settle();
+    const kinds = (await Promise.all(asked)).map(({ kind }) => kind);
+
+    t.same(kinds.sort(), [...Array(19).fill('duplicate'), 'granted'], plan.kind);
+    const { events, runs, groups, deliveries } = sizes(stage.journal) as Record<Collection, number>;
+    t.same([events, runs + groups + deliveries], [1, 1], plan.kind);
+  }
+});
+
+t.test(
+  'DUR-1 · a commit that the disk refuses is unavailable and leaves nothing, so that a repeat is new',
+  async (t) => {
+    for (const plan of plans) {
+      const stage = gate();
+      const { claim, journal, refused } = await claimer(stage.journal);
+      const asked = claim(ask('k1', plan));
+      await stage.refuse();
+
+      t.same(await asked, { kind: 'unavailable', reason: diskFull.message }, plan.kind);
+      t.same(sizes(journal), { events: 0, runs: 0, groups: 0, deliveries: 0 }, plan.kind);
+      t.equal(journal.claimed(claimName('default', 'r', 'd1'), 1_000), undefined);
+      t.same(refused, [diskFull]);
+
+      const again = claim(ask('k2', plan));
+      await stage.settle();
+      t.match(await again, { kind: 'granted', work: 'k2' }, `${plan.kind}: the sender tries again`);
+    }
+  },
+);
+
+t.test('DUR-1 · without an open journal nothing is granted', async (t) => {
+  for (const plan of plans) {
+    const { claim, keeper } = await claimer();
+    await keeper.close();
+
+    t.match(await claim(ask('k1', plan)), { kind: 'unavailable', reason: /not open/ }, plan.kind);
+  }
+});
+
+t.test('DIS-3 · a run that finds no room stays on disk, due and held by nobody', async (t) => {
+  for (const plan of [{ kind: 'run' }, { kind: 'cron', job: 'nightly' }] as const) {
+    const { claim, journal, session } = await claimer(openMemoryJournal(), { hasRoom: () => false });
+
+    t.same(await claim(ask('k1', plan)), { kind: 'granted', opened: { kind: 'nothing' }, work: 'k1' });
+
+    t.match(journal.get('runs', 'k1'), { dueAtMs: 1_000, heldBy: undefined, value: { status: 'queued' } });
+    const query = { session: session ?? '', dueBeforeMs: 1_000, nowMs: 1_000, limit: 10 };
+    t.match(await journal.take('runs', query), { ok: true, value: [{ key: 'k1' }] }, 'offered as work');
+  }
+});
+
+t.test('CRN-2 · a firing takes the settings of its job, with what the route rendered as context', async (t) => {
+  const { claim, journal } = await claimer();
+  await claim(ask('k1', { kind: 'cron', job: 'nightly' }));
+
+  t.match(journal.get('events', 'k1')?.value, {
+    prompt: 'the job says\n\nthe route says',
+    skills: ['its skill'],
+    deliver: 'its target',
+    deliverExtra: { channel: 'its own' },
+    body: '{"a":1}',
+  });
+  t.same(journal.claimed('cron/default/nightly/k1', 1_000), { eventKey: 'k1' }, 'the claim of the scheduler');
+
+  const { prompt: _, ...unprompted } = event;
+  const bare = await claimer();
+  await bare.claim({ key: 'k1', nowMs: 1_000, plan: { kind: 'cron', job: 'nightly' }, event: unprompted });
+  t.equal(bare.journal.get('events', 'k1')?.value.prompt, 'the job says');
+});
+
+t.test('CRN-2 · a firing that the scheduler has claimed already is a duplicate', async (t) => {
+  const { claim, journal, keeper } = await claimer();
+  const nowMs = 1_000;
+  await keeper.commit([
+    { kind: 'claim', name: 'cron/default/nightly/k1', value: { by: 'scheduler' }, nowMs, expiresAtMs: 2_000 },
+  ]);
+
+  t.same(await claim(ask('k1', { kind: 'cron', job: 'nightly' })), { kind: 'duplicate' });
+
+  t.same(sizes(journal), { events: 0, runs: 0, groups: 0, deliveries: 0 });
+  t.equal(journal.claimed(claimName('default', 'r', 'd1'), nowMs), undefined, 'the delivery id is free again');
+});
+
+t.test('CRN-2 · PRF-2 · a job that is not ready drops the event with its reason, and the id is claimed', async (t) => {
+  const asked: unknown[] = [];
+  const findJob: ClaimPorts['findJob'] = (profile, name) => {
+    asked.push([profile, name]);
+    return { kind: 'dropped', reason: 'the job is paused' };
+  };
+  const { claim, journal } = await claimer(openMemoryJournal(), { findJob });
+
+  t.same(await claim(ask('k1', { kind: 'cron', job: 'nightly' }, { profile: 'work' })), {
+    kind: 'granted',
+    opened: { kind: 'nothing' },
+    reason: 'the job is paused',
+  });
+
+  t.same(asked, [['work', 'nightly']], "the event's own profile");
+  t.same(sizes(journal), { events: 1, runs: 0, groups: 0, deliveries: 0 });
+  t.match(journal.get('events', 'k1')?.value, { reason: 'the job is paused', work: undefined });
+  t.same(await claim(ask('k2', { kind: 'cron', job: 'nightly' }, { profile: 'work' })), { kind: 'duplicate' });
+});
+
+t.test('COA-1 · events of one key share a burst, those of other keys, routes and profiles do not', async (t) => {
+  const { claim, journal } = await claimer();
+  const rows = [
+    ['k1', {}, group, 'k1', 1],
+    ['k2', {}, group, 'k1', 2],
+    ['k3', {}, { ...group, groupKey: 'pr-8' }, 'k3', 1],
+    ['k4', { route: 'other' }, group, 'k4', 1],
+    ['k5', { profile: 'work' }, group, 'k5', 1],
+    ['k6', { route: 'r/pr' }, { ...group, groupKey: '7' }, 'k6', 1],
+    ['k7', { route: 'r' }, { ...group, groupKey: 'pr/7' }, 'k7', 1],
+    ['k8', {}, { ...group, groupKey: 'x'.repeat(5_000) }, 'k8', 1],
+    ['k9', {}, { ...group, groupKey: 'x'.repeat(5_001) }, 'k9', 1],
+  ] as const;
+  for (const [key, more, plan, work, count] of rows) {
+    const given = await claim(ask(key, plan, { ...more, deliveryId: key }));
+
+    t.match(given, { kind: 'granted', opened: { kind: 'group', burst: { id: work, count } }, work }, key);
+    t.equal(journal.get('events', key)?.value.work, work);
+  }
+});
+
+t.test('IDM-2 · DUR-1 · whatever is sent in whatever order, each id has one event and one work for it', async (t) => {
+  const sending = fc.record({
+    id: fc.constantFrom('a', 'b', 'c', 'd'),
+    plan: fc.constantFrom(...plans),
+    gateway: fc.nat(1),
+    /** What the disk does after it: waits, lands some, refuses some. */
+    disk: fc.constantFrom('wait', 'land one', 'land', 'refuse one'),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(sending, { minLength: 1, maxLength: 16 }), async (sendings) => {
+      const stage = gate();
+      const gateways = [await claimer(stage.journal, {}, 'one'), await claimer(stage.journal, {}, 'other')];
+      const asked: ReturnType<(typeof gateways)[0]['claim']>[] = [];
+      for (const [n, { id, plan, gateway, disk }] of sendings.entries()) {
+        const claim = gateways[gateway]?.claim;
+        if (claim !== undefined) asked.push(claim(ask(`k${100 + n}`, plan, { deliveryId: id })));
+        if (disk === 'land one') await stage.land(1);
+        if (disk === 'land') await stage.land();
+        if (disk === 'refuse one') await stage.refuse(1);
+      }
+      await stage.settle();
+      const verdicts = await Promise.all(asked);
+
+      const granted = verdicts.flatMap(({ kind }, n) => (kind === 'granted' ? [`k${100 + n}`] : []));
+      const events = stage.journal.list('events', { limit: 100, order: 'oldest' });
+      t.same(
+        events.map(({ key }) => key),
+        granted,
+        'an event stands where it was granted, and nowhere else',
+      );
+      const ids = events.map(({ value }) => value.deliveryId);
+      t.equal(new Set(ids).size, ids.length, 'each id once');
+      const burst = stage.journal.get('groups', 'default/r/pr-7')?.value.burst as { id: string } | undefined;
+      for (const { value } of events) {
+        const work = String(value.work);
+        const works = [stage.journal.get('runs', work), stage.journal.get('deliveries', work), burst?.id === work];
+        t.equal(works.filter(Boolean).length, 1, 'its work is there, once');
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

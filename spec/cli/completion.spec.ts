@@ -1,0 +1,121 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { chmodSync } from 'node:fs';
+import { createServer } from 'node:net';
+import t from 'tap';
+import { completionScripts } from '../../cli/completion-scripts.ts';
+import { runCli, startDaemon } from '../support/daemon.ts';
+import { makeHome, type TestHome } from '../support/home.ts';
+
+const main = new URL('../../cli/main.js', import.meta.url).pathname;
+const config = `platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: completed-secret-1, routes: {github: {prompt: p, description: code host}}}}}
+mcp_servers: {off: {command: "true", enabled: false}}
+`;
+
+t.test('CLI-2 · completion takes names from the living gateway, and is silent where none answers', async (t) => {
+  const home = makeHome(t, { 'config.yaml': config, 'profiles/work/.env': '' });
+  const complete = async (...words: string[]): Promise<string[]> => {
+    const { code, stdout, stderr } = await runCli(['complete', '--', ...words], home.path);
+    t.same([code, stderr], [0, ''], words.join(' '));
+    return stdout
+      .split('\n')
+      .map((line) => line.split('\t')[0] ?? '')
+      .filter(Boolean);
+  };
+  t.same(await complete('mcp', 'test', ''), [], 'no gateway, no names');
+  t.same(await complete('webhook', 'list', '--profile='), [], 'a flag that the command has not');
+
+  await startDaemon(t, home.path);
+  t.equal((await runCli(['webhook', 'subscribe', 'mine'], home.path)).code, 0);
+  const rows: readonly (readonly [readonly string[], readonly string[]])[] = [
+    [['mcp', 'test', ''], ['off']],
+    [['mcp', 'test', 'x'], []],
+    [
+      ['webhook', 'show', ''],
+      ['github', 'mine'],
+    ],
+    [['webhook', 'test', ''], ['mine']],
+    [
+      ['webhook', 'show', '--profile', ''],
+      ['default', 'work'],
+    ],
+    [['webhook', 'show', '--profile=w'], ['--profile=work']],
+    [['runs', 'list', '--route', 'g'], ['github']],
+    [['inspect', 'show', 'super'], ['supervisor']],
+    [['--home', home.path, 'mcp', 'logs', ''], ['off']],
+    [['--home', '/nowhere', 'mcp', 'logs', ''], []],
+    [['approvals', 'show', ''], []],
+  ];
+  for (const [words, expected] of rows) t.same(await complete(...words), expected, words.join(' '));
+});
+
+t.test('CLI-2 · a gateway that does not answer holds no key up', async (t) => {
+  const home = makeHome(t);
+  const server = createServer(() => {});
+  await new Promise<void>((resolve) => server.listen(`${home.path}/gateway.sock`, resolve));
+  t.teardown(() => server.close());
+
+  t.same(await runCli(['complete', '--', 'mcp', 'test', ''], home.path), { code: 0, stdout: '', stderr: '' });
+});
+
+t.test('CLI-2 · bash completes words that it breaks at "=", and folders by itself', async (t) => {
+  const home = withProgram(makeHome(t, { 'config.yaml': config, 'profiles/work/.env': '' }));
+  const rows: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+    ['agent mcp lo', ['agent', 'mcp', 'lo'], ['logs', 'login']],
+    ['agent webhook show --profile=w', ['agent', 'webhook', 'show', '--profile', '=', 'w'], ['work']],
+    ['agent webhook show --profile=', ['agent', 'webhook', 'show', '--profile', '='], ['default', 'work']],
+    ['agent mcp login x --flow ', ['agent', 'mcp', 'login', 'x', '--flow', ''], ['browser', 'device']],
+    [`agent --home ${home.path}/pro`, ['agent', '--home', `${home.path}/pro`], [`${home.path}/profiles`]],
+  ];
+  for (const [line, words, expected] of rows) {
+    const script = [
+      completionScripts.get('bash') ?? '',
+      `COMP_LINE=${quoted(line)} COMP_POINT=${line.length} COMP_CWORD=${words.length - 1}`,
+      `COMP_WORDS=(${words.map(quoted).join(' ')})`,
+      '_agent',
+      'printf "%s\\n" "${COMPREPLY[@]}"',
+    ].join('\n');
+    t.same(inShell('bash', ['--norc', '-c', script], home), expected, line);
+  }
+  const held = ['complete -p agent'];
+  t.match(inShell('bash', ['--norc', '-c', [completionScripts.get('bash'), ...held].join('\n')], home), [
+    /-F _agent agent/,
+  ]);
+});
+
+t.test('CLI-2 · zsh and fish complete with what each word does', { skip: missing('zsh', 'fish') }, async (t) => {
+  const home = withProgram(makeHome(t, { 'profiles/work/.env': '' }));
+  const zsh = [
+    'compdef() { :; }',
+    '_describe() { print -l -- "${(@)shown}"; }',
+    completionScripts.get('zsh') ?? '',
+    'words=(agent mcp lo) CURRENT=3; _agent',
+  ].join('\n');
+  t.match(inShell('zsh', ['-f', '-c', zsh], home), [/^logs:Show what a server wrote/, /^login:Log in to a server/]);
+  const fish = `${completionScripts.get('fish') ?? ''}\ncomplete -C 'agent webhook show --profile=w'\ncomplete -C 'agent mcp log'`;
+  t.match(inShell('fish', ['--no-config', '-c', fish], home), ['--profile=work', /^login\tLog in/, /^logs\tShow/]);
+});
+
+/** The program under its own name, as the shells call it. */
+function withProgram(home: TestHome): TestHome & { readonly bin: string } {
+  home.write('bin/agent', `#!/bin/sh\nexec ${quoted(process.execPath)} ${quoted(main)} "$@"\n`);
+  chmodSync(`${home.path}/bin/agent`, 0o700);
+  return { ...home, bin: `${home.path}/bin` };
+}
+
+function inShell(
+  shell: string,
+  words: readonly string[],
+  home: { readonly path: string; readonly bin: string },
+): string[] {
+  const env = { ...process.env, PATH: `${home.bin}:${process.env.PATH}`, AGENT_HOME: home.path, HOME: home.path };
+  return execFileSync(shell, words, { env, encoding: 'utf8', cwd: home.path }).split('\n').filter(Boolean);
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function missing(...shells: readonly string[]): string | false {
+  const gone = shells.filter((shell) => spawnSync(shell, ['--version']).error !== undefined);
+  return gone.length === 0 ? false : `not installed: ${gone.join(', ')}`;
+}

@@ -1,0 +1,110 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { catalogue } from '../../cli/catalogue.ts';
+import { helpOn } from '../../cli/help.ts';
+import { manual } from '../../cli/manual.ts';
+import { markdownManual } from '../../cli/manual-markdown.ts';
+import { commandRoff, groupRoff } from '../../cli/manual-roff.ts';
+import { parseWords } from '../../cli/parse.ts';
+import { groupOf } from '../../cli/unknown-command.ts';
+import { runCli } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+
+const shown = catalogue.filter(({ hidden }) => hidden !== true);
+
+t.test('CLI-2 · every command has its entry in the manual, with examples that are understood', (t) => {
+  const names = shown.map(({ path }) => path.join(' '));
+  t.same(names.filter((name) => (manual[name]?.examples.length ?? 0) === 0).sort(), [], 'without an example');
+  t.same(
+    Object.keys(manual).filter((name) => !names.includes(name)),
+    [],
+    'of no command',
+  );
+  for (const [name, { examples, see = [] }] of Object.entries(manual)) {
+    for (const [words] of examples) {
+      const parsed = parseWords(wordsOf(words));
+      t.match(parsed, { kind: 'command' }, `agent ${words}`);
+      if (parsed.kind === 'command') t.equal(parsed.command.path.join(' '), name, `agent ${words}`);
+    }
+    for (const one of see)
+      t.ok(one.startsWith('docs/') || names.includes(one) || groupOf([one]).length > 0, `${name}: ${one}`);
+  }
+  t.end();
+});
+
+t.test('CLI-2 · help tells synopsis, flags, examples and exit codes, and fits its width', (t) => {
+  for (const columns of [60, 80, 200]) {
+    for (const { path, flags } of [{ path: [], flags: [] }, ...shown]) {
+      const text = helpOn(path, { columns, coloured: false });
+      // Examples can be copied, so they are never broken.
+      const long = text.split('\n').filter((line) => line.length > Math.min(columns, 100) && !/^ {2}agent /.test(line));
+      t.same(long, [], `${path.join(' ')} at ${columns}`);
+      if (groupOf(path).length === 1) {
+        t.match(text, /^Usage: agent [\s\S]*Flags:[\s\S]*Examples:[\s\S]*Exit codes:[\s\S]*AGENT_HOME/);
+        for (const { name } of flags) t.match(text, `--${name}`);
+      }
+    }
+  }
+  const coloured = helpOn(['webhook', 'show'], { columns: 80, coloured: true });
+  t.match(coloured, '\u001b[1mFlags:');
+  t.notMatch(helpOn(['webhook', 'show'], { columns: 80, coloured: false }), '\u001b');
+  t.end();
+});
+
+t.test('CLI-2 · docs/cli.md is what the catalogue says', (t) => {
+  t.equal(readFileSync('docs/cli.md', 'utf8'), markdownManual(shown), 'npm run manual');
+  t.end();
+});
+
+t.test('CLI-2 · a man page holds every command, and begins no line with a request by chance', (t) => {
+  const page = groupRoff([], shown, '1.2.3');
+  for (const { path } of shown) t.ok(page.includes(path.join(' ').replaceAll('-', '\\-')), path.join(' '));
+  for (const text of [page, ...shown.map((command) => commandRoff(command, '1.2.3'))]) {
+    const strays = text
+      .split('\n')
+      .filter((line) => /^[.']/.test(line) && !/^\.(TH|SH|SS|PP|TP|B|I|nh|hy|ad)\b/.test(line));
+    t.same(strays, []);
+  }
+  t.end();
+});
+
+t.test(
+  'CLI-2 · mandoc finds no error in the pages',
+  { skip: spawnSync('mandoc', ['-V']).error !== undefined && 'not installed: mandoc' },
+  (t) => {
+    for (const text of [groupRoff([], shown, '1.2.3'), ...shown.map((command) => commandRoff(command, '1.2.3'))]) {
+      const { stdout } = spawnSync('mandoc', ['-T', 'lint', '-W', 'warning'], { input: text, encoding: 'utf8' });
+      const found = stdout.split('\n').filter((line) => line !== '' && !line.includes('missing date'));
+      t.same(found, []);
+    }
+    t.end();
+  },
+);
+
+t.test('CLI-2 · agent help prints it in the form that is asked for', async (t) => {
+  const home = makeHome(t).path;
+  const rows: readonly (readonly [readonly string[], number, RegExp])[] = [
+    [['help'], 0, /Usage: agent <command>[\s\S]*Exit codes:/],
+    [['help', 'mcp'], 0, /Usage: agent mcp <command>/],
+    [['help', 'gateway'], 0, /Usage: agent gateway \[command\]/],
+    [['help', 'mcp', 'add'], 0, /Usage: agent mcp add <name> \[command…\]/],
+    [['help', 'mcp', 'add', '--man'], 0, /^\.TH "AGENT\\-MCP\\-ADD" 1/],
+    [['help', '--man'], 0, /^\.TH "AGENT" 1/],
+    [['help', '--markdown', 'mcp', 'add'], 0, /### agent mcp add/],
+    [['help', 'mcp', 'ad'], 2, /did you mean "mcp add"/],
+  ];
+  for (const [words, code, text] of rows) {
+    const result = await runCli(words, home);
+    t.equal(result.code, code, words.join(' '));
+    t.match(result.stdout + result.stderr, text, words.join(' '));
+  }
+});
+
+/** A line as a shell parts it; nothing is expanded. */
+function wordsOf(line: string): string[] {
+  const [command = ''] = line.split(' > ');
+  return [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, single, double, bare]) => single ?? double ?? bare ?? '',
+  );
+}

@@ -1,0 +1,106 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import t, { type Test } from 'tap';
+import { runCli } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+
+const token = 'ghp_importedsecret0123456789';
+const config = '# mine\nmcp_servers: # servers\n  memory: {command: mine} # kept\n';
+
+interface Machine {
+  readonly home: string;
+  agent(...words: string[]): ReturnType<typeof runCli>;
+  read(name: string): string;
+}
+
+/** A user with servers in two programs, and a home of our own. */
+function machine(t: Test, files: Readonly<Record<string, string>> = {}): Machine {
+  const user = makeHome(t);
+  const home = makeHome(t, { 'config.yaml': config });
+  const all = {
+    '.claude.json': JSON.stringify({
+      mcpServers: { github: { command: 'gh-mcp', env: { GITHUB_TOKEN: token } }, memory: { command: 'theirs' } },
+    }),
+    '.codex/config.toml': '[mcp_servers.docs]\nurl = "https://docs.example/mcp"\nbearer_token_env_var = "DOCS_TOKEN"\n',
+    ...files,
+  };
+  for (const [name, text] of Object.entries(all)) {
+    mkdirSync(dirname(`${user.path}/${name}`), { recursive: true });
+    writeFileSync(`${user.path}/${name}`, text);
+  }
+  return {
+    home: home.path,
+    agent: (...words) => runCli(words, home.path, { HOME: user.path, XDG_CONFIG_HOME: `${user.path}/.config` }),
+    read: (name) => readFileSync(`${home.path}/${name}`, 'utf8'),
+  };
+}
+
+t.test('CLI-5 · CLI-2 · import shows what it found, and writes nothing without a yes', async (t) => {
+  const { agent, read } = machine(t);
+  const rows: readonly (readonly [readonly string[], number])[] = [
+    [['--dry-run'], 0],
+    [['--dry-run', '--json'], 0],
+    [[], 4],
+    [['--all'], 4],
+  ];
+  for (const [flags, code] of rows) {
+    const result = await agent('mcp', 'import', ...flags);
+    t.equal(result.code, code, result.stderr);
+    t.match(result.stdout, /github/);
+    t.match(result.stdout, /DOCS_TOKEN/);
+    t.notMatch(result.stdout + result.stderr, token);
+    t.equal(read('config.yaml'), config);
+  }
+  t.match((await agent('mcp', 'import')).stderr, /--yes/);
+});
+
+t.test('CLI-5 · HOME-3 · HOME-4 · import keeps comments, overwrites no name, and puts secrets into .env', async (t) => {
+  const { agent, read, home } = machine(t);
+  const result = await agent('mcp', 'import', '--all', '--yes');
+  t.equal(result.code, 0, result.stderr);
+  t.match(result.stdout, /Added github, docs\./);
+  t.equal(
+    read('config.yaml'),
+    `${config}  github:
+    command: gh-mcp
+    env:
+      GITHUB_TOKEN: \${GITHUB_TOKEN}
+  docs:
+    url: https://docs.example/mcp
+    headers:
+      Authorization: Bearer \${DOCS_TOKEN}
+`,
+  );
+  t.equal(read('.env'), `GITHUB_TOKEN="${token}"\n`);
+  t.equal(statSync(`${home}/.env`).mode & 0o777, 0o600);
+
+  const again = await agent('mcp', 'import', '--yes', '--rename', '--from', 'claude-code', '--json');
+  t.equal(again.code, 0, again.stderr);
+  t.match(JSON.parse(again.stdout), [
+    { name: 'github', standing: 'same', added: false },
+    { name: 'memory-claude-code', standing: 'taken', added: true },
+  ]);
+  t.match(read('config.yaml'), /memory: \{command: mine\} # kept/);
+  t.match(read('config.yaml'), /memory-claude-code:\n {4}command: theirs/);
+  t.match((await agent('mcp', 'import', '--yes', '--from', 'codex')).stdout, /nothing to add/);
+});
+
+t.test('CLI-5 · what cannot be read or used is told, and the rest goes on', async (t) => {
+  const { agent, read } = machine(t, {
+    '.cursor/mcp.json': '{"mcpServers": {"x": ',
+    '.codex/config.toml': '[mcp_servers.bad]\nurl = "ftp://no"\n',
+  });
+  const result = await agent('mcp', 'import', '--yes');
+  t.equal(result.code, 1);
+  t.match(result.stderr, /\.cursor\/mcp\.json: not JSON.*passed over/);
+  t.match(result.stderr, /bad: .*http or https/);
+  t.match(result.stdout, /Added github\./);
+  t.notMatch(read('config.yaml'), /bad/);
+
+  const none = await runCli(['mcp', 'import', '--from', 'vscode'], makeHome(t).path, {
+    HOME: makeHome(t).path,
+    XDG_CONFIG_HOME: '/nowhere',
+  });
+  t.equal(none.code, 1);
+  t.match(none.stderr, /no MCP servers were found; looked for\n {2}\/nowhere\/Code\/User\/mcp\.json/);
+});

@@ -1,0 +1,67 @@
+import t from 'tap';
+import { parseWords } from '../../cli/parse.ts';
+
+t.test('CLI-2 · what is wrong with the words is named with what was probably meant', (t) => {
+  const rows: readonly (readonly [string, RegExp, RegExp])[] = [
+    ['webhok lst', /unknown command "webhok lst"; did you mean "webhook list"\?/, /agent help/],
+    ['subscribe x', /did you mean "webhook subscribe"\?/, /agent help/],
+    ['logs', /did you mean "mcp logs"\?/, /agent help/],
+    ['mcp', /"agent mcp" needs a command: list, tools/, /agent help mcp/],
+    ['mcp frobnicate', /unknown command "mcp frobnicate"; "agent mcp" knows list, tools/, /agent help mcp/],
+    ['xyzzy', /unknown command "xyzzy"$/, /agent help/],
+    ['webhook list -j', /unknown flag -j; did you mean --json\?/, /Usage: agent webhook list \[--json\]/],
+    ['webhook list --jsn', /unknown flag --jsn; did you mean --json\?/, /agent help webhook list/],
+    ['webhook show', /missing <name>/, /Usage: agent webhook show <name> \[--profile <name>\] \[--json\]/],
+    ['webhook show a b', /unexpected "b"/, /Usage/],
+    ['--jsno', /unknown flag --jsno/, /agent help/],
+    ['webhook test x --payload', /--payload needs a <json>/, /Usage/],
+    ['webhook list --json=1', /--json takes no value/, /Usage/],
+    ['mcp login x --flow carrier', /--flow "carrier" is none of browser, device/, /Usage/],
+  ];
+  for (const [words, message, cure] of rows) {
+    const parsed = parseWords(words.split(' '));
+    t.match(parsed, { kind: 'misused', message, cure }, words);
+  }
+  t.end();
+});
+
+t.test('CLI-2 · help and version are asked for in any place, and arguments do not confuse them', (t) => {
+  const help = (...path: string[]) => ({ kind: 'help', path });
+  const rows: readonly (readonly [string, object])[] = [
+    ['--help', help()],
+    ['-h', help()],
+    ['webhook --help', help('webhook')],
+    ['webhook show ci --help', help('webhook', 'show')],
+    ['webhook show -h', help('webhook', 'show')],
+    ['--home x gateway stop --help', help('gateway', 'stop')],
+    ['nothing --help', { kind: 'misused' }],
+    ['webhook list --version', { kind: 'version' }],
+    ['-V', { kind: 'version' }],
+    ['version', { kind: 'version' }],
+  ];
+  for (const [words, expected] of rows) t.match(parseWords(words.split(' ')), expected, words);
+  t.same(parseWords([]), help());
+  t.end();
+});
+
+t.test('CLI-2 · the form of a profile’s name is checked by the parser, whatever the command', (t) => {
+  for (const words of [
+    ['mcp', 'add', 'x', '--profile'],
+    ['mcp', 'remove', 'x', '--profile'],
+    ['link', 'open', 'agent://x', '--profile'],
+    ['webhook', 'subscribe', 'x', '--route-profile'],
+  ]) {
+    t.match(parseWords([...words, 'work-2']), { kind: 'command' });
+    for (const name of ['../x', 'a/b', '', 'A B', '..']) {
+      const message = `${words.at(-1)} "${name}" is no profile name [profile-name]`;
+      t.match(parseWords([...words, name]), { kind: 'misused', message }, message);
+    }
+  }
+  t.end();
+});
+
+t.test('CLI-2 · a command that takes further words takes those with one hyphen too', (t) => {
+  t.match(parseWords(['mcp', 'add', 'x', 'npx', '-y', 'server']), { args: ['x', 'npx', '-y', 'server'] });
+  t.match(parseWords(['mcp', 'add', 'x', '--', 'npx', '--yes', '-h']), { args: ['x', 'npx', '--yes', '-h'] });
+  t.end();
+});

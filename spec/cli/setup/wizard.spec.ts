@@ -1,0 +1,164 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, statSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { runCli } from '../../support/daemon.ts';
+import { makeHome, type TestHome } from '../../support/home.ts';
+import { hasTerminal, startTerminal } from '../../support/terminal.ts';
+
+const enter = '\r';
+const down = '\u001b[B';
+const ctrlC = '\u0003';
+const noTerminal = hasTerminal ? false : 'no `script` that runs a command';
+
+/** What is waited for on the screen, and what is typed then. */
+type Turn = readonly [question: RegExp, keys: string];
+
+/** Answers each question when it is there, and waits for the end. */
+async function converse(
+  t: Test,
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+  turns: readonly Turn[],
+): Promise<{ readonly code: number | null; readonly screen: string }> {
+  const terminal = startTerminal(t, words, { NO_COLOR: '1', ...env });
+  for (const [question, keys] of turns) {
+    await terminal.shows(question);
+    terminal.type(keys);
+  }
+  return { code: await terminal.exited, screen: terminal.shown() };
+}
+
+const quiet = 'inspector: {enabled: false} # quiet\n';
+
+/** A home whose gateway, should the setup start one, is stopped at the end. */
+function startingHome(t: Test): TestHome {
+  const home = makeHome(t, { 'config.yaml': quiet });
+  t.teardown(() => runCli(['gateway', 'stop'], home.path));
+  return home;
+}
+
+t.test('CLI-1 · HOME-4 · by flags alone: config, secret, start, and a first event to its end', async (t) => {
+  const home = startingHome(t);
+  const flags = [
+    '--enable',
+    '--host',
+    '127.0.0.1',
+    '--port',
+    '0',
+    '--secret',
+    'generate',
+    '--agent-command',
+    'sh -c "cat; echo done"',
+    '--test',
+  ];
+  const first = await runCli(['gateway', 'setup', ...flags], home.path);
+  t.equal(first.code, 0, first.stderr);
+  t.match(
+    first.stdout,
+    /listens on http[\s\S]*signed, accepted, run and delivered to the log\. The agent said:\s+This is the first event.*done/s,
+  );
+  t.match(
+    readFileSync(`${home.path}/config.yaml`, 'utf8'),
+    /^inspector: \{enabled: false\} # quiet\n[\s\S]*runner: command\n {2}command:/,
+  );
+  t.equal(statSync(`${home.path}/.env`).mode & 0o777, 0o600);
+  t.match((await runCli(['webhook', 'list'], home.path)).stdout, /No routes/, 'the test’s own route is gone');
+
+  const again = await runCli(['gateway', 'setup', '--agent-command', 'false', '--test'], home.path);
+  t.equal(again.code, 1, 'the gateway that runs reads the change');
+  t.match(again.stderr, /the first event did not go through: it ended as failed: .*agent doctor/);
+});
+
+t.test('CLI-1 · a secret can come from the input, so that no list of processes shows it', async (t) => {
+  const home = makeHome(t, { 'config.yaml': quiet });
+  const main = new URL('../../../cli/main.js', import.meta.url).pathname;
+  const words = [
+    'gateway',
+    'setup',
+    '--secret',
+    '-',
+    '--model-provider',
+    'anthropic',
+    '--model-url',
+    'https://m.example',
+    '--model-name',
+    'm',
+    '--model-key',
+    '-',
+  ];
+  const code = await new Promise((resolve) => {
+    const child = spawn(process.execPath, [main, ...words], {
+      env: { ...process.env, AGENT_HOME: home.path },
+      stdio: ['pipe', 'ignore', 'ignore'],
+    });
+    child.stdin.end('first-line-secret\nsecond-line-key\n');
+    child.once('exit', resolve);
+  });
+  t.equal(code, 0);
+  t.equal(
+    readFileSync(`${home.path}/.env`, 'utf8'),
+    'WEBHOOK_SECRET="first-line-secret"\nAGENT_MODEL_KEY="second-line-key"\n',
+  );
+  t.match(readFileSync(`${home.path}/config.yaml`, 'utf8'), /runner: model[\s\S]*api_key: \$\{AGENT_MODEL_KEY\}/);
+  t.equal((await runCli(['gateway', 'setup', '--secret', '-'], home.path)).code, 2, 'no line, no secret');
+  t.equal((await runCli(['gateway', 'setup', '--agent-command', 'x "y'], home.path)).code, 2);
+});
+
+t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: noTerminal }, async (t) => {
+  const home = startingHome(t);
+  const answered = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
+    [/Receive webhooks\?/, enter],
+    [/Who may reach it\?/, enter],
+    [/Port/, `\u0015999999${enter}`],
+    [/whole number from 0 to 65535/, `\u00150${enter}`],
+    [/Global secret/, enter],
+    [/What runs the agent\?/, `${down}${enter}`],
+    [/Its command/, `cat${enter}`],
+    [/Write it\?/, enter],
+    [/send a first event\?/, enter],
+  ]);
+  t.equal(answered.code, 0, answered.screen);
+  t.match(answered.screen, /webhooks +on, at 127\.0\.0\.1:0[\s\S]*agent +command: cat[\s\S]*delivered to the log/);
+  t.match(
+    readFileSync(`${home.path}/config.yaml`, 'utf8'),
+    /^inspector: \{enabled: false\} # quiet\n[\s\S]*port: 0\n[\s\S]*command:\n {4}- cat\n/,
+  );
+  const secret = /WEBHOOK_SECRET="([0-9a-f]{64})"/.exec(readFileSync(`${home.path}/.env`, 'utf8'))?.[1];
+  t.ok(secret !== undefined && !answered.screen.includes(secret));
+
+  const before = readFileSync(`${home.path}/config.yaml`, 'utf8');
+  const left = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
+    [/Receive webhooks\?/, enter],
+    [/Who may reach it\?/, ctrlC],
+  ]);
+  t.equal(left.code, 4);
+  t.match(left.screen, /nothing was written/);
+  const refused = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
+    [/Receive webhooks\?/, `${down}${enter}`],
+    [/What runs the agent\?/, enter],
+    [/Its command/, enter],
+    [/Write it\?/, `${down}${enter}`],
+  ]);
+  t.equal(refused.code, 4, refused.screen);
+  t.equal(readFileSync(`${home.path}/config.yaml`, 'utf8'), before);
+});
+
+t.test('CLI-5 · servers of other programs are chosen and confirmed on a terminal', { skip: noTerminal }, async (t) => {
+  const user = makeHome(t, {
+    '.cursor/mcp.json':
+      '{"mcpServers": {"one": {"command": "a"}, "two": {"command": "b", "env": {"K": "${env:ASKED_KEY}"}}}}',
+  });
+  const home = makeHome(t, { 'config.yaml': quiet });
+  const run = await converse(t, ['mcp', 'import', '--from', 'cursor'], { AGENT_HOME: home.path, HOME: user.path }, [
+    [/Which of them\?/, ` ${enter}`],
+    [/Add two\?/, enter],
+    [/ASKED_KEY: it is read/, `typed-key${enter}`],
+  ]);
+  t.equal(run.code, 0, run.screen);
+  t.match(
+    readFileSync(`${home.path}/config.yaml`, 'utf8'),
+    `${quiet}mcp_servers:\n  two:\n    command: b\n    env:\n      K: \${ASKED_KEY}\n`,
+  );
+  t.equal(readFileSync(`${home.path}/.env`, 'utf8'), 'ASKED_KEY="typed-key"\n');
+  t.notMatch(run.screen, 'typed-key');
+});

@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import t from 'tap';
+import { systemdUnit, type UnitInput } from '../../cli/systemd-unit.ts';
+import { runCli } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+
+const input: UnitInput = {
+  scope: 'system',
+  node: process.execPath,
+  program: '/opt/agent gateway/100%/main.js',
+  home: '/var/lib/agent-gateway',
+  socketInHome: true,
+  drainSeconds: 30,
+};
+
+t.test('CLI-2 · CON-2 · the unit drains on stop, reloads on HUP, and quotes what systemd would read', (t) => {
+  const unit = systemdUnit(input);
+  t.match(unit, `ExecStart=${process.execPath} "/opt/agent gateway/100%%/main.js" gateway run\n`);
+  for (const line of [
+    'KillMode=mixed',
+    'TimeoutStopSec=45',
+    'UMask=0077',
+    'NoNewPrivileges=yes',
+    'ProtectSystem=strict',
+    'PrivateTmp=yes',
+    'StateDirectoryMode=0700',
+    'WantedBy=multi-user.target',
+  ]) {
+    t.match(unit, `\n${line}\n`);
+  }
+  t.notMatch(unit, 'MemoryDenyWriteExecute', 'the engine compiles code while it runs');
+  t.notMatch(systemdUnit({ ...input, socketInHome: false }), 'PrivateTmp', 'the socket lies in /tmp');
+  t.match(systemdUnit({ ...input, scope: 'user', home: '/srv/$x y' }), 'Environment="AGENT_HOME=/srv/$x y"');
+  t.match(systemdUnit({ ...input, program: '/opt/$x/main.js' }), ' /opt/$$x/main.js gateway run');
+  t.match(systemdUnit({ ...input, home: '/srv/agent' }), /\nReadWritePaths=\/srv\/agent\n/);
+  t.end();
+});
+
+t.test('CLI-2 · systemd finds nothing wrong with what the command prints', { skip: missing() }, async (t) => {
+  const home = makeHome(t, { 'config.yaml': 'gateway: {drain_timeout_seconds: 75}\n' });
+  for (const flags of [[], ['--user'], ['--system']]) {
+    const { code, stdout, stderr } = await runCli(['gateway', 'service', ...flags], home.path);
+    t.equal(code, 0, stderr);
+    t.match(stdout, `AGENT_HOME=${home.path}`);
+    t.match(stdout, /TimeoutStopSec=90/);
+    const file = `${home.path}/agent-gateway.service`;
+    writeFileSync(file, stdout);
+    const scope = flags.includes('--system') ? [] : ['--user'];
+    // Where no manager runs, the units of the machine are asked for all the same; only what is said of ours counts.
+    const verdict = spawnSync('systemd-analyze', ['verify', '--man=no', ...scope, file], {
+      encoding: 'utf8',
+      env: { ...process.env, XDG_RUNTIME_DIR: home.path },
+    });
+    t.same(
+      verdict.stderr.split('\n').filter((line) => line.includes('agent-gateway')),
+      [],
+      flags.join(' '),
+    );
+  }
+  t.match(await runCli(['gateway', 'service', '--user', '--system'], home.path), {
+    code: 2,
+    stderr: /exclude each other/,
+  });
+});
+
+function missing(): string | false {
+  return spawnSync('systemd-analyze', ['--version']).error === undefined ? false : 'not installed: systemd-analyze';
+}

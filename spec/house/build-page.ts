@@ -1,0 +1,35 @@
+/**
+ * Builds the inspector's page into `dist/runtime/inspector/page`: one HTML file, one style sheet, one script, and the
+ * layout engine as a worker of its own that is fetched with the first chart. The licences of what is bundled lie beside it.
+ * @see INS-2 in docs/specification.md
+ */
+
+import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { build } from 'vite';
+
+const source = 'runtime/inspector/page';
+const target = 'dist/runtime/inspector/page';
+
+rmSync(`${target}/assets`, { recursive: true, force: true });
+await build({
+  configFile: false,
+  root: source,
+  // The page is served from the listener's root; relative addresses let it lie anywhere.
+  base: './',
+  logLevel: 'warn',
+  publicDir: false,
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: `${process.cwd()}/${target}`,
+    // Compiled rules of the page, which the specs import, lie in the same folder.
+    emptyOutDir: false,
+    target: 'es2022',
+    // A script or style in the document itself is forbidden by the page's policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    chunkSizeWarningLimit: 2_000,
+  },
+});
+mkdirSync(`${target}/licences`, { recursive: true });
+copyFileSync('node_modules/preact/LICENSE', `${target}/licences/preact.txt`);
+copyFileSync('node_modules/elkjs/LICENSE.md', `${target}/licences/elkjs.md`);

@@ -1,0 +1,62 @@
+/** What a daemon loads before it listens: nothing heavy that only its work may need. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+
+/** The package's root, seen from the built file. */
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+
+/** Each takes longer to load than the daemon may take to start, or brings in one that does. */
+const heavy = [
+  '@clack/prompts',
+  '@modelcontextprotocol/client',
+  '@modelcontextprotocol/server',
+  '@opentelemetry/exporter-trace-otlp-http',
+  '@opentelemetry/sdk-trace',
+  'ajv',
+  'nodemailer',
+  'oauth4webapi',
+  'undici',
+];
+
+/** A static import or re-export of values; those of types alone leave nothing in the built file. */
+const statement = /^(?:import|export)\s+(?!type\b)(?:[^'"]*?\sfrom\s+)?'([^']+)'/gm;
+const typesAlone = /^\w+\s+\{\s*(?:type\s+\w+(?:\s+as\s+\w+)?,?\s*)+\}\s+from/;
+
+/** The packages that a file loads with itself, each with the way there. */
+function packagesOf(entry: string): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, readonly string[]>();
+  const seen = new Set<string>();
+  const queue: { readonly file: string; readonly way: readonly string[] }[] = [{ file: entry, way: [entry] }];
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const { file, way } = next;
+    if (seen.has(file) || !existsSync(join(root, file))) continue;
+    seen.add(file);
+    for (const [whole, name = ''] of readFileSync(join(root, file), 'utf8').matchAll(statement)) {
+      if (typesAlone.test(whole) || name.startsWith('node:')) continue;
+      if (name.startsWith('.')) {
+        const target = join(dirname(file), name);
+        queue.push({ file: target, way: [...way, target] });
+      } else if (!found.has(name)) found.set(name, way);
+    }
+  }
+  return found;
+}
+
+t.test('the walk finds what a file loads', async (t) => {
+  t.ok(packagesOf('runtime/daemon.ts').has('lmdb'), 'by way of others');
+  t.ok(packagesOf('actors/mcp/open-session.ts').has('@modelcontextprotocol/client'), 'itself');
+  t.notOk(packagesOf('actors/oauth/oauth-fetch.ts').has('@modelcontextprotocol/client'), 'not for its types alone');
+});
+
+for (const entry of ['runtime/daemon.ts', 'cli/main.ts', 'cli/run.ts']) {
+  t.test(`CLI-2 · ${entry} loads no heavy package before it is needed`, async (t) => {
+    const packages = packagesOf(entry);
+    for (const [name, way] of packages) {
+      const isHeavy = heavy.some((one) => name === one || name.startsWith(`${one}/`));
+      t.notOk(isHeavy, `${name}, by way of ${way.join(' → ')}`);
+    }
+  });
+}

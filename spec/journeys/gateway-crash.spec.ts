@@ -1,0 +1,86 @@
+/**
+ * The gateway's chart falls over a flaw while a job, a run and deliveries live in it: it is started again in the same
+ * process, and everything goes on from what the journal knows.
+ */
+
+import t from 'tap';
+import { digest, makeCronHome } from '../support/cron-home.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { eventually } from '../support/mcp/gateway.ts';
+import { startPlatform } from '../support/platforms/fake-platform.ts';
+import { teamChatA } from '../support/platforms/team-chat-a.ts';
+import { hasEnded, numbersIn, until } from '../support/processes.ts';
+import { postSigned } from '../support/sign.ts';
+import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
+
+t.setTimeout(110_000);
+
+const preload = (name: string): string => `--import ${new URL(`../support/${name}.js`, import.meta.url).href}`;
+
+/** Stays in its first attempt, and answers in the second. */
+const agent = `import { appendFileSync } from 'node:fs';
+appendFileSync('pids', process.pid + '\\n');
+if (process.env.AGENT_ROUTE === 'gh' && process.env.AGENT_ATTEMPT === '1') setInterval(() => {}, 1_000);
+else process.stdout.write(process.env.AGENT_ROUTE + ' attempt ' + process.env.AGENT_ATTEMPT);
+`;
+
+t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started again, and loses nothing', async (t) => {
+  const slack = await startPlatform(teamChatA);
+  t.teardown(() => slack.close());
+  slack.scripts.push({ status: 503 });
+  const place = `deliver: slack, deliver_extra: {chat_id: ${teamChatA.chat}}`;
+  const home = makeCronHome(t, {
+    'config.yaml': webhookConfig(
+      `        gh: {prompt: p}\n        later: {prompt: p, ${place}}\n        burst: {prompt: p, coalesce: {key: id, window_seconds: 4}}\n`,
+      {
+        more: 'agent: {runner: command, command: [node, scripts/agent.mjs]}',
+      },
+    ).replace(
+      'platforms:\n',
+      `platforms:\n  slack: {enabled: true, api_base: "${slack.base}", token: ${teamChatA.options.token}, retries: {base_seconds: 4}}\n`,
+    ),
+    'scripts/agent.mjs': agent,
+  });
+  home.setClock(Date.UTC(2026, 5, 1, 8, 50));
+  home.jobs([digest]);
+  const daemon = await startDaemon(t, home.path, {
+    NODE_OPTIONS: `${preload('shifted-clock')} ${preload('crash-gateway')}`,
+    SPEC_CLOCK_FILE: `${home.path}/clock.txt`,
+  });
+  const post = (route: string, id: string, url = daemon.url) =>
+    postSigned(`${url}/webhooks/${route}`, { id: 1 }, { secret, id });
+  await post('later', 'l');
+  await daemon.line(({ message }) => message === 'delivery waitingToRetry');
+  await post('gh', 'g');
+  await until(() => numbersIn(`${home.path}/pids`).length === 2);
+  await post('burst', 'b');
+  await home.shown('digest', ({ state }) => state === 'scheduled');
+
+  daemon.kill('SIGUSR2');
+
+  await daemon.line(({ message }) => message.includes('gateway crashed: a flaw of the chart'));
+  t.match(await home.shown('digest', ({ state }) => state === 'scheduled'), { history: [] });
+  home.setClock(Date.UTC(2026, 5, 1, 8, 59, 59));
+  const all = await eventually(async () => {
+    const rows = (await cliJson(home.path, 'runs', 'list')) as { route: string; status: string; attempt: number }[];
+    return rows.length === 4 && rows.every(({ status }) => status === 'delivered') ? rows : undefined;
+  });
+  t.same(
+    all.map(({ route, attempt }) => [route, attempt]).sort(),
+    [
+      ['burst', 1],
+      ['cron/digest', 1],
+      ['gh', 2],
+      ['later', 1],
+    ],
+    'only what was under way began again',
+  );
+  t.ok(hasEnded(numbersIn(`${home.path}/pids`)[1] ?? 0), 'the agent of the first attempt is gone');
+  t.same(
+    slack.world.messages.map(({ text }) => text),
+    ['later attempt 1'],
+  );
+  t.equal(daemon.child.exitCode, null);
+  const { webhook } = (await cliJson(home.path, 'gateway', 'status')) as { webhook: { url: string } };
+  t.match(await post('gh', 'g', webhook.url), { status: 200, body: { status: 'duplicate' } });
+});

@@ -1,0 +1,579 @@
+/** The inspector's page in a real browser, over a real daemon: what it shows, what it does, whom it lets in. */
+
+import { readFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { ActorRow, SnapshotMessage } from '../../runtime/inspector/wire.ts';
+import {
+  axeFindings,
+  chromiumPath,
+  goTo,
+  linkOf,
+  noChromium,
+  openBlank,
+  openBrowser,
+  openInspector,
+} from '../support/browser.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import { commandOf, entryOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
+import { started } from '../support/mcp/plain-client.ts';
+import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { startProtectedServer } from '../support/oauth/protected-server.ts';
+import { startScriptedServer } from '../support/oauth/scripted-server.ts';
+import { postSigned } from '../support/sign.ts';
+
+t.setTimeout(115_000);
+
+const secret = 'inspector-page-secret-of-the-spec';
+const options = chromiumPath === undefined ? { skip: noChromium } : {};
+
+/** Two routes, one of which wants an `action`; the inspector at a free port. */
+function configOf(port = 0): JsonObject {
+  return {
+    inspector: { port },
+    agent: { runner: 'echo' },
+    platforms: {
+      webhook: {
+        enabled: true,
+        extra: {
+          host: '127.0.0.1',
+          port: 0,
+          secret,
+          routes: {
+            reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review {title}', deliver: 'log' },
+            deploys: { coalesce: { key: 'environment', window_seconds: 600 }, prompt: 'Deployed', deliver: 'log' },
+          },
+        },
+      },
+    },
+  };
+}
+
+const jobs = {
+  jobs: [
+    {
+      id: 'digest',
+      name: 'digest',
+      schedule: '0 7 * * *',
+      timezone: 'UTC',
+      prompt: 'Summarise the night',
+      deliver: 'log',
+    },
+  ],
+};
+
+const send = (gateway: Gateway, route: string, payload: JsonObject, id: string) =>
+  postSigned(`${gateway.daemon.url}/webhooks/${route}`, payload, { secret, id });
+
+t.test('one daemon, looked at', options, async (t) => {
+  const browser = await openBrowser(t);
+  const peer = await started(t);
+  const gateway = await startGateway(
+    t,
+    {
+      peer: entryOf(peer, { trust: 'full' }),
+      stranger: entryOf(peer, { trust: 'untrusted' }),
+      broken: commandOf(stdioPeer(['exit'])),
+    },
+    { config: configOf(), home: makeHome(t, { 'cron/jobs.json': JSON.stringify(jobs) }) },
+  );
+  for (const server of ['peer', 'stranger']) await gateway.reaches(server, 'connected');
+  await send(gateway, 'reviews', { action: 'opened', title: 'the login page' }, 'd-run');
+  await send(gateway, 'reviews', { action: 'closed', title: 'the login page' }, 'd-ignored');
+  for (let count = 1; count <= 3; count += 1)
+    await send(gateway, 'deploys', { environment: 'prod' }, `d-burst-${count}`);
+
+  await t.test('INS-2 · Now shows the tree with state, age and what waits, and filters it', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const tree = page.getByRole('tree', { name: 'Living actors' });
+    await tree.getByRole('treeitem', { name: /peer.*connected/ }).waitFor();
+    t.match(await tree.getByRole('treeitem', { name: /deploys\/prod/ }).innerText(), /prod\s*3[\s\S]*pending/);
+
+    await page.getByRole('searchbox').fill('deploys');
+
+    await tree.getByRole('treeitem', { name: /peer/ }).waitFor({ state: 'detached' });
+    t.equal(await tree.getByRole('treeitem', { name: /deploys\/prod/ }).count(), 1);
+    t.match(page.url(), /#\/now\?q=deploys/, 'a filter is a link');
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByRole('combobox', { name: 'server' }).selectOption('stranger');
+    await tree.getByRole('treeitem', { name: /^stranger/ }).waitFor();
+    t.equal(await tree.getByRole('treeitem', { name: /peer/ }).count(), 0);
+    await open.context.close();
+  });
+
+  await t.test('INS-2 · the tree is walked by keys alone', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const tree = page.getByRole('tree');
+    await tree.getByRole('treeitem', { name: /journal/ }).waitFor();
+    await tree.focus();
+
+    for (const key of ['Home', 'ArrowDown']) await page.keyboard.press(key);
+
+    await page.getByRole('heading', { name: 'journal' }).waitFor();
+    t.equal(await tree.getAttribute('aria-activedescendant'), 'actor-journal');
+    for (const key of ['ArrowUp', 'ArrowLeft']) await page.keyboard.press(key);
+    await tree.getByRole('treeitem', { name: /journal/ }).waitFor({ state: 'detached' });
+    t.equal(await tree.getByRole('treeitem').count(), 1, 'the supervisor is folded');
+    await open.context.close();
+  });
+
+  await t.test('INS-1 · INS-2 · a transition is seen to move in the chart, its way stays lit', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/now/connections/peer');
+    await page.locator('.box.active[data-state=connected]').waitFor();
+    await page.evaluate(watchChart);
+
+    await gateway.control.call('mcp.reconnect', { server: 'peer' });
+
+    const way = await eventually(async () => {
+      const seen = (await page.evaluate('seen')) as { readonly boxes: string[]; readonly arrows: string[] };
+      return seen.arrows.includes('connecting→connected') ? seen : undefined;
+    });
+    t.match(way.boxes.join(' '), /recycling.*connecting.*connected/, 'state after state');
+    t.match(way.arrows.join(' '), /connected→recycling.*recycling→connecting.*connecting→connected/);
+    await page.locator('.box.active[data-state=connected]').waitFor();
+    t.equal(await page.locator('.arrow.lit[data-arrow="recycling→connecting"]').count(), 1);
+    await page.getByText('Last steps').waitFor();
+    await open.context.close();
+  });
+
+  await t.test('INS-2 · whoever asks for less motion sees no step played', async (t) => {
+    const open = await openInspector(browser, gateway, { calm: true });
+    const { page } = open;
+    await goTo(open, '#/now/connections/peer');
+    await page.locator('.box.active[data-state=connected]').waitFor();
+
+    await gateway.control.call('mcp.reconnect', { server: 'peer' });
+
+    await page.locator('.arrow.lit[data-arrow="recycling→connecting"]').waitFor();
+    t.equal(
+      await page.evaluate("getComputedStyle(document.querySelector('.arrow .run') ?? document.head).display"),
+      'none',
+    );
+    await open.context.close();
+  });
+
+  await t.test('INS-2 · a group counts down to its next timer', async (t) => {
+    const open = await openInspector(browser, gateway);
+    await goTo(open, '#/now/groups/default/deploys/prod');
+    await open.page
+      .getByRole('list', { name: 'Timers' })
+      .getByText(/in \d+:\d\d/)
+      .first()
+      .waitFor();
+    t.pass('it counts');
+    await open.context.close();
+  });
+
+  await t.test('DUR-2 · INS-2 · a delivery is explained step by step, and replayed', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await page.getByRole('link', { name: 'Events' }).click();
+    const list = page.getByRole('listbox', { name: /Deliveries/ });
+
+    await list.getByRole('option', { name: /d-ignored/ }).click();
+
+    const story = page.getByRole('article', { name: /d-ignored/ });
+    await story.getByText('matching', { exact: true }).waitFor();
+    const words = await story.innerText();
+    t.match(words, /verifying[\s\S]*matching[\s\S]*answered/, 'every state down to the answer');
+    t.match(words, /"closed"/, 'the value that the condition saw');
+    await list.getByRole('option', { name: /d-run/ }).click();
+    await page.getByRole('article', { name: /d-run/ }).getByText('delivered', { exact: true }).first().waitFor();
+    t.match(await page.getByRole('article', { name: /d-run/ }).innerText(), /agent run[\s\S]*running/i);
+    const before = await list.getByRole('option').count();
+
+    await page.getByRole('button', { name: 'Replay' }).click();
+
+    await page.getByText('Replayed: the gateway answered 202.').waitFor();
+    await eventually(async () => (await list.getByRole('option').count()) === before + 1);
+    t.notMatch(page.url(), /d-run$/, 'the page went to the new one');
+    await open.context.close();
+  });
+
+  await t.test('DUR-2 · a repeated delivery has a story of its own', async (t) => {
+    await send(gateway, 'reviews', { action: 'opened', title: 'the login page' }, 'd-run');
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/events?status=duplicate');
+    await page.getByRole('option', { name: /d-run/ }).click();
+    const story = page.getByRole('article', { name: /d-run/ });
+    await story.getByText('duplicate', { exact: true }).first().waitFor();
+    t.match(await story.innerText(), /claiming[\s\S]*answered/);
+    await open.context.close();
+  });
+
+  await t.test('DUR-2 · the list is filtered by route, status and text', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/events?status=ignored');
+    const rows = page.getByRole('listbox').getByRole('option');
+    await rows.first().waitFor();
+    t.equal(await rows.count(), 1);
+    await goTo(open, '#/events?route=deploys');
+    await eventually(async () => (await rows.count()) === 3);
+    await page.getByRole('searchbox').fill('burst-2');
+    await eventually(async () => (await rows.count()) === 1);
+    await open.context.close();
+  });
+
+  await t.test('INS-2 · a tool is called by a form that its schema makes', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/servers/default/peer');
+    await page.getByText('Adds two numbers').click();
+    const form = page.locator('.tool[open] form');
+
+    await form.getByRole('button', { name: 'Call' }).click();
+
+    await form.getByText('a is needed').waitFor();
+    await form.getByLabel('a needed').fill('2');
+    await form.getByLabel('b needed').fill('40');
+    await form.getByRole('button', { name: 'Call' }).click();
+    t.match(await page.getByRole('region', { name: 'Result' }).innerText(), /42/);
+    t.match(
+      await page.getByRole('link', { name: /^broken/ }).innerText(),
+      /exited with code 3/,
+      'why another one is down',
+    );
+    await page.getByRole('tab', { name: 'Log' }).click();
+    await page.getByRole('tabpanel', { name: 'Log' }).waitFor();
+    await open.context.close();
+  });
+
+  await t.test('TRU-3 · a call is approved, another denied, a form filled in', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/now');
+    const notes = peer.executions('write_note');
+    const allowed = gateway.call('mcp__stranger__write_note', { text: 'milk' });
+    await page.getByRole('link', { name: /Approvals 1 waiting/ }).click();
+    const question = page.getByRole('article', { name: 'Call of mcp__stranger__write_note' });
+    await question.getByText('"milk"').waitFor();
+    t.equal(peer.executions('write_note'), notes, 'nothing was sent before the yes');
+
+    await question.getByRole('button', { name: 'Approve' }).click();
+
+    t.match(wordsOf(await allowed), /^note/);
+    const denied = gateway.call('mcp__stranger__write_note', { text: 'bread' });
+    await question.getByRole('button', { name: 'Deny' }).click();
+    t.equal(wordsOf(await denied), '[approval_denied]');
+    const filled = gateway.call('mcp__peer__ask');
+    await page.getByText('What is your name?').waitFor();
+    await page.getByLabel('name').fill('Ada');
+    await page.getByRole('button', { name: 'Send' }).click();
+    t.match(wordsOf(await filled), /Ada/);
+    await page.getByText('Nothing waits for you').waitFor();
+    await open.context.close();
+  });
+
+  await t.test('CRN-1 · INS-2 · a job is shown, paused, resumed and run', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/cron');
+    const job = page.getByRole('article', { name: 'Job digest' });
+    t.match(await job.innerText(), /scheduled[\s\S]*0 7 \* \* \*[\s\S]*UTC[\s\S]*next /);
+
+    await job.getByRole('button', { name: 'Pause' }).click();
+    await job.getByText('paused', { exact: true }).waitFor();
+    await job.getByRole('button', { name: 'Resume' }).click();
+    await job.getByText('scheduled', { exact: true }).waitFor();
+    await job.getByRole('button', { name: 'More' }).click();
+    await job.getByText('Summarise the night').waitFor();
+    await job.getByRole('button', { name: 'Run now' }).click();
+
+    await job.getByText('delivered', { exact: true }).waitFor();
+    await open.context.close();
+  });
+
+  await t.test('LNK-2 · LNK-3 · a link is shown whole, never overwrites, and adds after a yes', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const { command, args } = commandOf(stdioPeer()) as { command: string; args: string[] };
+    const config = Buffer.from(JSON.stringify({ command, args })).toString('base64url');
+    await goTo(open, '#/servers');
+    await page.getByRole('button', { name: 'Add a server…' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Add an MCP server' });
+    await dialog.getByLabel('Link').fill('https://example.com/not-a-link');
+    await dialog.getByRole('button', { name: 'Look at it' }).click();
+    await dialog.getByRole('alert').waitFor();
+
+    await dialog.getByLabel('Link').fill(`agent://mcp/install?name=peer&config=${config}`);
+    await dialog.getByRole('button', { name: 'Look at it' }).click();
+
+    await dialog.getByText('It runs a command on this computer').waitFor();
+    t.same(JSON.parse(await dialog.locator('pre').innerText()), { command, args }, 'the whole config');
+    await dialog.getByText(/exists already/).waitFor();
+    t.equal(await dialog.getByRole('button', { name: 'Add the command' }).isDisabled(), true);
+    await dialog.getByLabel('Name').fill('linked');
+    t.notMatch(configText(gateway), /linked/, 'nothing is written before the yes');
+    await dialog.getByRole('button', { name: 'Add the command' }).click();
+    await page.getByRole('heading', { name: 'linked' }).waitFor();
+    t.match(configText(gateway), /linked/);
+    t.match(configText(gateway), new RegExp(peer.url), 'the server of that name stands');
+    await gateway.reaches('linked', 'connected', 'lazy');
+    await page.getByText('Says the text again').waitFor();
+    await open.context.close();
+  });
+
+  for (const scheme of ['light', 'dark'] as const) {
+    await t.test(`INS-2 · axe finds nothing in any view, ${scheme}`, async (t) => {
+      const open = await openInspector(browser, gateway, { scheme });
+      const asking = gateway.call('mcp__stranger__write_note', { text: scheme });
+      const { id } = await gateway.asked();
+      for (const [hash, ready] of places) {
+        await goTo(open, hash);
+        await open.page.locator(ready).first().waitFor();
+        t.same(await axeFindings(open), [], hash);
+      }
+      await gateway.answer(id, false);
+      await asking;
+      const { origin } = new URL(open.page.url());
+      t.same(
+        open.asked.filter((url) => !url.startsWith(origin)),
+        [],
+        'nothing was asked of anybody else',
+      );
+      t.same(open.complaints, [], 'no policy was broken, nothing was thrown');
+      await open.context.close();
+    });
+  }
+});
+
+/** Every view, and what tells that it is drawn. */
+const places = [
+  ['#/now', '.overview .tile'],
+  ['#/now/connections/peer', '.box.active'],
+  ['#/events', '.event'],
+  ['#/events/d-ignored', '.stair'],
+  ['#/servers', '.card'],
+  ['#/servers/default/peer', '.tool'],
+  ['#/servers?add=1', 'dialog[open]'],
+  ['#/approvals', '.question .buttons'],
+  ['#/cron', '.job'],
+  ['#/targets', '.page'],
+] as const;
+
+/** Writes down which boxes become active and which arrows are taken. */
+const watchChart = `
+  globalThis.seen = { boxes: [], arrows: [] };
+  new MutationObserver((changes) => {
+    for (const { target } of changes) {
+      if (target.matches('.box.active:not(.group)') && seen.boxes.at(-1) !== target.dataset.state) seen.boxes.push(target.dataset.state);
+      if (target.matches('.arrow.taken') && seen.arrows.at(-1) !== target.dataset.arrow) seen.arrows.push(target.dataset.arrow);
+    }
+  }).observe(document.querySelector('.chart'), { subtree: true, attributes: true, attributeFilter: ['class'] });
+`;
+
+const configText = ({ home }: Gateway): string => readFileSync(join(home.path, 'config.yaml'), 'utf8');
+
+t.test('INS-2 · strangers get nothing', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const { origin, port } = new URL(await linkOf(gateway));
+
+  await t.test('a wrong, a used and a missing token', async (t) => {
+    const blank = await openBlank(browser);
+    t.equal((await blank.page.goto(`${origin}/open?token=wrong`))?.status(), 401);
+    t.equal((await blank.page.goto(`${origin}/`))?.status(), 401);
+    const link = await linkOf(gateway);
+    t.equal((await blank.page.goto(link))?.status(), 200);
+    const other = await openBlank(browser);
+    t.equal((await other.page.goto(link))?.status(), 401, 'a link works once');
+    for (const path of ['/stream', '/rpc', '/actor/supervisor', '/chart/gateway']) {
+      t.equal(await statusOf(`${origin}${path}`, { method: path === '/rpc' ? 'POST' : 'GET', origin }), 401, path);
+    }
+    await blank.context.close();
+    await other.context.close();
+  });
+
+  await t.test('a page of another origin, cookie and all', async (t) => {
+    const foreign = await serveText(t, '<!doctype html><title>elsewhere</title>');
+    const open = await openInspector(browser, gateway);
+    await open.page.goto(foreign);
+    const stop = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'gateway.stop', params: {} });
+    const tries = `Promise.all([
+      fetch('${origin}/rpc', { method: 'POST', mode: 'no-cors', credentials: 'include', body: ${JSON.stringify(stop)} }),
+      fetch('${origin}/rpc', { method: 'POST', credentials: 'include', headers: { 'content-type': 'application/json' }, body: ${JSON.stringify(stop)} }),
+      fetch('${origin}/actor/supervisor', { credentials: 'include' }),
+    ].map((one) => one.then(({ type }) => type, () => 'refused')))`;
+    t.notMatch(await open.page.evaluate(tries), ['basic'], 'nothing could be read');
+    const cookie = (await open.context.cookies(origin)).map(({ name, value }) => `${name}=${value}`).join('; ');
+    t.equal(await statusOf(`${origin}/rpc`, { method: 'POST', origin: foreign, cookie }), 403);
+    t.match(await gateway.control.call('gateway.status'), { pid: gateway.daemon.child.pid }, 'the daemon stands');
+    await open.context.close();
+  });
+
+  await t.test('a name that was bent to this machine', async (t) => {
+    const blank = await openBlank(browser);
+    t.equal((await blank.page.goto(`http://rebound.invalid:${port}/`))?.status(), 421);
+    t.equal(
+      (
+        await blank.page.goto(`http://rebound.invalid:${port}${new URL(await linkOf(gateway)).pathname}?token=x`)
+      )?.status(),
+      421,
+    );
+    await blank.context.close();
+  });
+
+  await t.test('a frame around the page', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const foreign = await serveText(t, `<!doctype html><iframe src="${origin}/"></iframe>`);
+    await open.page.goto(foreign);
+    t.notOk(
+      open.page.frames().some((frame) => frame.url().startsWith(origin)),
+      'it stays empty',
+    );
+    await open.context.close();
+  });
+});
+
+t.test('OAU-8 · INS-2 · a person logs in to a server from the page', options, async (t) => {
+  const browser = await openBrowser(t);
+  const authority = await startScriptedServer(t);
+  const peer = await startProtectedServer(t, {
+    authorizationServers: [authority.issuer],
+    accepts: authority.accepts,
+    scopes: ['mcp:tools'],
+  });
+  const gateway = await startGateway(t, { hub: { url: peer.url, auth: 'oauth' } }, { config: configOf() });
+  await gateway.reaches('hub', 'needsLogin');
+  const open = await openInspector(browser, gateway);
+  const { page, context } = open;
+  await goTo(open, '#/servers/default/hub');
+  await page.getByRole('button', { name: 'Log in…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Log in to hub' });
+  const popup = context.waitForEvent('page');
+
+  await dialog.getByRole('link', { name: 'Open the login page' }).click();
+
+  t.match((await popup).url(), /^http/, 'the login is a page of its own');
+  await page.getByText('Logged in to hub.').waitFor();
+  await dialog.waitFor({ state: 'detached' });
+  await gateway.reaches('hub', 'connected');
+});
+
+t.test('INS-2 · draws only the lines in sight of 10,000 actors', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const open = await openBlank(browser);
+  const { page, context } = open;
+  await context.route('**/stream', (route) => route.fulfill({ contentType: 'text/event-stream', body: crowd(10_000) }));
+  await page.goto(await linkOf(gateway));
+  const items = page.getByRole('tree').getByRole('treeitem');
+  await page.getByText('10,001 actors').waitFor();
+  await goTo(open, '#/now?q=run');
+
+  await page.getByText('10,001 lines of 10,001 actors').waitFor();
+
+  t.ok((await items.count()) < 120, 'few are drawn');
+  await page.getByRole('tree').focus();
+  await page.keyboard.press('End');
+  await page.getByRole('treeitem', { name: /^r09999/ }).waitFor();
+  t.equal(await page.getByRole('treeitem', { name: /^r09999/ }).getAttribute('aria-setsize'), '10000');
+  t.ok((await items.count()) < 120);
+});
+
+t.test('INS-2 · comes back by itself when the daemon was restarted', options, async (t) => {
+  const browser = await openBrowser(t);
+  const port = await freePort();
+  const gateway = await startGateway(t, {}, { config: configOf(port) });
+  const { page } = await openInspector(browser, gateway);
+  gateway.daemon.kill('SIGKILL');
+  await gateway.daemon.exited;
+  await page.getByText(/no daemon; trying again/).waitFor();
+
+  await startDaemon(t, gateway.home.path);
+
+  await page.getByText('live', { exact: true }).waitFor();
+  t.equal(await page.getByRole('treeitem', { name: /gateway.*listening/ }).count(), 1);
+});
+
+interface Asking {
+  readonly method: string;
+  readonly origin?: string;
+  readonly cookie?: string;
+}
+
+/** Of a request without a browser. */
+function statusOf(url: string, { method, origin, cookie }: Asking): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/json',
+      ...(origin === undefined ? {} : { origin }),
+      ...(cookie === undefined ? {} : { cookie }),
+    };
+    request(url, { method, headers, agent: false }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .once('error', reject)
+      .end(method === 'POST' ? '{}' : undefined);
+  });
+}
+
+async function serveText(t: Test, html: string): Promise<string> {
+  const server = createServer((_, response) => response.setHeader('content-type', 'text/html').end(html));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://localhost:${(server.address() as AddressInfo).port}`;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A stream that begins with so many runs. */
+function crowd(count: number): string {
+  const now = Date.now();
+  const row = (id: string, parent: string | null, machine: string): ActorRow => ({
+    id,
+    parent,
+    machine,
+    state: 'running',
+    since: now,
+    tags: ['working'],
+  });
+  const snapshot: SnapshotMessage = {
+    at: now,
+    actors: [
+      row('gateway/runs', null, 'runsWard'),
+      ...Array.from({ length: count }, (_, at) =>
+        row(`runs/r${String(at).padStart(5, '0')}`, 'gateway/runs', 'agentRun'),
+      ),
+    ],
+    more: {},
+    steps: [],
+    vitals: {
+      at: now,
+      version: '0',
+      pid: 1,
+      home: '/',
+      started: now,
+      url: null,
+      ready: true,
+      runs: { running: count, queued: 0, concurrency: 4 },
+      actors: { agentRun: count },
+      servers: {},
+      approvals: 0,
+      requests: {},
+      memoryBytes: 0,
+      lagMs: 0,
+    },
+  };
+  return `event: snapshot\ndata: ${JSON.stringify(snapshot)}\n\n`;
+}

@@ -1,0 +1,166 @@
+/**
+ * The inspector's page over real platforms and runs of a model: texts that did not arrive are sent again or given up, a
+ * run's question is answered, its story holds what was said; and the story is the same after a restart.
+ */
+
+import t from 'tap';
+import type { Story } from '../../runtime/inspector/wire.ts';
+import { chromiumPath, goTo, noChromium, openBrowser, openInspector } from '../support/browser.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { hasty } from '../support/delivering.ts';
+import { makeHome } from '../support/home.ts';
+import { controlOf, eventually, startGateway } from '../support/mcp/gateway.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { startPlatform } from '../support/platforms/fake-platform.ts';
+import { teamChatA } from '../support/platforms/team-chat-a.ts';
+import { postSigned } from '../support/sign.ts';
+
+t.setTimeout(110_000);
+
+const secret = 'inspector-seams-secret-of-the-spec';
+const options = chromiumPath === undefined ? { skip: noChromium } : {};
+
+t.test('one daemon that delivers and asks', options, async (t) => {
+  const browser = await openBrowser(t);
+  const slack = await startPlatform(teamChatA);
+  t.teardown(() => slack.close());
+  const model = await startModelServer(t, [
+    {
+      kind: 'says',
+      text: 'I must ask.',
+      calls: [{ name: 'clarify', args: JSON.stringify({ question: 'Which region?', choices: ['eu', 'us'] }) }],
+    },
+    { kind: 'says', text: 'Deployed.' },
+  ]);
+  const place = { deliver: 'slack', deliver_extra: { chat_id: teamChatA.chat ?? '' } };
+  const config = {
+    inspector: { port: 0 },
+    agent: { runner: 'model', model: { provider: 'openai-compatible', base_url: model.url, api_key: 'k', name: 'm' } },
+    platforms: {
+      slack: { enabled: true, api_base: slack.base, ...teamChatA.options, retries: { ...hasty, max_attempts: 1 } },
+      webhook: {
+        enabled: true,
+        extra: {
+          host: '127.0.0.1',
+          port: 0,
+          secret,
+          routes: {
+            alerts: { prompt: 'Alert {n}', deliver_only: true, ...place },
+            deploys: { prompt: 'Deploy {n}', ...place },
+          },
+        },
+      },
+    },
+  };
+  const jobs = {
+    jobs: [{ id: 'off', name: 'off', schedule: '0 7 * * *', prompt: 'Look', deliver: 'log', enabled: false }],
+  };
+  const home = makeHome(t, { 'cron/jobs.json': JSON.stringify(jobs) });
+  const gateway = await startGateway(t, {}, { config, home });
+  const send = (route: string, id: string) =>
+    postSigned(`${gateway.daemon.url}/webhooks/${route}`, { n: id }, { secret, id });
+  await eventually(async () =>
+    JSON.stringify(await gateway.control.call('deliveries.targets')).includes('"connected"'),
+  );
+
+  await t.test('DLV-4 · INS-2 · what may have arrived is sent again from its story after a yes alone', async (t) => {
+    slack.scripts.push('takenThenReset');
+    await send('alerts', 'unsure');
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/events/unsure');
+    const story = page.getByRole('article', { name: 'Delivery unsure' });
+    const retry = story.getByRole('button', { name: 'Retry the delivery' });
+    await retry.waitFor();
+    const taken = slack.world.messages.length;
+
+    page.once('dialog', (dialog) => void dialog.dismiss());
+    await retry.click();
+    t.equal(slack.world.messages.length, taken, 'a no sends nothing');
+    page.once('dialog', (dialog) => void dialog.accept());
+    await retry.click();
+
+    await story.getByText('delivered', { exact: true }).first().waitFor();
+    t.equal(slack.world.messages.length, taken + 1);
+    await open.context.close();
+  });
+
+  await t.test('DLV-4 · INS-2 · a text that did not arrive is put back, another given up', async (t) => {
+    for (const id of ['lost', 'dropped']) {
+      slack.scripts.push({ status: 500, text: 'x' });
+      await send('alerts', id);
+    }
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/targets');
+    await page.getByRole('row', { name: /slack connected .* ops/ }).waitFor();
+    const rowOf = (id: string) => page.getByRole('row').filter({ has: page.locator(`a[href$="/${id}"]`) });
+
+    await rowOf('dropped').getByRole('button', { name: 'Drop' }).click();
+    await rowOf('dropped').waitFor({ state: 'detached' });
+    await rowOf('lost').getByRole('button', { name: 'Retry' }).click();
+
+    await page.getByText('Everything that was to be delivered has arrived.').waitFor();
+    t.ok(slack.world.messages.some(({ text }) => text === 'Alert lost'));
+    t.notOk(slack.world.messages.some(({ text }) => text === 'Alert dropped'));
+    await open.context.close();
+  });
+
+  await t.test('TRU-3 · DIS-5 · INS-2 · a run’s question is answered, and its story holds what was said', async (t) => {
+    await send('deploys', 'asks');
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/approvals');
+    const question = page.getByRole('article', { name: 'Question of a run' });
+    await question.getByText(/route "deploys" asks: Which region/).waitFor();
+    t.equal(await question.getByRole('link').count(), 0, 'no server asked');
+
+    await question.getByLabel(/Answer/).selectOption('eu');
+    await question.getByRole('button', { name: 'Send' }).click();
+
+    await goTo(open, '#/events/asks');
+    const story = page.getByRole('article', { name: 'Delivery asks' });
+    await story.getByText('calls clarify').waitFor();
+    await story.getByText('slack took it', { exact: false }).waitFor();
+    t.match(await story.innerText(), /Accepted, run and delivered to slack/);
+    await open.context.close();
+  });
+
+  await t.test('CRN-1 · INS-2 · a disabled job can be resumed', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const job = open.page.getByRole('article', { name: 'Job off' });
+    await goTo(open, '#/cron');
+    await job.getByText('disabled', { exact: true }).waitFor();
+
+    await job.getByRole('button', { name: 'Resume' }).click();
+
+    await job.getByText('scheduled', { exact: true }).waitFor();
+    t.equal(await job.getByRole('button', { name: 'Pause' }).count(), 1);
+    await open.context.close();
+  });
+
+  await t.test('DUR-2 · INS-2 · a story is the same after a restart', async (t) => {
+    const told = async (control: typeof gateway.control) => {
+      const { verdict, chapters } = (await control.call('inspect.why', { id: 'asks' })) as unknown as Story;
+      // Calls of tools are remembered until the daemon ends; the run's transcript has them for good.
+      const kept = chapters.filter(({ kind }) => kind !== 'call');
+      return {
+        verdict,
+        chapters: kept.map(({ kind, state, stairs }) => ({ kind, state, stairs: stairs.map(wordsOf) })),
+      };
+    };
+    const before = await told(gateway.control);
+    gateway.daemon.kill('SIGTERM');
+    await gateway.daemon.exited;
+
+    await startDaemon(t, home.path);
+
+    t.same(await told(await controlOf(t, home)), before);
+    t.match(JSON.stringify(before), /genuine by.*clarify.*Deployed\./);
+  });
+});
+
+/** A stair without its time, which is that of the steps while they are remembered. */
+function wordsOf({ at: _, ...stair }: Story['chapters'][number]['stairs'][number]): object {
+  return stair;
+}

@@ -1,0 +1,195 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import t, { type Test } from 'tap';
+import { connectControl } from '../../runtime/control/client.ts';
+import type { Asked, Counts, Leak, Told } from '../support/counted-daemon.ts';
+import { type Daemon, followDaemon, runCli } from '../support/daemon.ts';
+import { fronts } from '../support/fronts.ts';
+import { makeHome, type TestHome } from '../support/home.ts';
+import { openRaw } from '../support/raw-http.ts';
+import { postSigned } from '../support/sign.ts';
+import { secret, webhookConfig } from '../support/webhook-home.ts';
+
+const routes = [
+  'plain: {prompt: "{n}"}',
+  'fails: {prompt: fail}',
+  'slow: {prompt: slow}',
+  'picky: {events: [issues], filters: [{field: action, equals: opened}]}',
+  'scripted: {script: up.mjs, prompt: "{b}"}',
+  'silent: {script: silent.sh}',
+  'hanging: {script: hanging.sh, script_timeout_seconds: 0.2}',
+  'co: {prompt: "{n}", coalesce: {key: id, window_seconds: 0.1, max_wait_seconds: 1}}',
+  'late: {prompt: "{n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}',
+  'direct: {deliver: github_comment, deliver_only: true, prompt: "{n}", deliver_extra: {repo: a/b, pr_number: "{n}"}}',
+  'job: {cron_job: nightly}',
+  'off: {enabled: false}',
+];
+
+function makeLoadedHome(t: Test, front: string): TestHome {
+  return makeHome(t, {
+    'config.yaml': webhookConfig(routes.map((route) => `        ${route}\n`).join(''), {
+      more: `gateway: {front: ${front}}\nagent: {runner: command, command: [bash, scripts/agent.sh], timeout_seconds: 1, concurrency: 4}`,
+    }).replace(`secret: ${secret}`, `secret: ${secret}\n      rate_limit: 10000\n      max_body_bytes: 5000`),
+    'scripts/agent.sh':
+      'read -r p; case "$p" in fail) exit 3;; slow) sleep 600 & sleep 600;; *) echo "done $p";; esac\n',
+    'scripts/up.mjs': 'console.log(JSON.stringify({ b: 2 }));',
+    'scripts/silent.sh': 'echo "[SILENT]"',
+    'scripts/hanging.sh': 'trap "" TERM; sleep 600',
+    'scripts/gh.sh': '#!/bin/sh\ncat > /dev/null\n[ "$3" = 13 ] && exit 1\nexit 0\n',
+    'cron/jobs.json': JSON.stringify([{ id: 'j1', name: 'nightly', prompt: 'job' }]),
+  });
+}
+
+interface Counted extends Daemon {
+  /** What the process had before the daemon began in it. */
+  readonly bare: Counts;
+  count(): Promise<Counts>;
+  leak(kind: Leak): Promise<void>;
+  /** Stops it; resolves with the exit code and what is left after everything has ended. */
+  stop(): Promise<Extract<Told, { ended: number }>>;
+}
+
+async function startCounted(t: Test, home: string): Promise<Counted> {
+  const path = new URL('../support/counted-daemon.js', import.meta.url).pathname;
+  const child: ChildProcess = spawn(process.execPath, ['--enable-source-maps', path], {
+    env: { ...process.env, AGENT_LOG_LEVEL: 'debug', AGENT_HOME: home },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const first = once(child, 'message');
+  const daemon = await followDaemon(t, child);
+  const [{ counts: bare }] = (await first) as [{ readonly counts: Counts }];
+  async function ask<Wanted extends Told>(asked: Asked): Promise<Wanted> {
+    const answer = once(child, 'message');
+    child.send(asked);
+    const [told] = (await answer) as [Wanted];
+    return told;
+  }
+  return {
+    ...daemon,
+    bare,
+    count: async () => (await ask<{ readonly counts: Counts }>({ count: true })).counts,
+    leak: async (kind) => void (await ask({ leak: kind })),
+    stop: () => ask({ stop: true }),
+  };
+}
+
+/** How long work may take to end: what is left after it has leaked. */
+const settleMs = 10_000;
+
+/** Asks again and again until the answer is as expected; the last one is compared. */
+async function comesTo<Value>(t: Test, ask: () => Promise<Value>, expected: Value, title: string): Promise<void> {
+  const endsAt = performance.now() + settleMs;
+  let answer = await ask();
+  // Each count collects the garbage first, which the work itself has to wait for.
+  for (; !isDeepStrictEqual(answer, expected) && performance.now() < endsAt; answer = await ask()) await sleep(100);
+  t.same(answer, expected, title);
+}
+
+const work = ['webhookRequest', 'coalescingGroup', 'agentRun', 'delivery'];
+
+/** The work that is under way, and who looks on. */
+async function underWay(daemon: Counted): Promise<readonly string[]> {
+  const { actors, exchanges, followed } = await daemon.count();
+  const others = [...(exchanges > 0 ? ['exchange'] : []), ...(followed ? ['follower'] : [])];
+  return [...work.filter((machine) => machine in actors), ...others];
+}
+
+/** A connection that its client keeps alive is no leak of the daemon's. */
+const leaving = { connection: 'close' };
+
+/** Everything that a request can come to, several at once; the answers are checked, or nothing would be known to be under way. */
+async function load(t: Test, daemon: Daemon, home: string): Promise<void> {
+  const at = (route: string): string => `${daemon.url}/webhooks/${route}`;
+  const payload = (n: number) => ({ n, id: `g${n % 3}`, action: 'opened' });
+  const post = (route: string, n: number, more: { secret?: string; event?: string; id?: string } = {}) =>
+    postSigned(at(route), payload(n), { secret, headers: leaving, ...more });
+  const each = async (n: number): Promise<void> => {
+    const id = `same-${n}-${randomUUID()}`;
+    const rows: readonly (readonly [string, Promise<{ readonly status: number }>, number])[] = [
+      ['a failing run', post('fails', n), 202],
+      ['an event not listed', post('picky', n), 200],
+      ['a filter that matches', post('picky', n, { event: 'issues' }), 202],
+      ['a script', post('scripted', n), 202],
+      ['a silent script', post('silent', n), 200],
+      ['a burst', post('co', n), 202],
+      ['a direct delivery', post('direct', 12), 200],
+      ['one that fails', post('direct', 13), 502],
+      ['a cron job', post('job', n), 202],
+      ['a disabled route', post('off', n), 403],
+      ['no route', post('nowhere', n), 404],
+      ['a stranger', post('plain', n, { secret: 'a stranger' }), 401],
+      ['no JSON', postSigned(at('plain'), '{', { secret, headers: leaving }), 400],
+      ['too large', postSigned(at('plain'), 'x'.repeat(6_000), { secret, headers: leaving }), 413],
+      ['another method', fetch(at('plain'), { headers: leaving }), 405],
+    ];
+    const twins = Promise.all([post('plain', n, { id }), post('plain', n, { id })]);
+    await leavesEarly(Number(new URL(daemon.url).port));
+    for (const [title, asked, status] of rows) t.equal((await asked).status, status, title);
+    t.same((await twins).map(({ status }) => status).sort(), [200, 202], 'equal ids');
+  };
+  await Promise.all([1, 2].map(each));
+  const [slow, hanging] = await Promise.all([post('slow', 1), post('hanging', 1)]);
+  t.same([slow.status, hanging.status], [202, 200], 'a run and a script that hang');
+  const replayed = await runCli(['webhook', 'replay', String(slow.body.delivery_id)], home);
+  t.match(replayed.stdout, /HTTP 202/, 'a replay');
+  const follower = await connectControl(`${home}/gateway.sock`);
+  await follower?.call('inspect.follow');
+  await post('plain', 9);
+  follower?.close();
+}
+
+/** A client that sends half of its body and leaves. */
+async function leavesEarly(port: number): Promise<void> {
+  const raw = await openRaw(port);
+  raw.write('POST /webhooks/plain HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\nhalf');
+  raw.socket.destroy();
+  await raw.closed;
+}
+
+for (const { front, skip } of fronts) {
+  t.test(`INS-1 · LIF-9 · CON-2 · nothing of a mixed load is left over (${front})`, { skip }, async (t) => {
+    const home = makeLoadedHome(t, front);
+    const daemon = await startCounted(t, home.path);
+    // What is made once, at its first need, is no leak.
+    await load(t, daemon, home.path);
+    await comesTo(t, () => underWay(daemon), [], 'all work ends');
+    const before = await daemon.count();
+
+    await load(t, daemon, home.path);
+    await comesTo(t, daemon.count, before, 'as before');
+
+    const held = await postSigned(`${daemon.url}/webhooks/late`, { id: 'x', n: 1 }, { secret, headers: leaving });
+    t.equal(held.body.status, 'coalesced');
+    const { ended, counts } = await daemon.stop();
+    t.equal(ended, 0);
+    // The native library never lets go of a handler, nor of what that refers to.
+    const actorsOnHeap = front === 'uws' ? counts.actorsOnHeap : 0;
+    t.same(counts, { ...daemon.bare, actorsOnHeap }, 'nothing at all once it has ended');
+    daemon.child.disconnect();
+    t.equal(await daemon.exited, 0, 'nothing keeps the process alive');
+  });
+}
+
+t.test('INS-1 · a leak of each kind is noticed', async (t) => {
+  const leaks: readonly (readonly [Leak, keyof Counts])[] = [
+    ['actor', 'actors'],
+    ['orphan', 'actorsOnHeap'],
+    ['exchange', 'exchanges'],
+    ['wait', 'waits'],
+    ['timer', 'resources'],
+    ['socket', 'descriptors'],
+    ['child', 'children'],
+  ];
+  const home = makeLoadedHome(t, 'node');
+  const daemon = await startCounted(t, home.path);
+  let before = await daemon.count();
+  for (const [kind, shown] of leaks) {
+    await daemon.leak(kind);
+    const now = await daemon.count();
+    t.notSame(now[shown], before[shown], `${kind} is seen in ${shown}`);
+    before = now;
+  }
+});

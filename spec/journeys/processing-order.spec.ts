@@ -1,0 +1,143 @@
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { fronts } from '../support/fronts.ts';
+import { makeHome, type TestHome } from '../support/home.ts';
+import { openRaw } from '../support/raw-http.ts';
+import { postSigned, type Sending } from '../support/sign.ts';
+import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
+
+async function start(t: Test, front: string): Promise<{ readonly daemon: Daemon; readonly home: TestHome }> {
+  const routes = [
+    'plain: {events: [push], filters: [{field: go, equals: yes}], script: mark.sh, prompt: "{n}"}',
+    'full: {prompt: x}',
+    'off: {enabled: false}',
+    'co: {filters: [{field: go, equals: yes}], prompt: "{n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}',
+    'direct: {deliver: github_comment, deliver_only: true, prompt: "{n}", deliver_extra: {repo: a/b, pr_number: "1"}}',
+  ];
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig(routes.map((route) => `        ${route}\n`).join(''), {
+      more: `gateway: {front: ${front}}`,
+      webhook: 'rate_limit: 1000\n    max_body_bytes: 500',
+    }),
+    'scripts/mark.sh': 'touch ran\n[ "$(wc -c)" -lt 60 ] && echo "[SILENT]" || echo "{\\"n\\":7}"\n',
+    'scripts/gh.sh': '#!/bin/sh\ncat >> sent.txt\n',
+  });
+  return { daemon: await startDaemon(t, home.path), home };
+}
+
+/** Sends a head alone, with a length that was never sent: an answer to it was decided before any byte of the body. */
+async function declare(daemon: Daemon, head: string, length: number): Promise<string> {
+  const raw = await openRaw(Number(new URL(daemon.url).port));
+  raw.write(`${head} HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`);
+  const text = await raw.received((received) => received.includes('}'));
+  raw.socket.destroy();
+  return text.slice(0, 12);
+}
+
+for (const { front, skip } of fronts) {
+  t.test(`on the ${front} front`, { skip }, async (t) => {
+    const { daemon, home } = await start(t, front);
+    const send = (route: string, body: unknown, more: Partial<Sending> = {}) =>
+      postSigned(`${daemon.url}/webhooks/${route}`, body, { secret, ...more });
+    const ran = (): boolean => {
+      const marked = existsSync(`${home.path}/ran`);
+      rmSync(`${home.path}/ran`, { force: true });
+      return marked;
+    };
+    const passes = { go: 'yes', n: 1, pad: 'x'.repeat(60) };
+
+    t.test('RTE-3 · LIM-1 · size, method, route and switch are decided before a byte of the body', async (t) => {
+      for (const [title, head, length, status] of [
+        ['too large wins over an unknown route', 'POST /webhooks/nope', 501, '413'],
+        ['and over a disabled one', 'POST /webhooks/off', 501, '413'],
+        ['another method', 'PUT /webhooks/plain', 500, '405'],
+        ['an unknown route', 'POST /webhooks/nope', 500, '404'],
+        ['a disabled route', 'POST /webhooks/off', 500, '403'],
+      ] as const) {
+        t.equal(await declare(daemon, head, length), `HTTP/1.1 ${status}`, title);
+      }
+    });
+
+    t.test(
+      'RTE-3 · SIG-2 · LIM-3 · EVT-1 · FIL-1 · SCR-2 · each rule is asked only where those before it let pass',
+      async (t) => {
+        const bad = { secret: 'a stranger' };
+        const rows: readonly (readonly [string, () => ReturnType<typeof send>, number, object, boolean])[] = [
+          ['a stranger with no JSON', () => send('plain', '{', bad), 401, { error: 'Invalid signature' }, false],
+          [
+            'no JSON of another event',
+            () => send('plain', '{', { event: 'issues' }),
+            400,
+            { error: 'Cannot parse body' },
+            false,
+          ],
+          [
+            'another event that no filter passes',
+            () => send('plain', {}, { event: 'issues' }),
+            200,
+            { event: 'issues' },
+            false,
+          ],
+          ['no filter passes it to the script', () => send('plain', {}), 200, { reason: 'filter' }, false],
+          ['the script is silent', () => send('plain', { go: 'yes' }), 200, { reason: 'script' }, true],
+          ['all let it pass', () => send('plain', passes), 202, { status: 'accepted' }, true],
+        ];
+        for (const [title, asked, status, body, script] of rows) {
+          const answer = await asked();
+          t.equal(answer.status, status, title);
+          t.match(answer.body, body, title);
+          t.equal(ran(), script, `${title}: the script ${script ? 'ran' : 'did not run'}`);
+        }
+      },
+    );
+
+    t.test('IDM-1 · RTE-3 · an id is claimed after filters and script: what they ignored may come again', async (t) => {
+      for (const body of [{ n: 1 }, { go: 'yes' }]) {
+        const ignored = await send('plain', body, { id: 'again' });
+        t.equal(ignored.body.status, 'ignored');
+      }
+      t.equal((await send('plain', passes, { id: 'again' })).status, 202);
+      t.same((await send('plain', passes, { id: 'again' })).body, { status: 'duplicate', delivery_id: 'again' });
+      t.equal((await send('plain', {}, { id: 'again' })).body.reason, 'filter', 'a filter is asked before the id');
+    });
+
+    t.test('IDM-1 · COA-1 · a duplicate is told before it could join a burst', async (t) => {
+      for (const [id, status] of [
+        ['c1', 'coalesced'],
+        ['c1', 'duplicate'],
+        ['c2', 'coalesced'],
+        ['c1', 'duplicate'],
+      ] as const) {
+        t.equal((await send('co', { ...passes, id: 'x' }, { id })).body.status, status);
+      }
+      const tree = JSON.stringify(await cliJson(home.path, 'inspect', 'tree'));
+      const [, path = ''] = /"(groups\/[^"]+)"/.exec(tree) ?? [];
+      t.match(await cliJson(home.path, 'inspect', 'show', path), { context: { burst: { count: 2 } } });
+    });
+
+    t.test('IDM-1 · DIS-2 · a duplicate of a direct delivery delivers nothing', async (t) => {
+      t.equal((await send('direct', { n: 'once' }, { id: 'd1' })).body.status, 'delivered');
+      t.same((await send('direct', { n: 'once' }, { id: 'd1' })).body, { status: 'duplicate', delivery_id: 'd1' });
+      t.equal(readFileSync(`${home.path}/sent.txt`, 'utf8'), 'once');
+    });
+  });
+}
+
+t.test('LIM-2 · SIG-2 · a full window answers before the signature is looked at, and is the route’s own', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig('        a: {}\n        b: {}\n', { webhook: 'rate_limit: 1' }),
+  });
+  const { url } = await startDaemon(t, home.path);
+  const at = (route: string, given: string) => postSigned(`${url}/webhooks/${route}`, {}, { secret: given });
+  // The minute may turn between two requests; it does not turn twice in a row.
+  let full = await at('a', secret);
+  while (full.status !== 429) full = await at('a', secret);
+
+  t.same(full.body, { error: 'Rate limit exceeded' });
+  const seconds = Number(full.headers.get('retry-after'));
+  t.ok(Number.isInteger(seconds) && seconds >= 1 && seconds <= 60, `Retry-After: ${seconds}`);
+  const stranger = await at('a', 'a stranger');
+  t.ok(stranger.status === 429 || seconds <= 1, 'a stranger is told the same');
+  t.equal((await at('b', secret)).status, 202, 'another route has room');
+});

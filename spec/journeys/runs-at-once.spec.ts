@@ -1,0 +1,76 @@
+import { appendFileSync, readFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { makeHome, type TestHome } from '../support/home.ts';
+import { postSigned } from '../support/sign.ts';
+import { secret, webhookConfig } from '../support/webhook-home.ts';
+
+/** An agent that writes down when it begins and ends, and holds its place until the spec lets it go. */
+const agent = `read -r p
+echo "begin $p" >> steps.txt
+while ! grep -qx "$p" go.txt; do sleep 0.02; done
+echo "end $p" >> steps.txt
+`;
+
+async function start(t: Test, routes: string, concurrency: number) {
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig(routes, {
+      more: `agent: {runner: command, command: [bash, scripts/agent.sh], concurrency: ${concurrency}}`,
+    }),
+    'scripts/agent.sh': agent,
+    'steps.txt': '',
+    'go.txt': '',
+  });
+  return { home, daemon: await startDaemon(t, home.path) };
+}
+
+const stepsOf = (home: TestHome): string[] =>
+  readFileSync(`${home.path}/steps.txt`, 'utf8').split('\n').filter(Boolean);
+const letGo = (home: TestHome, name: string): void => appendFileSync(`${home.path}/go.txt`, `${name}\n`);
+
+async function steps(home: TestHome, count: number): Promise<string[]> {
+  while (stepsOf(home).length < count) await new Promise((resolve) => setTimeout(resolve, 10));
+  return stepsOf(home);
+}
+
+async function send(daemon: Daemon, route: string, n: string, id = 'x'): Promise<void> {
+  const answer = await postSigned(`${daemon.url}/webhooks/${route}`, { n, id }, { secret });
+  if (answer.status !== 202) throw new Error(JSON.stringify(answer));
+}
+
+t.test('DIS-3 · so many runs at once over all, so many of one route', async (t) => {
+  const routes = '        one: {prompt: "{n}", concurrency: 1}\n        any: {prompt: "{n}"}\n';
+  const { daemon, home } = await start(t, routes, 2);
+  for (const [route, n] of [
+    ['one', 'a'],
+    ['one', 'b'],
+    ['any', 'c'],
+    ['any', 'd'],
+  ] as const) {
+    await send(daemon, route, n);
+  }
+  t.same(new Set(await steps(home, 2)), new Set(['begin a', 'begin c']), 'b waits for its route, d for a place');
+  letGo(home, 'c');
+  t.same((await steps(home, 4)).slice(2), ['end c', 'begin d']);
+  letGo(home, 'a');
+  t.same((await steps(home, 6)).slice(4), ['end a', 'begin b']);
+  letGo(home, 'b');
+  letGo(home, 'd');
+  await steps(home, 8);
+});
+
+t.test('COA-3 · a burst that settles while the run before it is under way waits for it', async (t) => {
+  const routes = '        co: {prompt: "{n}", coalesce: {key: id, window_seconds: 0.1, max_wait_seconds: 1}}\n';
+  const { daemon, home } = await start(t, routes, 4);
+  await send(daemon, 'co', 'a');
+  t.same(await steps(home, 1), ['begin a']);
+  await send(daemon, 'co', 'b');
+  await send(daemon, 'co', 'other', 'y');
+  t.same((await steps(home, 2)).slice(1), ['begin other'], 'another group waits for nobody');
+  letGo(home, 'other');
+  await steps(home, 3);
+  letGo(home, 'a');
+  t.same((await steps(home, 5)).slice(3), ['end a', 'begin b']);
+  letGo(home, 'b');
+  await steps(home, 6);
+});

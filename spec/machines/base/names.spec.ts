@@ -1,0 +1,24 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { address, dynamicRoutePattern, type ProfileName, profileName } from '../../../machines/base/names.ts';
+
+t.test('HOME-1 · a profile name can never leave its folder', (t) => {
+  for (const fine of ['work', 'a', 'A.b-c_9', 'x'.repeat(64)]) t.equal(profileName(fine), fine);
+  for (const bad of ['', '.', '..', '.hidden', '-x', 'a/b', 'a\\b', 'a b', 'é', 'a\0', 'x'.repeat(65), 'a\n']) {
+    t.equal(profileName(bad), undefined, JSON.stringify(bad));
+  }
+  fc.assert(fc.property(fc.string(), (text) => !/[/\\\0]|^\.\.?$/.test(profileName(text) ?? 'a')));
+  t.end();
+});
+
+t.test('SUB-3 · a dynamic route is named in lower case, from a letter or digit on', (t) => {
+  for (const fine of ['a', '0', 'a-b_c9']) t.match(fine, dynamicRoutePattern);
+  for (const bad of ['', '-a', '_a', 'A', 'a b', 'a.b', 'a/b', 'ä', 'a\n']) t.notMatch(bad, dynamicRoutePattern, bad);
+  t.end();
+});
+
+t.test('INS-1 · an address names the profile unless it is the default one', (t) => {
+  t.equal(address('groups', 'deploys'), 'groups/deploys');
+  t.equal(address('groups', 'deploys', 'work' as ProfileName), 'groups/deploys@work');
+  t.end();
+});

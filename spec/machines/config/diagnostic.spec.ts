@@ -1,0 +1,41 @@
+import t from 'tap';
+import { type Diagnostic, maskSecrets, printDiagnostic } from '../../../machines/config/diagnostic.ts';
+
+const found: Diagnostic = {
+  file: 'config.yaml',
+  line: 3,
+  column: 5,
+  code: 'unknown-key',
+  message: 'unknown key "promt"',
+  severity: 'error',
+  scope: { kind: 'webhook' },
+  sourceLine: '    promt: x',
+};
+
+t.test('CFG-2 · a finding is printed with its place, its line and a caret', (t) => {
+  t.equal(printDiagnostic(found), 'config.yaml:3:5: unknown key "promt" [unknown-key]\n      promt: x\n      ^');
+  t.equal(
+    printDiagnostic({ ...found, severity: 'warning', line: 0, sourceLine: '' }),
+    'config.yaml: warning: unknown key "promt" [unknown-key]',
+    'one about no line has none',
+  );
+  t.match(printDiagnostic({ ...found, sourceLine: '\t\t  promt: x' }), /\n {2}\t\t {2}\^$/, 'tabs keep their width');
+  t.end();
+});
+
+t.test('CFG-2 · OBS-1 · a secret in the line is masked, its length kept for the caret', (t) => {
+  const rows: readonly (readonly [string, string])[] = [
+    ['secret: hunter2', 'secret: *******'],
+    ['  api_key: "a\\"b c"  # why', '  api_key: ********  # why'],
+    ["{bot_token: 'x y', url: z}", '{bot_token: *****, url: z}'],
+    ['secret: ${SECRET}', 'secret: ${SECRET}'],
+    ['secret: "${SECRET}"', 'secret: "${SECRET}"'],
+    ['prompt: the secret is out', 'prompt: the secret is out'],
+    ['Authorization: Bearer abc', 'Authorization: **********'],
+  ];
+  for (const [line, masked] of rows) {
+    t.equal(maskSecrets(line), masked);
+    t.equal(masked.length, line.length);
+  }
+  t.end();
+});

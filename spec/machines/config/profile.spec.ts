@@ -1,0 +1,39 @@
+import t from 'tap';
+import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
+import { homeOf, homePaths, profilePaths } from '../../../machines/config/profile.ts';
+
+t.test('HOME-1 · AGENT_HOME moves the home, profiles lie under it', (t) => {
+  t.equal(homeOf({}, '/home/me'), '/home/me/.agent');
+  t.equal(homeOf({ AGENT_HOME: '/srv/agent/' }, '/home/me'), '/srv/agent');
+  t.equal(homeOf({ AGENT_HOME: '' }, '/home/me'), undefined);
+  t.equal(homePaths('/srv/a').socket, '/srv/a/gateway.sock');
+  t.ok(homePaths(`/srv/${'deep/'.repeat(40)}`).socket.length < 108, 'a socket path that can be bound');
+  t.equal(profilePaths('/srv/a', defaultProfile).scripts, '/srv/a/scripts');
+  t.equal(profilePaths('/srv/a', 'work' as ProfileName).tokens, '/srv/a/profiles/work/mcp-tokens');
+  t.end();
+});
+
+t.test('HOME-2 · everything of a home and of a profile lies where the law says', (t) => {
+  const under = (home: string) => ({
+    home,
+    config: `${home}/config.yaml`,
+    env: `${home}/.env`,
+    subscriptions: `${home}/webhook_subscriptions.json`,
+    scripts: `${home}/scripts`,
+    skills: `${home}/skills`,
+    cron: `${home}/cron`,
+    tokens: `${home}/mcp-tokens`,
+    cache: `${home}/cache`,
+  });
+  t.same(homePaths('/srv/a'), {
+    ...under('/srv/a'),
+    profiles: '/srv/a/profiles',
+    socket: '/srv/a/gateway.sock',
+    lock: '/srv/a/gateway.lock',
+    logs: '/srv/a/logs',
+    state: '/srv/a/state',
+  });
+  t.same(profilePaths('/srv/a', defaultProfile), under('/srv/a'));
+  t.same(profilePaths('/srv/a', 'work' as ProfileName), under('/srv/a/profiles/work'));
+  t.end();
+});

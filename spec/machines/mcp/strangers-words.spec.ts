@@ -1,0 +1,27 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { strangersWords } from '../../../machines/mcp/strangers-words.ts';
+
+t.test('LIF-13 · what a stranger says becomes one short line without secrets and invisible characters', (t) => {
+  const rows: readonly (readonly [string, string])[] = [
+    ['refused', 'refused'],
+    ['  two\n\tlines\u0000 ', 'two lines'],
+    ['sent Authorization: Bearer\nsk-live-1234567', 'sent Authorization: Bearer [redacted]'],
+    ['look\u{e0041}\u{e0042} here', 'look here'],
+    ['', ''],
+  ];
+  for (const [text, expected] of rows) t.equal(strangersWords(text), expected);
+  t.equal(strangersWords('x'.repeat(10_000)).length, 300);
+  t.equal(strangersWords('x'.repeat(10_000), 20).length, 20);
+  t.end();
+});
+
+t.test('LIF-13 · it is always one line, and never longer than asked for', (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 50 }), (text, most) => {
+      const words = strangersWords(text, most);
+      return [...words].length <= most && !/[\p{Cc}\u{e0000}-\u{e007f}]/u.test(words);
+    }),
+  );
+  t.end();
+});

@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { compileCoalesceKey, joinBurst, promptWithNote } from '../../../machines/webhook/coalesce.ts';
+
+t.test('COA-1 · a key is a field or a template; one that does not resolve groups nothing', (t) => {
+  const key = (text: string, payload = {}): string | undefined => compileCoalesceKey(text)({ payload, eventType: 'e' });
+  t.equal(key('a.b', { a: { b: 7 } }), '7');
+  t.equal(key('a.b', { a: {} }), undefined);
+  t.equal(key('a', { a: null }), undefined);
+  t.equal(key('a', { a: '' }), undefined);
+  t.equal(key('{a}-{event_type}', { a: 1 }), '1-e');
+  t.equal(key('{a}-{b}', { a: 1 }), undefined);
+  t.equal(key('event_type'), 'e');
+  t.end();
+});
+
+t.test('COA-1 · long keys that differ anywhere stay apart, and none is longer than what a record holds', (t) => {
+  const payloadOf = (tail: string) => ({
+    list: [...Array.from({ length: 900 }, (_, index) => index), tail],
+    text: 'é'.repeat(5_000) + tail,
+  });
+  for (const written of ['list', 'text', '{list}', 'x{text}', '{__raw__}']) {
+    const read = compileCoalesceKey(written);
+    const key = (tail: string): string => read({ payload: payloadOf(tail), eventType: 'e' }) ?? '';
+    t.not(key('a'), key('b'), written);
+    t.equal(key('a'), key('a'), written);
+    t.ok(key('a').length < 2_000, `${written} is ${key('a').length} long`);
+  }
+  const short = compileCoalesceKey('list')({ payload: { list: ['a', 1] }, eventType: 'e' });
+  t.equal(short, '["a",1]', 'a short one stands as it is');
+  t.end();
+});
+
+t.test('COA-1 · a burst settles after quiet, at the latest at the cap from its first event', (t) => {
+  const times = fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 30 });
+  fc.assert(
+    fc.property(
+      times,
+      fc.integer({ min: 1, max: 50_000 }),
+      fc.integer({ min: 1, max: 80_000 }),
+      (drawn, windowMs, maxWaitMs) => {
+        const sorted = [...drawn].sort((one, other) => one - other);
+        let burst: ReturnType<typeof joinBurst> | undefined;
+        for (const [index, nowMs] of sorted.entries())
+          burst = joinBurst(burst, { eventKey: `e${index}`, nowMs, windowMs, maxWaitMs });
+        const [first = 0] = sorted;
+        const last = sorted.at(-1) ?? 0;
+        return (
+          burst?.id === 'e0' &&
+          burst.count === sorted.length &&
+          burst.latestEventKey === `e${sorted.length - 1}` &&
+          burst.dueAtMs === Math.min(last + windowMs, first + maxWaitMs)
+        );
+      },
+    ),
+  );
+  t.end();
+});
+
+t.test('COA-2 · the note says how many earlier events were superseded', (t) => {
+  t.equal(promptWithNote('p', 1), 'p');
+  t.match(promptWithNote('p', 2), /^p\n\n.*1 earlier event was superseded/);
+  t.match(promptWithNote('p', 5), /4 earlier events were superseded/);
+  t.end();
+});

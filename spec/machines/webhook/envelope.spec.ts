@@ -1,0 +1,61 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { deliveryIdOf, eventMatcher, eventTypeOf } from '../../../machines/webhook/envelope.ts';
+
+const body = Buffer.from('{}');
+
+t.test('EVT-1 · the real header wins, then the neutral one, then the payload', (t) => {
+  t.equal(eventTypeOf({ 'x-github-event': 'push', 'x-hosta-event': 'other' }, { event_type: 'body' }), 'push');
+  t.equal(eventTypeOf({ 'x-hosta-event': 'issues', 'x-gitlab-event': 'x' }, {}), 'issues');
+  t.equal(eventTypeOf({ 'x-gitlab-event': 'Push Hook', 'x-hostb-event': 'x' }, {}), 'Push Hook');
+  t.equal(eventTypeOf({ 'x-hostb-event': 'Push Hook' }, {}), 'Push Hook');
+  t.equal(eventTypeOf({ 'x-github-event': '' }, { event_type: 'body', type: 't' }), 'body');
+  t.equal(eventTypeOf({}, { type: 't' }), 't');
+  t.equal(eventTypeOf({}, { type: 7 }), 'unknown');
+  t.end();
+});
+
+t.test('EVT-2 · both spellings of host B match each other', (t) => {
+  const accepts = (events: readonly string[], type: string): boolean => eventMatcher(events)(type);
+  t.ok(accepts(['merge_request'], 'Merge Request Hook'));
+  t.ok(accepts(['Merge Request Hook'], 'merge_request'));
+  t.ok(accepts(['Tag Push Hook'], 'tag_push'));
+  t.notOk(accepts(['push'], 'tag_push'));
+  t.ok(accepts([], 'anything'), 'an empty list takes all');
+  t.end();
+});
+
+t.test('IDM-2 · the delivery id by its headers, an empty one as none', (t) => {
+  t.equal(deliveryIdOf({ 'x-github-delivery': 'a', 'x-hosta-delivery': 'b', 'webhook-id': 'c' }, body), 'a');
+  t.equal(deliveryIdOf({ 'x-hosta-delivery': 'b', 'webhook-id': 'c' }, body), 'b');
+  t.equal(deliveryIdOf({ 'webhook-id': 'c', 'x-request-id': 'd' }, body), 'c');
+  t.equal(deliveryIdOf({ 'x-github-delivery': '', 'x-request-id': 'd' }, body), 'd');
+  t.equal(deliveryIdOf({}, body), undefined);
+  t.end();
+});
+
+t.test('IDM-2 · an id beyond visible ASCII never stands for two different events', (t) => {
+  const idOf = (id: string, bytes: string): string | undefined =>
+    deliveryIdOf({ 'webhook-id': Buffer.from(id, 'utf8').toString('latin1') }, Buffer.from(bytes));
+  t.match(idOf('a-é-1', '{}'), /^a-é-1~[0-9a-f]{16}$/);
+  t.equal(
+    deliveryIdOf({ 'webhook-id': 'a\xe9' }, body),
+    deliveryIdOf({ 'webhook-id': 'a\xe8' }, body),
+    'same bytes kept',
+  );
+  fc.assert(
+    fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), fc.string(), fc.string(), (id, one, other) => {
+      const ascii = /^[\x20-\x7e]+$/.test(id);
+      if (ascii) return idOf(id, one) === id;
+      return (idOf(id, one) === idOf(id, other)) === (one === other);
+    }),
+  );
+  t.end();
+});
+
+t.test('EVT-1 · an event header is read as UTF-8', (t) => {
+  const sent = Buffer.from('événement_créé', 'utf8').toString('latin1');
+  t.equal(eventTypeOf({ 'x-github-event': sent }, {}), 'événement_créé');
+  t.equal(eventTypeOf({ 'x-github-event': 'a\xffb' }, {}), 'a\uFFFDb');
+  t.end();
+});

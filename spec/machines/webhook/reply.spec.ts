@@ -1,0 +1,36 @@
+import t from 'tap';
+import { type Outcome, replyTo } from '../../../machines/webhook/reply.ts';
+
+t.test('DIS-1 · DIS-2 · IDM-1 · RTE-2 · the table of replies', (t) => {
+  const named = { route: 'r', event: 'e', deliveryId: 'd' };
+  const all = { route: 'r', event: 'e', delivery_id: 'd' };
+  const rows: readonly (readonly [Outcome, number, object])[] = [
+    [{ kind: 'tooLarge' }, 413, { error: 'Payload too large' }],
+    [{ kind: 'unknownRoute' }, 404, { error: 'Unknown route' }],
+    [{ kind: 'routeDisabled' }, 403, { error: 'Route disabled' }],
+    [{ kind: 'badSignature' }, 401, { error: 'Invalid signature' }],
+    [{ kind: 'badBody' }, 400, { error: 'Cannot parse body' }],
+    [{ kind: 'rateLimited', retryAfterSeconds: 7 }, 429, { error: 'Rate limit exceeded' }],
+    [{ kind: 'ignoredEvent', event: 'e' }, 200, { status: 'ignored', event: 'e' }],
+    [{ kind: 'ignoredFilter', route: 'r' }, 200, { status: 'ignored', reason: 'filter', route: 'r' }],
+    [{ kind: 'ignoredScript', route: 'r' }, 200, { status: 'ignored', reason: 'script', route: 'r' }],
+    [{ kind: 'duplicate', deliveryId: 'd' }, 200, { status: 'duplicate', delivery_id: 'd' }],
+    [{ kind: 'accepted', ...named }, 202, { status: 'accepted', ...all }],
+    [{ kind: 'coalesced', ...named }, 202, { status: 'coalesced', ...all }],
+    [{ kind: 'cron', ...named }, 202, { status: 'accepted', ...all }],
+    [
+      { kind: 'delivered', route: 'r', target: 't', deliveryId: 'd' },
+      200,
+      { status: 'delivered', route: 'r', target: 't', delivery_id: 'd' },
+    ],
+    [{ kind: 'deliveryFailed' }, 502, { error: 'Delivery failed' }],
+    [{ kind: 'unavailable' }, 503, { error: 'Service unavailable' }],
+  ];
+  for (const [outcome, status, body] of rows) {
+    const reply = replyTo(outcome);
+    t.same([reply.status, JSON.parse(reply.body)], [status, body], outcome.kind);
+  }
+  t.equal(replyTo({ kind: 'rateLimited', retryAfterSeconds: 7 }).headers?.['retry-after'], '7');
+  t.equal(replyTo({ kind: 'methodNotAllowed' }).headers?.allow, 'POST');
+  t.end();
+});

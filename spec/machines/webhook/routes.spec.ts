@@ -1,0 +1,40 @@
+import t from 'tap';
+import type { ProfileName, RouteName } from '../../../machines/base/names.ts';
+import type { Route } from '../../../machines/config/route.ts';
+import { bookOf, findRoute, readTarget } from '../../../machines/webhook/routes.ts';
+
+t.test('RTE-3 · PRF-1 · a path names one route of one profile', (t) => {
+  const entry = (name: string, profile: string, source: 'static' | 'dynamic'): { readonly route: Route } => ({
+    route: { name: name as RouteName, profile: profile as ProfileName, source } as Route,
+  });
+  const book = bookOf(
+    [entry('a', 'default', 'static'), entry('w', 'work', 'static')],
+    [entry('a', 'default', 'dynamic'), entry('x/y', 'default', 'dynamic')],
+  );
+  const find = (path: string, multiplex = true): Route | undefined => {
+    const target = readTarget(path);
+    return target.kind === 'route' ? findRoute(book, target, multiplex)?.route : undefined;
+  };
+  t.equal(find('/webhooks/a')?.source, 'static', 'static wins');
+  t.equal(find('/webhooks/%61')?.name, 'a', 'percent-encoded names decode');
+  t.equal(find('/webhooks/x%2Fy')?.name, 'x/y');
+  t.equal(find('/p/work/webhooks/w')?.name, 'w');
+  for (const path of [
+    '/webhooks/w',
+    '/p/work/webhooks/a',
+    '/p/default/webhooks/w',
+    '/p/other/webhooks/w',
+    '/webhooks/',
+    '/webhooks/a/',
+    '/webhooks/%zz',
+    '/p/work%2F/webhooks/w',
+    '/p/..%2f/webhooks/a',
+    '/',
+    '',
+  ]) {
+    t.equal(find(path), undefined, path);
+  }
+  t.equal(find('/p/work/webhooks/w', false), undefined, 'no prefix without multiplexing');
+  t.equal(readTarget('/health').kind, 'health');
+  t.end();
+});

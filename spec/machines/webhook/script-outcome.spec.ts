@@ -1,0 +1,39 @@
+import t from 'tap';
+import { readScriptOutcome, type ScriptResult } from '../../../machines/webhook/script-outcome.ts';
+
+t.test('SCR-2 · every row of the outcome table', (t) => {
+  const exited = (stdout: string, code = 0): ScriptResult => ({ kind: 'exited', code, stdout });
+  const rows: readonly (readonly [ScriptResult, string, unknown?])[] = [
+    [exited('{"b":2}'), 'replaced', { b: 2 }],
+    [exited('  {"b":2}\n'), 'replaced', { b: 2 }],
+    [exited('some text\n'), 'annotated', { a: 1, script_output: 'some text' }],
+    [exited('[1,2]'), 'annotated', { a: 1, script_output: '[1,2]' }],
+    [exited('42'), 'annotated', { a: 1, script_output: '42' }],
+    [exited('{broken'), 'annotated', { a: 1, script_output: '{broken' }],
+    [exited(''), 'ignored'],
+    [exited('[SILENT]\n'), 'ignored'],
+    [exited('[SILENT] not'), 'annotated', { a: 1, script_output: '[SILENT] not' }],
+    [exited('{"__agent_ignore__": true}'), 'ignored'],
+    [exited('{"__agent_ignore__": false}'), 'replaced', { __agent_ignore__: false }],
+    [exited('{"b":2}', 1), 'ignored'],
+    [{ kind: 'timedOut' }, 'ignored'],
+    [{ kind: 'missing' }, 'ignored'],
+    [{ kind: 'flooded' }, 'ignored'],
+  ];
+  for (const [result, kind, payload] of rows) {
+    const verdict = readScriptOutcome(result, { a: 1 });
+    t.equal(verdict.kind, kind, JSON.stringify(result));
+    if (verdict.kind !== 'ignored') t.same(verdict.payload, payload, JSON.stringify(result));
+  }
+  t.end();
+});
+
+t.test('SCR-1 · a script that did not run says why', (t) => {
+  const why = (result: ScriptResult): string | undefined => {
+    const verdict = readScriptOutcome(result, {});
+    return verdict.kind === 'ignored' ? verdict.why : undefined;
+  };
+  t.equal(why({ kind: 'missing' }), 'not found in the scripts folder');
+  t.equal(why({ kind: 'missing', why: 'its interpreter "x" is not there' }), 'its interpreter "x" is not there');
+  t.end();
+});

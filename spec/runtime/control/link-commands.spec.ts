@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { linkCommands } from '../../../runtime/control/link-commands.ts';
+
+const linkTo = (name: string, config: JsonObject): string =>
+  `agent://mcp/install?name=${name}&config=${Buffer.from(JSON.stringify(config)).toString('base64url')}`;
+
+const docs = linkTo('docs', { url: 'https://mcp.example.com/mcp' });
+
+function deskOf(t: Test, config: string) {
+  const home = t.testdir({ 'config.yaml': config });
+  const table = new Map(linkCommands);
+  const peer = { notify: () => {}, onEnd: () => {} };
+  return {
+    config: () => readFileSync(join(home, 'config.yaml'), 'utf8'),
+    run: async (name: string, params: JsonObject) =>
+      table.get(name)?.run(params, { source: { home, env: {} } }, peer) ?? t.fail(`no command ${name}`),
+  };
+}
+
+t.test('LNK-3 · reading a link shows its name, its kind and its whole config, and writes nothing', async (t) => {
+  const desk = deskOf(t, 'mcp_servers:\n  notes: {command: mine}\n');
+  const before = desk.config();
+
+  const url = await desk.run('link.read', { url: docs });
+  const command = await desk.run('link.read', { url: linkTo('notes', { command: 'npx', args: ['-y', 'x'] }) });
+
+  t.same(url, { name: 'docs', kind: 'url', config: { url: 'https://mcp.example.com/mcp' }, taken: false });
+  t.same(command, { name: 'notes', kind: 'command', config: { command: 'npx', args: ['-y', 'x'] }, taken: true });
+  t.equal(desk.config(), before);
+});
+
+t.test('LNK-1 · a link that breaks a rule is refused with the code of the rule', async (t) => {
+  const desk = deskOf(t, '');
+  await t.rejects(desk.run('link.read', { url: 'https://example.com' }), { code: 'link-form' });
+  await t.rejects(desk.run('link.add', { url: linkTo('docs', {}) }), { code: 'link-no-server' });
+});
+
+t.test('LNK-2 · adds under the name that was confirmed, and never over an existing one', async (t) => {
+  const desk = deskOf(t, 'mcp_servers:\n  docs: {command: mine}\n');
+  const before = desk.config();
+
+  await t.rejects(desk.run('link.add', { url: docs, name: 'docs' }), { code: 'link-name', message: /exists already/ });
+  await t.rejects(desk.run('link.add', { url: docs, name: '../x' }), { code: 'link-name', message: /1 to 64 letters/ });
+  t.equal(desk.config(), before);
+
+  t.same(await desk.run('link.add', { url: docs, name: 'docs2' }), { added: 'docs2', profile: 'default' });
+  t.match(desk.config(), /docs: \{ ?command: mine ?\}/);
+  t.match(desk.config(), /docs2:\n {4}url: https:\/\/mcp\.example\.com\/mcp/);
+});
+
+t.test('LNK-2 · a link of a free name can be added under another one', async (t) => {
+  const desk = deskOf(t, '');
+  t.same(await desk.run('link.add', { url: docs, name: 'manuals' }), { added: 'manuals', profile: 'default' });
+  t.notMatch(desk.config(), /docs:/);
+});

@@ -1,0 +1,43 @@
+import t from 'tap';
+import { checkConfig } from '../../../runtime/doctor/check-config.ts';
+import { checkSecrets } from '../../../runtime/doctor/check-secrets.ts';
+import { codes, examined, troubles } from '../../support/examined.ts';
+
+const strong = 'k3Yq9-vT7mZ1pX4w';
+
+t.test('CFG-2 · INT-1 · CLI-2 · findings, broken subscriptions and unset variables are told at their places', (t) => {
+  const one = examined(t, {
+    'config.yaml': `platforms: {webhook: {enabled: true, secret: ${strong}, routes: {r: {prompt: p, delivr: log}}}}\nmcp_servers:\n  s: {command: x, env: {A: "\${UNSET_A}", B: "\${SET_B}"}}\n  off: {command: x, enabled: false, env: {A: "\${UNSET_C}"}}\n`,
+    '.env': 'SET_B=1\n',
+    'webhook_subscriptions.json': '{"Bad Name": {"secret": "x"}}',
+  });
+  const found = troubles(checkConfig(one));
+  t.same(codes(found), ['wrong config-finding', 'warning subscription-finding', 'warning variable-unset']);
+  t.match(found, [
+    { place: /^config\.yaml:1:\d+$/, what: /delivr.*\[unknown-key\]/ },
+    { place: 'webhook_subscriptions.json: Bad Name' },
+    { place: 'config.yaml: mcp_servers.s.env.A', what: /UNSET_A/, cure: 'put UNSET_A=… into .env' },
+  ]);
+  t.same(codes(checkConfig(examined(t))), []);
+  t.end();
+});
+
+t.test('SIG-5 · CLI-2 · weak and open secrets are told, and never shown', (t) => {
+  const rows: readonly (readonly [string, readonly string[]])[] = [
+    [`extra: {secret: "\${WEBHOOK_SECRET}"}, routes: {r: {prompt: p}}`, []],
+    [`extra: {secret: ${strong}}`, ['note secret-open']],
+    ['extra: {secret: hunter2-x}', ['warning secret-weak', 'note secret-open']],
+    [`extra: {secret: "\${WEBHOOK_SECRET}"}, routes: {r: {prompt: p, secret: hunter2-x}}`, ['warning secret-weak']],
+    ['host: 127.0.0.1, routes: {r: {prompt: p, secret: INSECURE_NO_AUTH}}', ['warning unsigned-route']],
+  ];
+  for (const [webhook, expected] of rows) {
+    const one = examined(t, {
+      'config.yaml': `platforms: {webhook: {enabled: true, ${webhook}}}\n`,
+      '.env': `WEBHOOK_SECRET=${strong}\n`,
+    });
+    const found = checkSecrets(one);
+    t.same(codes(found), expected, webhook);
+    t.notMatch(JSON.stringify(found), /hunter2|k3Yq9/);
+  }
+  t.end();
+});

@@ -1,0 +1,48 @@
+import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import t from 'tap';
+import { checkFiles } from '../../../runtime/doctor/check-files.ts';
+import { codes, examined, troubles } from '../../support/examined.ts';
+
+const files = {
+  'config.yaml': 'gateway: {multiplex_profiles: true}\n',
+  '.env': 'A=1\n',
+  'mcp-tokens/x.json': '{}',
+  'scripts/a.sh': '#!/bin/sh\n',
+  'profiles/work/.env': 'B=1\n',
+};
+
+t.test('HOME-3 · CLI-2 · what other users can reach is found, and closed by mending', async (t) => {
+  const one = examined(t, files);
+  const { home } = one.paths;
+  for (const folder of ['', '/mcp-tokens', '/profiles', '/profiles/work']) chmodSync(`${home}${folder}`, 0o700);
+  t.same(codes(checkFiles(one)), [], 'a home as the gateway makes it');
+
+  const opened: readonly (readonly [string, number, string])[] = [
+    ['', 0o755, 'warning path-open'],
+    ['/.env', 0o644, 'warning path-open'],
+    ['/mcp-tokens/x.json', 0o640, 'warning path-open'],
+    ['/profiles/work/.env', 0o604, 'warning path-open'],
+    ['/scripts/a.sh', 0o777, 'wrong script-writable'],
+  ];
+  for (const [path, mode, code] of opened) {
+    const before = statSync(`${home}${path}`).mode & 0o777;
+    chmodSync(`${home}${path}`, mode);
+    const found = troubles(checkFiles(one));
+    t.same(codes(found), [code], path);
+    t.match(found[0]?.place, path === '' ? home : path.slice(1));
+    await found[0]?.mend?.();
+    t.same(codes(checkFiles(one)), [], `${path} mended`);
+    t.equal(statSync(`${home}${path}`).mode & 0o077, code.includes('script') ? 0o055 : 0, path);
+    chmodSync(`${home}${path}`, before);
+  }
+});
+
+t.test('CLI-2 · what belongs to another user is told with its cure', (t) => {
+  const one = examined(t, { 'config.yaml': '' });
+  chmodSync(one.paths.home, 0o700);
+  const [first] = troubles(checkFiles(one, 4_242));
+  t.match(first, { level: 'wrong', code: 'path-foreign', cure: /chown -R 4242/ });
+  mkdirSync(`${one.paths.home}/state`, { mode: 0o700 });
+  t.ok(troubles(checkFiles(one, 4_242)).some(({ place }) => place === 'state'));
+  t.end();
+});

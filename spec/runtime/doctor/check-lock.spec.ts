@@ -1,0 +1,39 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import t from 'tap';
+import { tryLock } from '../../../actors/lock-file.ts';
+import { checkLock } from '../../../runtime/doctor/check-lock.ts';
+import { answering, codes, examined, troubles } from '../../support/examined.ts';
+
+/** No process has it: the kernel's ids end below. */
+const deadMark = JSON.stringify({ pid: 999_999_999, startedAt: '1' });
+
+t.test('HOME-2 · CLI-2 · what a dead gateway left is found and removed; a living one’s is not touched', async (t) => {
+  const one = examined(t, {
+    'config.yaml': '',
+    'gateway.lock': deadMark,
+    '.env.lock': deadMark,
+    'cron/jobs.json.lock': deadMark,
+  });
+  writeFileSync(one.paths.socket, '');
+  const found = troubles(checkLock(one));
+  t.same(codes(found), ['warning lock-stale', 'warning socket-stale', 'warning lock-stale', 'warning lock-stale']);
+  t.same(found.map(({ place }) => place).sort(), ['.env.lock', 'cron/jobs.json.lock', 'gateway.lock', 'gateway.sock']);
+  for (const { mend } of found) await mend?.();
+  t.same(codes(checkLock(one)), []);
+  t.notOk(existsSync(one.paths.lock));
+
+  const held = tryLock(one.paths.lock);
+  t.same(codes(checkLock(one)), ['wrong lock-hung'], 'it lives and does not answer');
+  t.equal(troubles(checkLock(one))[0]?.mend, undefined);
+  t.same(codes(checkLock({ ...one, gateway: answering({}) })), [], 'it lives and answers');
+  if (held.kind === 'taken') held.lock.release();
+});
+
+t.test('CLI-2 · mending takes no lock away that somebody has taken meanwhile', (t) => {
+  const one = examined(t, { 'gateway.lock': deadMark });
+  const [found] = troubles(checkLock(one));
+  const taken = tryLock(one.paths.lock);
+  void found?.mend?.();
+  t.ok(taken.kind === 'taken' && taken.lock.isMine());
+  t.end();
+});

@@ -1,0 +1,36 @@
+import { createServer } from 'node:net';
+import t from 'tap';
+import { checkPort } from '../../../runtime/doctor/check-port.ts';
+import { answering, codes, examined, troubles } from '../../support/examined.ts';
+
+const config = (host: string, port: number, more = ''): Record<string, string> => ({
+  'config.yaml': `platforms: {webhook: {enabled: true, extra: {host: "${host}", port: ${port}, secret: any-secret-at-all}}}\ninspector: {enabled: false}\n${more}`,
+});
+
+t.test('ADP-1 · CLI-2 · a port that is taken or refused is told, with another way', async (t) => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => other.close());
+  const { port } = other.address() as { readonly port: number };
+  const rows: readonly (readonly [Record<string, string>, readonly string[]])[] = [
+    [config('127.0.0.1', 0), []],
+    [config('127.0.0.1', port), ['wrong port-taken']],
+    [config('192.0.2.1', 0), ['note bound-widely']],
+    [config('192.0.2.1', 8_644), ['wrong port-refused']],
+    [{ 'config.yaml': `inspector: {port: ${port}}\n` }, ['warning port-taken']],
+    [{ 'config.yaml': 'inspector: {enabled: false}\n' }, []],
+  ];
+  for (const [files, expected] of rows)
+    t.same(codes(await checkPort(examined(t, files))), expected, files['config.yaml'] ?? '');
+  const [found] = troubles(await checkPort(examined(t, config('127.0.0.1', port))));
+  t.match(found, { place: `127.0.0.1:${port}`, cure: /ss -ltnp.*agent gateway setup --port/ });
+});
+
+t.test('CLI-2 · a gateway that runs and does not listen says why', async (t) => {
+  const one = examined(t, config('127.0.0.1', 8_644));
+  t.same(codes(await checkPort({ ...one, gateway: answering({}) })), []);
+  const silent = answering({ status: { webhook: { enabled: true, url: null, fault: 'the port is taken [x]' } } });
+  t.match(troubles(await checkPort({ ...one, gateway: silent })), [
+    { code: 'not-listening', what: 'the port is taken [x]' },
+  ]);
+});

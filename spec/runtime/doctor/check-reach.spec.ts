@@ -1,0 +1,75 @@
+import t from 'tap';
+import { checkAgent, checkServers, checkTargets } from '../../../runtime/doctor/check-reach.ts';
+import { answering, codes, examined, troubles } from '../../support/examined.ts';
+
+const servers = {
+  'config.yaml':
+    'mcp_servers: {a: {command: /nowhere/mcp}, b: {url: "https://x.example/mcp", auth: oauth}, off: {command: x, enabled: false}}\n',
+};
+
+t.test('LIF-1 · CLI-2 · a running gateway tells how its servers stand', async (t) => {
+  const row = (name: string, state: string, more = {}) => ({ name, profile: 'default', state, ...more });
+  const gateway = answering({
+    'mcp.list': [
+      row('a', 'parked', { error: 'it ended with 1' }),
+      row('b', 'needsLogin'),
+      row('c', 'connected'),
+      row('d', 'lazy'),
+      { ...row('e', 'failed'), profile: 'work' },
+      row('f', 'connecting'),
+    ],
+  });
+  const found = troubles(await checkServers({ ...examined(t, servers), gateway }));
+  t.same(codes(found), [
+    'wrong server-unreachable',
+    'warning server-login',
+    'wrong server-unreachable',
+    'note server-waiting',
+  ]);
+  t.match(found, [
+    { what: 'it ended with 1', cure: /agent mcp test a/ },
+    { cure: 'agent mcp login b' },
+    { place: 'e@work' },
+  ]);
+});
+
+t.test('CLI-2 · DEV-5 · without a gateway a server is connected to once, and no login begins', async (t) => {
+  const found = troubles(await checkServers(examined(t, servers)));
+  t.same(codes(found), ['wrong server-unreachable', 'note not-asked']);
+  t.match(found[0]?.what, /nowhere\/mcp/);
+  const offline = await checkServers({ ...examined(t, servers), offline: true });
+  t.same(codes(offline), ['note not-asked', 'note not-asked']);
+  t.same(codes(await checkServers(examined(t))), []);
+});
+
+t.test('DLV-1 · CLI-2 · targets are told by the gateway that asks them', async (t) => {
+  const one = examined(t, {
+    'config.yaml': 'platforms: {messenger_a: {enabled: true, bot_token: x, home_channel: "1"}}\n',
+  });
+  t.same(codes(await checkTargets(one)), ['note not-asked']);
+  const rows = [{ name: 'messenger_a', profile: 'default', state: 'failed', error: 'messenger_a: the token is wrong' }];
+  const gateway = answering({ 'deliveries.targets': rows });
+  t.match(troubles(await checkTargets({ ...one, gateway })), [
+    { level: 'wrong', code: 'target-unreachable', place: 'messenger_a', what: 'the token is wrong' },
+  ]);
+  t.same(
+    codes(
+      await checkTargets({
+        ...one,
+        gateway: answering({ 'deliveries.targets': [{ name: 'messenger_a', state: 'connected' }] }),
+      }),
+    ),
+    [],
+  );
+});
+
+t.test('CLI-2 · the agent’s command must be there', (t) => {
+  const of = (text: string) => codes(checkAgent(examined(t, { 'config.yaml': text })));
+  t.same(of('agent: {runner: command, command: [/nowhere/agent, run]}\n'), ['wrong command-missing']);
+  t.same(of('agent: {runner: command, command: [sh, -c, "true"]}\n'), []);
+  t.same(of('agent: {runner: echo}\n'), []);
+  const route =
+    'platforms: {webhook: {enabled: true, secret: any-secret-at-all, routes: {r: {prompt: p, deliver: codehost_comment}}}, codehost_comment: {command: /nowhere/gh}}\n';
+  t.same(of(route), ['wrong command-missing']);
+  t.end();
+});

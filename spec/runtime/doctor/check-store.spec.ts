@@ -1,0 +1,31 @@
+import { truncateSync } from 'node:fs';
+import t from 'tap';
+import { openLmdbJournal } from '../../../actors/store/lmdb-journal.ts';
+import { checkStore } from '../../../runtime/doctor/check-store.ts';
+import { answering, codes, examined, troubles } from '../../support/examined.ts';
+
+const plenty = { bytes: 1e12, files: 1e6 };
+
+t.test('DUR-1 · CLI-2 · a damaged store and a full disk are found without changing anything', async (t) => {
+  const one = examined(t);
+  t.same(codes(await checkStore(one, plenty)), [], 'none yet');
+  const opened = await openLmdbJournal({ directory: one.paths.state });
+  if (opened.ok) await opened.value.close();
+  t.same(codes(await checkStore(one, plenty)), []);
+  t.same(codes(await checkStore(one, { bytes: 500e6, files: 9 })), ['warning disk-low']);
+  t.same(codes(await checkStore(one, { bytes: 50e6, files: 9 })), ['wrong disk-low']);
+  t.same(codes(await checkStore(one, { bytes: 1e12, files: 0 })), ['wrong disk-low']);
+  t.same(codes(await checkStore(one)), [], 'the disk of this machine');
+  truncateSync(`${one.paths.state}/data.mdb`, 4_096);
+  const [found] = troubles(await checkStore(one, plenty));
+  t.match(found, { level: 'wrong', code: 'store-fault', what: /\[journal-corrupt\]/ });
+});
+
+t.test('CLI-2 · a running gateway is asked for its journal', async (t) => {
+  const one = examined(t);
+  const ask = (answers: Parameters<typeof answering>[0]) => checkStore({ ...one, gateway: answering(answers) }, plenty);
+  t.same(codes(await ask({ 'webhook.deliveries': [] })), []);
+  t.same(codes(await ask({})), ['wrong store-fault'], 'it cannot read');
+  t.match(troubles(await ask({ status: { journal: 'full [journal-full]' } }))[0]?.what, /journal-full/);
+  t.same(codes(await checkStore(examined(t, { 'config.yaml': 'gateway: {journal: memory}\n' }), plenty)), []);
+});

@@ -1,0 +1,88 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { type Asked, cookieName, isLoopbackHost, isOurs, judgeRequest } from '../../../runtime/inspector/door.ts';
+
+const port = 8_645;
+const rules = { port, knowsSession: (id: string) => id === 'mine' };
+const cookie = `${cookieName(port)}=mine`;
+const host = `127.0.0.1:${port}`;
+const origin = `http://${host}`;
+
+interface Row {
+  readonly says: string;
+  readonly headers: Record<string, string>;
+  readonly method?: string;
+  readonly asked?: Asked;
+  readonly status: number;
+}
+
+const rows: readonly Row[] = [
+  { says: 'lets our own page in', headers: { host, cookie, origin }, status: 200 },
+  { says: 'takes our other names', headers: { host: `localhost:${port}`, cookie }, status: 200 },
+  { says: 'takes the address of IPv6', headers: { host: `[::1]:${port}`, cookie }, status: 200 },
+  { says: 'refuses a name that was bent to us', headers: { host: `evil.example:${port}`, cookie }, status: 421 },
+  {
+    says: 'refuses a name that begins as ours',
+    headers: { host: `localhost.evil.example:${port}`, cookie },
+    status: 421,
+  },
+  { says: 'refuses another port', headers: { host: '127.0.0.1:80', cookie }, status: 421 },
+  { says: 'refuses a Host without a port', headers: { host: '127.0.0.1', cookie }, status: 421 },
+  { says: 'refuses no Host at all', headers: { cookie }, status: 421 },
+  { says: 'refuses a foreign origin', headers: { host, cookie, origin: 'https://evil.example' }, status: 403 },
+  {
+    says: 'refuses an origin of this machine that is not ours',
+    headers: { host, cookie, origin: 'http://127.0.0.1:3000' },
+    status: 403,
+  },
+  { says: 'refuses the origin of a sandbox', headers: { host, cookie, origin: 'null' }, status: 403 },
+  { says: 'refuses a POST without an origin', headers: { host, cookie }, method: 'POST', status: 403 },
+  { says: 'lets a POST of our page in', headers: { host, cookie, origin }, method: 'POST', status: 200 },
+  { says: 'refuses a script of another site', headers: { host, cookie, 'sec-fetch-site': 'cross-site' }, status: 403 },
+  {
+    says: 'refuses one of the same site but another port',
+    headers: { host, cookie, 'sec-fetch-site': 'same-site' },
+    status: 403,
+  },
+  {
+    says: 'lets a link from elsewhere show the page',
+    headers: { host, cookie, 'sec-fetch-site': 'cross-site' },
+    asked: 'document',
+    status: 200,
+  },
+  { says: 'refuses no cookie', headers: { host }, status: 401 },
+  { says: 'refuses a cookie that nobody gave', headers: { host, cookie: `${cookieName(port)}=other` }, status: 401 },
+  {
+    says: 'refuses the cookie of another gateway',
+    headers: { host, cookie: `${cookieName(port + 1)}=mine` },
+    status: 401,
+  },
+  { says: 'finds its cookie among others', headers: { host, cookie: `a=b; ${cookie}; c=d` }, status: 200 },
+  { says: 'lets a monitor in without a session', headers: { host }, asked: 'open', status: 200 },
+  { says: 'refuses a monitor by a bent name', headers: { host: 'evil.example' }, asked: 'open', status: 421 },
+];
+
+for (const { says, headers, method = 'GET', asked = 'data', status } of rows) {
+  t.test(`INS-2 · ${says}`, (t) => {
+    const verdict = judgeRequest({ headers, method }, asked, rules);
+    t.equal(verdict.kind === 'welcome' ? 200 : verdict.status, status);
+    t.end();
+  });
+}
+
+t.test('INS-2 · no name but the three is ours, whatever it looks like', (t) => {
+  fc.assert(
+    fc.property(fc.string(), (name) => {
+      fc.pre(!['127.0.0.1', 'localhost', '[::1]'].includes(name.toLowerCase()));
+      return !isOurs(`${name}:${port}`, port);
+    }),
+  );
+  t.end();
+});
+
+t.test('INS-2 · only a loopback address is listened on', (t) => {
+  for (const loopback of ['127.0.0.1', '127.8.9.1', 'localhost', '::1']) t.ok(isLoopbackHost(loopback), loopback);
+  for (const open of ['0.0.0.0', '::', '192.168.1.2', '127.0.0.1.evil.example', '', 'example.org'])
+    t.notOk(isLoopbackHost(open), open);
+  t.end();
+});

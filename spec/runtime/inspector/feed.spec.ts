@@ -1,0 +1,259 @@
+import t, { type Test } from 'tap';
+import { type AnyActorRef, assign, createActor, setup } from 'xstate';
+import { compile } from '../../../machines/base/compile.ts';
+import { createWard, type WardHandle, wardHandle } from '../../../machines/base/ward.ts';
+import { createFeed } from '../../../runtime/inspector/feed.ts';
+import { createHistory } from '../../../runtime/inspector/history.ts';
+import { createRows } from '../../../runtime/inspector/rows.ts';
+import { createSinces } from '../../../runtime/inspector/sinces.ts';
+import { createTap } from '../../../runtime/inspector/tap.ts';
+import { createWatcher } from '../../../runtime/inspector/watcher.ts';
+import type { DeltaMessage, Vitals } from '../../../runtime/inspector/wire.ts';
+import { createRedactor } from '../../../runtime/redact.ts';
+
+/** Passes through `checking` without a pause, waits, and ends when told. */
+const child = setup({
+  types: {
+    input: {} as { readonly deliveryId?: string },
+    context: {} as { readonly deliveryId: string | null; readonly why: string | null },
+    events: {} as { readonly type: 'go' } | { readonly type: 'fail'; readonly why: string },
+  },
+}).createMachine({
+  id: 'thing',
+  context: ({ input }) => ({ deliveryId: input.deliveryId ?? null, why: null }),
+  initial: 'checking',
+  states: {
+    checking: { always: 'waiting' },
+    waiting: {
+      tags: ['resting'],
+      on: { go: 'done', fail: { target: 'failed', actions: assign({ why: ({ event }) => event.why }) } },
+    },
+    failed: { on: { go: 'done' } },
+    done: { type: 'final' },
+  },
+});
+
+const secret = 'a-secret-in-every-place';
+
+function assemble(t: Test) {
+  const redactor = createRedactor();
+  redactor.learn(secret);
+  let flush: (() => void) | undefined;
+  const root = createActor(
+    createWard({ name: 'things', logic: compile(child, { now: () => 5, trail: 8, watched: () => tap.isOpen() }) }),
+  );
+  const failures: unknown[] = [];
+  const tap = createTap(
+    () => root as unknown as AnyActorRef,
+    (error) => failures.push(error),
+  );
+  const rows = createRows({
+    root: () => root as unknown as AnyActorRef,
+    redactor,
+    sinces: createSinces(() => 5),
+    deliveryOf: () => undefined,
+  });
+  const history = createHistory();
+  const feed = createFeed({
+    tap,
+    rows,
+    history,
+    redactor,
+    vitals: () => ({}) as Vitals,
+    nowMs: () => 5,
+    wake: (callback) => {
+      flush = callback;
+      return () => {
+        flush = undefined;
+      };
+    },
+  });
+  const watcher = createWatcher({ tap, rows, redactor, nowMs: () => 5 });
+  root.start();
+  t.teardown(() => root.stop());
+  return {
+    feed,
+    tap,
+    history,
+    watcher,
+    failures,
+    ward: wardHandle(root) as unknown as WardHandle<{ readonly deliveryId?: string }>,
+    /** Lets the batch that gathers be sent. */
+    batch(): void {
+      flush?.();
+    },
+    isGathering: () => flush !== undefined,
+  };
+}
+
+t.test('INS-3 · while nobody watches nothing is heard, and the last one to leave takes the tap along', (t) => {
+  const { feed, tap, ward, history, isGathering } = assemble(t);
+  ward.spawn('a', {})?.send({ type: 'go' });
+  t.notOk(tap.isOpen());
+  t.notOk(isGathering());
+  const [one, other] = [feed.follow(() => {}), feed.follow(() => {})];
+  ward.spawn('b', {});
+  t.ok(tap.isOpen() && isGathering());
+  one();
+  t.ok(tap.isOpen());
+  other();
+  t.notOk(tap.isOpen() || isGathering());
+  t.same(history.latest(10), [], 'what was not told was not kept either');
+  t.end();
+});
+
+t.test('INS-1 · a late viewer sees the present, then what changes of it', (t) => {
+  const { feed, ward, batch } = assemble(t);
+  ward.spawn('early', { deliveryId: 'd1' });
+  const deltas: DeltaMessage[] = [];
+  t.teardown(feed.follow((delta) => deltas.push(delta)));
+  t.match(
+    feed.snapshot().actors.map(({ id, state, meta }) => ({ id, state, meta })),
+    [
+      { id: 'supervisor', meta: { size: 1 } },
+      { id: 'things/early', state: 'waiting', meta: { delivery: 'd1' } },
+    ],
+  );
+  const late = ward.spawn('late', { deliveryId: 'd2' });
+  ward.get('early')?.send({ type: 'fail', why: `refused ${secret}` });
+  batch();
+  t.match(deltas, [
+    {
+      gone: [],
+      skipped: 0,
+      steps: [
+        { actor: 'things/late', from: 'checking', to: 'waiting', event: '', delivery: 'd2' },
+        { actor: 'things/early', from: 'waiting', to: 'failed', event: 'fail', why: 'refused [redacted]' },
+      ],
+    },
+  ]);
+  t.match(
+    deltas[0]?.changed.find(({ id }) => id === 'things/early'),
+    { tags: ['failed'], why: 'refused [redacted]' },
+  );
+  t.match(
+    deltas[0]?.changed.find(({ id }) => id === 'supervisor'),
+    { meta: { size: 2 } },
+  );
+  late?.send({ type: 'go' });
+  batch();
+  t.same(deltas[1]?.gone, ['things/late']);
+  t.end();
+});
+
+t.test('INS-1 · one that came and went within a batch is its steps, and no row', (t) => {
+  const { feed, ward, batch } = assemble(t);
+  const deltas: DeltaMessage[] = [];
+  t.teardown(feed.follow((delta) => deltas.push(delta)));
+  ward.spawn('brief', {})?.send({ type: 'go' });
+  batch();
+  t.same(
+    deltas[0]?.changed.map(({ id }) => id),
+    ['supervisor'],
+  );
+  t.same(deltas[0]?.gone, []);
+  t.same(
+    deltas[0]?.steps.map(({ to }) => to),
+    ['waiting', 'done'],
+  );
+  t.end();
+});
+
+t.test('INS-1 · one that is stopped is gone, and one that takes its address is there', (t) => {
+  const { feed, ward, batch } = assemble(t);
+  ward.spawn('a', {});
+  ward.spawn('b', {});
+  const deltas: DeltaMessage[] = [];
+  t.teardown(feed.follow((delta) => deltas.push(delta)));
+  ward.clear();
+  ward.spawn('a', {});
+  batch();
+  t.same(deltas[0]?.gone, ['things/b']);
+  t.ok(deltas[0]?.changed.some(({ id }) => id === 'things/a'));
+  t.end();
+});
+
+t.test('INS-2 · a batch is bounded, and says what it leaves out', (t) => {
+  const { feed, ward, batch } = assemble(t);
+  const deltas: DeltaMessage[] = [];
+  t.teardown(feed.follow((delta) => deltas.push(delta)));
+  for (let index = 0; index < 6_000; index += 1) ward.spawn(String(index), {});
+  batch();
+  t.equal(deltas[0]?.steps.length, 1_000);
+  t.equal(deltas[0]?.skipped, 5_000);
+  batch();
+  const ids = new Set(deltas.flatMap(({ changed }) => changed.map(({ id }) => id)));
+  t.equal(ids.size, 6_001, 'every row comes, some with the next batch');
+  t.end();
+});
+
+t.test('INS-3 · a listener that fails disturbs no actor and no other listener', (t) => {
+  const { tap, ward, failures } = assemble(t);
+  let heard = 0;
+  t.teardown(
+    tap.listen(() => {
+      throw new Error('boom');
+    }),
+  );
+  t.teardown(
+    tap.listen(() => {
+      heard += 1;
+    }),
+  );
+  const one = ward.spawn('a', {});
+  t.equal((one?.getSnapshot() as { value?: unknown }).value, 'waiting');
+  t.ok(heard > 0 && failures.length === heard);
+  t.end();
+});
+
+t.test('INS-3 · records have the shape of @statelyai/inspect, and the living are introduced first', (t) => {
+  const { watcher, ward } = assemble(t);
+  ward.spawn('early', { deliveryId: 'd1' });
+  const introduced = watcher.introduce({ full: true });
+  t.match(introduced, [
+    { type: '@xstate.actor', name: 'supervisor', sessionId: String, definition: String },
+    {
+      type: '@xstate.actor',
+      name: 'things/early',
+      parentId: introduced[0]?.sessionId,
+      snapshot: { status: 'active', value: 'waiting', context: { deliveryId: 'd1' } },
+      createdAt: /^\d+$/,
+      id: String,
+      rootId: introduced[0]?.sessionId,
+      _version: String,
+    },
+  ]);
+  t.match(JSON.parse(String(introduced[1]?.definition)), { id: 'thing', states: { checking: {} } });
+
+  const records: Record<string, unknown>[] = [];
+  t.teardown(watcher.follow({ full: true, actor: 'early' }, (record) => records.push(record)));
+  ward.get('early')?.send({ type: 'fail', why: secret });
+  t.match(records, [
+    { type: '@xstate.event', event: { type: 'fail', why: '[redacted]' }, sessionId: introduced[1]?.sessionId },
+    { type: '@xstate.microstep', from: 'waiting', to: 'failed', reason: '[redacted]', delivery_id: 'd1' },
+    {
+      type: '@xstate.snapshot',
+      event: { type: 'fail' },
+      snapshot: { value: 'failed', context: { why: '[redacted]' } },
+    },
+  ]);
+  t.notMatch(JSON.stringify(records), secret);
+  t.end();
+});
+
+t.test('INS-2 · who follows one delivery sees its first steps too, and nothing of others', (t) => {
+  const { watcher, ward } = assemble(t);
+  const records: Record<string, unknown>[] = [];
+  t.teardown(watcher.follow({ delivery: 'wanted' }, (record) => records.push(record)));
+  ward.spawn('a', { deliveryId: 'other' });
+  ward.spawn('b', {});
+  ward.spawn('c', { deliveryId: 'wanted' });
+  t.same(
+    records.map(({ actor, type }) => [actor, type]),
+    [
+      ['things/c', '@xstate.actor'],
+      ['things/c', '@xstate.microstep'],
+    ],
+  );
+  t.end();
+});

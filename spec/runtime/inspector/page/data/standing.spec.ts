@@ -1,0 +1,37 @@
+import t from 'tap';
+import { standingOf, standingOfState, standingOfStatus } from '../../../../../runtime/inspector/page/data/standing.ts';
+
+const rows = [
+  ['connected', ['resting'], 'resting'],
+  ['connecting', ['working'], 'working'],
+  ['needsLogin', ['resting', 'needsUser'], 'needsUser'],
+  ['parked', ['resting'], 'failed'],
+  ['backingOff', ['working'], 'retrying'],
+  ['sending', ['working', 'retrying'], 'retrying'],
+  ['disabled', ['resting'], 'ended'],
+  ['delivered', ['ended'], 'ended'],
+  ['failed', ['ended'], 'failed'],
+  ['ended', ['ended', 'failed'], 'failed'],
+  ['up.running', ['resting'], 'resting'],
+  ['up.recovering', ['working'], 'retrying'],
+] as const;
+
+t.test('INS-2 · every state stands in one of six ways, by its tags and its name', async (t) => {
+  for (const [state, tags, standing] of rows) t.equal(standingOf({ state, tags }), standing, `${state} [${tags}]`);
+});
+
+t.test('INS-2 · what became of a delivery stands in the same words', async (t) => {
+  t.equal(standingOfStatus('running'), 'working');
+  t.equal(standingOfStatus('delivered'), 'resting');
+  t.equal(standingOfStatus('refused'), 'failed');
+  t.equal(standingOfStatus('ignored'), 'ended');
+  t.equal(standingOfStatus('a word of tomorrow'), 'ended');
+});
+
+t.test('INS-2 · a state without tags is read by its name', async (t) => {
+  t.equal(standingOfState('needsLogin'), 'needsUser');
+  t.equal(standingOfState('paused'), 'ended');
+  t.equal(standingOfState('connecting'), 'working');
+  t.equal(standingOfState('backingOff'), 'retrying');
+  t.equal(standingOfState('scheduled'), 'resting');
+});

@@ -1,0 +1,235 @@
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { ActorDetails, ActorRow, Chart } from '../../../runtime/inspector/wire.ts';
+import { runCli, startDaemon } from '../../support/daemon.ts';
+import { makeHome } from '../../support/home.ts';
+import { ask, linkOf, openPage } from '../../support/inspector.ts';
+import { eventually } from '../../support/mcp/gateway.ts';
+import { postSigned } from '../../support/sign.ts';
+
+t.setTimeout(110_000);
+
+const secret = 'inspector-server-secret';
+const config = {
+  inspector: { port: 0 },
+  platforms: {
+    webhook: {
+      enabled: true,
+      extra: {
+        host: '127.0.0.1',
+        port: 0,
+        secret,
+        routes: {
+          co: { prompt: 'p', coalesce: { key: 'id', window_seconds: 600, max_wait_seconds: 600 } },
+          gh: { prompt: 'Do {x}', events: ['push'], filters: [{ field: 'x', equals: '1' }] },
+        },
+      },
+    },
+  },
+  mcp_servers: { remote: { url: 'http://127.0.0.1:1/mcp', auth: 'oauth', enabled: true, oauth: { flow: 'device' } } },
+};
+
+const home = makeHome(t, { 'config.yaml': JSON.stringify(config) });
+const daemon = await startDaemon(t, home.path);
+
+t.test('INS-2 · a link opens the page once, and only once', async (t) => {
+  const link = await linkOf(home.path);
+  const opened = await ask(link);
+  t.equal(opened.status, 303);
+  t.equal(opened.headers.location, '/');
+  t.match(
+    opened.headers['set-cookie']?.[0],
+    /^agent_inspector_\d+=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=\d+$/,
+  );
+  t.equal((await ask(link)).status, 401, 'the second time');
+  t.equal((await ask(`${new URL(link).origin}/open?token=guess`)).status, 401);
+});
+
+t.test('INS-2 · nothing is told without a session, by a bent name or to another page', async (t) => {
+  const page = await openPage(t, home.path);
+  for (const path of ['/', '/stream', '/actor/supervisor', '/chart/gateway', '/nothing']) {
+    t.equal((await ask(`${page.url}${path}`)).status, 401, path);
+    t.equal((await page.ask(path, { headers: { host: 'evil.example' } })).status, 421, path);
+    t.equal((await page.ask(path, { headers: { origin: 'https://evil.example' } })).status, 403, path);
+  }
+  const call = { method: 'POST', body: '{"jsonrpc":"2.0","id":1,"method":"gateway.status"}' };
+  const typed = { 'content-type': 'application/json' };
+  t.equal(
+    (await ask(`${page.url}/rpc`, { ...call, headers: { ...typed, cookie: page.cookie } })).status,
+    403,
+    'no origin',
+  );
+  t.equal(
+    (await page.ask('/rpc', { ...call, headers: { 'content-type': 'text/plain' } })).status,
+    415,
+    'a form’s type',
+  );
+  t.equal((await page.ask('/rpc', { ...call, headers: typed })).status, 200);
+  t.equal((await page.ask('/rpc')).status, 405);
+  t.equal((await page.ask('/stream', { method: 'DELETE' })).status, 405);
+});
+
+t.test('INS-2 · every answer forbids what the page does not need', async (t) => {
+  const page = await openPage(t, home.path);
+  for (const path of ['/actor/supervisor', '/nothing', '/metrics', '/open?token=x']) {
+    const { headers } = await page.ask(path);
+    t.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'$/);
+    t.notMatch(headers['content-security-policy'], /unsafe|https?:/);
+    t.equal(headers['cache-control'], 'no-store');
+    t.equal(headers['x-content-type-options'], 'nosniff');
+    t.equal(headers['referrer-policy'], 'no-referrer');
+  }
+});
+
+t.test('INS-1 · INS-2 · the stream begins with the present and goes on with what changes', async (t) => {
+  const page = await openPage(t, home.path);
+  await postSigned(`${daemon.url}/webhooks/co`, { id: 'x' }, { secret, id: 'before' });
+  const stream = await page.stream();
+  const [snapshot] = stream.snapshots;
+  const byId = new Map(snapshot?.actors.map((row) => [row.id, row]));
+  t.match(byId.get('supervisor'), { parent: null, machine: 'supervisor', state: 'up.running' });
+  t.match(byId.get('groups/default/co/x'), {
+    parent: 'gateway/groups',
+    machine: 'coalescingGroup',
+    state: 'pending',
+    tags: ['resting'],
+    meta: { route: 'co', delivery: 'before', waiting: 1 },
+  });
+  for (const { parent } of snapshot?.actors ?? []) t.ok(parent === null || byId.has(parent), String(parent));
+  t.match(snapshot?.vitals, { ready: true, url: daemon.url, pid: daemon.child.pid });
+
+  await postSigned(`${daemon.url}/webhooks/co`, { id: 'y' }, { secret, id: 'after' });
+  const rows = (): readonly ActorRow[] => stream.deltas.flatMap(({ changed }) => changed);
+  await stream.until(() => rows().some(({ id }) => id === 'groups/default/co/y'));
+  const steps = stream.deltas.flatMap((delta) => delta.steps).filter(({ machine }) => machine === 'webhookRequest');
+  t.same(
+    steps.map(({ from }) => from),
+    [
+      'sizing',
+      'routing',
+      'throttling',
+      'readingBody',
+      'verifying',
+      'parsing',
+      'matching',
+      'rendering',
+      'claiming',
+      'dispatching',
+    ],
+    'states passed through without a pause included',
+  );
+  t.equal(new Set(steps.map(({ actor }) => actor)).size, 1, 'one address from the first step to the last');
+  t.equal(steps.at(-1)?.delivery, 'after');
+  stream.close();
+});
+
+t.test('CLI-3 · DEV-5 · the page asks what the socket answers, and begins no device login', async (t) => {
+  const page = await openPage(t, home.path);
+  t.match(await page.rpc('gateway.status'), { pid: daemon.child.pid });
+  t.match(await page.rpc('nobody.there'), { code: -32_601 });
+  t.match(await page.rpc('inspect.link'), { code: -32_000 }, 'no link to itself');
+  t.match(await page.rpc('mcp.login', { server: 'remote', flow: 'device', from: 'terminal' }), {
+    data: { code: 'login-terminal-only' },
+  });
+  const lines = await page.ask('/rpc', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/x-ndjson' },
+    body: '{"jsonrpc":"2.0","id":"a","method":"webhook.deliveries"}',
+  });
+  t.equal(lines.headers['content-type'], 'application/x-ndjson');
+  t.match(JSON.parse(lines.body), { id: 'a', result: [{ delivery_id: String }] });
+  for (const body of ['', '[]', 'nonsense', '{"jsonrpc":"2.0","method":"gateway.stop"}']) {
+    const answer = await page.ask('/rpc', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    t.equal(answer.status, 400, body);
+  }
+  t.match(await page.rpc('gateway.status'), { pid: daemon.child.pid }, 'nothing was stopped');
+});
+
+t.test('INS-1 · an actor is shown in full, and its chart as it is defined', async (t) => {
+  const page = await openPage(t, home.path);
+  const actor = JSON.parse((await page.ask('/actor/groups%2Fdefault%2Fco%2Fx')).body) as ActorDetails;
+  t.match(actor, { machine: 'coalescingGroup', state: 'pending', rule: 'COA-1', context: { route: 'co' } });
+  t.match(actor.timers, [{ event: /^xstate\.after/ }]);
+  t.ok((actor.timers[0]?.due ?? 0) > Date.now());
+  t.match(actor.steps, [{ from: 'resuming', to: 'pending' }]);
+  t.equal((await page.ask('/actor/nobody')).status, 404);
+
+  const chart = JSON.parse((await page.ask('/chart/coalescingGroup')).body) as Chart;
+  t.match(
+    chart.states.find(({ id }) => id === 'pending'),
+    { kind: 'atomic', rule: 'COA-1', description: String },
+  );
+  t.ok(chart.transitions.some(({ from, event }) => from === 'pending' && event === 'event.joined'));
+  const nested = JSON.parse((await page.ask('/chart/supervisor')).body) as Chart;
+  t.match(
+    nested.states.find(({ id }) => id === 'up.running'),
+    { parent: 'up' },
+  );
+  t.equal((await page.ask('/chart/requestsWard')).status, 404);
+  t.equal((await page.ask('/chart/__proto__')).status, 404);
+});
+
+t.test(
+  'ADP-2 · readiness and metrics are told on this machine without a session, and not at the adapter',
+  async (t) => {
+    const { url } = await openPage(t, home.path);
+    const ready = await ask(`${url}/ready`);
+    t.equal(ready.status, 200);
+    t.match(JSON.parse(ready.body), { ready: true, parts: { gateway: { ok: true, state: 'listening' } } });
+    const metrics = await ask(`${url}/metrics`);
+    t.equal(metrics.headers['content-type'], 'text/plain; version=0.0.4; charset=utf-8');
+    t.match(metrics.body, /^agent_webhook_requests_total\{profile="default",route="co",outcome="coalesced"\} 2$/m);
+    for (const path of ['/ready', '/metrics']) {
+      t.equal((await ask(`${url}${path}`, { headers: { host: 'evil.example' } })).status, 421);
+      t.equal((await ask(`${daemon.url}${path}`)).status, 404);
+    }
+    t.same(JSON.parse((await ask(`${daemon.url}/health`)).body), { status: 'ok', platform: 'webhook' });
+  },
+);
+
+t.test('INS-2 · why an event was ignored or refused is told by its delivery id', async (t) => {
+  const page = await openPage(t, home.path);
+  const push = { 'x-github-event': 'push' };
+  await postSigned(`${daemon.url}/webhooks/gh`, { x: '2' }, { secret, id: 'ignored', headers: push });
+  await postSigned(`${daemon.url}/webhooks/gh`, { x: '1' }, { secret: 'wrong', id: 'refused', headers: push });
+  // What owes nobody anything is written down after its answer.
+  const story = await eventually(async () => {
+    const told = (await page.rpc('inspect.why', { id: 'ignored' })) as unknown as JsonObject;
+    return told.verdict === undefined ? undefined : told;
+  });
+  t.match(story, { status: 'ignored', verdict: 'Ignored: a filter does not hold: x equals "1" saw "2".' });
+  const refused = (await page.rpc('inspect.why', { id: 'refused' })) as unknown as JsonObject;
+  t.match(refused, { status: 'refused', verdict: /signature is not genuine/, cure: /secret/ });
+  const told = await runCli(['inspect', 'why', 'ignored'], home.path);
+  t.equal(told.code, 0);
+  t.match(told.stdout, /■ matching .*saw "2" {2}FIL-1/);
+  t.equal((await runCli(['inspect', 'why', 'nobody'], home.path)).code, 1);
+});
+
+t.test('INS-2 · the link is printed, and opened only where a person sits', async (t) => {
+  const opener = makeHome(t, { 'scripts/open.sh': '#!/bin/sh\necho "$1" > "$(dirname "$0")/opened"\n' });
+  const env = { BROWSER: `${opener.path}/scripts/open.sh`, DISPLAY: '', SSH_CONNECTION: '' };
+  const printed = await runCli(['inspect', '--web'], home.path, env);
+  t.match(printed.stdout, /^http:\/\/127\.0\.0\.1:\d+\/open\?token=[\w-]{43}\n$/);
+  t.match(printed.stderr, /once, within five minutes/);
+});
+
+t.test('INS-2 · a listener that cannot stand stops nothing, and says why', async (t) => {
+  const { url } = await openPage(t, home.path);
+  const taken = makeHome(t, {
+    'config.yaml': JSON.stringify({ ...config, inspector: { port: Number(new URL(url).port) } }),
+  });
+  const other = await startDaemon(t, taken.path);
+  await other.line(({ message }) => /cannot be listened on/.test(message));
+  t.match((await runCli(['inspect', '--web'], taken.path)).stderr, /EADDRINUSE.*\[inspector-closed\]/s);
+
+  taken.write('config.yaml', JSON.stringify({ ...config, inspector: { host: '0.0.0.0', port: 0 } }));
+  t.equal((await runCli(['gateway', 'reload'], taken.path)).code, 0);
+  await other.line(({ message }) => /no loopback address/.test(message));
+
+  taken.write('config.yaml', JSON.stringify(config));
+  t.equal((await runCli(['gateway', 'reload'], taken.path)).code, 0);
+  const moved = await openPage(t, taken.path);
+  t.equal((await moved.ask('/ready')).status, 200);
+  t.equal((await ask(`${other.url}/health`)).status, 200);
+});

@@ -1,0 +1,261 @@
+import t from 'tap';
+import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import type { OutcomeKind } from '../../../machines/webhook/reply.ts';
+import { type StorySources, tellStory } from '../../../runtime/inspector/story.ts';
+
+const event: EventRecord = {
+  deliveryId: 'd1',
+  route: 'gh',
+  profile: 'default',
+  event: 'push',
+  status: 'accepted',
+  receivedAtMs: 1_000,
+  headers: {},
+  body: '{"x":1}',
+  scheme: 'host-a',
+  prompt: 'Look at x',
+  deliver: 'sms',
+  work: 'k1',
+};
+const run: RunRecord = {
+  eventKey: 'k1',
+  profile: 'default',
+  route: 'gh',
+  kind: 'agent',
+  status: 'queued',
+  attempt: 0,
+  queuedAtMs: 1_010,
+};
+const delivery: DeliveryRecord = {
+  eventKey: 'k1',
+  runKey: 'k1',
+  deliveryId: 'd1',
+  profile: 'default',
+  route: 'gh',
+  event: 'push',
+  target: 'sms',
+  status: 'queued',
+  text: 'done',
+  extra: {},
+  queuedAtMs: 1_500,
+};
+
+function sources(more: Partial<StorySources>): StorySources {
+  return {
+    key: 'k1',
+    event,
+    status: 'accepted',
+    calls: [],
+    transcript: [],
+    stepsOf: () => [],
+    stateOf: () => undefined,
+    ...more,
+  };
+}
+
+const refused = (outcome: OutcomeKind, reason: string, more: Partial<EventRecord> = {}): StorySources =>
+  sources({
+    status: 'refused',
+    event: { ...event, status: 'refused', outcome, reason, body: '', ...more },
+  });
+
+t.test('INS-2 · a story ends in the state that decided it, with its reason', (t) => {
+  const rows: readonly (readonly [OutcomeKind, string, string])[] = [
+    ['tooLarge', 'declared 5 bytes', 'sizing'],
+    ['tooLarge', 'tooLarge', 'readingBody'],
+    ['unknownRoute', 'unknownRoute', 'routing'],
+    ['routeDisabled', 'routeDisabled', 'routing'],
+    ['methodNotAllowed', 'GET', 'routing'],
+    ['rateLimited', 'rateLimited', 'throttling'],
+    ['badSignature', 'the signature does not match', 'verifying'],
+    ['badBody', 'not JSON', 'parsing'],
+    ['ignoredEvent', 'event x is not among y', 'matching'],
+    ['ignoredFilter', 'filter: x equals 1 saw 2', 'matching'],
+    ['ignoredScript', 'script: printed nothing', 'transforming'],
+    ['duplicate', 'duplicate', 'claiming'],
+    ['unavailable', 'the disk is full', 'claiming'],
+    ['deliveryFailed', 'the target said no', 'dispatching'],
+  ];
+  for (const [outcome, reason, state] of rows) {
+    const story = tellStory(refused(outcome, reason));
+    const stairs = story.chapters[0]?.stairs ?? [];
+    const last = stairs.at(-2);
+    t.equal(last?.state, state, outcome);
+    t.equal(last?.told, reason, outcome);
+    t.not(last?.result, 'passed', outcome);
+    t.ok(
+      stairs.slice(0, -2).every(({ result }) => result === 'passed'),
+      `${outcome}: all before it passed`,
+    );
+    t.equal(stairs.at(-1)?.state, 'answered');
+    t.match(story.verdict, /^[A-Z].*\.$/, outcome);
+    t.ok(outcome === 'duplicate' || story.cure !== '', `${outcome} has a cure`);
+  }
+  t.end();
+});
+
+t.test('INS-2 · DUR-2 · a delivered event is told from its request to its target', (t) => {
+  const told = tellStory(
+    sources({
+      status: 'delivered',
+      event: { ...event, told: { bodyMs: 7, script: 'annotated', scriptMs: 40 } },
+      run: {
+        key: 'k1',
+        record: { ...run, status: 'delivered', attempt: 2, startedAtMs: 1_200, endedAtMs: 3_000, response: 'done' },
+      },
+      delivery: { key: 'k1', record: { ...delivery, status: 'delivered', messageId: 'm7', endedAtMs: 2_900 } },
+      transcript: [
+        { kind: 'prompt', text: 'Look at x' },
+        { kind: 'answer', text: '', input_tokens: 1, output_tokens: 1 },
+        { kind: 'call', id: 'c1', tool: 'mcp__a__b', arguments: '{"q":1}' },
+        { kind: 'result', id: 'c1', text: 'no answer in 5 s', is_error: true },
+        { kind: 'answer', text: 'done', input_tokens: 1, output_tokens: 1 },
+      ],
+      calls: [
+        {
+          id: '1',
+          run: 'k1',
+          tool: 'mcp__a__b',
+          server: 'a',
+          outcome: 'timed_out',
+          why: 'no answer in 5 s',
+          startedAtMs: 1_300,
+          endedAtMs: 6_300,
+          tries: 1,
+        },
+      ],
+    }),
+  );
+  t.equal(told.verdict, 'Accepted, run and delivered to sms.');
+  t.equal(told.cure, '');
+  t.same(
+    told.chapters.map(({ kind, actor }) => [kind, actor]),
+    [
+      ['request', 'requests/k1'],
+      ['run', 'runs/k1'],
+      ['call', 'calls/1'],
+      ['delivery', 'deliveries/k1'],
+    ],
+  );
+  const stair = (chapter: number, state: string) => told.chapters[chapter]?.stairs.find((one) => one.state === state);
+  t.match(stair(0, 'verifying'), { told: 'genuine by host-a', rule: 'SIG-1' });
+  t.match(stair(0, 'readingBody'), { told: '7 bytes in 7 ms' });
+  t.match(stair(0, 'transforming'), { told: 'the script annotated the payload in 40 ms' });
+  t.match(stair(0, 'rendering'), { texts: [{ title: 'prompt', text: 'Look at x' }] });
+  t.match(stair(1, 'queued'), { told: 'waited 190 ms for a place' });
+  t.match(stair(1, 'running'), {
+    told: 'attempt 2; responded with 4 characters',
+    result: 'passed',
+    texts: [
+      { title: 'prompt', text: 'Look at x' },
+      { title: 'calls mcp__a__b', text: '{"q":1}' },
+      { title: 'the tool failed', text: 'no answer in 5 s' },
+      { title: 'the model says', text: 'done' },
+      { title: 'response', text: 'done' },
+    ],
+  });
+  t.match(stair(2, 'settled'), { told: 'no answer in 5 s; in 5.0 s', result: 'failed' });
+  t.match(stair(3, 'delivered'), { told: 'sms took it as m7', result: 'passed' });
+  t.end();
+});
+
+t.test('INS-2 · what is under way, failed or unknown is told as that, with what helps', (t) => {
+  const rows: readonly (readonly [string, Partial<StorySources>, RegExp, RegExp])[] = [
+    ['queued', { run: { key: 'k1', record: run } }, /waits for a place/, /^$/],
+    [
+      'running',
+      { run: { key: 'k1', record: { ...run, status: 'running', startedAtMs: 1_100, attempt: 1 } } },
+      /under way/,
+      /^$/,
+    ],
+    [
+      'failed',
+      { run: { key: 'k1', record: { ...run, status: 'failed', startedAtMs: 1_100, attempt: 1, reason: 'exit 1' } } },
+      /^Its run failed: exit 1\.$/,
+      /agent webhook replay d1/,
+    ],
+    [
+      'failed',
+      { delivery: { key: 'k1', record: { ...delivery, status: 'failed', reason: 'chat not found' } } },
+      /^Not delivered to sms: chat not found\.$/,
+      /Mend what the reason names; then `agent deliveries retry d1` sends its text again/,
+    ],
+    [
+      'delivering',
+      {
+        delivery: {
+          key: 'k1',
+          record: { ...delivery, status: 'waitingToRetry', attempts: 2, dueAtMs: 9_000, reason: 'busy' },
+        },
+      },
+      /tried again: busy\.$/,
+      /^$/,
+    ],
+    [
+      'failed',
+      { delivery: { key: 'k1', record: { ...delivery, status: 'deadLettered', attempts: 8, reason: 'gone' } } },
+      /^Not delivered to sms: gone\.$/,
+      /agent deliveries retry d1/,
+    ],
+    [
+      'unknown',
+      { delivery: { key: 'k1', record: { ...delivery, status: 'unknown', reason: 'cut off' } } },
+      /may or may not/,
+      /agent deliveries retry d1 --force/,
+    ],
+  ];
+  for (const [status, more, verdict, cure] of rows) {
+    const story = tellStory(sources({ status, ...more }));
+    t.match(story.verdict, verdict);
+    t.match(story.cure, cure);
+  }
+  t.end();
+});
+
+t.test('INS-2 · COA-2 · a burst’s event tells what it waits for, and which run stood for it', (t) => {
+  const coalesced: EventRecord = { ...event, status: 'coalesced', work: 'b1', told: { groupKey: 'prod' } };
+  const burst = { id: 'b1', firstAtMs: 900, count: 3, latestEventKey: 'k1', dueAtMs: 60_000 };
+  const waiting = tellStory(
+    sources({
+      status: 'coalesced',
+      event: coalesced,
+      group: { key: 'default/gh/prod', record: { profile: 'default', route: 'gh', groupKey: 'prod', burst } },
+    }),
+  );
+  t.match(waiting.verdict, /waits in its burst/);
+  t.match(waiting.chapters[1], { kind: 'group', actor: 'groups/default/gh/prod', stairs: [{ result: 'waiting' }] });
+  const stood = tellStory(
+    sources({
+      status: 'delivered',
+      event: coalesced,
+      run: {
+        key: 'b1',
+        record: { ...run, eventKey: 'k3', superseded: 2, group: 'default/gh/prod', status: 'delivered' },
+      },
+    }),
+  );
+  t.match(stood.chapters[1]?.stairs[1], { told: /one run for 3 events, with the texts of the newest \(k3\)/ });
+  t.end();
+});
+
+t.test('DUR-2 · a replay and a record of an earlier version tell what they can', (t) => {
+  const replay = tellStory(sources({ event: { ...event, replayOf: 'k0' } }));
+  t.match(replay.chapters[0]?.title, /replay of k0/);
+  t.equal(replay.chapters[0]?.stairs.find(({ state }) => state === 'verifying')?.result, 'skipped');
+  const old = tellStory(sources({ status: 'ignored', event: { ...event, status: 'ignored', reason: 'filter: x' } }));
+  t.equal(old.chapters[0]?.stairs.at(-2)?.state, 'matching');
+  t.end();
+});
+
+t.test('INS-2 · times are shown where steps were remembered', (t) => {
+  const story = tellStory(
+    sources({
+      stepsOf: (actor) =>
+        actor === 'requests/k1'
+          ? [{ seq: 1, at: 1_003, actor, machine: 'webhookRequest', event: '', from: 'sizing', to: 'routing' }]
+          : [],
+    }),
+  );
+  t.equal(story.chapters[0]?.stairs.find(({ state }) => state === 'routing')?.at, 1_003);
+  t.end();
+});

@@ -1,0 +1,133 @@
+import t, { type Test } from 'tap';
+import { createKeeper } from '../../actors/store/keeper.ts';
+import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
+import { createRecordWriter } from '../../actors/store/record-writer.ts';
+import { done } from '../../machines/base/fault.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
+import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { type ResumePorts, refillDeliveries, resumeWork } from '../../runtime/resume.ts';
+import { createWards } from '../../runtime/wiring/wards.ts';
+import { fakeWard } from '../support/wards.ts';
+
+const silent = { log: () => {}, warnOnce: () => {} };
+const delivery: DeliveryRecord = {
+  eventKey: 'e',
+  runKey: 'e',
+  deliveryId: 'd',
+  profile: 'default',
+  route: 'r',
+  event: 'push',
+  target: 'slack',
+  status: 'waitingToRetry',
+  text: 'x',
+  extra: {},
+  queuedAtMs: 0,
+};
+const run: RunRecord = {
+  eventKey: 'e',
+  profile: 'default',
+  route: 'r',
+  kind: 'agent',
+  status: 'delivering',
+  attempt: 1,
+  queuedAtMs: 0,
+};
+
+async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
+  const clock = { ms: 1_000 };
+  const nowMs = () => clock.ms;
+  const open = () => Promise.resolve(done(openMemoryJournal()));
+  const keeper = createKeeper({ open, owner: 'spec', sessionTtlMs: 60_000, nowMs, refused: () => {} });
+  await keeper.open();
+  t.teardown(() => keeper.close());
+  const runs = fakeWard();
+  const deliveries = fakeWard<DeliveryInput>();
+  const none = fakeWard();
+  const handles = {
+    runs: runs.handle(),
+    deliveries: deliveries.handle(),
+    groups: none.handle(),
+    requests: none.handle(),
+  };
+  const wards = createWards(handles, nowMs);
+  const ports: ResumePorts = {
+    keeper,
+    writer: createRecordWriter(keeper),
+    bursts: { join: () => Promise.reject(new Error('none')), adopt: () => {} } as never,
+    wards: () => wards,
+    nowMs,
+    log: silent,
+    onInterrupted: () => 'rerun',
+    deduplicatesForMs: () => deduplicatesForMs,
+    room: () => 10,
+    deliveryRoom: () => room - deliveries.handle().size,
+  };
+  const put = (collection: 'runs' | 'deliveries', key: string, value: object, dueAtMs: number | null) =>
+    keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs }]);
+  const stored = (collection: 'runs' | 'deliveries', key: string) => keeper.journal()?.get(collection, key)?.value;
+  const living = () => deliveries.spawned.map(({ key }) => key);
+  return { clock, ports, put, stored, living, runs, deliveries };
+}
+
+t.test('DUR-1 · DLV-4 · a delivery whose run has ended goes on by itself, any other with its run', async (t) => {
+  const it = await openResume(t);
+  await it.put('runs', 'ended', run, null);
+  await it.put('deliveries', 'ended', { ...delivery, runKey: 'ended', dueAtMs: 9_000 }, 9_000);
+  await it.put('runs', 'waits', run, 1);
+  await it.put('deliveries', 'waits', { ...delivery, runKey: 'waits', status: 'queued' }, 1);
+
+  await resumeWork(it.ports);
+
+  t.match(it.deliveries.living('ended')?.input, { atMs: 1_000, record: { status: 'waitingToRetry', dueAtMs: 9_000 } });
+  t.same(it.living(), ['ended']);
+  t.same(
+    it.runs.spawned.map(({ key }) => key),
+    ['waits'],
+  );
+});
+
+t.test(
+  'DUR-1 · a sending that was cut off tells its run too, or is queued again where the platform knows it',
+  async (t) => {
+    const cut = { ...delivery, runKey: 'ended', status: 'sending', startedAtMs: 900 };
+    const blind = await openResume(t);
+    await blind.put('runs', 'ended', run, null);
+    await blind.put('deliveries', 'ended', cut, 900);
+    await resumeWork(blind.ports);
+    t.match(blind.stored('deliveries', 'ended'), { status: 'unknown', endedAtMs: 1_000 });
+    t.match(blind.stored('runs', 'ended'), { status: 'unknown', reason: /cut off by a crash/ });
+    t.same(blind.living(), []);
+
+    const known = await openResume(t, { deduplicatesForMs: 101 });
+    await known.put('runs', 'ended', run, null);
+    await known.put('deliveries', 'ended', cut, 900);
+    await resumeWork(known.ports);
+    t.match(known.stored('deliveries', 'ended'), { status: 'queued', unsureSinceMs: 900 });
+    t.same(known.living(), ['ended']);
+  },
+);
+
+t.test(
+  'DLV-4 · what finds no room waits on disk, and is taken up when its time has come and there is room',
+  async (t) => {
+    const it = await openResume(t, { room: 2 });
+    for (const [key, dueAtMs] of [
+      ['a', 2_000],
+      ['b', 3_000],
+      ['c', 4_000],
+      ['d', 5_000],
+    ] as const) {
+      await it.put('deliveries', key, { ...delivery, runKey: key, dueAtMs }, dueAtMs);
+    }
+    await resumeWork(it.ports);
+    t.same(it.living(), ['a', 'b'], 'the soonest');
+    it.deliveries.end('a');
+    it.deliveries.end('b');
+    await refillDeliveries(it.ports);
+    t.same(it.living(), ['a', 'b'], 'nothing is due yet');
+    it.clock.ms = 4_000;
+    await refillDeliveries(it.ports);
+    t.same(it.living(), ['a', 'b', 'c']);
+  },
+);

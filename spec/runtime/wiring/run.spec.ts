@@ -1,0 +1,160 @@
+import t, { type Test } from 'tap';
+import { createActor } from 'xstate';
+import { createPlaces } from '../../../actors/dispatch/places.ts';
+import type { RunAgent } from '../../../actors/dispatch/run-agent.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
+import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import { wireRun } from '../../../runtime/wiring/run.ts';
+import type { Wards } from '../../../runtime/wiring/wards.ts';
+import { openKeeper, turn } from '../../support/keeper.ts';
+import { deferred } from '../../support/turns.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+const event: EventRecord = {
+  deliveryId: 'd1',
+  route: 'r',
+  profile: 'default',
+  event: 'push',
+  status: 'accepted',
+  receivedAtMs: 1,
+  headers: {},
+  body: '{}',
+  deliver: 'telegram',
+  deliverExtra: { chat_id: '7' },
+};
+const queued: RunRecord = {
+  eventKey: 'k',
+  profile: 'default',
+  route: 'r',
+  kind: 'agent',
+  status: 'queued',
+  attempt: 0,
+  queuedAtMs: 1,
+};
+
+async function stage(t: Test, runAgent: RunAgent, { concurrency = 4, bound = undefined as number | undefined } = {}) {
+  const { keeper, journal } = await openKeeper(openMemoryJournal());
+  await keeper.commit([{ kind: 'put', collection: 'events', key: 'k', value: event as unknown as JsonObject }]);
+  const deliveries = fakeWard<DeliveryInput>();
+  const places = createPlaces(concurrency);
+  const { logic } = wireRun({
+    keeper,
+    writer: createRecordWriter(keeper),
+    places,
+    runAgent,
+    routeConcurrency: () => bound,
+    redact: (text) => text.replaceAll('hunter2', '[redacted]'),
+    nowMs: () => 9,
+    wards: () => ({ deliveries: deliveries.handle() }) as unknown as Wards,
+  });
+  const start = (key: string, record: RunRecord = queued) => {
+    const actor = createActor(logic, { input: { key, record } }).start();
+    t.teardown(() => actor.stop());
+    return actor;
+  };
+  return { start, journal, deliveries, places };
+}
+
+const settled = async (): Promise<void> => {
+  for (let n = 0; n < 10; n += 1) await turn();
+};
+
+t.test(
+  'DUR-1 · DIS-3 · the attempt is on disk before the agent runs, the response with its delivery before it is sent',
+  async (t) => {
+    const seen: unknown[] = [];
+    const { start, journal, deliveries } = await stage(t, (key, record) => {
+      seen.push([key, record.attempt, journal.get('runs', key)?.value]);
+      return Promise.resolve({ kind: 'responded', response: 'said' });
+    });
+    const actor = start('k');
+    await settled();
+
+    const running = { ...queued, status: 'running', attempt: 1, startedAtMs: 9 };
+    t.same(seen, [['k', 1, running]]);
+    const sent = {
+      eventKey: 'k',
+      runKey: 'k',
+      deliveryId: 'd1',
+      profile: 'default',
+      route: 'r',
+      event: 'push',
+      target: 'telegram',
+      status: 'queued',
+      text: 'said',
+      extra: { chat_id: '7' },
+      queuedAtMs: 9,
+    };
+    t.same(journal.get('runs', 'k')?.value, { ...running, status: 'delivering', response: 'said' });
+    t.match(journal.get('deliveries', 'k'), { value: sent, dueAtMs: 9, heldBy: /./ });
+    t.same(
+      deliveries.spawned.map(({ key, input }) => [key, input]),
+      [['k', { key: 'k', record: sent, atMs: 9 }]],
+    );
+
+    actor.send({ type: 'delivery.settled', status: 'delivered' });
+    await settled();
+    t.match(actor.getSnapshot().output, { status: 'delivered' });
+    t.match(journal.get('runs', 'k'), { value: { status: 'delivered', endedAtMs: 9 }, dueAtMs: undefined });
+  },
+);
+
+t.test('DIS-4 · an empty response and SKIP are delivered too', async (t) => {
+  for (const response of ['', 'SKIP']) {
+    const { start, deliveries } = await stage(t, () => Promise.resolve({ kind: 'responded', response }));
+    start('k');
+    await settled();
+    t.match(
+      deliveries.spawned,
+      [{ input: { record: { text: response, status: 'queued' } } }],
+      JSON.stringify(response),
+    );
+  }
+});
+
+t.test('DIS-3 · OBS-1 · a failed run delivers nothing, and its reason holds no secret', async (t) => {
+  const { start, journal, deliveries, places } = await stage(t, () =>
+    Promise.resolve({ kind: 'failed', reason: 'refused hunter2' }),
+  );
+  const actor = start('k');
+  await settled();
+  t.match(journal.get('runs', 'k')?.value, { status: 'failed', reason: 'refused [redacted]', attempt: 1 });
+  t.equal(journal.get('runs', 'k')?.dueAtMs, undefined);
+  t.match(actor.getSnapshot(), { status: 'done', output: { status: 'failed' } });
+  t.same([deliveries.spawned, places.load()], [[], { running: 0, waiting: 0 }]);
+});
+
+t.test(
+  'DIS-3 · a run waits for its place, of all and of its route, and gives it back when the agent has ended',
+  async (t) => {
+    for (const options of [{ concurrency: 1 }, { bound: 1 }]) {
+      const answer = deferred<{ kind: 'failed'; reason: string }>();
+      const ran: string[] = [];
+      const { start, places } = await stage(
+        t,
+        (key) => {
+          ran.push(key);
+          return answer.promise;
+        },
+        options,
+      );
+      start('k');
+      start('k2');
+      await settled();
+      t.same([ran, places.load()], [['k'], { running: 1, waiting: 1 }], JSON.stringify(options));
+      answer.resolve({ kind: 'failed', reason: 'x' });
+      await settled();
+      t.same([ran, places.load()], [['k', 'k2'], { running: 0, waiting: 0 }]);
+    }
+  },
+);
+
+t.test('DUR-2 · a run whose event is forgotten still delivers, by what is known of it', async (t) => {
+  const { start, journal } = await stage(t, () => Promise.resolve({ kind: 'responded', response: 'said' }));
+  start('k9', { ...queued, eventKey: 'gone' });
+  await settled();
+  t.match(journal.get('deliveries', 'k9')?.value, { deliveryId: 'gone', event: 'unknown', target: 'log', extra: {} });
+});

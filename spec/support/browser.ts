@@ -1,0 +1,84 @@
+/** A real headless Chromium with the inspector's page in it, and what the page said, asked for and did not get. */
+
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Test } from 'tap';
+import type { Gateway } from './mcp/gateway.ts';
+
+/** Of a machine without one the specs say so and are skipped. */
+export const chromiumPath = [process.env.CHROMIUM_PATH ?? '', '/usr/bin/chromium'].find(
+  (path) => path !== '' && existsSync(path),
+);
+export const noChromium = 'no Chromium here: install it, or name it in CHROMIUM_PATH';
+
+const flags =
+  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
+
+export interface OpenPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** The addresses of everything that the page asked for. */
+  readonly asked: readonly string[];
+  /** Errors and warnings of the page's console, and what was thrown in it. */
+  readonly complaints: readonly string[];
+}
+
+export interface PageOptions {
+  readonly scheme?: 'light' | 'dark';
+  readonly calm?: boolean;
+}
+
+/** Closes with the spec. Names that end in `.invalid` lead to this machine, as a stranger's DNS would make them. */
+export async function openBrowser(t: Test): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: chromiumPath ?? '',
+    args: [...flags.split(' '), '--host-resolver-rules=MAP *.invalid 127.0.0.1'],
+  });
+  t.teardown(() => browser.close());
+  return browser;
+}
+
+/** A browser of its own, as far as cookies go, with nothing open. */
+export async function openBlank(browser: Browser, { scheme, calm }: PageOptions = {}): Promise<OpenPage> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    colorScheme: scheme ?? 'light',
+    reducedMotion: calm === true ? 'reduce' : 'no-preference',
+  });
+  const page = await context.newPage();
+  const asked: string[] = [];
+  const complaints: string[] = [];
+  page.on('request', (request) => asked.push(request.url()));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  return { page, context, asked, complaints };
+}
+
+/** Opens the page by a fresh link, as `agent inspect --web` prints it. */
+export async function openInspector(browser: Browser, gateway: Gateway, options?: PageOptions): Promise<OpenPage> {
+  const open = await openBlank(browser, options);
+  await open.page.goto(await linkOf(gateway));
+  await open.page.getByText('live', { exact: true }).waitFor();
+  return open;
+}
+
+export async function linkOf({ control }: Gateway): Promise<string> {
+  return ((await control.call('inspect.link')) as unknown as { readonly url: string }).url;
+}
+
+export async function goTo({ page }: OpenPage, hash: string): Promise<void> {
+  await page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+}
+
+/** What axe finds against the rules of WCAG 2.2 AA, each as one line. */
+export async function axeFindings({ page }: OpenPage): Promise<readonly string[]> {
+  await page.evaluate(axe.source);
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+  const found = await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(tags)} })`);
+  return (found as axe.AxeResults).violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary ?? ''}`),
+  );
+}

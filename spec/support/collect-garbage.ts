@@ -1,0 +1,15 @@
+/** Collects garbage now: what is held weakly must not be what a promise rests on. */
+
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+export async function collectGarbage(): Promise<void> {
+  for (let round = 0; round < 5; round += 1) {
+    collect();
+    // Finalizers run between turns.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

@@ -1,0 +1,83 @@
+/** A collector of traces: takes OTLP over HTTP and JSON, and remembers the spans. */
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Test } from 'tap';
+
+export interface CollectedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly status: { readonly code?: number; readonly message?: string };
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+
+export interface Collector {
+  readonly url: string;
+  readonly spans: readonly CollectedSpan[];
+  /** Everything that came, as it came. */
+  text(): string;
+  /** Resolves with the first span of that name. */
+  span(name: string): Promise<CollectedSpan>;
+}
+
+interface Exported {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly Attribute[] };
+    readonly scopeSpans: readonly {
+      readonly spans: readonly (Omit<CollectedSpan, 'attributes'> & { readonly attributes: readonly Attribute[] })[];
+    }[];
+  }[];
+}
+
+interface Attribute {
+  readonly key: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+export async function startCollector(t: Test): Promise<Collector> {
+  const spans: CollectedSpan[] = [];
+  const waiting = new Set<() => void>();
+  let whole = '';
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (chunk: string) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      whole += body;
+      const { resourceSpans } = JSON.parse(body) as Exported;
+      for (const { scopeSpans } of resourceSpans)
+        for (const scope of scopeSpans)
+          for (const span of scope.spans)
+            spans.push({
+              ...span,
+              attributes: Object.fromEntries(span.attributes.map(({ key, value }) => [key, Object.values(value)[0]])),
+            });
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+      for (const look of waiting) look();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans,
+    text: () => whole,
+    span: (name) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          const found = spans.find((span) => span.name === name);
+          if (found === undefined) return;
+          waiting.delete(look);
+          resolve(found);
+        };
+        waiting.add(look);
+        look();
+      }),
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * A server over stdio that means harm, written by hand, since no SDK would do what it does. To be run as a process of its
+ * own: `node dist/spec/support/mcp/hostile-peer.js <harm>`.
+ */
+
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { leakedToken } from './odd-tools.ts';
+import type { StdioPeer } from './stdio-peer.ts';
+
+export type Harm =
+  /** Its result is held against a pattern that backtracks for ever. */
+  | 'result-pattern'
+  /** Its arguments are held against a schema that doubles with each of its parts. */
+  | 'doubling-schema'
+  /** Says without end that its tools changed; its tool tells how often it said so and how often it was asked. */
+  | 'changes'
+  /** Asks for so many forms at once; its tool tells how many were answered. */
+  | 'forms'
+  /** Asks on and on and reads nothing any more. */
+  | 'deaf'
+  /** Dies in a call, with a secret for its last words. */
+  | 'dying-words';
+
+export const mostForms = 500;
+
+export function hostilePeer(harm: Harm): StdioPeer {
+  return { command: process.execPath, args: [fileURLToPath(import.meta.url), harm] };
+}
+
+interface Message {
+  readonly id?: number | string;
+  readonly method?: string;
+  readonly params?: { readonly protocolVersion?: string };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv[2] as Harm);
+
+function main(harm: Harm): void {
+  const told = { said: 0, asked: 0, answered: 0 };
+  const lines = createInterface({ input: process.stdin }).on('close', () => process.exit(0));
+  lines.on('line', (line) => {
+    const { id, method, params } = JSON.parse(line) as Message;
+    if (method === 'initialize') {
+      send({ id: id ?? 0, result: { protocolVersion: params?.protocolVersion ?? '', ...identity } });
+    } else if (method === 'tools/list') {
+      told.asked += 1;
+      send({ id: id ?? 0, result: { tools: [toolOf(harm)] } });
+      if (harm === 'deaf') {
+        lines.pause();
+        askOn();
+      }
+    } else if (method === 'tools/call' && harm === 'dying-words') {
+      process.stderr.write(`upstream refused Authorization: Bearer ${leakedToken}\n`, () => process.exit(3));
+    } else if (method === 'tools/call') {
+      send({ id: id ?? 0, result: resultOf(harm, told) });
+    } else if (method === 'notifications/initialized') {
+      if (harm === 'changes') sayOn(told);
+      if (harm === 'forms')
+        for (let form = 0; form < mostForms; form += 1) send({ id: `form-${form}`, ...formRequest });
+    } else if (method === undefined) told.answered += 1;
+  });
+}
+
+const identity = {
+  capabilities: { tools: { listChanged: true } },
+  serverInfo: { name: 'hostile', version: '1.0.0' },
+};
+
+const formRequest = {
+  method: 'elicitation/create',
+  params: { message: 'Once more?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } },
+};
+
+function toolOf(harm: Harm): JsonObject {
+  const harmless = { name: 'tool', inputSchema: { type: 'object' } };
+  if (harm === 'result-pattern') {
+    const properties = { text: { type: 'string', pattern: '^(a+)+$' } };
+    return { ...harmless, outputSchema: { type: 'object', properties } };
+  }
+  if (harm !== 'doubling-schema') return harmless;
+  const parts = 60;
+  const $defs: Record<string, JsonObject> = { [`d${parts}`]: {} };
+  for (let part = 0; part < parts; part += 1) {
+    const next = { $ref: `#/$defs/d${part + 1}` };
+    $defs[`d${part}`] = { allOf: [next, next] };
+  }
+  return { ...harmless, inputSchema: { type: 'object', properties: { value: { $ref: '#/$defs/d0' } }, $defs } };
+}
+
+function resultOf(harm: Harm, told: JsonObject): JsonObject {
+  const text = harm === 'result-pattern' ? `${'a'.repeat(60)}!` : JSON.stringify(told);
+  return { content: [{ type: 'text', text }], ...(harm === 'result-pattern' ? { structuredContent: { text } } : {}) };
+}
+
+function send(message: JsonObject, sent: () => void = () => {}): void {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`, sent);
+}
+
+/** Each waits for the one before it, lest what is said lies in this process and not before the daemon. */
+function sayOn(told: { said: number }): void {
+  told.said += 1;
+  send({ method: 'notifications/tools/list_changed' }, () => setImmediate(sayOn, told));
+}
+
+function askOn(): void {
+  send({ id: 'x'.repeat(100_000), method: 'ping' }, () => setImmediate(askOn));
+}
