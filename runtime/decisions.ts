@@ -9,7 +9,6 @@ import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { Route } from '../machines/config/route.ts';
 import { deliveryIdOf } from '../machines/webhook/envelope.ts';
-import { keptHeaders } from '../machines/webhook/kept-headers.ts';
 import type { EventRecord } from '../machines/webhook/record.ts';
 import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
@@ -25,10 +24,15 @@ export interface Decisions {
 export interface DecisionPorts {
   readonly log: Logger;
   readonly keeper: JournalKeeper;
-  /** The headers that the filters of a route read. */
-  readonly askedHeaders: (route: Route) => readonly string[];
+  /** What the journal keeps of the headers of a route's request. */
+  readonly keptHeaders: (route: Route, headers: EventRecord['headers']) => EventRecord['headers'];
   /** The judge of what is secret: a reason becomes a record that people read. */
   readonly redact: (text: string) => string;
+}
+
+/** What a request came with, and what is kept of it. */
+interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers' | 'body'> {
+  readonly live: LiveRequest | undefined;
 }
 
 /** Refusals kept: enough to explain a sender's last tries, small enough to be nothing. */
@@ -40,7 +44,7 @@ const longestStrangersId = 200;
 const journalled: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'delivered', 'deliveryFailed']);
 const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
 
-export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionPorts): Decisions {
+export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPorts): Decisions {
   const ring: { key: string; event: EventRecord }[] = [];
   let next = 0;
 
@@ -57,18 +61,17 @@ export function createDecisions({ log, keeper, askedHeaders, redact }: DecisionP
       log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
       if (journalled.has(kind)) return;
       if (passedOver.has(kind)) {
-        const event: EventRecord = {
-          ...eventOf(context, kind === 'duplicate' ? 'duplicate' : 'ignored', { live, redact }),
-          headers: keptHeaders(live?.headers ?? {}, context.route === undefined ? [] : askedHeaders(context.route)),
-          body: (live && textOf(live)) ?? '',
-        };
+        const status = kind === 'duplicate' ? 'duplicate' : 'ignored';
+        const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});
+        const event = eventOf(context, status, { live, redact, headers, body: (live && textOf(live)) ?? '' });
         // Not waited for and not retried: an event that was passed over owes nobody anything.
-        void keeper.commit([
-          { kind: 'put', collection: 'events', key: context.id, value: event as unknown as JsonObject },
-        ]);
+        keeper.submit(
+          [{ kind: 'put', collection: 'events', key: context.id, value: event as unknown as JsonObject }],
+          () => {},
+        );
         return;
       }
-      ring[next] = { key: context.id, event: eventOf(context, 'refused', { live, redact }) };
+      ring[next] = { key: context.id, event: eventOf(context, 'refused', { live, redact, headers: {}, body: '' }) };
       next = (next + 1) % mostRefusals;
     },
     refusals: () => [...ring].sort((one, other) => (one.key < other.key ? 1 : -1)),
@@ -86,27 +89,26 @@ function named(
   return given === undefined ? context : { ...context, deliveryId: redact(given).slice(0, longestStrangersId) };
 }
 
-/** Without head and body, which a refused one does not leave. */
+/** A refused one leaves neither headers nor a body. */
 function eventOf(
   context: RequestContext,
   status: EventRecord['status'],
-  { live, redact }: { readonly live: LiveRequest | undefined; readonly redact: DecisionPorts['redact'] },
+  { live, redact, headers, body }: Kept,
 ): EventRecord {
   const reason = context.reason ?? context.outcome?.kind;
-  const told = toldOf(context, live);
   return {
     deliveryId: context.deliveryId ?? context.id,
     route: context.route?.name ?? context.path,
     profile: context.route?.profile ?? 'default',
     event: context.event ?? 'unknown',
     status,
-    ...(reason === undefined ? {} : { reason: redact(reason) }),
+    reason: reason === undefined ? undefined : redact(reason),
     receivedAtMs: context.receivedAtMs,
-    headers: {},
-    body: '',
-    ...(context.scheme === undefined ? {} : { scheme: context.scheme }),
-    ...(context.outcome === undefined ? {} : { outcome: context.outcome.kind }),
-    ...(told === undefined ? {} : { told }),
+    headers,
+    body,
+    scheme: context.scheme,
+    outcome: context.outcome?.kind,
+    told: toldOf(context, live),
   };
 }
 

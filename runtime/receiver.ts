@@ -59,8 +59,8 @@ function receive(exchange: Exchange, { exchanges, wards, nextId, traces, nowMs }
     origin: 'http',
     method,
     path,
+    declaredBytes: contentLength,
     receivedAtMs,
-    ...(contentLength === undefined ? {} : { declaredBytes: contentLength }),
   };
   const live = liveRequest(exchange);
   traces.begin(live, receivedAtMs);

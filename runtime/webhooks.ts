@@ -150,7 +150,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const decisions = createDecisions({
     log,
     keeper,
-    askedHeaders: (route) => routes.compiled(route).filters.headers,
+    keptHeaders: (route, headers) => routes.compiled(route).keptHeaders(headers),
     redact: redactor.text,
   });
   const eventOf = (key: string): EventRecord | undefined =>

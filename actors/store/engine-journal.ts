@@ -3,14 +3,14 @@
  * @see DUR-1, DUR-2 and IDM-2 in docs/specification.md
  */
 
-import { done, failed, fault, type Result } from '../../machines/base/fault.ts';
+import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
+import { type Job, promised } from './job.ts';
 import type { Collection, CommitVerdict, Journal, ListQuery, SessionId, StoredRecord, Write } from './journal.ts';
 import { claimKey } from './keys.ts';
 import { apply, isKey, unstorable } from './ledger.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.ts';
 import { beginSession, isLiving, prolongSession, removeSession } from './sessions.ts';
 import type { Engine, Tables } from './tables.ts';
-import { weightOf } from './weight.ts';
 import { addWork, freeWork, removeWork, workKey } from './work-index.ts';
 
 /** Records taken in one job. */
@@ -19,18 +19,19 @@ const takeSize = 100;
 const pieceMs = 5;
 
 export function createJournal(engine: Engine, now: () => number): Journal {
-  async function commit(...[writes]: Parameters<Journal['commit']>): Promise<CommitVerdict> {
+  const enqueue = <Value>(work: () => Value): Promise<Result<Value>> => promised(engine.submit, work);
+
+  function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
     const obstacle = unstorable(writes);
-    if (obstacle !== undefined) return { kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) };
-    const landed = await engine.enqueue(() => apply(engine.tables, writes), sizeOf(writes));
-    return landed.ok ? landed.value : { kind: 'unavailable', fault: landed.fault };
+    if (obstacle === undefined) engine.submit(new Commit(engine, writes, settled));
+    else settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) });
   }
 
   async function take(...[collection, query]: Parameters<Journal['take']>): Promise<Result<StoredRecord[]>> {
     const taken: StoredRecord[] = [];
     while (taken.length < query.limit) {
       const limit = Math.min(takeSize, query.limit - taken.length);
-      const piece = await engine.enqueue(() => takeSome(engine.tables, collection, { ...query, limit }));
+      const piece = await enqueue(() => takeSome(engine.tables, collection, { ...query, limit }));
       // What an earlier job took is held already, so it is handed out rather than lost in the fault.
       if (!piece.ok) return taken.length > 0 ? done(taken) : piece;
       if (piece.value === undefined) return taken.length > 0 ? done(taken) : ended(query.session);
@@ -52,7 +53,7 @@ export function createJournal(engine: Engine, now: () => number): Journal {
   async function inPieces(job: (spent: Spent) => Piece): Promise<Result<number>> {
     let removed = 0;
     for (;;) {
-      const piece = await engine.enqueue(() => {
+      const piece = await enqueue(() => {
         const endsAt = now() + pieceMs;
         return job(() => now() > endsAt);
       });
@@ -63,18 +64,19 @@ export function createJournal(engine: Engine, now: () => number): Journal {
   }
 
   return {
-    openSession: (owner, ttlMs, nowMs) => engine.enqueue(() => beginSession(engine.tables, owner, ttlMs, nowMs)),
+    openSession: (owner, ttlMs, nowMs) => enqueue(() => beginSession(engine.tables, owner, ttlMs, nowMs)),
     async renewSession(session, ttlMs, nowMs) {
-      const renewed = await engine.enqueue(() => prolongSession(engine.tables, session, ttlMs, nowMs));
+      const renewed = await enqueue(() => prolongSession(engine.tables, session, ttlMs, nowMs));
       if (!renewed.ok) return renewed;
       return renewed.value ? done(true) : ended(session);
     },
     endSession: (session) =>
-      engine.enqueue(() => {
+      enqueue(() => {
         removeSession(engine.tables, session);
         return true as const;
       }),
-    commit,
+    submit,
+    commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
     get: (collection, key) => (isKey(key) ? storedRecord(engine.tables, collection, key) : undefined),
     list: (collection, query) => list(engine.tables, collection, query),
     claimed(name, nowMs) {
@@ -137,11 +139,30 @@ function takeSome(
   return { records, more: works.length === limit };
 }
 
-/** About how many bytes the writes take. */
-function sizeOf(writes: readonly Write[]): number {
-  let size = 0;
-  for (const write of writes) if (write.kind === 'put' || write.kind === 'claim') size += weightOf(write.value);
-  return size;
+/** A class, because one is made per request. */
+class Commit implements Job {
+  readonly #engine: Engine;
+  readonly #writes: readonly Write[];
+  readonly #settled: (verdict: CommitVerdict) => void;
+  #verdict: CommitVerdict | undefined;
+
+  constructor(engine: Engine, writes: readonly Write[], settled: (verdict: CommitVerdict) => void) {
+    this.#engine = engine;
+    this.#writes = writes;
+    this.#settled = settled;
+  }
+
+  run(): void {
+    this.#verdict = apply(this.#engine.tables, this.#writes);
+  }
+
+  landed(): void {
+    if (this.#verdict !== undefined) this.#settled(this.#verdict);
+  }
+
+  refused(reason: Fault): void {
+    this.#settled({ kind: 'unavailable', fault: reason });
+  }
 }
 
 function ended(session: SessionId): Result<never> {

@@ -6,6 +6,7 @@
  */
 
 import { causeOf, type Fault, fault, type Result } from '../../machines/base/fault.ts';
+import { type Job, promised } from './job.ts';
 
 export interface GroupCommitPorts {
   /**
@@ -13,13 +14,17 @@ export interface GroupCommitPorts {
    * the body threw. Nothing of a rejected transaction stands.
    */
   readonly transact: (body: () => void) => Promise<void>;
+  /** How many bytes the jobs have written so far, those of earlier groups too: only differences count. */
+  readonly writtenBytes: () => number;
   /** Names what kept a transaction from landing. */
   readonly explain: (thrown: unknown) => Fault;
 }
 
 export interface GroupCommit {
+  /** Takes a job; it is told once what it wrote has landed, or why that did not. */
+  submit(job: Job): void;
   /** Resolves once what the job wrote has landed, with what the job returned. Never rejects. */
-  enqueue<Value>(job: () => Value, size?: number): Promise<Result<Value>>;
+  enqueue<Value>(job: () => Value): Promise<Result<Value>>;
   /** Refuses every job, those that wait too, with this fault. */
   stop(reason: Fault): void;
   /** Takes jobs again. */
@@ -32,37 +37,22 @@ export interface GroupCommit {
 
 /** Jobs in one transaction: they run on the loop, about 10 µs each, so a group holds it up for a few milliseconds. */
 const groupJobs = 400;
-/** What a group writes, unless one job alone is larger: so much is copied in about two milliseconds. */
+/** What a group writes before it is closed, by the job that reaches it too: so much is copied in two milliseconds. */
 const groupBytes = 4 * 1024 * 1024;
 
-interface Job {
-  readonly size: number;
-  /** Runs the job and keeps its outcome. */
-  run(): void;
-  landed(): void;
-  refused(reason: Fault): void;
-}
-
-export function createGroupCommit({ transact, explain }: GroupCommitPorts): GroupCommit {
+export function createGroupCommit({ transact, writtenBytes, explain }: GroupCommitPorts): GroupCommit {
   let waiting: Job[] = [];
   let underWay = false;
   let reason: Fault | undefined;
   let idle: (() => void)[] = [];
 
-  function enqueue<Value>(job: () => Value, size = 0): Promise<Result<Value>> {
-    if (reason !== undefined) return Promise.resolve({ ok: false, fault: reason });
-    return new Promise((resolve) => {
-      let value: Value;
-      waiting.push({
-        size,
-        run() {
-          value = job();
-        },
-        landed: () => resolve({ ok: true, value }),
-        refused: (why) => resolve({ ok: false, fault: why }),
-      });
-      if (!underWay) void drain();
-    });
+  function submit(job: Job): void {
+    if (reason !== undefined) {
+      job.refused(reason);
+      return;
+    }
+    waiting.push(job);
+    if (!underWay) void drain();
   }
 
   async function drain(): Promise<void> {
@@ -78,20 +68,23 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
     let thrower: { readonly job: Job; readonly thrown: unknown } | undefined;
     try {
       await transact(() => {
-        // The group is closed only here, when the transaction begins: who came while it was awaited is in it.
-        const jobs = lengthOfGroup(waiting);
-        group = waiting.slice(0, jobs);
-        waiting = waiting.slice(jobs);
+        // The group is gathered only here, when the transaction begins: who came while it was awaited is in it.
+        group = waiting;
+        waiting = [];
+        const enoughBytes = writtenBytes() + groupBytes;
+        let ran = 0;
         for (const job of group) {
+          if (ran === groupJobs || (ran > 0 && writtenBytes() >= enoughBytes)) break;
           try {
             job.run();
           } catch (thrown) {
             thrower = { job, thrown };
             throw thrown;
           }
+          ran += 1;
         }
+        waiting = group.splice(ran);
       });
-      for (const job of group) job.landed();
     } catch (thrown) {
       if (thrower === undefined || !isOwn(thrower.thrown)) {
         stop(explain(thrown), group);
@@ -101,7 +94,9 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
         const cause = causeOf(thrower.thrown);
         culprit.refused(fault('internal-error', `journal: a write failed in the gateway itself: ${cause}`, cause));
       }
+      return;
     }
+    for (const job of group) tellLanded(job);
   }
 
   function stop(why: Fault, group: readonly Job[] = []): void {
@@ -112,7 +107,8 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
   }
 
   return {
-    enqueue,
+    submit,
+    enqueue: (job) => promised(submit, job),
     stop: (why) => stop(why),
     resume() {
       reason = undefined;
@@ -122,15 +118,15 @@ export function createGroupCommit({ transact, explain }: GroupCommitPorts): Grou
   };
 }
 
-function lengthOfGroup(waiting: readonly Job[]): number {
-  let jobs = 0;
-  let bytes = 0;
-  for (const { size } of waiting) {
-    bytes += size;
-    if (jobs > 0 && (jobs === groupJobs || bytes > groupBytes)) break;
-    jobs += 1;
+/** Whoever hears of it may fail; the transaction has landed all the same, and the others hear of it too. */
+function tellLanded(job: Job): void {
+  try {
+    job.landed();
+  } catch (thrown) {
+    queueMicrotask(() => {
+      throw thrown;
+    });
   }
-  return jobs;
 }
 
 /** An error of the gateway's own, rather than one that the engine or the operating system reports with a code. */

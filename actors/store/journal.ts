@@ -55,8 +55,8 @@ export type Write =
       readonly key: string;
       readonly value: JsonObject;
       readonly expect?: Expected;
-      readonly dueAtMs?: number | null;
-      readonly heldBy?: SessionId;
+      readonly dueAtMs?: number | null | undefined;
+      readonly heldBy?: SessionId | undefined;
     }
   /** Removes a record; one that is not there is no fault unless one was expected. */
   | {
@@ -97,6 +97,8 @@ export interface Journal {
    * journal from here on: they must not be changed any more, neither by the caller nor by whoever reads them.
    */
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
+  /** The same for the hot path: calls back exactly once, possibly before it returns, instead of making a promise. */
+  submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void;
 
   /** Reads see every commit that resolved before the call. */
   get(collection: Collection, key: string): StoredRecord | undefined;

@@ -28,6 +28,8 @@ export interface JournalKeeper {
   /** Renews the session and forgets history. */
   keep(history: { readonly keepAfterKey: string; readonly maxBytes: number }): Promise<Fault | undefined>;
   commit(writes: readonly Write[]): Promise<CommitVerdict>;
+  /** The same for the hot path: calls back exactly once, possibly before it returns. */
+  submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void;
   /** The open journal, for reading. */
   journal(): Journal | undefined;
   session(): SessionId | undefined;
@@ -45,6 +47,17 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     if (!begun.ok) return begun.fault;
     session = begun.value;
     return undefined;
+  }
+
+  function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
+    if (journal === undefined || session === undefined) {
+      settled({ kind: 'unavailable', fault: notOpen });
+      return;
+    }
+    journal.submit(writes, (verdict) => {
+      if (verdict.kind === 'unavailable') settings.refused(verdict.fault);
+      settled(verdict);
+    });
   }
 
   return {
@@ -77,12 +90,8 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       return pruned.ok ? undefined : pruned.fault;
     },
 
-    async commit(writes) {
-      if (journal === undefined || session === undefined) return { kind: 'unavailable', fault: notOpen };
-      const verdict = await journal.commit(writes);
-      if (verdict.kind === 'unavailable') settings.refused(verdict.fault);
-      return verdict;
-    },
+    submit,
+    commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
 
     journal: () => journal,
     session: () => session,

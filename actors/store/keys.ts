@@ -4,11 +4,26 @@
 
 import { createHash } from 'node:crypto';
 
+const bytesAsText = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+/** The first eight characters last a minute, so that two or three are in use at a time. */
+const minutes = new Map<number, string>();
+const mostMinutes = 64;
+
 /** A time as text that sorts as it does: whole milliseconds, from 1970 to the year 10889. */
 export function timeText(atMs: number): string {
-  return Math.min(Math.max(0, Math.ceil(atMs)), 0xffff_ffff_ffff)
-    .toString(16)
-    .padStart(12, '0');
+  const ms = Math.min(Math.max(0, Math.ceil(atMs)), 0xffff_ffff_ffff);
+  const high = Math.floor(ms / 0x1_0000);
+  const low = ms % 0x1_0000;
+  return minuteText(high) + bytesAsText[low >>> 8] + bytesAsText[low & 0xff];
+}
+
+function minuteText(minute: number): string {
+  const known = minutes.get(minute);
+  if (known !== undefined) return known;
+  if (minutes.size === mostMinutes) minutes.clear();
+  const text = minute.toString(16).padStart(8, '0');
+  minutes.set(minute, text);
+  return text;
 }
 
 const longestName = 500;

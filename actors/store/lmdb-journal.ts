@@ -11,6 +11,7 @@ import type { Journal } from './journal.ts';
 import { closedFault, commitFault } from './lmdb-faults.ts';
 import { enter, lookAt, openStore } from './lmdb-store.ts';
 import type { Environment } from './lmdb-tables.ts';
+import { draftedBytes } from './record-bytes.ts';
 import { type Engine, plainRow, type Tables } from './tables.ts';
 
 export interface LmdbJournalSettings {
@@ -33,6 +34,7 @@ function createEngine(directory: string, first: Environment): Engine {
   let probing: Promise<Fault | undefined> | undefined;
   const commits = createGroupCommit({
     transact: (body) => environment.transact(body),
+    writtenBytes: draftedBytes,
     explain: (thrown) => commitFault(directory, thrown),
   });
 
@@ -72,7 +74,7 @@ function createEngine(directory: string, first: Environment): Engine {
     get tables() {
       return environment.tables;
     },
-    enqueue: (job, size) => commits.enqueue(job, size),
+    submit: commits.submit,
     usedBytes: () => environment.usedBytes(),
     probe() {
       if (closing !== undefined) return Promise.resolve(closedFault(directory));

@@ -23,7 +23,7 @@ import { type Environment, openEnvironment } from './lmdb-tables.ts';
 import { plainRow, type Table } from './tables.ts';
 
 /** The layout of tables, keys and bytes; raised when an older gateway would misread what a newer one writes. */
-const layout = 1;
+const layout = 2;
 const layoutKey = 'layout';
 /** LMDB maps this file; a page that the disk had no room for would end the process with a signal. */
 const lockFileBytes = 12 * 1024;

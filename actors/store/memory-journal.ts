@@ -2,7 +2,7 @@
  * A journal that forgets at exit: for trying the gateway out and for specs. Same rules, same contract.
  */
 
-import { causeOf, done, failed, fault } from '../../machines/base/fault.ts';
+import { causeOf, fault } from '../../machines/base/fault.ts';
 import { createJournal } from './engine-journal.ts';
 import type { Journal } from './journal.ts';
 import { createMemoryTables } from './memory-tables.ts';
@@ -16,13 +16,18 @@ export function openMemoryJournal(): Journal {
 
   const engine: Engine = {
     tables,
-    async enqueue(job) {
-      if (closed) return { ok: false, fault: closedFault };
-      try {
-        return done(job());
-      } catch (error) {
-        return failed('internal-error', 'journal: a write failed in the gateway itself', causeOf(error));
+    submit(job) {
+      if (closed) {
+        job.refused(closedFault);
+        return;
       }
+      try {
+        job.run();
+      } catch (error) {
+        job.refused(fault('internal-error', 'journal: a write failed in the gateway itself', causeOf(error)));
+        return;
+      }
+      job.landed();
     },
     usedBytes,
     async probe() {

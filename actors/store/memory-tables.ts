@@ -23,26 +23,32 @@ export function createMemoryTables(): MemoryTables {
 
 function createTable(count: (bytes: number) => void): Table {
   const rows = new Map<string, Row>();
-  const sorted: string[] = [];
+  /** In order but for what has changed since somebody asked for an order. */
+  let sorted: string[] = [];
+  let last: string | undefined;
+  let loose: string[] = [];
+  let gone = 0;
 
-  /** Where a key is or belongs. New keys mostly belong at the end, since they begin with their time. */
-  function placeOf(key: string): number {
-    const last = sorted.at(-1);
-    if (last === undefined || last < key) return sorted.length;
-    let low = 0;
-    let high = sorted.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((sorted[middle] ?? '') < key) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+  /** Puts the keys in order. Writers never wait for it: most tables are written far more often than they are listed. */
+  function settle(): readonly string[] {
+    if (gone === 0 && loose.length === 0) return sorted;
+    const keys = [...sorted, ...loose].filter((key) => rows.has(key));
+    // What is removed and made again stands twice.
+    if (loose.length > 0) keys.sort(byCodeUnits);
+    sorted = keys.filter((key, at) => key !== keys[at - 1]);
+    last = sorted.at(-1);
+    loose = [];
+    gone = 0;
+    return sorted;
   }
 
-  function write(key: string, row: Row): void {
-    const earlier = rows.get(key);
-    if (earlier === undefined) sorted.splice(placeOf(key), 0, key);
-    count(weightOf(row.value) - (earlier === undefined ? -key.length : weightOf(earlier.value)));
+  function add(key: string, row: Row): void {
+    // New keys mostly belong at the end, since they begin with their time.
+    if (last === undefined || last < key) {
+      sorted.push(key);
+      last = key;
+    } else loose.push(key);
+    count(weightOf(row.value) + key.length);
     rows.set(key, row);
   }
 
@@ -50,10 +56,18 @@ function createTable(count: (bytes: number) => void): Table {
   return {
     head: read,
     read,
-    write,
+    write(key, row) {
+      const earlier = rows.get(key);
+      if (earlier === undefined) {
+        add(key, row);
+        return;
+      }
+      count(weightOf(row.value) - weightOf(earlier.value));
+      rows.set(key, row);
+    },
     create(key, row) {
       if (rows.has(key)) return false;
-      write(key, row);
+      add(key, row);
       return true;
     },
     remove(key) {
@@ -61,22 +75,42 @@ function createTable(count: (bytes: number) => void): Table {
       if (earlier === undefined) return;
       count(-weightOf(earlier.value) - key.length);
       rows.delete(key);
-      sorted.splice(placeOf(key), 1);
+      gone += 1;
+      if (gone > rows.size + fewest) settle();
     },
     keys(range) {
-      return range.order === 'newest' ? newestKeys(range) : oldestKeys(range);
+      return range.order === 'newest' ? newestKeys(settle(), range) : oldestKeys(settle(), range);
     },
   };
+}
 
-  function oldestKeys({ from, until, limit }: KeyRange): string[] {
-    const first = from === undefined ? 0 : placeOf(from) + (rows.has(from) ? 1 : 0);
-    const end = until === undefined ? sorted.length : placeOf(until);
-    return sorted.slice(first, Math.min(end, first + limit));
-  }
+/** So many removed keys are not worth the sorting. */
+const fewest = 1_024;
 
-  function newestKeys({ from, until, limit }: KeyRange): string[] {
-    const end = from === undefined ? sorted.length : placeOf(from);
-    const first = until === undefined ? 0 : placeOf(until) + (rows.has(until) ? 1 : 0);
-    return sorted.slice(Math.max(first, end - limit), end).reverse();
+function oldestKeys(sorted: readonly string[], { from, until, limit }: KeyRange): string[] {
+  const first = from === undefined ? 0 : placeOf(sorted, from) + (sorted[placeOf(sorted, from)] === from ? 1 : 0);
+  const end = until === undefined ? sorted.length : placeOf(sorted, until);
+  return sorted.slice(first, Math.min(end, first + limit));
+}
+
+function newestKeys(sorted: readonly string[], { from, until, limit }: KeyRange): string[] {
+  const end = from === undefined ? sorted.length : placeOf(sorted, from);
+  const first = until === undefined ? 0 : placeOf(sorted, until) + (sorted[placeOf(sorted, until)] === until ? 1 : 0);
+  return sorted.slice(Math.max(first, end - limit), end).reverse();
+}
+
+/** Where a key is or belongs. */
+function placeOf(sorted: readonly string[], key: string): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] ?? '') < key) low = middle + 1;
+    else high = middle;
   }
+  return low;
+}
+
+function byCodeUnits(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
 }

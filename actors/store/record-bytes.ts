@@ -3,7 +3,7 @@
  * buffer serves every write; whoever stores a draft copies it.
  */
 
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { Head, Row, TableName } from './tables.ts';
 
 /** Bytes to write: those before `end`. */
@@ -20,10 +20,13 @@ export interface Codec {
   row(bytes: Buffer): Row;
 }
 
-// Record: version (u32) · due time (f64, NaN: none) · length of the holder's name (u16) · holder · JSON.
+// Record: version (u32) · due time (f64, NaN: none) · lengths of the holder's name (u16) and of the text that lies beside
+// the JSON (u32, the highest: none does) · holder · text · JSON.
 const dueAt = 4;
 const holderLengthAt = 12;
-const holderAt = 14;
+const textLengthAt = 14;
+const holderAt = 18;
+const noText = 0xffff_ffff;
 // Claim: expiry (f64) · JSON.
 const claimBodyAt = 8;
 
@@ -34,24 +37,54 @@ const keptCapacity = 1 << 20;
 // The binding finds the bytes to write by `start` and `end` on the buffer itself, which saves a view per write.
 const newScratch = (capacity: number) => Object.assign(Buffer.allocUnsafeSlow(capacity), { start: 0, end: 0 });
 let scratch = newScratch(firstCapacity);
+let allDrafted = 0;
 
-/** Holds the version, the due time, the holder and the value. */
-const recordCodec: Codec = {
-  draft({ version, dueAtMs, heldBy, value }) {
-    const json = JSON.stringify(value ?? {});
-    reserve(holderAt + 3 * ((heldBy?.length ?? 0) + json.length));
-    const holderLength = heldBy === undefined ? 0 : scratch.write(heldBy, holderAt);
-    scratch.writeUInt32LE(version, 0);
-    scratch.writeDoubleLE(dueAtMs ?? Number.NaN, dueAt);
-    scratch.writeUInt16LE(holderLength, holderLengthAt);
-    return drafted(holderAt + holderLength, json);
-  },
-  head: (bytes) => recordHead(bytes, recordBodyAt(bytes)),
-  row(bytes) {
-    const bodyAt = recordBodyAt(bytes);
-    return { ...recordHead(bytes, bodyAt), value: readJson(bytes, bodyAt) };
-  },
-};
+/** The bytes of all drafts that were ever made. */
+export function draftedBytes(): number {
+  return allDrafted;
+}
+
+/**
+ * Holds the version, the due time, the holder and the value.
+ * @param text the member of the value that lies beside the JSON: a body that is JSON itself is mostly quotes to escape,
+ * which costs more than all else that is written
+ */
+function recordCodec(text?: string): Codec {
+  return {
+    draft({ version, dueAtMs, heldBy, value }) {
+      const beside = text === undefined ? undefined : value?.[text];
+      // What UTF-8 cannot spell, JSON can.
+      const stands = typeof beside === 'string' && beside.isWellFormed();
+      const json = JSON.stringify(stands ? without(value, text) : (value ?? {}));
+      reserve(holderAt + 3 * ((heldBy?.length ?? 0) + (stands ? beside.length : 0) + json.length));
+      const holderLength = heldBy === undefined ? 0 : scratch.write(heldBy, holderAt);
+      const textAt = holderAt + holderLength;
+      const textLength = stands ? scratch.write(beside, textAt) : 0;
+      scratch.writeUInt32LE(version, 0);
+      scratch.writeDoubleLE(dueAtMs ?? Number.NaN, dueAt);
+      scratch.writeUInt16LE(holderLength, holderLengthAt);
+      scratch.writeUInt32LE(stands ? textLength : noText, textLengthAt);
+      return drafted(textAt + textLength, json);
+    },
+    head: recordHead,
+    row(bytes) {
+      const head = recordHead(bytes);
+      const textAt = holderAt + bytes.readUInt16LE(holderLengthAt);
+      const textLength = bytes.readUInt32LE(textLengthAt);
+      if (text === undefined || textLength === noText) return { ...head, value: readJson(bytes, textAt) };
+      const value = readJson(bytes, textAt + textLength);
+      const beside = bytes.toString('utf8', textAt, textAt + textLength);
+      return { ...head, value: value && { ...value, [text]: beside } };
+    },
+  };
+}
+
+/** A copy whose text is empty; it keeps its place among the members. */
+function without(value: JsonObject | undefined, text: string | undefined): JsonObject {
+  const copy: Record<string, Json> = { ...value };
+  if (text !== undefined) copy[text] = '';
+  return copy;
+}
 
 /** Holds when the claim runs out, and its value. */
 const claimCodec: Codec = {
@@ -88,11 +121,11 @@ const keyCodec: Codec = {
 };
 
 export const codecs: Readonly<Record<TableName, Codec>> = {
-  events: recordCodec,
-  runs: recordCodec,
-  groups: recordCodec,
-  deliveries: recordCodec,
-  transcripts: recordCodec,
+  events: recordCodec('body'),
+  runs: recordCodec(),
+  groups: recordCodec(),
+  deliveries: recordCodec(),
+  transcripts: recordCodec(),
   claims: claimCodec,
   expiry: keyCodec,
   due: keyCodec,
@@ -100,16 +133,13 @@ export const codecs: Readonly<Record<TableName, Codec>> = {
   meta: plainCodec,
 };
 
-function recordBodyAt(bytes: Buffer): number {
-  return holderAt + bytes.readUInt16LE(holderLengthAt);
-}
-
-function recordHead(bytes: Buffer, bodyAt: number): Head {
+function recordHead(bytes: Buffer): Head {
   const due = bytes.readDoubleLE(dueAt);
+  const holderLength = bytes.readUInt16LE(holderLengthAt);
   return {
     version: bytes.readUInt32LE(0),
     dueAtMs: Number.isNaN(due) ? undefined : due,
-    heldBy: bodyAt === holderAt ? undefined : bytes.toString('utf8', holderAt, bodyAt),
+    heldBy: holderLength === 0 ? undefined : bytes.toString('utf8', holderAt, holderAt + holderLength),
   };
 }
 
@@ -131,6 +161,7 @@ function readJson(bytes: Buffer, from: number): JsonObject | undefined {
 function drafted(bodyAt: number, json: string): Draft {
   const end = bodyAt + scratch.write(json, bodyAt);
   scratch.end = end;
+  allDrafted += end;
   return { bytes: scratch, end };
 }
 

@@ -3,8 +3,9 @@
  * after another, each group of them whole or not at all. How a row is kept, as an object or as bytes, is the engine's.
  */
 
-import type { Fault, Result } from '../../machines/base/fault.ts';
+import type { Fault } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { Job } from './job.ts';
 
 export const tableNames = [
   'events',
@@ -71,11 +72,10 @@ export interface Engine {
    */
   readonly tables: Tables;
   /**
-   * Runs a job after those before it and resolves once what it wrote is as durable as the engine makes it. Never
-   * rejects. A job that throws writes nothing and is refused alone.
-   * @param size about how much the job writes, in bytes
+   * Runs a job after those before it and tells it once what it wrote is as durable as the engine makes it, which may be
+   * before this returns. A job that throws writes nothing and is refused alone.
    */
-  enqueue<Value>(job: () => Value, size?: number): Promise<Result<Value>>;
+  submit(job: Job): void;
   /** The bytes in use, free pages left out. Inside a job: with what the job has written so far. */
   usedBytes(): number;
   probe(): Promise<Fault | undefined>;

@@ -37,9 +37,14 @@ export interface Joined {
   readonly absorbed: boolean;
 }
 
+export type WritesWith = (burst: Burst, record: Write) => readonly Write[];
+
 export interface Bursts {
-  /** Commits the writes of an event together with the burst it joins; `writesFor` is told which burst that is. */
-  join(request: JoinRequest, writesFor: (burst: Burst) => readonly Write[]): Promise<Joined>;
+  /**
+   * Commits the writes of an event together with the burst it joins; `writesWith` is told which burst that is and adds
+   * the write of its record. Calls back exactly once, possibly before it returns.
+   */
+  join(request: JoinRequest, writesWith: WritesWith, settled: (joined: Joined) => void): void;
   /** Turns the gathered burst into other writes and deletes its record, in one commit. */
   close(key: string, writesFor: (burst: Burst) => readonly Write[]): Promise<CommitVerdict>;
   /** Learns of a burst found in the journal at start. */
@@ -73,7 +78,6 @@ export function createBursts(keeper: JournalKeeper): Bursts {
   }
 
   function put(key: string, { record, over }: Entry): Write {
-    const session = keeper.session();
     return {
       kind: 'put',
       collection: 'groups',
@@ -81,28 +85,30 @@ export function createBursts(keeper: JournalKeeper): Bursts {
       value: record as unknown as JsonObject,
       expect: over === undefined ? 'absent' : expected(over),
       dueAtMs: record.burst.dueAtMs,
-      ...(session === undefined ? {} : { heldBy: session }),
+      heldBy: keeper.session(),
     };
   }
 
-  return {
-    async join(request, writesFor) {
-      const { key, profile, route, groupKey } = request;
-      for (let tries = 1; ; tries += 1) {
-        const over = entries.get(key);
-        const burst = joinBurst(over?.record.burst, request);
-        const record: GroupRecord = { profile, route, groupKey, burst };
-        const entry: Entry = { record, version: (over?.version ?? 0) + 1, over };
-        entries.set(key, entry);
-        const verdict = await keeper.commit([...writesFor(burst), put(key, entry)]);
-        if (verdict.kind === 'committed') {
-          entry.over = undefined;
-          return { verdict, burst, absorbed: burstOf(closings, key) === burst.id };
-        }
-        forget(key, entry);
-        if (verdict.kind !== 'stale' || tries === mostTries) return { verdict, burst, absorbed: false };
+  function join(request: JoinRequest, writesWith: WritesWith, settled: (joined: Joined) => void, tries = 1): void {
+    const { key, profile, route, groupKey } = request;
+    const over = entries.get(key);
+    const burst = joinBurst(over?.record.burst, request);
+    const entry: Entry = { record: { profile, route, groupKey, burst }, version: (over?.version ?? 0) + 1, over };
+    entries.set(key, entry);
+    keeper.submit(writesWith(burst, put(key, entry)), (verdict) => {
+      if (verdict.kind === 'committed') {
+        entry.over = undefined;
+        settled({ verdict, burst, absorbed: burstOf(closings, key) === burst.id });
+        return;
       }
-    },
+      forget(key, entry);
+      if (verdict.kind === 'stale' && tries < mostTries) join(request, writesWith, settled, tries + 1);
+      else settled({ verdict, burst, absorbed: false });
+    });
+  }
+
+  return {
+    join: (request, writesWith, settled) => join(request, writesWith, settled),
 
     async close(key, writesFor) {
       let standing = entries.get(key) ?? stored(key);

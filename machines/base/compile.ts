@@ -22,8 +22,8 @@ import type {
   Snapshot,
 } from 'xstate';
 import { createActor } from 'xstate';
-import { type ActionRun, type Chart, chartOf, type Step } from './compiled-chart.ts';
-import { CompiledSnapshot } from './compiled-snapshot.ts';
+import { type ActionRun, type Args, type Chart, chartOf, type Step, shownArgs } from './compiled-chart.ts';
+import { CompiledSnapshot, packedStep, persisted } from './compiled-snapshot.ts';
 
 export interface CompileOptions {
   /** Tells the time of steps, in Unix milliseconds. */
@@ -42,6 +42,7 @@ export type CompiledLogic<Machine extends AnyStateMachine = AnyStateMachine> = A
 > & {
   readonly id: string;
   readonly config: AnyStateMachine['config'];
+  readonly watched: () => boolean;
 };
 
 interface Scope extends AnyActorScope {
@@ -53,6 +54,8 @@ interface Run {
   readonly scope: Scope;
   readonly event: EventObject;
   context: unknown;
+  own: unknown;
+  args: Args | undefined;
   state: number;
   status: 'active' | 'done';
   children: Readonly<Record<string, AnyActorRef>>;
@@ -75,69 +78,71 @@ export function compile<Machine extends AnyStateMachine>(
   const trailLength = options.trail ?? 0;
   const watched = options.watched ?? (() => true);
 
-  const logic: ActorLogic<Snapshot<unknown>, EventObject, unknown> & Pick<CompiledLogic, 'id' | 'config'> = {
-    id: chart.id,
-    config: machine.config,
+  const logic: ActorLogic<Snapshot<unknown>, EventObject, unknown> & Pick<CompiledLogic, 'id' | 'config' | 'watched'> =
+    {
+      id: chart.id,
+      config: machine.config,
+      watched,
 
-    getInitialSnapshot(scope, input) {
-      const event = { type: 'xstate.init', input } as EventObject;
-      const context = chart.initialContext(scope as Scope, input, event);
-      const run = begin(scope as Scope, event, { context, state: chart.initial, children: noChildren });
-      try {
-        invokeAll(run, chart.rootInvokes);
-        enter(run, chart.initial);
-        settle(run);
-        return shown(snapshotOf(run, undefined));
-      } catch (thrown) {
-        throw ended(run, thrown);
-      }
-    },
-
-    transition(from, event, scope) {
-      const snapshot = from as unknown as CompiledSnapshot;
-      if (snapshot.status !== 'active') return from;
-      if (event.type === 'xstate.stop') {
-        const run = begin(scope as Scope, event, snapshot);
-        stopChildren(run);
-        return shown(snapshot.stopped());
-      }
-      const run = begin(scope as Scope, event, snapshot);
-      try {
-        const step = chart.select(run.state, event, run.context);
-        if (step === undefined) {
-          if (event.type.startsWith('xstate.error.actor.') && !chart.listens(run.state, event.type)) {
-            throw (event as unknown as { readonly error: unknown }).error;
-          }
-          return from;
+      getInitialSnapshot(scope, input) {
+        const event = { type: 'xstate.init', input } as EventObject;
+        const context = chart.initialContext(scope as Scope, input, event);
+        const run = begin(scope as Scope, event, { context, state: chart.initial, children: noChildren });
+        try {
+          invokeAll(run, chart.rootInvokes);
+          enter(run, chart.initial);
+          settle(run);
+          return shown(snapshotOf(run, undefined));
+        } catch (thrown) {
+          throw ended(run, thrown);
         }
-        take(run, step, event);
-        settle(run);
-        return shown(snapshotOf(run, snapshot));
-      } catch (thrown) {
-        throw ended(run, thrown);
-      }
-    },
+      },
 
-    getPersistedSnapshot: (snapshot) => (snapshot as unknown as CompiledSnapshot).toJSON() as never,
+      transition(from, event, scope) {
+        const snapshot = from as unknown as CompiledSnapshot;
+        if (snapshot.status !== 'active') return from;
+        if (event.type === 'xstate.stop') {
+          const run = begin(scope as Scope, event, snapshot);
+          stopChildren(run);
+          return shown(snapshot.stopped());
+        }
+        const run = begin(scope as Scope, event, snapshot);
+        try {
+          const step = chart.select(run, event);
+          if (step === undefined) {
+            if (event.type.startsWith('xstate.error.actor.') && !chart.listens(run.state, event.type)) {
+              throw (event as unknown as { readonly error: unknown }).error;
+            }
+            return from;
+          }
+          take(run, step, event);
+          settle(run);
+          return shown(snapshotOf(run, snapshot));
+        } catch (thrown) {
+          throw ended(run, thrown);
+        }
+      },
 
-    restoreSnapshot(persisted) {
-      const held = persisted as unknown as {
-        readonly value: string;
-        readonly context: unknown;
-        readonly status: 'active' | 'done';
-      };
-      return shown(
-        new CompiledSnapshot(chart, {
-          state: chart.indexOf(held.value),
-          context: held.context,
-          status: held.status,
-          children: noChildren,
-          since: now(),
-          trail: undefined,
-        }),
-      );
-    },
-  };
+      getPersistedSnapshot: (snapshot) => persisted(snapshot as unknown as CompiledSnapshot) as never,
+
+      restoreSnapshot(given) {
+        const held = given as unknown as {
+          readonly value: string;
+          readonly context: unknown;
+          readonly status: 'active' | 'done';
+        };
+        return shown(
+          new CompiledSnapshot(chart, {
+            state: chart.indexOf(held.value),
+            context: held.context,
+            status: held.status,
+            children: noChildren,
+            since: now(),
+            trail: undefined,
+          }),
+        );
+      },
+    };
   return logic as unknown as CompiledLogic<Machine>;
 
   function begin(
@@ -154,6 +159,8 @@ export function compile<Machine extends AnyStateMachine>(
       scope,
       event,
       context: from.context,
+      own: undefined,
+      args: undefined,
       state: from.state,
       status: 'active',
       children: from.children,
@@ -182,14 +189,14 @@ export function compile<Machine extends AnyStateMachine>(
   function settle(run: Run): void {
     for (let steps = 0; run.status === 'active'; steps += 1) {
       if (steps > mostSteps) throw new Error(`${chart.id}: "${chart.states[run.state]?.key}" never settles`);
-      const eventless = chart.selectEventless(run.state, run.event, run.context);
+      const eventless = chart.selectEventless(run, run.event);
       if (eventless !== undefined) {
         take(run, eventless, run.event);
         continue;
       }
       const raised = run.raised?.shift();
       if (raised === undefined) break;
-      const step = chart.select(run.state, raised, run.context);
+      const step = chart.select(run, raised);
       if (step !== undefined) take(run, step, raised);
     }
     if (run.status === 'done') stopChildren(run);
@@ -228,7 +235,7 @@ export function compile<Machine extends AnyStateMachine>(
         id: invoke.id,
         parent: scope.self,
         src: invoke.src,
-        input: invoke.input({ context: run.context, event, self: scope.self }),
+        input: invoke.input(shownArgs(run, event)),
         ...(invoke.systemId === undefined ? {} : { systemId: invoke.systemId }),
       } as never) as unknown as AnyActorRef;
       run.children = { ...run.children, [invoke.id]: child };
@@ -253,12 +260,13 @@ export function compile<Machine extends AnyStateMachine>(
   function remember(run: Run, step: Step, longest: number): void {
     // Shared by the snapshots of one actor: the trail is its history, not its state.
     run.trail ??= [];
-    run.trail.push(run.at, step.index);
-    if (run.trail.length > longest * 4) run.trail.splice(0, run.trail.length - longest * 2);
+    run.trail.push(packedStep(run.at, step.index));
+    if (run.trail.length > longest * 2) run.trail.splice(0, run.trail.length - longest);
   }
 
   /** The system drops what nobody watches; the record holds references only. */
   function inspect(run: Run, step: Step, event: EventObject): void {
+    run.own = undefined;
     const system = run.scope.system as unknown as { _sendInspectionEvent(inspected: object): void };
     system._sendInspectionEvent({
       type: '@xstate.microstep',

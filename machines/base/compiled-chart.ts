@@ -4,6 +4,7 @@
  */
 
 import type { AnyActorLogic, AnyActorRef, AnyStateMachine, AnyStateNode, EventObject } from 'xstate';
+import { mostSteps } from './compiled-snapshot.ts';
 
 /** What an action may change while a macrostep is under way. */
 export interface ActionRun {
@@ -15,6 +16,13 @@ export interface ActionRun {
     readonly actionExecutor: (action: ExecutableAction) => void;
   };
   context: unknown;
+  /**
+   * The context where this macrostep made it and nobody who may keep it has seen it: assignments write into it. Guards
+   * and assigners see it too; they decide by it and keep none.
+   */
+  own: unknown;
+  /** What guards and actions were given last: most of a macrostep's are given the same. */
+  args: Args | undefined;
   readonly children: Readonly<Record<string, AnyActorRef>>;
   raised: EventObject[] | undefined;
 }
@@ -32,8 +40,23 @@ interface ExecutableAction {
 }
 
 export type CompiledAction = (run: ActionRun, event: EventObject) => void;
-type Args = { readonly context: unknown; readonly event: EventObject; readonly self: AnyActorRef };
-type Guard = (context: unknown, event: EventObject) => boolean;
+/** What guards, actions and assigners are given, all in one, so that it is made once for many. */
+export interface Args {
+  readonly context: unknown;
+  readonly event: EventObject;
+  readonly self: AnyActorRef;
+  readonly system: unknown;
+  readonly spawn: () => never;
+}
+type Guard = (args: Args) => boolean;
+/** As much of a run as what is shown of it needs. */
+interface Showing {
+  readonly scope: { readonly self: AnyActorRef; readonly system: unknown };
+  readonly context: unknown;
+  own: unknown;
+  args: Args | undefined;
+}
+type Choosing = Showing & { readonly state: number };
 
 export interface Step {
   /** Its number among the steps of the chart. */
@@ -81,8 +104,8 @@ export interface Chart {
   initialContext(scope: { readonly self: AnyActorRef }, input: unknown, event: EventObject): unknown;
   output(context: unknown, scope: { readonly self: AnyActorRef }, event: EventObject): unknown;
   /** The transition for an event: the state's own, else the root's. */
-  select(state: number, event: EventObject, context: unknown): Step | undefined;
-  selectEventless(state: number, event: EventObject, context: unknown): Step | undefined;
+  select(run: Choosing, event: EventObject): Step | undefined;
+  selectEventless(run: Choosing, event: EventObject): Step | undefined;
   /** Whether any transition names the event, taken or not. */
   listens(state: number, type: string): boolean;
 }
@@ -123,6 +146,8 @@ export function chartOf(machine: AnyStateMachine): Chart {
   const contextConfig = machine.config.context as unknown;
   const outputConfig = machine.config.output as unknown;
 
+  if (steps.length > mostSteps) refuse('root', `a chart of more than ${mostSteps} transitions`);
+
   return {
     id: machine.id,
     initial: indexOf(root.initial.target[0]?.key ?? ''),
@@ -136,13 +161,13 @@ export function chartOf(machine: AnyStateMachine): Chart {
         : (contextConfig ?? {}),
     output: (context, scope, event) =>
       typeof outputConfig === 'function' ? outputConfig({ context, event, self: scope.self }) : outputConfig,
-    select(state, event, context) {
-      const own = states[state];
-      return (own && selectIn(own, event, context)) ?? selectIn(rootOn, event, context);
+    select(run, event) {
+      const own = states[run.state];
+      return (own && selectIn(own, run, event)) ?? selectIn(rootOn, run, event);
     },
-    selectEventless(state, event, context) {
-      const always = states[state]?.always;
-      return always === undefined || always.length === 0 ? undefined : firstOpen(always, event, context);
+    selectEventless(run, event) {
+      const always = states[run.state]?.always;
+      return always === undefined || always.length === 0 ? undefined : firstOpen(always, run, event);
     },
     listens: (state, type) => states[state]?.on.has(type) === true || rootOn.on.has(type),
   };
@@ -207,10 +232,7 @@ export function chartOf(machine: AnyStateMachine): Chart {
     if (typeof check !== 'function')
       return refuse(where, `the guard "${name ?? String(guard)}" without an implementation`);
     if ('check' in check) return refuse(where, 'a guard made by and, or, not or stateIn');
-    return (context, event) => {
-      const args = { context, event };
-      return Boolean(check(args, typeof params === 'function' ? params(args) : params));
-    };
+    return (args) => Boolean(check(args, typeof params === 'function' ? params(args) : params));
   }
 
   function actionOf(action: unknown, where: string): CompiledAction {
@@ -232,7 +254,11 @@ export function chartOf(machine: AnyStateMachine): Chart {
       case 'xstate.sendTo':
         return sendOf(found as unknown as SendAction, paramsOf, where);
       case undefined:
-        return customOf(name ?? found.name, found as (args: Args, params: unknown) => void, paramsOf);
+        return customOf(
+          name ?? (found.name || '(anonymous)'),
+          found as (args: Args, params: unknown) => void,
+          paramsOf,
+        );
       default:
         return refuse(where, `the action ${type}`);
     }
@@ -240,18 +266,21 @@ export function chartOf(machine: AnyStateMachine): Chart {
 
   function raiseOf({ event, delay, id }: RaiseAction, paramsOf: (args: Args) => unknown): CompiledAction {
     return (run, cause) => {
-      const args = { context: run.context, event: cause, self: run.scope.self };
+      const args = shownArgs(run, cause);
       const params = paramsOf(args);
       const raised = (typeof event === 'function' ? event(args, params) : event) as EventObject;
       const named = typeof delay === 'string' ? implementations.delays[delay] : delay;
       const waitMs: unknown = typeof named === 'function' ? named(args, params) : named;
+      const { self, system } = run.scope;
       if (typeof waitMs !== 'number') {
         run.raised ??= [];
         run.raised.push(raised);
-        return;
       }
-      const { self, system } = run.scope;
-      run.scope.defer(() => system.scheduler.schedule(self, self, raised, waitMs, id));
+      carryOut(run, args, {
+        type: 'xstate.raise',
+        params: { event: raised, id, delay: waitMs },
+        defer: typeof waitMs === 'number' ? () => system.scheduler.schedule(self, self, raised, waitMs, id) : undefined,
+      });
     };
   }
 
@@ -259,16 +288,27 @@ export function chartOf(machine: AnyStateMachine): Chart {
     if (action.delay !== undefined) return refuse(where, 'a delayed sendTo');
     const { to: target, event } = action;
     return (run, cause) => {
-      const args = { context: run.context, event: cause, self: run.scope.self };
+      const args = shownArgs(run, cause);
       const params = paramsOf(args);
       const sent = (typeof event === 'function' ? event(args, params) : event) as EventObject;
       const named = typeof target === 'function' ? target(args, params) : target;
       const to = refOf(named, run);
       const { self, system } = run.scope;
-      const relay = (
-        system as unknown as { _relay(source: AnyActorRef, target: AnyActorRef | undefined, event: EventObject): void }
-      )._relay;
-      if (to !== undefined) run.scope.defer(() => relay(self, to, sent));
+      const { _relay: relay } = system as unknown as {
+        _relay(source: AnyActorRef, target: AnyActorRef | undefined, event: EventObject): void;
+      };
+      if (to === undefined) return;
+      carryOut(run, args, {
+        type: 'xstate.sendTo',
+        params: {
+          to,
+          targetId: typeof named === 'string' ? named : undefined,
+          event: sent,
+          id: action.id,
+          delay: undefined,
+        },
+        defer: () => relay(self, to, sent),
+      });
     };
   }
 
@@ -298,28 +338,29 @@ interface RaiseAction {
 
 interface SendAction {
   readonly to: unknown;
+  readonly id?: unknown;
   readonly event: unknown;
   readonly delay?: unknown;
 }
 
 function selectIn(
   { on, wildcards }: Pick<ChartState, 'on' | 'wildcards'>,
+  run: Choosing,
   event: EventObject,
-  context: unknown,
 ): Step | undefined {
   const exact = on.get(event.type);
-  const step = exact === undefined ? undefined : firstOpen(exact, event, context);
+  const step = exact === undefined ? undefined : firstOpen(exact, run, event);
   if (step !== undefined || wildcards.length === 0) return step;
   for (const { prefix, steps } of wildcards) {
     if (!event.type.startsWith(prefix)) continue;
-    const open = firstOpen(steps, event, context);
+    const open = firstOpen(steps, run, event);
     if (open !== undefined) return open;
   }
   return undefined;
 }
 
-function firstOpen(steps: readonly Step[], event: EventObject, context: unknown): Step | undefined {
-  for (const step of steps) if (step.guard === undefined || step.guard(context, event)) return step;
+function firstOpen(steps: readonly Step[], run: Choosing, event: EventObject): Step | undefined {
+  for (const step of steps) if (step.guard === undefined || step.guard(argsOf(run, event))) return step;
   return undefined;
 }
 
@@ -331,26 +372,30 @@ function referenceOf(reference: unknown): { readonly name?: string; readonly par
 }
 
 function assignOf(assignment: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
-  if (typeof assignment === 'function') {
-    return (run, event) => {
-      const args = { context: run.context, event, self: run.scope.self, spawn: noSpawn };
-      const partial = assignment(args, paramsOf(args)) as Record<string, unknown>;
-      // A second spread would leave the engine's fast path.
-      let next: Record<string, unknown> | undefined;
-      for (const key in partial) {
-        next ??= { ...(run.context as object) };
-        next[key] = partial[key];
-      }
-      if (next !== undefined) run.context = next;
-    };
-  }
-  const entries = Object.entries(assignment as Record<string, unknown>);
+  const partialOf = typeof assignment === 'function' ? (assignment as Assigner) : assignerOf(assignment as Named);
   return (run, event) => {
-    const args = { context: run.context, event, self: run.scope.self, spawn: noSpawn };
-    const params = paramsOf(args);
-    const next: Record<string, unknown> = { ...(run.context as object) };
-    for (const [key, value] of entries) next[key] = typeof value === 'function' ? value(args, params) : value;
-    run.context = next;
+    const args = argsOf(run, event);
+    const partial = partialOf(args, paramsOf(args));
+    for (const key in partial) {
+      if (run.own !== run.context || partial[key] === run.context) {
+        // By nothing but a spread: one with further members beside it leaves the engine's fast path.
+        run.context = { ...(run.context as object) };
+        run.own = run.context;
+      }
+      (run.context as Record<string, unknown>)[key] = partial[key];
+    }
+  };
+}
+
+type Assigner = (args: Args, params: unknown) => Named;
+
+/** An assigner for an assignment that is spelled by its members. */
+function assignerOf(members: Named): Assigner {
+  const entries = Object.entries(members);
+  return (args, params) => {
+    const partial: Record<string, unknown> = {};
+    for (const [key, value] of entries) partial[key] = typeof value === 'function' ? value(args, params) : value;
+    return partial;
   };
 }
 
@@ -360,7 +405,7 @@ function customOf(
   paramsOf: (args: Args) => unknown,
 ): CompiledAction {
   return (run, event) => {
-    const info = { context: run.context, event, self: run.scope.self, system: run.scope.system };
+    const info = shownArgs(run, event);
     // The executor waits while the actor has not started, and tells whoever inspects.
     run.scope.actionExecutor({ type, info, params: paramsOf(info), exec });
   };
@@ -368,19 +413,52 @@ function customOf(
 
 function cancelOf(sendId: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
   return (run, event) => {
-    const args = { context: run.context, event, self: run.scope.self };
+    const args = argsOf(run, event);
     const id = (typeof sendId === 'function' ? sendId(args, paramsOf(args)) : sendId) as string;
     const { self, system } = run.scope;
-    run.scope.defer(() => system.scheduler.cancel(self, id));
+    carryOut(run, args, {
+      type: 'xstate.cancel',
+      params: { sendId: id },
+      defer: () => system.scheduler.cancel(self, id),
+    });
   };
 }
 
 function emitOf(event: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
   return (run, cause) => {
-    const args = { context: run.context, event: cause, self: run.scope.self };
+    const args = shownArgs(run, cause);
     const emitted = (typeof event === 'function' ? event(args, paramsOf(args)) : event) as EventObject;
-    run.scope.defer(() => run.scope.emit(emitted));
+    const { scope } = run;
+    carryOut(run, args, { type: 'xstate.emit', params: { event: emitted }, defer: () => scope.emit(emitted) });
   };
+}
+
+/** Has the executor carry out an action of xstate's own: it waits while the actor has not started, and tells inspectors. */
+function carryOut(
+  { scope }: ActionRun,
+  info: Args,
+  {
+    type,
+    params,
+    defer,
+  }: { readonly type: string; readonly params: unknown; readonly defer: (() => void) | undefined },
+): void {
+  scope.actionExecutor({ type, info, params, exec: () => defer !== undefined && scope.defer(defer) });
+}
+
+function argsOf(run: Showing, event: EventObject): Args {
+  const { args, context } = run;
+  if (args !== undefined && args.context === context && args.event === event) return args;
+  const { self, system } = run.scope;
+  const made = { context, event, self, system, spawn: noSpawn };
+  run.args = made;
+  return made;
+}
+
+/** For one who may keep the context: from here on it stays as it is. */
+export function shownArgs(run: Showing, event: EventObject): Args {
+  run.own = undefined;
+  return argsOf(run, event);
 }
 
 function refOf(target: unknown, run: ActionRun): AnyActorRef | undefined {

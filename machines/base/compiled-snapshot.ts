@@ -11,6 +11,14 @@ export interface TrailStep {
   readonly to: string;
 }
 
+/** Steps of one chart that can be told apart; a time in milliseconds leaves room for so many until the year 2248. */
+export const mostSteps = 1_024;
+
+/** One number for a step and its time: a list of pairs would take twice the room, in every request. */
+export function packedStep(atMs: number, index: number): number {
+  return Math.floor(atMs) * mostSteps + index;
+}
+
 export interface SnapshotParts {
   readonly state: number;
   readonly context: unknown;
@@ -29,10 +37,11 @@ export class CompiledSnapshot {
   readonly children: Readonly<Record<string, AnyActorRef>>;
   /** When the state was entered, in Unix milliseconds. */
   readonly since: number;
-  /** The number of the state in the chart. */
+  /** The number of the state in the chart, and its key: a field, because a failing actor copies the fields. */
   readonly state: number;
+  readonly value: string;
   readonly #chart: Chart;
-  /** Times and numbers of steps, alternating. */
+  /** Times and numbers of steps, each packed into one. */
   readonly #steps: number[] | undefined;
 
   constructor(chart: Chart, parts: SnapshotParts, output?: unknown) {
@@ -42,12 +51,9 @@ export class CompiledSnapshot {
     this.children = parts.children;
     this.since = parts.since;
     this.state = parts.state;
+    this.value = chart.states[parts.state]?.key ?? '';
     this.#chart = chart;
     this.#steps = parts.trail;
-  }
-
-  get value(): string {
-    return this.#chart.states[this.state]?.key ?? '';
   }
 
   get tags(): ReadonlySet<string> {
@@ -63,9 +69,10 @@ export class CompiledSnapshot {
   get steps(): readonly TrailStep[] {
     const steps: TrailStep[] = [];
     const held = this.#steps ?? [];
-    for (let at = 0; at + 1 < held.length; at += 2) {
-      const step = this.#chart.steps[held[at + 1] ?? -1];
-      if (step !== undefined) steps.push({ at: held[at] ?? 0, event: step.eventType, from: step.from, to: step.to });
+    for (const packed of held) {
+      const step = this.#chart.steps[packed % mostSteps];
+      const at = Math.floor(packed / mostSteps);
+      if (step !== undefined) steps.push({ at, event: step.eventType, from: step.from, to: step.to });
     }
     return steps;
   }
@@ -96,7 +103,14 @@ export class CompiledSnapshot {
   }
 
   toJSON(): object {
-    const { status, output, value, context } = this;
-    return { status, output, value, context, children: {} };
+    return persisted(this);
   }
+}
+
+/** What can be kept of a snapshot, or of the copy of its fields that a failed actor shows. */
+export function persisted(
+  snapshot: Pick<CompiledSnapshot, 'status' | 'output' | 'value' | 'context'> & { readonly error?: unknown },
+): object {
+  const { status, output, error, value, context } = snapshot;
+  return { status, output, error, value, context, children: {} };
 }

@@ -15,6 +15,7 @@ import {
   type OutputFrom,
   type Snapshot,
 } from 'xstate';
+import { createLeanActor, type LeanLogic } from './lean-actor.ts';
 
 export interface WardOptions<Logic extends AnyActorLogic> {
   /** The room that the children's addresses begin with, such as `requests`. */
@@ -62,6 +63,7 @@ export interface WardHandle<Input, Child = AnyActorRef> {
 }
 
 interface Children {
+  /** By their keys, which are their ids too. */
   readonly byKey: Map<string, AnyActorRef>;
   readonly context: WardContext;
   readonly logic: AnyActorLogic;
@@ -95,7 +97,7 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
       const key = event.actorId;
       const child = key === undefined ? undefined : children.byKey.get(key);
       // The last word of one that was stopped must not end another that has its key since.
-      if (key === undefined || child === undefined || child.getSnapshot().status === 'active') return snapshot;
+      if (key === undefined || child === undefined || isLiving(child)) return snapshot;
       if (event.type.startsWith('xstate.done.actor.')) {
         reap(children, key);
         children.context.finished += 1;
@@ -141,7 +143,7 @@ function handleOf<Logic extends AnyActorLogic>(
     },
     spawn(key, input) {
       if (byKey.has(key)) return undefined;
-      const child = createActor(logic, { parent: ref, id: key, input } as never) as unknown as AnyActorRef;
+      const child = createChild(logic, ref, key, input);
       byKey.set(key, child);
       context.size = byKey.size;
       context.spawned += 1;
@@ -156,6 +158,16 @@ function handleOf<Logic extends AnyActorLogic>(
   };
 }
 
+/** Compiled logic needs no more than a lean actor; what the interpreter runs needs its own. */
+function createChild(logic: AnyActorLogic, parent: AnyActorRef, id: string, input: unknown): AnyActorRef {
+  if (isLean(logic)) return createLeanActor(logic, parent, id, input);
+  return createActor(logic, { parent, id, input } as never) as unknown as AnyActorRef;
+}
+
+function isLean(logic: unknown): logic is LeanLogic {
+  return typeof (logic as Partial<LeanLogic>).watched === 'function';
+}
+
 function stopAll(children: Children): void {
   for (const child of children.byKey.values()) stop(child);
   children.byKey.clear();
@@ -165,6 +177,10 @@ function stopAll(children: Children): void {
 function reap(children: Children, key: string): void {
   children.byKey.delete(key);
   children.context.size = children.byKey.size;
+}
+
+function isLiving(child: AnyActorRef): boolean {
+  return (child.getSnapshot() as { readonly status: string }).status === 'active';
 }
 
 /** A child may be stopped by its parent only; the ward's handle is its parent's hand. */

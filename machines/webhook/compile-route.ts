@@ -8,6 +8,7 @@ import type { Route, RouteSecret, RouteWithSecret } from '../config/route.ts';
 import { compileCoalesceKey } from './coalesce.ts';
 import { eventMatcher } from './envelope.ts';
 import { compileFilters, type FilterMatcher } from './filter.ts';
+import { compileKeptHeaders } from './kept-headers.ts';
 import { type SignatureVerifier, signatureVerifier } from './signature.ts';
 import {
   type CompiledExtra,
@@ -22,6 +23,8 @@ export interface CompiledRoute {
   readonly verify: SignatureVerifier;
   readonly acceptsEvent: (type: string) => boolean;
   readonly filters: FilterMatcher;
+  /** Chooses what the journal keeps of a request's headers. */
+  readonly keptHeaders: (headers: Readonly<Record<string, string>>) => Readonly<Record<string, string>>;
   readonly prompt: CompiledTemplate;
   readonly extra: CompiledExtra;
   /** Renders the coalescing key; absent where the route does not coalesce. */
@@ -37,12 +40,14 @@ const matchNothing: FilterMatcher = {
 };
 
 export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute {
-  const filters = compileFilters(route.filters);
+  const compiled = compileFilters(route.filters);
+  const filters = compiled.ok ? compiled.value : matchNothing;
   return {
     route,
     verify: signatureVerifier(secret),
     acceptsEvent: eventMatcher(route.events),
-    filters: filters.ok ? filters.value : matchNothing,
+    filters,
+    keptHeaders: compileKeptHeaders(filters.headers),
     prompt: compilePrompt(route.prompt),
     extra: compileExtra(route.deliverExtra),
     ...(route.coalesce === undefined ? {} : { groupKey: compileCoalesceKey(route.coalesce.key) }),

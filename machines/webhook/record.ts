@@ -18,11 +18,11 @@ export interface EventRecord {
   readonly profile: string;
   readonly event: string;
   readonly status: (typeof eventStatuses)[number];
-  readonly reason?: string;
+  readonly reason?: string | undefined;
   readonly receivedAtMs: number;
-  readonly scheme?: string;
+  readonly scheme?: string | undefined;
   /** The key of the run or delivery that it led to. */
-  readonly work?: string;
+  readonly work?: string | undefined;
   /** What a replay needs of the head; never a signature, token or cookie. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -30,16 +30,16 @@ export interface EventRecord {
   readonly deliver?: string;
   readonly deliverExtra?: JsonObject;
   readonly skills?: readonly string[];
-  readonly toolsets?: readonly string[];
+  readonly toolsets?: readonly string[] | undefined;
   /** The id of the cron job that it fires, or does not fire. */
   readonly cronJob?: string;
   /** The key of the event that this one repeats. */
-  readonly replayOf?: string;
+  readonly replayOf?: string | undefined;
   /** The outcome of a request that led to no work. */
-  readonly outcome?: OutcomeKind;
-  readonly told?: Told;
+  readonly outcome?: OutcomeKind | undefined;
+  readonly told?: Told | undefined;
   /** The trace that the event belongs to, as W3C spells it. */
-  readonly traceparent?: string;
+  readonly traceparent?: string | undefined;
 }
 
 /** What the rules of a request saw that nothing else in its record says; what is not worth telling is left out. */
@@ -274,8 +274,10 @@ function digestOf(text: string): string {
   return `sha256:${createHash('sha256').update(text).digest('hex')}`;
 }
 
+const special = /[%/]/;
+
 function escaped(part: string): string {
-  return part.replaceAll('%', '%25').replaceAll('/', '%2F');
+  return special.test(part) ? part.replaceAll('%', '%25').replaceAll('/', '%2F') : part;
 }
 
 function iso(atMs: number): string {

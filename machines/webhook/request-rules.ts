@@ -68,11 +68,7 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
     .compiled(route)
     .verify({ headers: desk.headers(context.id), body: desk.body(context.id), nowMs });
   if (verdict.kind === 'refused') {
-    return {
-      ...(verdict.scheme === undefined ? {} : { scheme: verdict.scheme }),
-      outcome: { kind: 'badSignature' },
-      reason: verdict.why,
-    };
+    return { scheme: verdict.scheme, outcome: { kind: 'badSignature' }, reason: verdict.why };
   }
   const turnedAway = rateVerdict(route, desk);
   if (turnedAway.outcome !== undefined) return turnedAway;
@@ -123,10 +119,10 @@ export function renderTexts(context: RequestContext, desk: RequestDesk): Known {
   if (route === undefined || payload === undefined || event === undefined) return nothing;
   const compiled = desk.compiled(route);
   const view = { payload, eventType: event };
-  const rendered = { prompt: compiled.prompt.render(view), deliverExtra: compiled.extra.render(view) };
+  const prompt = compiled.prompt.render(view);
+  const deliverExtra = compiled.extra.render(view);
   const groupKey = compiled.groupKey?.(view);
-  if (groupKey !== undefined) return { ...rendered, plan: 'group', groupKey };
-  return { ...rendered, plan: planOf(route) };
+  return { prompt, deliverExtra, groupKey, plan: groupKey === undefined ? planOf(route) : 'group' };
 }
 
 /** A coalescing route whose key does not resolve runs at once (COA-1). */

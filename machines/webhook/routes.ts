@@ -17,22 +17,20 @@ export type RouteBook<Entry> = ReadonlyMap<string, Entry>;
 
 const none: Target = { kind: 'none' };
 const health: Target = { kind: 'health' };
+const plain = '/webhooks/';
 
 /** Reads a path as it was sent; percent-encoded names decode, a broken encoding names nothing. */
 export function readTarget(path: string): Target {
   if (path === '/health') return health;
-  const parts = path.split('/');
-  if (parts[0] !== '') return none;
-  if (parts[1] === 'webhooks' && parts.length === 3) {
-    const name = decoded(parts[2]);
+  if (path.startsWith(plain)) {
+    const name = decoded(path.slice(plain.length));
     return name === undefined ? none : { kind: 'route', name };
   }
-  if (parts[1] === 'p' && parts[3] === 'webhooks' && parts.length === 5) {
-    const profile = profileName(decoded(parts[2]) ?? '');
-    const name = decoded(parts[4]);
-    return profile === undefined || name === undefined ? none : { kind: 'route', profile, name };
-  }
-  return none;
+  const parts = path.split('/');
+  if (parts.length !== 5 || parts[0] !== '' || parts[1] !== 'p' || parts[3] !== 'webhooks') return none;
+  const profile = profileName(decoded(parts[2]) ?? '');
+  const name = decoded(parts[4]);
+  return profile === undefined || name === undefined ? none : { kind: 'route', profile, name };
 }
 
 /** Static routes win over dynamic ones of the same profile and name; among equals the first wins. */
@@ -67,7 +65,7 @@ function keyOf(profile: string, name: string): string {
 }
 
 function decoded(part: string | undefined): string | undefined {
-  if (part === undefined || part === '') return undefined;
+  if (part === undefined || part === '' || part.includes('/')) return undefined;
   if (!part.includes('%')) return part;
   try {
     return decodeURIComponent(part) || undefined;

@@ -5,8 +5,9 @@
  * @see [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)
  */
 
-import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { RouteSecret } from '../config/route.ts';
+import { type Hmac, hmacSha256 } from './hmac.ts';
 
 export type Scheme = 'standard-webhooks' | 'host-a' | 'host-b' | 'generic-v2' | 'generic-v1';
 
@@ -31,9 +32,9 @@ const wholeSeconds = /^\d{1,12}$/;
 
 interface Keys {
   /** The secret's bytes as they are written: the HMAC key of every scheme but Standard Webhooks. */
-  readonly plain: KeyObject;
+  readonly plain: Hmac;
   /** The key that a `whsec_` secret encodes, else the plain one. */
-  readonly standard: KeyObject;
+  readonly standard: Hmac;
   readonly token: Buffer;
 }
 
@@ -47,7 +48,8 @@ export function signatureVerifier(secret: RouteSecret): SignatureVerifier {
 /** The headers that sign a body by the recommended scheme (generic V2). */
 export function signV2(secret: string, timestampSeconds: number, body: string | Uint8Array): Record<string, string> {
   const timestamp = String(timestampSeconds);
-  const digest = createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex');
+  const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body;
+  const digest = hmacSha256(Buffer.from(secret, 'utf8'))(`${timestamp}.`, bytes).toString('hex');
   return { 'x-webhook-timestamp': timestamp, 'x-webhook-signature-v2': digest };
 }
 
@@ -74,8 +76,7 @@ function verifyStandard(header: string, { headers, body, nowMs }: SignedRequest,
   if (id === undefined || id === '') return { kind: 'refused', scheme, why: 'webhook-id is missing' };
   const unfit = timestampFault(timestamp, nowMs);
   if (unfit !== undefined) return { kind: 'refused', scheme, why: unfit };
-  const hmac = createHmac('sha256', keys.standard).update(`${id}.${timestamp}.`, 'latin1');
-  const digest = hmac.update(body).digest();
+  const digest = keys.standard(`${id}.${timestamp}.`, body);
   for (const part of header.split(' ')) {
     if (part.startsWith('v1,') && sameBytes(Buffer.from(part.slice(3), 'base64'), digest)) return genuine(scheme);
   }
@@ -86,7 +87,7 @@ function verifyHostA(header: string, { body }: SignedRequest, keys: Keys): Signa
   const scheme = 'host-a';
   if (!header.startsWith('sha256='))
     return { kind: 'refused', scheme, why: 'the signature does not begin with sha256=' };
-  return digestVerdict(scheme, header.slice('sha256='.length), hmacOf(keys.plain, body));
+  return digestVerdict(scheme, header.slice('sha256='.length), keys.plain('', body));
 }
 
 /** Host B sends the secret itself. Its bytes are compared, whatever they are. */
@@ -102,12 +103,11 @@ function verifyV2(header: string, { headers, body, nowMs }: SignedRequest, keys:
   const timestamp = headers['x-webhook-timestamp'];
   const unfit = timestampFault(timestamp, nowMs);
   if (unfit !== undefined) return { kind: 'refused', scheme, why: unfit };
-  const digest = createHmac('sha256', keys.plain).update(`${timestamp}.`).update(body).digest();
-  return digestVerdict(scheme, header, digest);
+  return digestVerdict(scheme, header, keys.plain(`${timestamp}.`, body));
 }
 
 function verifyV1(header: string, { body }: SignedRequest, keys: Keys): SignatureVerdict {
-  return digestVerdict('generic-v1', header, hmacOf(keys.plain, body));
+  return digestVerdict('generic-v1', header, keys.plain('', body));
 }
 
 function digestVerdict(scheme: Scheme, hex: string, digest: Buffer): SignatureVerdict {
@@ -128,10 +128,6 @@ function timestampFault(timestamp: string | undefined, nowMs: number): string | 
   return skew <= skewSeconds ? undefined : `the timestamp is ${skew} s from the clock; ${skewSeconds} s are allowed`;
 }
 
-function hmacOf(key: KeyObject, body: Uint8Array): Buffer {
-  return createHmac('sha256', key).update(body).digest();
-}
-
 /** Compares in constant time; lengths first, because the comparison throws on different ones. */
 function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
@@ -139,8 +135,8 @@ function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
 
 function keysOf(secret: string): Keys {
   const token = Buffer.from(secret, 'utf8');
-  const plain = createSecretKey(token);
+  const plain = hmacSha256(token);
   if (!secret.startsWith('whsec_')) return { plain, standard: plain, token };
   const decoded = Buffer.from(secret.slice('whsec_'.length), 'base64');
-  return { plain, standard: decoded.length === 0 ? plain : createSecretKey(decoded), token };
+  return { plain, standard: decoded.length === 0 ? plain : hmacSha256(decoded), token };
 }

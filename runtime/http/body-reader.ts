@@ -5,56 +5,59 @@
 
 import type { BodyOutcome } from './front.ts';
 
-export interface BodyReader {
-  /** Adds a chunk that the caller has copied. */
-  add(chunk: Buffer): void;
-  end(): void;
-  abort(): void;
-  /** Whether the outcome is known. */
-  readonly settled: boolean;
-  /** When the last byte came, in milliseconds of the front's own clock. */
-  lastByteAtMs: number;
-}
-
 const empty = Buffer.alloc(0);
 
-export function createBodyReader(maxBytes: number, settle: (outcome: BodyOutcome) => void): BodyReader {
-  let first: Buffer | undefined;
-  let more: Buffer[] | undefined;
-  let size = 0;
+/** A class, because one is made per request and closures would be made anew with each. */
+export class BodyReader {
+  /** When the last byte came, in milliseconds of the front's own clock. */
+  lastByteAtMs = performance.now();
+  readonly #maxBytes: number;
+  readonly #settle: (outcome: BodyOutcome) => void;
+  #settled = false;
+  #first: Buffer | undefined = undefined;
+  #more: Buffer[] | undefined = undefined;
+  #size = 0;
 
-  const reader = {
-    settled: false,
-    lastByteAtMs: performance.now(),
-    add(chunk: Buffer) {
-      if (reader.settled) return;
-      size += chunk.length;
-      if (size > maxBytes) {
-        finish({ kind: 'tooLarge' });
-        return;
-      }
-      if (first === undefined) {
-        first = chunk;
-        return;
-      }
-      more ??= [first];
-      more.push(chunk);
-    },
-    end() {
-      if (!reader.settled)
-        finish({ kind: 'read', bytes: more === undefined ? (first ?? empty) : Buffer.concat(more, size) });
-    },
-    abort() {
-      if (!reader.settled) finish({ kind: 'aborted' });
-    },
-  };
-
-  function finish(outcome: BodyOutcome): void {
-    reader.settled = true;
-    first = undefined;
-    more = undefined;
-    settle(outcome);
+  constructor(maxBytes: number, settle: (outcome: BodyOutcome) => void) {
+    this.#maxBytes = maxBytes;
+    this.#settle = settle;
   }
 
-  return reader;
+  /** Whether the outcome is known. */
+  get settled(): boolean {
+    return this.#settled;
+  }
+
+  /** Adds a chunk that the caller has copied. */
+  add(chunk: Buffer): void {
+    if (this.#settled) return;
+    this.#size += chunk.length;
+    if (this.#size > this.#maxBytes) {
+      this.#finish({ kind: 'tooLarge' });
+      return;
+    }
+    if (this.#first === undefined) {
+      this.#first = chunk;
+      return;
+    }
+    this.#more ??= [this.#first];
+    this.#more.push(chunk);
+  }
+
+  end(): void {
+    if (this.#settled) return;
+    const bytes = this.#more === undefined ? (this.#first ?? empty) : Buffer.concat(this.#more, this.#size);
+    this.#finish({ kind: 'read', bytes });
+  }
+
+  abort(): void {
+    if (!this.#settled) this.#finish({ kind: 'aborted' });
+  }
+
+  #finish(outcome: BodyOutcome): void {
+    this.#settled = true;
+    this.#first = undefined;
+    this.#more = undefined;
+    this.#settle(outcome);
+  }
 }

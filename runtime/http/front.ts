@@ -19,7 +19,7 @@ export interface RequestHead {
    */
   readonly headers: Readonly<Record<string, string>>;
   /** The declared length in bytes; absent for a chunked or bodiless request. */
-  readonly contentLength?: number;
+  readonly contentLength?: number | undefined;
 }
 
 export type BodyOutcome =

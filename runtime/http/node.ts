@@ -5,7 +5,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type BodyReader, createBodyReader } from './body-reader.ts';
+import { BodyReader } from './body-reader.ts';
 import type { BodyOutcome, Exchange, ExchangeHandler, OpenFront, Reply, RequestHead } from './front.ts';
 import { cannotBind, conflictingLength, maxHeaderBytes } from './refusals.ts';
 
@@ -88,7 +88,7 @@ class NodeExchange implements Exchange {
     }
     const { bodyTimeoutMs, awaitsContinue } = this.#options;
     const request = this.#request;
-    const body = createBodyReader(maxBytes, (outcome) => {
+    const body = new BodyReader(maxBytes, (outcome) => {
       clearTimeout(timer);
       settled(outcome);
     });

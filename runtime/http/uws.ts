@@ -16,7 +16,7 @@
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
-import { type BodyReader, createBodyReader } from './body-reader.ts';
+import { BodyReader } from './body-reader.ts';
 import type {
   BodyOutcome,
   Exchange,
@@ -43,19 +43,13 @@ const noBytes = Buffer.alloc(0);
 /** How often stalled bodies are looked for. */
 const sweepMs = 250;
 
-interface Table {
-  /** Exchanges that no answer has left yet. */
-  readonly open: Set<UwsExchange>;
-  /** Those among them whose body is being read. */
-  readonly reading: Set<UwsExchange>;
-}
-
 /** Opens the front; rejects where the binary cannot load or the address cannot be bound. */
 export const openUwsFront: OpenFront = async (settings, handle) => {
   const uws = await loadUws();
-  const table: Table = { open: new Set(), reading: new Set() };
+  /** Exchanges that no answer has left yet. */
+  const open = new Set<UwsExchange>();
   const app = uws.App();
-  app.any('/*', (res, req) => accept(res, req, table, handle));
+  app.any('/*', (res, req) => accept(res, req, open, handle));
 
   const socket = await new Promise<us_listen_socket | false>((resolve) => {
     (app as unknown as ListensExclusively).listen(settings.host, settings.port, exclusivePort, resolve);
@@ -64,11 +58,11 @@ export const openUwsFront: OpenFront = async (settings, handle) => {
     app.close();
     throw cannotBind(settings, 'the address is in use, not of this host, or not permitted');
   }
-  const sweeper = setInterval(() => sweep(table, settings.bodyTimeoutMs), sweepMs);
+  const sweeper = setInterval(() => sweep(open, settings.bodyTimeoutMs), sweepMs);
   sweeper.unref();
   return frontOf(settings, uws.us_socket_local_port(socket), async (graceMs) => {
     uws.us_listen_socket_close(socket);
-    await drained(table, graceMs);
+    await drained(open, graceMs);
     clearInterval(sweeper);
     app.close();
   });
@@ -94,7 +88,7 @@ function frontOf(settings: FrontSettings, port: number, close: Front['close']): 
   };
 }
 
-function accept(res: HttpResponse, req: HttpRequest, table: Table, handle: ExchangeHandler): void {
+function accept(res: HttpResponse, req: HttpRequest, open: Set<UwsExchange>, handle: ExchangeHandler): void {
   const headers: Record<string, string> = {};
   let conflict = false;
   req.forEach((name, given) => {
@@ -110,13 +104,20 @@ function accept(res: HttpResponse, req: HttpRequest, table: Table, handle: Excha
     method: req.getCaseSensitiveMethod().toUpperCase(),
     path: req.getUrl(),
     headers,
-    ...(declared === undefined || chunked ? {} : { contentLength: Number(declared) }),
+    contentLength: declared === undefined || chunked ? undefined : Number(declared),
   };
-  const exchange = new UwsExchange(res, head, table);
-  table.open.add(exchange);
+  const exchange = new UwsExchange(res, head, open);
+  open.add(exchange);
   res.onAborted(() => exchange.abort());
   if (conflict) exchange.reply(conflictingLength);
   else handle(exchange);
+}
+
+/** A native block for each body would be freed by the collector only; small ones lie together in a shared one. */
+function copied(chunk: ArrayBuffer): Buffer {
+  const copy = Buffer.allocUnsafe(chunk.byteLength);
+  copy.set(new Uint8Array(chunk));
+  return copy;
 }
 
 /** The library decodes values as UTF-8; the port promises their bytes as Latin-1 text. */
@@ -131,14 +132,14 @@ function asSent(value: string): string {
 class UwsExchange implements Exchange {
   readonly head: RequestHead;
   readonly #res: HttpResponse;
-  readonly #table: Table;
+  readonly #open: Set<UwsExchange>;
   #body: BodyReader | undefined;
   #over = false;
 
-  constructor(res: HttpResponse, head: RequestHead, table: Table) {
+  constructor(res: HttpResponse, head: RequestHead, open: Set<UwsExchange>) {
     this.#res = res;
     this.head = head;
-    this.#table = table;
+    this.#open = open;
   }
 
   readBody(maxBytes: number, settled: (outcome: BodyOutcome) => void): void {
@@ -155,17 +156,13 @@ class UwsExchange implements Exchange {
       settled({ kind: 'read', bytes: noBytes });
       return;
     }
-    const body = createBodyReader(maxBytes, (outcome) => {
-      this.#table.reading.delete(this);
-      settled(outcome);
-    });
+    const body = new BodyReader(maxBytes, settled);
     this.#body = body;
-    this.#table.reading.add(this);
     this.#res.onData((chunk, isLast) => {
       if (body.settled) return;
       if (chunk.byteLength > 0) {
         body.lastByteAtMs = performance.now();
-        body.add(Buffer.from(chunk.slice(0)));
+        body.add(copied(chunk));
       }
       if (isLast) body.end();
     });
@@ -174,7 +171,7 @@ class UwsExchange implements Exchange {
   reply(reply: Reply): void {
     if (this.#over) return;
     this.#over = true;
-    this.#table.open.delete(this);
+    this.#open.delete(this);
     const unread = this.#body === undefined ? expectsBody(this.head) : !this.#body.settled || reply.status === 413;
     const res = this.#res;
     res.cork(() => {
@@ -191,14 +188,13 @@ class UwsExchange implements Exchange {
   /** The client left; whoever reads the body hears of it, an answer goes nowhere. */
   abort(): void {
     this.#over = true;
-    this.#table.open.delete(this);
-    this.#table.reading.delete(this);
+    this.#open.delete(this);
     this.#body?.abort();
   }
 
   /** Ends an exchange whose body has stalled. */
   cut(nowMs: number, timeoutMs: number): void {
-    if (this.#body !== undefined && nowMs - this.#body.lastByteAtMs > timeoutMs) this.#res.close();
+    if (this.#body?.settled === false && nowMs - this.#body.lastByteAtMs > timeoutMs) this.#res.close();
   }
 }
 
@@ -211,13 +207,13 @@ function mayHaveBody({ headers }: RequestHead): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
-function sweep({ reading }: Table, timeoutMs: number): void {
+function sweep(open: ReadonlySet<UwsExchange>, timeoutMs: number): void {
   const nowMs = performance.now();
-  for (const exchange of reading) exchange.cut(nowMs, timeoutMs);
+  for (const exchange of open) exchange.cut(nowMs, timeoutMs);
 }
 
 /** Resolves when every exchange is answered, or the grace is over. */
-function drained({ open }: Table, graceMs: number): Promise<void> {
+function drained(open: ReadonlySet<UwsExchange>, graceMs: number): Promise<void> {
   const deadlineMs = performance.now() + graceMs;
   return new Promise((resolve) => {
     const look = (): void => {

@@ -3,9 +3,8 @@
  */
 
 import { assign, fromPromise } from 'xstate';
-import type { ClaimDelivery, ClaimRequest } from '../../actors/webhook/claim-delivery.ts';
+import type { ClaimDelivery, ClaimRequest, EventDraft } from '../../actors/webhook/claim-delivery.ts';
 import type { RunScript } from '../../actors/webhook/run-script.ts';
-import { keptHeaders } from '../../machines/webhook/kept-headers.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { replyTo } from '../../machines/webhook/reply.ts';
 import {
@@ -74,16 +73,12 @@ export function wireRequest(ports: RequestPorts) {
         });
       },
       claimDelivery: ({ context, self }) => {
-        void ports.claim(claimRequestOf(context, ports)).then((verdict) => {
+        ports.claim(claimRequestOf(context, ports), (verdict) => {
           const live = exchanges.get(context.id);
           switch (verdict.kind) {
             case 'granted':
               if (live !== undefined) live.opened = verdict.opened;
-              self.send({
-                type: 'claim.granted',
-                ...optional('work', verdict.work),
-                ...optional('reason', verdict.reason),
-              });
+              self.send({ type: 'claim.granted', work: verdict.work, reason: verdict.reason });
               return;
             case 'duplicate':
               self.send({ type: 'claim.duplicate' });
@@ -105,9 +100,6 @@ export function wireRequest(ports: RequestPorts) {
   });
 }
 
-/** A record that is being put together. */
-type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
-
 const bodyFacts = { read: 'body.read', tooLarge: 'body.overflowed', aborted: 'body.aborted' } as const;
 
 function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentOf }: RequestPorts): ClaimRequest {
@@ -116,27 +108,26 @@ function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentO
   if (route === undefined) throw new TypeError('claiming without a route');
   const nowMs = desk.nowMs();
   const live = exchanges.get(context.id);
-  const event: Mutable<EventRecord> = {
+  const event: EventDraft = {
     deliveryId: context.deliveryId ?? context.id,
     route: route.name,
     profile: route.profile,
     event: context.event ?? 'unknown',
     status: statusOf(plan),
     receivedAtMs: context.receivedAtMs,
-    headers: keptHeaders(live?.headers ?? {}, desk.compiled(route).filters.headers),
+    scheme: context.scheme,
+    work: undefined,
+    headers: desk.compiled(route).keptHeaders(live?.headers ?? {}),
     body: (live && textOf(live)) ?? '',
     prompt: context.prompt ?? '',
     deliver: route.deliver,
     deliverExtra: context.deliverExtra ?? {},
     skills: route.skills,
+    toolsets: route.toolsets,
+    replayOf: context.replayOf,
+    told: toldOf(context, live),
+    traceparent: traceparentOf(live),
   };
-  if (route.toolsets !== undefined) event.toolsets = route.toolsets;
-  if (context.scheme !== undefined) event.scheme = context.scheme;
-  if (context.replayOf !== undefined) event.replayOf = context.replayOf;
-  const told = toldOf(context, live);
-  if (told !== undefined) event.told = told;
-  const traceparent = traceparentOf(live);
-  if (traceparent !== undefined) event.traceparent = traceparent;
   return { key: context.id, nowMs, event, plan: planOf(context) };
 }
 
@@ -160,8 +151,4 @@ function planOf({ plan, route, groupKey }: RequestContext): ClaimRequest['plan']
   }
   if (plan === 'cron' && route?.cronJob !== undefined) return { kind: 'cron', job: route.cronJob };
   return { kind: plan === 'direct' ? 'direct' : 'run' };
-}
-
-function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
-  return value === undefined ? {} : ({ [key]: value } as { [K in Key]?: Value });
 }

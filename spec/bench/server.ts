@@ -1,11 +1,12 @@
 /**
  * One receiver to be measured, in a process of its own: bare handlers that check the HMAC and parse the JSON, or the
- * gateway itself. Says its port to its parent, and its CPU time when asked.
+ * gateway itself. Says its port to its parent, and when asked its CPU time and what it allocates.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { type HeapProfiler, Session } from 'node:inspector';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -106,16 +107,33 @@ async function gateway(journal: string, front: string, routes: number): Promise<
 const [kind = '', ...words] = process.argv.slice(2);
 const port = await start();
 process.send?.({ port });
+const inspector = new Session();
 process.on('message', (asked: string) => {
-  if (asked === 'gc') globalThis.gc?.();
-  const { user, system } = process.cpuUsage();
-  process.send?.({
-    cpuMs: (user + system) / 1_000,
-    heapBytes: process.memoryUsage().heapUsed,
-    rssBytes: process.memoryUsage.rss(),
-  });
+  switch (asked) {
+    case 'allocation.begin':
+      inspector.connect();
+      inspector.post('HeapProfiler.startSampling', { ...sampling, samplingInterval: 8_192 }, () => process.send?.({}));
+      return;
+    case 'allocation.end':
+      inspector.post('HeapProfiler.stopSampling', (_, { profile }) => {
+        inspector.disconnect();
+        process.send?.({ allocatedBytes: bytesIn(profile.head) });
+      });
+      return;
+    default: {
+      const { user, system } = process.cpuUsage();
+      process.send?.({ cpuMs: (user + system) / 1_000 });
+    }
+  }
 });
 process.on('disconnect', () => process.exit(0));
+
+/** What was allocated, whether or not it lives on; the types do not know the two flags yet. */
+const sampling = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
+
+function bytesIn({ selfSize, children }: HeapProfiler.SamplingHeapProfileNode): number {
+  return selfSize + children.reduce((bytes, child) => bytes + bytesIn(child), 0);
+}
 
 function start(): Promise<number> {
   switch (kind) {

@@ -1,40 +1,76 @@
-/** The cost of a coalescing group: spawning one while others live, and the memory of an idle one. */
+/** The cost of a coalescing group as the daemon keeps it: spawning one while others live, and the memory of an idle one. */
 
 import { createActor } from 'xstate';
 import { compile } from '../../machines/base/compile.ts';
 import { createWard, wardHandle } from '../../machines/base/ward.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
+import { createClock } from '../../runtime/clock.ts';
+import { indexTimers } from '../../runtime/timers.ts';
+import { median } from './table.ts';
 
 export interface WardCost {
   readonly alive: number;
   readonly spawnMicros: number;
+  readonly joinMicros: number;
   readonly bytes: number;
 }
 
-const sample = 2_000;
+/** So many are spawned, joined and ended again, so that the number of those that live stays what it is. */
+const sample = 500;
+const samples = 15;
+const windowMs = 3_600_000;
 /** Idle groups never open a run. */
 const wired = coalescingGroupMachine.provide({ actions: { openRun: () => {} } });
+const logic = compile(wired, { now: Date.now, trail: 24, watched: () => false });
 
 /** Run with --expose-gc, or the bytes are those of a heap with garbage in it. */
 export function measureWards(sizes: readonly number[]): WardCost[] {
-  return sizes.map((alive) => {
-    const ward = createActor(createWard({ name: 'groups', logic: compile(wired, { now: Date.now, trail: 24 }) }));
-    ward.start();
-    const groups = wardHandle(ward);
-    globalThis.gc?.();
-    const before = process.memoryUsage().heapUsed;
-    for (let index = 0; index < alive; index += 1) spawn(groups, `group-${index}`);
-    globalThis.gc?.();
-    const bytes = (process.memoryUsage().heapUsed - before) / alive;
-    const began = performance.now();
-    for (let index = 0; index < sample; index += 1) spawn(groups, `sample-${index}`);
-    const spawnMicros = ((performance.now() - began) * 1_000) / sample;
-    ward.stop();
-    return { alive, spawnMicros, bytes };
-  });
+  // The first round warms up.
+  return [sizes[0] ?? 0, ...sizes].map(measure).slice(1);
 }
 
-function spawn(groups: { spawn(key: string, input: object): unknown }, key: string): void {
-  const burst = { id: key, firstAtMs: 0, count: 1, latestEventKey: key, dueAtMs: 3_600_000 };
-  groups.spawn(key, { key, profile: 'default', route: 'bench', burst, atMs: 0 });
+function measure(alive: number): WardCost {
+  const ward = createActor(createWard({ name: 'groups', logic }), { clock: createClock() });
+  indexTimers(ward);
+  ward.start();
+  const groups = wardHandle(ward);
+  const keys = Array.from({ length: alive }, (_, index) => `default/bench/group-${index}`);
+  globalThis.gc?.();
+  const before = process.memoryUsage().heapUsed;
+  for (const key of keys) groups.spawn(key, { key, profile: 'default', route: 'bench', burst: burstOf(key), atMs: 0 });
+  globalThis.gc?.();
+  const bytes = (process.memoryUsage().heapUsed - before) / alive;
+
+  const spawns: number[] = [];
+  const joins: number[] = [];
+  for (let round = 0; round < samples; round += 1) {
+    const guests = Array.from({ length: sample }, (_, index) => `default/bench/guest-${index}`);
+    spawns.push(
+      microsEach(guests, (key) =>
+        groups.spawn(key, { key, profile: 'default', route: 'bench', burst: burstOf(key), atMs: 0 }),
+      ),
+    );
+    joins.push(
+      microsEach(guests, (key) =>
+        groups.get(key)?.send({ type: 'event.joined', burst: { ...burstOf(key), count: 2 }, atMs: 1 }),
+      ),
+    );
+    for (const key of guests) {
+      groups.get(key)?.send({ type: 'group.drain', atMs: 2 });
+      groups.get(key)?.send({ type: 'burst.gone', atMs: 3 });
+    }
+  }
+  ward.stop();
+  return { alive, bytes, spawnMicros: median(spawns, (one) => one), joinMicros: median(joins, (one) => one) };
+}
+
+function microsEach(keys: readonly string[], act: (key: string) => void): number {
+  const { user, system } = process.cpuUsage();
+  for (const key of keys) act(key);
+  const after = process.cpuUsage();
+  return (after.user + after.system - user - system) / keys.length;
+}
+
+function burstOf(key: string) {
+  return { id: key, firstAtMs: 0, count: 1, latestEventKey: key, dueAtMs: windowMs };
 }

@@ -63,7 +63,7 @@ async function stage(records: readonly (readonly [Collection, string, object])[]
   }
   const redactor = createRedactor();
   redactor.learn('hunter2hunter2');
-  const decisions = createDecisions({ log, keeper, askedHeaders: () => [], redact: redactor.text });
+  const decisions = createDecisions({ log, keeper, keptHeaders: () => ({}), redact: redactor.text });
   const requests = fakeWard<RequestInput>();
   const exchanges: Exchanges = new Map();
   const view = createDaemonView({

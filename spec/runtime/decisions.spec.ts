@@ -2,12 +2,14 @@ import t from 'tap';
 import type { Logger } from '../../actors/ports.ts';
 import type { ProfileName, RouteName } from '../../machines/base/names.ts';
 import type { Route } from '../../machines/config/route.ts';
+import { compileKeptHeaders } from '../../machines/webhook/kept-headers.ts';
 import type { Outcome, OutcomeKind } from '../../machines/webhook/reply.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { createDecisions } from '../../runtime/decisions.ts';
 import { type LiveRequest, liveRequest } from '../../runtime/exchanges.ts';
 import { openKeeper, turn } from '../support/keeper.ts';
 
+const keptHeaders = compileKeptHeaders(['x-team', 'authorization']);
 const route = { name: 'r' as RouteName, profile: 'work' as ProfileName } as Route;
 
 async function stage() {
@@ -20,7 +22,7 @@ async function stage() {
   const decisions = createDecisions({
     log,
     keeper,
-    askedHeaders: () => ['x-team', 'authorization'],
+    keptHeaders: (_, headers) => keptHeaders(headers),
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
   });
   return { decisions, journal, lines };

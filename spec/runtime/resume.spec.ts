@@ -206,19 +206,17 @@ t.test('COA-3 · DUR-1 · a burst gathers on with its record, and waits for the 
   t.match(runs, [['b0', { record: { status: 'queued' } }]]);
   t.same(groups, [['default/r/7', { key: 'default/r/7', profile: 'default', route: 'r', inFlight: 'b0', atMs: 100 }]]);
   t.match(ports.wards().groups.get('default/r/7'), { id: 'default/r/7' });
-  const joined = await bursts.join(
-    {
-      key: 'default/r/7',
-      profile: 'default',
-      route: 'r',
-      groupKey: '7',
-      eventKey: 'b3',
-      nowMs: 100,
-      windowMs: 50,
-      maxWaitMs: 9_999,
-    },
-    () => [],
-  );
+  const joining = {
+    key: 'default/r/7',
+    profile: 'default',
+    route: 'r',
+    groupKey: '7',
+    eventKey: 'b3',
+    nowMs: 100,
+    windowMs: 50,
+    maxWaitMs: 9_999,
+  };
+  const joined = await new Promise((resolve) => bursts.join(joining, (_, record) => [record], resolve));
   t.match(joined, { verdict: { kind: 'committed' }, burst: { id: 'b1', count: 3 } }, 'its version is known');
 });
 

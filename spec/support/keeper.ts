@@ -26,18 +26,19 @@ export interface Gate {
 
 /** A journal whose commits wait until they are let through; reads see what has landed. */
 export function gate(inner: Journal = openMemoryJournal()): Gate {
-  const queue: { readonly writes: readonly Write[]; readonly resolve: (verdict: CommitVerdict) => void }[] = [];
+  const queue: { readonly writes: readonly Write[]; readonly settled: (verdict: CommitVerdict) => void }[] = [];
+  const submit: Journal['submit'] = (writes, settled) => void queue.push({ writes, settled });
 
   async function take(count: number, judge: (writes: readonly Write[]) => Promise<CommitVerdict>): Promise<void> {
     const batch = queue.splice(0, count);
     const verdicts = await Promise.all(batch.map(({ writes }) => judge(writes)));
-    for (const [index, { resolve }] of batch.entries()) resolve(verdicts[index] as CommitVerdict);
+    for (const [index, { settled }] of batch.entries()) settled(verdicts[index] as CommitVerdict);
     await turn();
   }
 
   const land = (count = queue.length) => take(count, (writes) => inner.commit(writes));
   return {
-    journal: { ...inner, commit: (writes) => new Promise((resolve) => queue.push({ writes, resolve })) },
+    journal: { ...inner, submit, commit: (writes) => new Promise((resolve) => submit(writes, resolve)) },
     waiting: () => queue.length,
     land,
     refuse: (count = queue.length) => take(count, async () => ({ kind: 'unavailable', fault: diskFull })),

@@ -4,7 +4,7 @@ import type { Journal } from '../../../actors/store/journal.ts';
 import { createKeeper, type JournalKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createBursts } from '../../../actors/webhook/bursts.ts';
-import { createClaimDelivery } from '../../../actors/webhook/claim-delivery.ts';
+import { type ClaimRequest, createClaimDelivery } from '../../../actors/webhook/claim-delivery.ts';
 import { done } from '../../../machines/base/fault.ts';
 import type { CronJob } from '../../../machines/cron/job.ts';
 
@@ -148,7 +148,7 @@ t.test('CRN-2 · schedule, webhook and hand take claims of one name, so that no 
     findJob: () => ({ kind: 'ready', ...job }),
     hasRoom: () => true,
   });
-  const webhook = await claimDelivery({
+  const request: ClaimRequest = {
     key: 'k1',
     nowMs: 1_000_000,
     plan: { kind: 'cron', job: 'digest' },
@@ -163,7 +163,8 @@ t.test('CRN-2 · schedule, webhook and hand take claims of one name, so that no 
       body: '{}',
       prompt: 'context',
     },
-  });
+  };
+  const webhook = await new Promise((resolve) => claimDelivery(request, resolve));
   t.match(webhook, { kind: 'granted' });
   t.same(await fire.byHand(entry('k1'), undefined), { kind: 'taken' });
 });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { createJournal } from '../../../actors/store/engine-journal.ts';
 import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
 import type { Engine } from '../../../actors/store/tables.ts';
-import { done, fault } from '../../../machines/base/fault.ts';
+import { fault } from '../../../machines/base/fault.ts';
 
 const full = fault('journal-full', 'no room');
 
@@ -12,9 +12,14 @@ function engineOf(refuseFrom = Number.POSITIVE_INFINITY) {
   const { tables, usedBytes } = createMemoryTables();
   const engine: Engine = {
     tables,
-    async enqueue(job) {
+    submit(job) {
       jobs.count += 1;
-      return jobs.count >= refuseFrom ? { ok: false, fault: full } : done(job());
+      if (jobs.count >= refuseFrom) {
+        job.refused(full);
+        return;
+      }
+      job.run();
+      job.landed();
     },
     usedBytes,
     probe: async () => undefined,

@@ -2,6 +2,9 @@ import t from 'tap';
 import { createGroupCommit } from '../../../actors/store/group-commit.ts';
 import { fault } from '../../../machines/base/fault.ts';
 
+/** For jobs that write nothing worth counting. */
+const writtenBytes = () => 0;
+
 /** A disk that lands transactions when told to. */
 function disk() {
   const began: (() => void)[] = [];
@@ -33,7 +36,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 t.test('DUR-1 · gathers what arrives during one fsync into the next', async (t) => {
   const stage = disk();
-  const commits = createGroupCommit({ transact: stage.transact, explain });
+  const commits = createGroupCommit({ transact: stage.transact, writtenBytes, explain });
   const first = commits.enqueue(() => 1);
   await turn();
   const rest = Promise.all(Array.from({ length: 50 }, (_, n) => commits.enqueue(() => n)));
@@ -50,7 +53,7 @@ t.test('DUR-1 · gathers what arrives during one fsync into the next', async (t)
 
 t.test('DUR-1 · answers no job before its transaction has landed', async (t) => {
   const stage = disk();
-  const commits = createGroupCommit({ transact: stage.transact, explain });
+  const commits = createGroupCommit({ transact: stage.transact, writtenBytes, explain });
   let answered = false;
   void commits
     .enqueue(() => 1)
@@ -73,6 +76,7 @@ t.test('DUR-1 · bounds a group, in order', async (t) => {
       transactions += 1;
       body();
     },
+    writtenBytes,
     explain,
   });
 
@@ -87,20 +91,26 @@ t.test('DUR-1 · bounds a group, in order', async (t) => {
 
 t.test('DUR-1 · bounds what a group writes, but takes a job of any size', async (t) => {
   const groups: number[] = [];
+  let written = 0;
   const commits = createGroupCommit({
     async transact(body) {
       await turn();
       groups.push(0);
       body();
     },
+    writtenBytes: () => written,
     explain,
   });
   const megabyte = 1024 * 1024;
   const sizes = [1, 1, 1, 1, 1, 9, 9, 0, 4, 1].map((size) => size * megabyte);
+  const write = (size: number) => {
+    written += size;
+    groups.push((groups.pop() ?? 0) + size);
+  };
 
-  await Promise.all(sizes.map((size) => commits.enqueue(() => groups.push((groups.pop() ?? 0) + size), size)));
+  await Promise.all(sizes.map((size) => commits.enqueue(() => write(size))));
 
-  t.same(groups, [4 * megabyte, megabyte, 9 * megabyte, 9 * megabyte, 4 * megabyte, megabyte]);
+  t.same(groups, [4 * megabyte, 10 * megabyte, 9 * megabyte, 4 * megabyte, megabyte]);
 });
 
 t.test('DUR-1 · refuses a job that throws alone and runs the others again', async (t) => {
@@ -115,6 +125,7 @@ t.test('DUR-1 · refuses a job that throws alone and runs the others again', asy
         throw error;
       }
     },
+    writtenBytes,
     explain,
   });
 
@@ -134,7 +145,7 @@ t.test('DUR-1 · refuses a job that throws alone and runs the others again', asy
 
 t.test('DUR-1 · stops after a transaction that could not land, until it is resumed', async (t) => {
   const stage = disk();
-  const commits = createGroupCommit({ transact: stage.transact, explain });
+  const commits = createGroupCommit({ transact: stage.transact, writtenBytes, explain });
   const first = commits.enqueue(() => 1);
   await turn();
   const waiting = commits.enqueue(() => 2);
@@ -157,6 +168,7 @@ t.test('DUR-1 · stops as well where the engine itself fails a job', async (t) =
     async transact(body) {
       body();
     },
+    writtenBytes,
     explain,
   });
 
@@ -168,9 +180,33 @@ t.test('DUR-1 · stops as well where the engine itself fails a job', async (t) =
   t.same(commits.stopped(), full);
 });
 
+t.test('DUR-1 · a listener that fails takes nothing from the others of its transaction', async (t) => {
+  const uncaught = new Promise((resolve) => process.setUncaughtExceptionCaptureCallback(resolve));
+  t.teardown(() => process.setUncaughtExceptionCaptureCallback(null));
+  const commits = createGroupCommit({ transact: async (body) => body(), writtenBytes, explain });
+  const told: string[] = [];
+  const job = (name: string, landed: () => void) => ({
+    run: () => {},
+    landed,
+    refused: () => told.push(`${name} refused`),
+  });
+
+  commits.submit(
+    job('first', () => {
+      throw new Error('deaf');
+    }),
+  );
+  commits.submit(job('second', () => told.push('second landed')));
+
+  t.match(await uncaught, { message: 'deaf' });
+  await turn();
+  t.same(told, ['second landed']);
+  t.equal(commits.stopped(), undefined);
+});
+
 t.test('DUR-1 · is settled once nothing waits', async (t) => {
   const stage = disk();
-  const commits = createGroupCommit({ transact: stage.transact, explain });
+  const commits = createGroupCommit({ transact: stage.transact, writtenBytes, explain });
   await commits.settled();
   let answered = 0;
   void commits

@@ -35,6 +35,29 @@ t.test('DUR-1 · reads back every record that it spells', async () => {
   );
 });
 
+t.test('DUR-1 · reads back an event whose body lies beside its JSON, whatever text that is', async () => {
+  const text = fc.oneof(
+    fc.string({ unit: 'grapheme', maxLength: 50 }),
+    fc.string({ unit: fc.constantFrom('\ud800', '\udc00', '\u0000', '"', '\u00e9', 'a'), maxLength: 20 }),
+  );
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.string(), fc.jsonValue()),
+      text,
+      fc.option(fc.string({ minLength: 1 })),
+      (more, body, heldBy) => {
+        const value = JSON.parse(JSON.stringify({ id: 'e', body, ...more, after: 1 })) as JsonObject;
+        const row = { version: 1, dueAtMs: undefined, heldBy: heldBy ?? undefined, value };
+        const bytes = stored(codecs.events, row);
+        return (
+          JSON.stringify(codecs.events.row(bytes)) === JSON.stringify(row) &&
+          codecs.events.head(bytes).heldBy === row.heldBy
+        );
+      },
+    ),
+  );
+});
+
 t.test('DUR-1 · reads back every claim and plain object', async () => {
   fc.assert(
     fc.property(value, fc.integer({ min: 0 }), (value, dueAtMs) => {

@@ -28,12 +28,16 @@ async function gateway(journal: Journal, owner = 'gateway'): Promise<Gateway> {
     bursts,
     session: keeper.session() ?? '',
     join: (eventKey, nowMs = 0, id = eventKey) =>
-      bursts.join(
-        { key, profile: 'default', route: 'r', groupKey: 'pr-7', eventKey, nowMs, windowMs: 100, maxWaitMs: 250 },
-        (burst): Write[] => [
-          { kind: 'claim', name: id, value: {}, nowMs: 0, expiresAtMs: 1_000_000 },
-          { kind: 'put', collection: 'events', key: eventKey, expect: 'absent', value: { work: burst.id } },
-        ],
+      new Promise((resolve) =>
+        bursts.join(
+          { key, profile: 'default', route: 'r', groupKey: 'pr-7', eventKey, nowMs, windowMs: 100, maxWaitMs: 250 },
+          (burst, record): Write[] => [
+            { kind: 'claim', name: id, value: {}, nowMs: 0, expiresAtMs: 1_000_000 },
+            { kind: 'put', collection: 'events', key: eventKey, expect: 'absent', value: { work: burst.id } },
+            record,
+          ],
+          resolve,
+        ),
       ),
     // As the group's wiring does it: the run bears the burst's id.
     close() {

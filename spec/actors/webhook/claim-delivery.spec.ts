@@ -6,6 +6,7 @@ import { createBursts } from '../../../actors/webhook/bursts.ts';
 import {
   type ClaimPorts,
   type ClaimRequest,
+  type ClaimVerdict,
   claimLifeMs,
   createClaimDelivery,
   type JobFinding,
@@ -51,13 +52,15 @@ function ask(key: string, plan: ClaimRequest['plan'], more: Partial<EventRecord>
 
 async function claimer(journal: Journal = openMemoryJournal(), ports: Partial<ClaimPorts> = {}, owner = 'gateway') {
   const { keeper, refused } = await openKeeper(journal, owner);
-  const claim = createClaimDelivery({
+  const claimDelivery = createClaimDelivery({
     keeper,
     bursts: createBursts(keeper),
     findJob: () => job,
     hasRoom: () => true,
     ...ports,
   });
+  const claim = (request: ClaimRequest): Promise<ClaimVerdict> =>
+    new Promise((resolve) => claimDelivery(request, resolve));
   return { claim, keeper, journal, refused, session: keeper.session() };
 }
 

@@ -5,145 +5,25 @@ import {
   type AnyStateMachine,
   assign,
   createActor,
-  emit,
   fromPromise,
   type InspectionEvent,
-  raise,
   SimulatedClock,
   setup,
 } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
-
-interface Drawn {
-  readonly states: readonly {
-    readonly on: readonly {
-      readonly event: string;
-      readonly target: number;
-      readonly least: number;
-      readonly reenter: boolean;
-      readonly add: number;
-    }[];
-    readonly always: readonly { readonly target: number; readonly least: number }[];
-    readonly after: number | undefined;
-    readonly raises: boolean;
-    readonly emits: boolean;
-  }[];
-  readonly hasFinal: boolean;
-}
-
-const events = ['go', 'stay', 'back'] as const;
-const drawn: fc.Arbitrary<Drawn> = fc.integer({ min: 2, max: 6 }).chain((size) =>
-  fc.record({
-    hasFinal: fc.boolean(),
-    states: fc.array(
-      fc.record({
-        on: fc.array(
-          fc.record({
-            event: fc.constantFrom(...events, 'a.b', '*', 'a.*'),
-            target: fc.integer({ min: -1, max: size - 1 }),
-            least: fc.integer({ min: 0, max: 6 }),
-            reenter: fc.boolean(),
-            add: fc.integer({ min: 0, max: 2 }),
-          }),
-          { maxLength: 5 },
-        ),
-        // Eventless transitions lead forward only, so that every chart settles.
-        always: fc.array(
-          fc.record({ target: fc.integer({ min: 1, max: size }), least: fc.integer({ min: 0, max: 8 }) }),
-          { maxLength: 2 },
-        ),
-        after: fc.option(fc.integer({ min: 1, max: 50 }), { nil: undefined }),
-        raises: fc.boolean(),
-        emits: fc.boolean(),
-      }),
-      { minLength: size, maxLength: size },
-    ),
-  }),
-);
-
-interface Context {
-  readonly count: number;
-}
-
-/** Builds the drawn machine; every action it takes is written into `acts`. */
-function machineOf({ states, hasFinal }: Drawn, acts: string[]): AnyStateMachine {
-  const name = (index: number): string => `s${index}`;
-  // A wildcard would take the raised event, enter, raise again, and never end.
-  const mayRaise = !states.some(({ on }) => on.some(({ event }) => event === '*'));
-  const entries = states.map((state, index) => {
-    const last = index === states.length - 1;
-    const forward = state.always.filter(({ target }) => target > index && target < states.length);
-    const on: Record<string, object[]> = {};
-    for (const { event, target, least, reenter, add } of state.on) {
-      on[event] ??= [];
-      on[event]?.push({
-        ...(target < 0 ? {} : { target: name(target), reenter }),
-        guard: { type: 'atLeast', params: { least } },
-        actions: [
-          { type: 'add', params: { by: add } },
-          { type: 'note', params: { what: `${event} in ${name(index)}` } },
-        ],
-      });
-    }
-    return [
-      name(index),
-      {
-        ...(last && hasFinal
-          ? { type: 'final' }
-          : {
-              on,
-              always: forward.map(({ target, least }) => ({
-                target: name(target),
-                guard: { type: 'atLeast', params: { least } },
-                actions: { type: 'note', params: { what: `always ${name(index)}` } },
-              })),
-              ...(state.after === undefined
-                ? {}
-                : {
-                    after: {
-                      [state.after]: {
-                        target: name((index + 1) % states.length),
-                        actions: { type: 'add', params: { by: 1 } },
-                      },
-                    },
-                  }),
-            }),
-        entry: [
-          { type: 'note', params: { what: `enter ${name(index)}` } },
-          { type: 'add', params: { by: 1 } },
-          ...(state.raises && mayRaise && !(last && hasFinal) ? [raise({ type: 'raised' })] : []),
-          ...(state.emits ? [emit({ type: 'seen', state: name(index) } as never)] : []),
-        ],
-        exit: { type: 'note', params: { what: `exit ${name(index)}` } },
-      },
-    ] as const;
-  });
-  return setup({
-    types: { context: {} as Context },
-    actions: {
-      note: (_, { what }: { what: string }) => void acts.push(what),
-      add: assign(({ context }, { by }: { by: number }) => ({ count: (context as Context).count + by })),
-    },
-    guards: { atLeast: ({ context }, { least }: { least: number }) => (context as Context).count >= least },
-  }).createMachine({
-    id: 'drawn',
-    context: { count: 0 },
-    initial: 's0',
-    output: ({ context }: { context: Context }) => context.count,
-    on: { raised: { actions: { type: 'note', params: { what: 'raised' } } } },
-    states: Object.fromEntries(entries),
-  } as never) as unknown as AnyStateMachine;
-}
-
-type Sent = { readonly type: string } | { readonly wait: number };
+import { type Act, drawn, machineOf, type Sent, script } from '../../support/random-chart.ts';
 
 /** Runs a logic through a script and writes down everything that can be seen of it. */
-function story(logic: AnyActorLogic, script: readonly Sent[], acts: string[]): unknown[] {
+function story(logic: AnyActorLogic, script: readonly Sent[], acts: Act[]): unknown[] {
   const clock = new SimulatedClock();
   const told: unknown[] = [];
   const actor = createActor(logic, {
     clock,
     inspect: (inspected: InspectionEvent) => {
+      if ((inspected.type as string) === '@xstate.action') {
+        const { type, params } = (inspected as unknown as { action: { type: string; params: unknown } }).action;
+        told.push(['action', type, params]);
+      }
       if ((inspected.type as string) !== '@xstate.microstep') return;
       const { _transitions } = inspected as unknown as {
         _transitions: readonly { eventType: string; source: { key: string } }[];
@@ -152,6 +32,7 @@ function story(logic: AnyActorLogic, script: readonly Sent[], acts: string[]): u
     },
   });
   actor.on('*', (emitted) => told.push(['emitted', emitted]));
+  actor.subscribe({ error: (error) => told.push(['failed', String(error)]) });
   const look = (): void => {
     const { status, value, context, output } = actor.getSnapshot() as {
       status: string;
@@ -173,13 +54,9 @@ function story(logic: AnyActorLogic, script: readonly Sent[], acts: string[]): u
 }
 
 t.test('INS-1 · a compiled chart does what the interpreter does, over random charts and events', (t) => {
-  const sent = fc.oneof(
-    fc.constantFrom(...events, 'a.b', 'a.c', 'other').map((type) => ({ type })),
-    fc.integer({ min: 1, max: 60 }).map((wait) => ({ wait })),
-  );
   fc.assert(
-    fc.property(drawn, fc.array(sent, { maxLength: 12 }), (chart, script) => {
-      const acts: string[] = [];
+    fc.property(drawn, script, (chart, script) => {
+      const acts: Act[] = [];
       const machine = machineOf(chart, acts);
       const interpreted = story(machine, script, acts);
       const compiled = story(compile(machine), script, acts);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isCredentialHeader, keptHeaders } from '../../../machines/webhook/kept-headers.ts';
+import { compileKeptHeaders, isCredentialHeader } from '../../../machines/webhook/kept-headers.ts';
 
 t.test('OBS-1 · DUR-2 · headers that carry credentials are never kept, whoever asks for them', (t) => {
   const secrets = [
@@ -20,7 +20,8 @@ t.test('OBS-1 · DUR-2 · headers that carry credentials are never kept, whoever
   const plain = ['content-type', 'x-github-event', 'x-github-delivery', 'webhook-id', 'user-agent', 'x-request-id'];
   for (const name of plain) t.notOk(isCredentialHeader(name), name);
   const headers = Object.fromEntries([...secrets, ...plain, 'x-tenant'].map((name) => [name.toLowerCase(), name]));
-  t.same(keptHeaders(headers, ['x-tenant', 'x-gitlab-token', 'authorization', 'missing', '__proto__']), {
+  const keptHeaders = compileKeptHeaders(['x-tenant', 'x-gitlab-token', 'authorization', 'missing', '__proto__']);
+  t.same(keptHeaders(headers), {
     'content-type': 'content-type',
     'x-github-event': 'x-github-event',
     'user-agent': 'user-agent',

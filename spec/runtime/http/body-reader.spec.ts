@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { createBodyReader } from '../../../runtime/http/body-reader.ts';
+import { BodyReader } from '../../../runtime/http/body-reader.ts';
 import type { BodyOutcome } from '../../../runtime/http/front.ts';
 
 t.test('LIM-1 · a body in any chunks is whole up to the cap, and cut off one byte beyond it', (t) => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 9 }), { maxLength: 9 }), fc.nat(40), (chunks, cap) => {
       const outcomes: BodyOutcome[] = [];
-      const reader = createBodyReader(cap, (outcome) => outcomes.push(outcome));
+      const reader = new BodyReader(cap, (outcome) => outcomes.push(outcome));
       for (const chunk of chunks) reader.add(Buffer.from(chunk));
       reader.end();
       reader.end();
@@ -25,7 +25,7 @@ t.test('LIM-1 · a body in any chunks is whole up to the cap, and cut off one by
 
 t.test('LIM-1 · a client that leaves settles the body once', (t) => {
   const outcomes: BodyOutcome[] = [];
-  const reader = createBodyReader(10, (outcome) => outcomes.push(outcome));
+  const reader = new BodyReader(10, (outcome) => outcomes.push(outcome));
   reader.add(Buffer.from('half'));
   reader.abort();
   reader.add(Buffer.from('x'.repeat(20)));

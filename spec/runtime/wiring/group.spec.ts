@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { createActor, SimulatedClock } from 'xstate';
-import { createBursts } from '../../../actors/webhook/bursts.ts';
+import { createBursts, type Joined } from '../../../actors/webhook/bursts.ts';
 import type { Burst } from '../../../machines/webhook/coalesce.ts';
 import { wireGroup } from '../../../runtime/wiring/group.ts';
 import type { Wards } from '../../../runtime/wiring/wards.ts';
@@ -21,9 +21,12 @@ async function stage(t: Test) {
     wards: () => ({ open: (one) => void opened.push([one, disk.journal.get('runs', 'e1') !== undefined]) }) as Wards,
   });
   async function join(eventKey: string): Promise<Burst> {
-    const joining = bursts.join(
-      { key, profile: 'default', route: 'r', groupKey: '7', eventKey, nowMs: 0, windowMs: 50, maxWaitMs: 500 },
-      () => [],
+    const joining = new Promise<Joined>((resolve) =>
+      bursts.join(
+        { key, profile: 'default', route: 'r', groupKey: '7', eventKey, nowMs: 0, windowMs: 50, maxWaitMs: 500 },
+        (_, record) => [record],
+        resolve,
+      ),
     );
     await disk.settle();
     return (await joining).burst;

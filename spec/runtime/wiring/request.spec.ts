@@ -228,5 +228,5 @@ t.test('DUR-2 · a replay has a new id, reads no client and names the event that
   t.same(replies.map(bodyOf), [[202, { status: 'accepted', route: 'r', event: 'push', delivery_id: 'random' }]]);
   const event = disk.journal.get('events', 'k1')?.value;
   t.match(event, { deliveryId: 'random', replayOf: 'k0', prompt: 'P 7' });
-  t.notOk(event !== undefined && 'scheme' in event, 'its signature was checked when it first came');
+  t.equal(event?.scheme, undefined, 'its signature was checked when it first came');
 });

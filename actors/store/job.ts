@@ -1,0 +1,30 @@
+/**
+ * What an engine runs: a piece of work on the tables that is told what became of it. An object rather than a promise,
+ * because a request's commit is one of tens of thousands a second and three promises each would cost it more than its
+ * writes do.
+ */
+
+import type { Fault, Result } from '../../machines/base/fault.ts';
+
+export interface Job {
+  /** Does the work, inside a transaction. Runs again where another job of the same transaction threw. */
+  run(): void;
+  /** What `run` wrote is as durable as the engine makes it. */
+  landed(): void;
+  /** Nothing of it was written. */
+  refused(reason: Fault): void;
+}
+
+/** Runs a job on an engine and resolves with what it returned, once that is durable. Never rejects. */
+export function promised<Value>(submit: (job: Job) => void, work: () => Value): Promise<Result<Value>> {
+  return new Promise((resolve) => {
+    let value: Value;
+    submit({
+      run() {
+        value = work();
+      },
+      landed: () => resolve({ ok: true, value }),
+      refused: (reason) => resolve({ ok: false, fault: reason }),
+    });
+  });
+}

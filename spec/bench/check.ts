@@ -1,0 +1,79 @@
+/**
+ * Holds the cost of a request against the baseline: CPU beside the bare handler in the same rounds, and the bytes that it
+ * allocates, which hardly depend on what else the machine does. Says which guard was left and by how much.
+ *
+ * `npm run bench:check`; with `--accept`, what it finds becomes the baseline.
+ */
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { ask, bareUws, durable, inMemory, measureReceiver, type Subject, start, takeTurn } from './receiver.ts';
+import { print } from './table.ts';
+
+interface Guard {
+  readonly name: string;
+  readonly found: number;
+  /** How far above the baseline it may be: noise, and no more. */
+  readonly tolerance: number;
+}
+
+const baselinePath = new URL('../../../spec/bench/baseline.json', import.meta.url);
+const ratioTolerance = 0.2;
+const bytesTolerance = 0.08;
+/** A request that has been optimised by the engine allocates less than the first ones. */
+const warmUp = 20_000;
+const sampled = 20_000;
+
+const guards = [...(await ratios()), ...(await allocations([inMemory, durable]))];
+if (process.argv.includes('--accept')) accept();
+else process.exitCode = report();
+
+async function ratios(): Promise<Guard[]> {
+  const costs = await measureReceiver({ subjects: [bareUws, inMemory, durable], rounds: 9, requests: 6_000 });
+  return costs
+    .filter(({ name }) => name !== bareUws.name)
+    .map(({ name, ratio }) => ({ name: `${name}: CPU × bare`, found: ratio, tolerance: ratioTolerance }));
+}
+
+async function allocations(subjects: readonly Subject[]): Promise<Guard[]> {
+  const found: Guard[] = [];
+  for (const subject of subjects) {
+    const server = await start(subject);
+    await takeTurn(server, 'warm', warmUp);
+    await ask(server.child, 'allocation.begin');
+    await takeTurn(server, 'sampled', sampled);
+    const { allocatedBytes } = await ask<{ allocatedBytes: number }>(server.child, 'allocation.end');
+    server.child.disconnect();
+    found.push({
+      name: `${subject.name}: bytes allocated`,
+      found: allocatedBytes / sampled,
+      tolerance: bytesTolerance,
+    });
+  }
+  return found;
+}
+
+function accept(): void {
+  const baseline = Object.fromEntries(guards.map(({ name, found }) => [name, Number(found.toPrecision(4))]));
+  writeFileSync(baselinePath, `${JSON.stringify(baseline, undefined, 2)}\n`);
+  process.stdout.write('the baseline is what was found:\n');
+  for (const { name, found } of guards) print([name, found.toPrecision(4)]);
+}
+
+/** Prints what was found and returns the exit code. */
+function report(): 0 | 1 {
+  const baseline = JSON.parse(readFileSync(baselinePath, 'utf8')) as Readonly<Record<string, number>>;
+  let exceeded = 0;
+  print(['guard', 'found', 'baseline', 'allowed', 'verdict']);
+  for (const { name, found, tolerance } of guards) {
+    const stands = baseline[name];
+    const allowed = stands === undefined ? Number.NaN : stands * (1 + tolerance);
+    const verdict = stands === undefined ? 'unknown' : found > allowed ? 'TOO MUCH' : found < stands * (1 - tolerance) ? 'better' : 'kept';
+    if (verdict === 'TOO MUCH' || verdict === 'unknown') exceeded += 1;
+    print([name, found.toPrecision(4), String(stands ?? '-'), allowed.toPrecision(4), verdict]);
+  }
+  if (exceeded === 0) return 0;
+  process.stdout.write(
+    `\n${exceeded} of ${guards.length} guards were left. A cost that is meant to stand becomes the baseline by: npm run bench:check -- --accept\n`,
+  );
+  return 1;
+}

@@ -1,0 +1,33 @@
+/** What the last measurement of each kind found, kept between runs of the bench in a file that is not committed. */
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Cost } from './receiver.ts';
+import type { WardCost } from './wards.ts';
+
+export interface Results {
+  /** What it was measured with, such as `Node 20.20, 2 processors`. */
+  readonly machine: string;
+  readonly receiver?: readonly Cost[];
+  readonly groups?: readonly WardCost[];
+}
+
+const path = fileURLToPath(new URL('../../../.bench/last.json', import.meta.url));
+
+/** The last results; undefined where nothing was measured yet. */
+export function lastResults(): Results | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Results;
+  } catch {
+    return undefined;
+  }
+}
+
+export function keepResults(found: Omit<Results, 'machine'>): void {
+  const [major, minor] = process.versions.node.split('.');
+  const machine = `Node ${major}.${minor}, ${availableParallelism()} processors`;
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, `${JSON.stringify({ ...lastResults(), ...found, machine }, undefined, 2)}\n`);
+}

@@ -1,0 +1,43 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import t from 'tap';
+import { hmacSha256 } from '../../../machines/webhook/hmac.ts';
+
+const platform = (key: Uint8Array, prefix: string, body: Uint8Array): string =>
+  createHmac('sha256', key).update(prefix, 'latin1').update(body).digest('hex');
+
+t.test('SIG-1 · the digest is that of RFC 2104, whatever the key, the prefix and the body', (t) => {
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.string({ maxLength: 40, unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)) }),
+      fc.uint8Array({ maxLength: 3_000 }),
+      (key, prefix, body) => hmacSha256(key)(prefix, body).toString('hex') === platform(key, prefix, body),
+    ),
+    { numRuns: 300 },
+  );
+  t.end();
+});
+
+t.test('SIG-1 · keys around a block and bodies around what is copied are no different', (t) => {
+  for (const keyBytes of [0, 1, 63, 64, 65, 1_000]) {
+    const key = Buffer.alloc(keyBytes, 7);
+    const digest = hmacSha256(key);
+    for (const bodyBytes of [0, 1, 65_533, 65_534, 65_535, 65_536, 65_537, 1_048_576]) {
+      const body = Buffer.alloc(bodyBytes, 9);
+      t.equal(digest('1.', body).toString('hex'), platform(key, '1.', body), `${keyBytes}, ${bodyBytes}`);
+    }
+  }
+  t.end();
+});
+
+t.test('SIG-1 · one digest is not changed by the next', (t) => {
+  const digest = hmacSha256(Buffer.from('key'));
+  const first = digest('', Buffer.from('one'));
+  const kept = Buffer.from(first);
+
+  digest('', Buffer.from('two'));
+
+  t.same(first, kept);
+  t.end();
+});
