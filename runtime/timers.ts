@@ -43,6 +43,11 @@ export function timersOf(ref: AnyActorRef): readonly WaitingTimer[] {
   return [...(tables.get(ref.system)?.get(ref)?.values() ?? [])];
 }
 
+/** The actors of a system whose timers wait, each as often as it has timers. */
+export function timerOwners(root: AnyActorRef): readonly AnyActorRef[] {
+  return [...(tables.get(root.system) ?? [])].flatMap(([ref, own]) => Array.from(own, () => ref));
+}
+
 /** To be called before the root starts. */
 export function indexTimers(root: AnyActorRef, nowMs: () => number): void {
   const system = root.system as unknown as System;
