@@ -25,7 +25,13 @@ export interface LiveRequest {
   span: TracedSpan | undefined;
 }
 
-export type Exchanges = Map<string, LiveRequest>;
+export interface Exchanges {
+  readonly size: number;
+  get(id: string): LiveRequest | undefined;
+  set(id: string, live: LiveRequest): unknown;
+  delete(id: string): boolean;
+  clear(): void;
+}
 
 const noBody = Buffer.alloc(0);
 const nothing: Opened = { kind: 'nothing' };

@@ -6,6 +6,7 @@
  */
 
 import type { AnyActorRef, EventObject } from 'xstate';
+import { Roster } from '../machines/base/roster.ts';
 
 interface System {
   readonly _clock: {
@@ -14,6 +15,12 @@ interface System {
   };
   readonly scheduler: Scheduler;
   _relay(source: AnyActorRef, target: AnyActorRef, event: EventObject): void;
+}
+
+interface Timer {
+  /** Undefined for one that nobody can cancel. */
+  readonly id: string | undefined;
+  handle: unknown;
 }
 
 interface Scheduler {
@@ -26,39 +33,35 @@ interface Scheduler {
 export function indexTimers(root: AnyActorRef): void {
   const system = root.system as unknown as System;
   const { scheduler, _clock: clock } = system;
-  /** The handles of each actor's timers under way, by their ids; an unnamed one is its own. */
-  const timers = new Map<AnyActorRef, Map<unknown, unknown>>();
+  /** The timers under way of each actor: one or two, so that a list is searched sooner than a table. */
+  const timers = new Roster<AnyActorRef, Timer[]>();
 
   scheduler.schedule = (source, target, event, delay, id) => {
-    const name: unknown = id ?? {};
-    let own = timers.get(source);
-    if (own === undefined) {
-      own = new Map();
-      timers.set(source, own);
-    }
-    own.set(
-      name,
-      clock.setTimeout(() => {
-        drop(source, name);
-        system._relay(source, target, event);
-      }, delay),
-    );
+    const timer: Timer = { id, handle: undefined };
+    timer.handle = clock.setTimeout(() => {
+      drop(source, timer);
+      system._relay(source, target, event);
+    }, delay);
+    const own = timers.get(source);
+    if (own === undefined) timers.set(source, [timer]);
+    else own.push(timer);
   };
   scheduler.cancel = (source, id) => {
-    const handle = drop(source, id);
-    if (handle !== undefined) clock.clearTimeout(handle);
+    const timer = timers.get(source)?.findLast((one) => one.id === id);
+    if (timer === undefined) return;
+    drop(source, timer);
+    clock.clearTimeout(timer.handle);
   };
   scheduler.cancelAll = (source) => {
     const own = timers.get(source);
     if (own === undefined) return;
     timers.delete(source);
-    for (const handle of own.values()) clock.clearTimeout(handle);
+    for (const { handle } of own) clock.clearTimeout(handle);
   };
 
-  function drop(source: AnyActorRef, name: unknown): unknown {
+  function drop(source: AnyActorRef, timer: Timer): void {
     const own = timers.get(source);
-    const handle = own?.get(name);
-    own?.delete(name);
-    return handle;
+    const at = own?.indexOf(timer) ?? -1;
+    if (at >= 0) own?.splice(at, 1);
   }
 }
