@@ -17,34 +17,59 @@ interface System {
   _relay(source: AnyActorRef, target: AnyActorRef, event: EventObject): void;
 }
 
-interface Timer {
-  /** Undefined for one that nobody can cancel. */
-  readonly id: string | undefined;
-  handle: unknown;
-}
-
 interface Scheduler {
   schedule(source: AnyActorRef, target: AnyActorRef, event: EventObject, delay: number, id?: string): void;
   cancel(source: AnyActorRef, id: string): void;
   cancelAll(source: AnyActorRef): void;
 }
 
+/** A timer that waits. */
+export interface WaitingTimer {
+  readonly event: EventObject;
+  readonly delayMs: number;
+  readonly startedAtMs: number;
+}
+
+interface Timer extends WaitingTimer {
+  /** Undefined for one that nobody can cancel by itself. */
+  readonly id: string | undefined;
+  handle: unknown;
+}
+
+/** An actor has one or two, so that a list is searched sooner than a table. */
+type Timers = Roster<AnyActorRef, Timer[]>;
+
+/** By the system. */
+const tables = new WeakMap<object, Timers>();
+
+/** The timers of an actor of a system that keeps them by actor. */
+export function timersOf(ref: AnyActorRef): readonly WaitingTimer[] {
+  return [...(tables.get(ref.system)?.get(ref) ?? [])];
+}
+
+/** The actors of a system whose timers wait, each as often as it has timers. */
+export function timerOwners(root: AnyActorRef): readonly AnyActorRef[] {
+  const owners: AnyActorRef[] = [];
+  tables.get(root.system)?.each((ref, own) => void owners.push(...own.map(() => ref)));
+  return owners;
+}
+
 /** To be called before the root starts. */
-export function indexTimers(root: AnyActorRef): void {
+export function indexTimers(root: AnyActorRef, nowMs: () => number): void {
   const system = root.system as unknown as System;
   const { scheduler, _clock: clock } = system;
-  /** The timers under way of each actor: one or two, so that a list is searched sooner than a table. */
-  const timers = new Roster<AnyActorRef, Timer[]>();
+  const timers: Timers = new Roster();
+  tables.set(system, timers);
 
   scheduler.schedule = (source, target, event, delay, id) => {
-    const timer: Timer = { id, handle: undefined };
+    const timer: Timer = { id, event, delayMs: delay, startedAtMs: nowMs(), handle: undefined };
+    const own = timers.get(source);
+    if (own === undefined) timers.set(source, [timer]);
+    else own.push(timer);
     timer.handle = clock.setTimeout(() => {
       drop(source, timer);
       system._relay(source, target, event);
     }, delay);
-    const own = timers.get(source);
-    if (own === undefined) timers.set(source, [timer]);
-    else own.push(timer);
   };
   scheduler.cancel = (source, id) => {
     const timer = timers.get(source)?.findLast((one) => one.id === id);

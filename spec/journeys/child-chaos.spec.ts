@@ -150,7 +150,7 @@ t.test(
   async (t) => {
     const peer = await started(t);
     const gateway = await startGateway(t, { healthy: child(t).entry, peer: entryOf(peer) });
-    await gateway.reaches('peer', 'connected');
+    for (const server of ['healthy', 'peer']) await gateway.reaches(server, 'connected');
     peer.set(reset);
     t.equal((await gateway.call('mcp__peer__echo', { text: 'x' })).error?.code, 'server_unavailable');
     const waiting = await gateway.reaches('peer', 'backingOff', 'parked');
@@ -170,12 +170,12 @@ t.test(
     t.match(error?.message, /^mcp server "peer": cannot be reached/);
     const attempts = peer.requests.slice(before).filter(({ rpc }) => rpc === 'initialize' || rpc === 'server/discover');
     t.equal(attempts.length, 1, 'one attempt');
-    t.match(await gateway.server('peer'), { state: 'parked' });
+    await gateway.reaches('peer', 'parked');
     await isWell(t, gateway);
 
     peer.set();
     t.equal(wordsOf(await gateway.call('mcp__peer__echo', { text: 'back' })), 'back');
-    t.match(await gateway.server('peer'), { state: 'connected' });
+    await gateway.reaches('peer', 'connected');
     t.ok((await gateway.tools('peer')).every(({ available }) => available));
   },
 );
