@@ -20,7 +20,7 @@ import { useFresh } from '../data/use-fresh.ts';
 import { Answered, Clock, Fact, JsonText, LongText } from '../parts/basics.tsx';
 import { Chip, Mark } from '../parts/chip.tsx';
 
-const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|toolCall)$/;
+const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|toolCall|approval)$/;
 const resultStandings: Readonly<Record<Stair['result'], Standing>> = {
   passed: 'resting',
   stopped: 'needsUser',
@@ -146,7 +146,8 @@ function ChapterPart({ chapter }: { readonly chapter: Chapter }): JSX.Element {
               <Mark standing={resultStandings[stair.result]} />
               <span class="state">{stair.state}</span>
               <span class="unseen"> {stair.result}</span>
-              <span class="told">{stair.told}</span>
+              <span class="told">{withCode(stair.told)}</span>
+              {stair.result === 'waiting' && needsAnswer(chapter) ? <a href={hashOf('approvals')}>Answer it</a> : null}
               {stair.rule === '' ? null : <span class="rule">{stair.rule}</span>}
               <span class="muted num at">{stair.at === undefined ? '' : spellStep(stair.at - first)}</span>
             </span>
@@ -200,6 +201,11 @@ function Papers({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
       )}
     </div>
   );
+}
+
+/** A person's yes or answer is what it waits for. */
+function needsAnswer({ kind, state }: Chapter): boolean {
+  return kind === 'question' || (kind === 'call' && state === 'approving');
 }
 
 function lengthOf({ began, ended }: Chapter): string {
