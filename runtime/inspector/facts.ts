@@ -90,7 +90,7 @@ export function reasonOf(context: unknown): string | undefined {
 }
 
 /** States whose name says that something went wrong, or that it is tried again. */
-const failedState = /^(?:failed|parked|needsLogin|unavailable|crashed|refused|timedOut|denied|unknown|deadLettered)$/;
+const failedState = /^(?:failed|parked|unavailable|crashed|refused|timedOut|denied|unknown|deadLettered)$/;
 const retryingState =
   /^(?:backingOff|waitingToRetry|postponed|unrecorded|unclosed|replaying|recovering|restarting|reverifying)$/;
 
