@@ -221,7 +221,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     input: { listens: settings().webhook.enabled, blocked: blockedBy },
     clock: createClock(),
   });
-  indexTimers(root);
+  indexTimers(root, nowMs);
   /** Resolves when the configuration is in force. One that comes while another is under way waits for its turn. */
   const reload = (): Promise<void> =>
     new Promise((resolve, reject) => {

@@ -22,12 +22,39 @@ interface Scheduler {
   cancelAll(source: AnyActorRef): void;
 }
 
+/** A timer that waits. */
+export interface WaitingTimer {
+  readonly event: EventObject;
+  readonly delayMs: number;
+  readonly startedAtMs: number;
+}
+
+interface Timer extends WaitingTimer {
+  handle: unknown;
+}
+
+type Timers = Map<AnyActorRef, Map<unknown, Timer>>;
+
+/** By the system. */
+const tables = new WeakMap<object, Timers>();
+
+/** The timers of an actor of a system that keeps them by actor. */
+export function timersOf(ref: AnyActorRef): readonly WaitingTimer[] {
+  return [...(tables.get(ref.system)?.get(ref)?.values() ?? [])];
+}
+
+/** The actors of a system whose timers wait, each as often as it has timers. */
+export function timerOwners(root: AnyActorRef): readonly AnyActorRef[] {
+  return [...(tables.get(root.system) ?? [])].flatMap(([ref, own]) => Array.from(own, () => ref));
+}
+
 /** To be called before the root starts. */
-export function indexTimers(root: AnyActorRef): void {
+export function indexTimers(root: AnyActorRef, nowMs: () => number): void {
   const system = root.system as unknown as System;
   const { scheduler, _clock: clock } = system;
-  /** The handles of each actor's timers under way, by their ids; an unnamed one is its own. */
-  const timers = new Map<AnyActorRef, Map<unknown, unknown>>();
+  /** Each actor's timers under way, by their ids; an unnamed one is its own. */
+  const timers: Timers = new Map();
+  tables.set(system, timers);
 
   scheduler.schedule = (source, target, event, delay, id) => {
     const name: unknown = id ?? {};
@@ -36,29 +63,28 @@ export function indexTimers(root: AnyActorRef): void {
       own = new Map();
       timers.set(source, own);
     }
-    own.set(
-      name,
-      clock.setTimeout(() => {
-        drop(source, name);
-        system._relay(source, target, event);
-      }, delay),
-    );
+    const timer: Timer = { event, delayMs: delay, startedAtMs: nowMs(), handle: undefined };
+    own.set(name, timer);
+    timer.handle = clock.setTimeout(() => {
+      drop(source, name);
+      system._relay(source, target, event);
+    }, delay);
   };
   scheduler.cancel = (source, id) => {
-    const handle = drop(source, id);
-    if (handle !== undefined) clock.clearTimeout(handle);
+    const timer = drop(source, id);
+    if (timer !== undefined) clock.clearTimeout(timer.handle);
   };
   scheduler.cancelAll = (source) => {
     const own = timers.get(source);
     if (own === undefined) return;
     timers.delete(source);
-    for (const handle of own.values()) clock.clearTimeout(handle);
+    for (const { handle } of own.values()) clock.clearTimeout(handle);
   };
 
-  function drop(source: AnyActorRef, name: unknown): unknown {
+  function drop(source: AnyActorRef, name: unknown): Timer | undefined {
     const own = timers.get(source);
-    const handle = own?.get(name);
+    const timer = own?.get(name);
     own?.delete(name);
-    return handle;
+    return timer;
   }
 }

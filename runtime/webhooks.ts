@@ -38,7 +38,7 @@ import { createFrontKeeper, urlOf } from './front-keeper.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
 import type { Metrics } from './metrics.ts';
-import { countDelivery, countRequest, countRun, timedKeeper } from './metrics-counts.ts';
+import { countDelivery, countRun, createRequestCount, timedKeeper } from './metrics-counts.ts';
 import { assemblePlatforms, wake } from './platforms-half.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
@@ -141,6 +141,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
   const keeper = timedKeeper(opened, metrics);
   const bursts = createBursts(keeper);
+  const countRequest = createRequestCount(metrics);
   const writer = createRecordWriter(keeper);
   const places = createPlaces(settings().agent.concurrency);
   const windows = createRateWindows(() => settings().webhook.rateLimit);
@@ -317,7 +318,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
-        countRequest(output, nowMs(), metrics);
+        countRequest(output, nowMs());
         traces.ended(output, live);
         decisions.decided(output, live);
       },
@@ -328,7 +329,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         if (live === undefined) return;
         live.exchange.reply(internalError);
         const ended = crashedRequest(key, live, routes.find, nowMs());
-        countRequest(ended, nowMs(), metrics);
+        countRequest(ended, nowMs());
         decisions.decided(ended, live);
       },
     }),

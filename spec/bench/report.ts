@@ -11,8 +11,15 @@ if (results?.receiver === undefined || results.groups === undefined) {
   process.stderr.write('bench:report: nothing was measured yet; run `npm run bench` first\n');
   process.exit(1);
 }
-const bars = results.receiver.map(({ name, cpuMicros, ratio }) => ({ name, value: cpuMicros, note: `${ratio.toFixed(2)}×` }));
-writeFileSync(new URL('performance.svg', docs), chartOf('CPU per signed event, µs, and how many times the bare handler’s', bars));
+const bars = results.receiver.map(({ name, cpuMicros, ratio }) => ({
+  name,
+  value: cpuMicros,
+  note: `${ratio.toFixed(2)}×`,
+}));
+writeFileSync(
+  new URL('performance.svg', docs),
+  chartOf('CPU per signed event, µs, and how many times the bare handler’s', bars),
+);
 writeFileSync(new URL('performance.md', docs), pageOf(results));
 process.stdout.write(`${fileURLToPath(new URL('performance.md', docs))}\n`);
 

@@ -71,7 +71,7 @@ async function measureGroups(alive: number): Promise<readonly ScaleFinding[]> {
   const logic = createWard({ name: 'groups', logic: compile(wired, { now: Date.now, trail: 24 }) });
   // As the daemon keeps time: one wheel, and an index without which each end would look through every wait there is.
   const ward = createActor(logic, { clock: createClock() });
-  indexTimers(ward);
+  indexTimers(ward, Date.now);
   ward.start();
   const groups = wardHandle(ward);
   const spawn = (key: string) => {

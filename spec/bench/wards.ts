@@ -31,7 +31,7 @@ export function measureWards(sizes: readonly number[]): WardCost[] {
 
 function measure(alive: number): WardCost {
   const ward = createActor(createWard({ name: 'groups', logic }), { clock: createClock() });
-  indexTimers(ward);
+  indexTimers(ward, Date.now);
   ward.start();
   const groups = wardHandle(ward);
   const keys = Array.from({ length: alive }, (_, index) => `default/bench/group-${index}`);
