@@ -17,6 +17,7 @@ import { createBursts } from '../actors/webhook/bursts.ts';
 import { createClaimDelivery } from '../actors/webhook/claim-delivery.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
+import { Roster } from '../machines/base/roster.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { Route } from '../machines/config/route.ts';
@@ -127,7 +128,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
-  const exchanges: Exchanges = new Map();
+  const exchanges: Exchanges = new Roster<string, LiveRequest>();
 
   const opened = createKeeper({
     open: () =>

@@ -45,11 +45,11 @@ export interface EventRecord {
 /** What the rules of a request saw that nothing else in its record says; what is not worth telling is left out. */
 export interface Told {
   /** How long the body was waited for. */
-  readonly bodyMs?: number;
-  readonly scriptMs?: number;
+  readonly bodyMs?: number | undefined;
+  readonly scriptMs?: number | undefined;
   /** What the script did with the payload. */
-  readonly script?: 'replaced' | 'annotated';
-  readonly groupKey?: string;
+  readonly script?: 'replaced' | 'annotated' | undefined;
+  readonly groupKey?: string | undefined;
 }
 
 /** With what it took, where the runner knows. */
