@@ -239,6 +239,14 @@ export function isOver({ status }: DeliveryRecord): boolean {
   return status !== 'queued' && status !== 'sending' && status !== 'waitingToRetry';
 }
 
+/**
+ * A direct text is marked on disk as being sent before its turn has come, so that the claim and the mark are one commit.
+ * People are told where it is.
+ */
+export function asSeen(record: DeliveryRecord, living: unknown): DeliveryRecord {
+  return record.status === 'sending' && living === 'queued' ? { ...record, status: 'queued' } : record;
+}
+
 /** What a delivery makes of the run or the event that it is for. */
 export function outcomeOf({ status }: DeliveryRecord): 'delivering' | 'delivered' | 'failed' | 'unknown' {
   switch (status) {
