@@ -70,7 +70,9 @@ interface Run {
   /** Events raised within, consumed before the macrostep ends. */
   raised: EventObject[] | undefined;
   trail: number[] | undefined;
+  /** The time of its steps, and when the state that it ends in was entered. */
   readonly at: number;
+  since: number;
 }
 
 const noChildren: Readonly<Record<string, AnyActorRef>> = Object.freeze({});
@@ -163,6 +165,7 @@ export function compile<Machine extends AnyStateMachine>(
       readonly trail?: number[] | undefined;
     },
   ): Run {
+    const at = now();
     return {
       scope,
       event,
@@ -174,7 +177,8 @@ export function compile<Machine extends AnyStateMachine>(
       children: from.children,
       raised: undefined,
       trail: from.trail,
-      at: now(),
+      at,
+      since: at,
     };
   }
 
@@ -186,11 +190,9 @@ export function compile<Machine extends AnyStateMachine>(
   }
 
   function snapshotOf(run: Run, before: CompiledSnapshot | undefined): CompiledSnapshot {
-    const since =
-      before !== undefined && before.state === run.state && run.trail === before.trail ? before.since : run.at;
+    if (before !== undefined && before.state === run.state && run.trail === before.trail) run.since = before.since;
     const output = run.status === 'done' ? chart.output(run.context, run.scope, run.event) : undefined;
-    const { state, context, status, children, trail } = run;
-    return new CompiledSnapshot(chart, { state, context, status, children, since, trail }, output);
+    return new CompiledSnapshot(chart, run, output);
   }
 
   /** Takes transitions until none applies any more. */
