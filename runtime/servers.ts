@@ -219,7 +219,11 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         wireApproval(() => approvals),
         compiling,
       ),
-      onCrashed: crashed('approvals'),
+      onCrashed: (key, error) => {
+        crashed('approvals')(key, error);
+        // Nobody can answer it any more.
+        approvals.settled(key, { verdict: 'denied', values: null });
+      },
     }),
     serverRequests: createWard({
       name: 'serverRequests',
@@ -229,11 +233,15 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           approvals,
           settings,
           model: (profile) => profileOf(profile)?.settings.agent.model,
+          redactor,
           nowMs,
         }),
         compiling,
       ),
-      onCrashed: crashed('serverRequests'),
+      onCrashed: (key, error) => {
+        crashed('serverRequests')(key, error);
+        requests.crashed(key);
+      },
     }),
     chats: createWard({
       name: 'chats',

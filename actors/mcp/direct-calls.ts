@@ -14,6 +14,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { streamEndedCode, streamEndedWords } from './mend-transport.ts';
 
 export interface Progress {
@@ -107,11 +108,13 @@ export function createDirectCalls(transport: Transport, timeoutMs: number): Dire
     if (row === undefined) return false;
     const { progress, total, message } = told ?? {};
     if (typeof progress !== 'number') return true;
-    row.onProgress?.({
-      progress,
-      ...(typeof total === 'number' ? { total } : {}),
-      ...(typeof message === 'string' ? { message } : {}),
-    });
+    row.onProgress?.(
+      cleanProgress({
+        progress,
+        ...(typeof total === 'number' ? { total } : {}),
+        ...(typeof message === 'string' ? { message } : {}),
+      }),
+    );
     return true;
   }
 
@@ -148,6 +151,11 @@ export function createDirectCalls(transport: Transport, timeoutMs: number): Dire
       for (const id of [...waiting.keys()]) settled(id, { kind: 'failed', thrown });
     },
   };
+}
+
+/** A message of progress is shown to a person. */
+export function cleanProgress({ message, ...rest }: Progress): Progress {
+  return message === undefined ? rest : { ...rest, message: strangersWords(message) };
 }
 
 /** What of the blocks can be read is decided where the result is shaped. */

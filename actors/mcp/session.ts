@@ -16,7 +16,7 @@ import type { Utility } from '../../machines/mcp/tool-name.ts';
 import type { Logger } from '../ports.ts';
 import { type CallOutcome, readCallError } from './call-outcome.ts';
 import { readConnectError } from './connect-errors.ts';
-import { createDirectCalls, type Progress } from './direct-calls.ts';
+import { cleanProgress, createDirectCalls, type Progress } from './direct-calls.ts';
 import { tellInTurn } from './mend-transport.ts';
 import type { OpenTransport } from './transports.ts';
 import { callUtility } from './utility-tools.ts';
@@ -76,6 +76,8 @@ const pingTimeoutMs = 10_000;
 /** A listening stream that the server ends is opened again after so long, twice as long each time. */
 const relistenMs = 1_000;
 const longestRelistenMs = 60_000;
+/** Of a server's log messages. */
+const longestLine = 4_000;
 const nothingToCancel = (): void => {};
 /** The words of the SDK's event stream when the connection under it broke. */
 const brokenStream = /terminated|fetch failed|ECONNRE|socket|other side closed/i;
@@ -111,7 +113,9 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
   }
   client.setNotificationHandler('notifications/message', ({ params }) => {
     const text = typeof params.data === 'string' ? params.data : JSON.stringify(params.data);
-    facts.logged(`[${params.level}]${params.logger === undefined ? '' : ` ${params.logger}:`} ${text}`);
+    const from = params.logger === undefined ? '' : ` ${params.logger}:`;
+    // One line, so that nobody takes a part of it for a line of its own.
+    facts.logged(`[${params.level}] ${strangersWords(`${from} ${text}`, longestLine)}`);
   });
   if (era === 'stateless') void listen();
 
@@ -190,7 +194,7 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
     // Over HTTP a trace is read from the header by whatever stands before the server.
     ...(traceparent === undefined ? {} : { headers: { traceparent } }),
     timeout: settings.timeoutMs,
-    ...(onProgress === undefined ? {} : { onprogress: onProgress }),
+    ...(onProgress === undefined ? {} : { onprogress: (told: Progress) => onProgress(cleanProgress(told)) }),
   });
 
   return {

@@ -7,7 +7,7 @@ import type { Session } from '../../actors/mcp/session.ts';
 import { checkOf } from '../../actors/mcp/validate-arguments.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { isJsonObject, type Json } from '../../machines/base/json.ts';
+import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
@@ -50,6 +50,8 @@ export interface ToolCallPorts {
 const approvalTimeoutMs = 300_000;
 /** Stopping the session and starting it again comes before a connect, and a queue of others may. */
 const reachSlackMs = 30_000;
+/** Of a tool's description, as much as a person reads. */
+const longestDescription = 2_000;
 
 export function wireToolCall(ports: ToolCallPorts) {
   return toolCallMachine.provide({
@@ -68,7 +70,7 @@ export function wireToolCall(ports: ToolCallPorts) {
             server: context.server ?? '',
             kind: 'tool',
             tool: context.name,
-            message: String(tool?.definition.description ?? ''),
+            message: ports.redactor.text(cut(String(tool?.definition.description ?? ''), longestDescription)),
             detail: ports.redactor.value(row.request.args) as Json,
             timeoutMs: approvalTimeoutMs,
           },
