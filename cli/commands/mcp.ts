@@ -179,7 +179,13 @@ export function printReport(context: CommandContext, server: string, report: Pro
   out.print(
     `${bold(out, plain(server))}  connected in ${report.milliseconds} ms, ${report.era} era, ${tools.length} tools${left}\n`,
   );
-  for (const { name, description } of tools) out.print(`  ${plain(name)}  ${dim(out, oneLine(description))}\n`);
+  const widest = Math.max(0, ...tools.map(({ name }) => name.length));
+  const room = out.isTerminal ? Math.max(1, out.columns - widest - 4) : Number.POSITIVE_INFINITY;
+  for (const { name, description } of tools) {
+    const words = oneLine(description);
+    const shown = words.length > room ? `${words.slice(0, room - 1)}…` : words;
+    out.print(`  ${plain(name).padEnd(widest)}  ${dim(out, shown)}\n`);
+  }
 }
 
 function printAnswer(context: CommandContext, answer: JsonObject): ExitCode {
