@@ -231,9 +231,14 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         wireServerRequest({
           requests,
           approvals,
+          runAt: (profile, server) => calls.runAt(connectionKey(profile, server)),
           settings,
           model: (profile) => profileOf(profile)?.settings.agent.model,
           redactor,
+          askModel: async (model, question, signal) => {
+            const { streamModel, waitFor } = await import('../actors/agent/stream-model.ts');
+            return streamModel(model, question, { nowMs, random: Math.random, wait: waitFor, signal });
+          },
           nowMs,
         }),
         compiling,

@@ -17,15 +17,21 @@ import { createBursts } from '../actors/webhook/bursts.ts';
 import { createClaimDelivery } from '../actors/webhook/claim-delivery.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
+import { Roster } from '../machines/base/roster.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { Route } from '../machines/config/route.ts';
 import type { Settings } from '../machines/config/settings.ts';
+import { groupContext } from '../machines/webhook/coalescing-group.machine.ts';
 import type { CompiledRoute } from '../machines/webhook/compile-route.ts';
 import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
-import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import {
+  type RequestContext,
+  type RequestOutput,
+  requestContext,
+} from '../machines/webhook/webhook-request.machine.ts';
 import { type CancelVerdict, createCancelRun } from './cancel-run.ts';
 import type { DeliveryDesk } from './control/view.ts';
 import { createCrashedWork } from './crashed-work.ts';
@@ -38,7 +44,7 @@ import { createFrontKeeper, urlOf } from './front-keeper.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
 import type { Metrics } from './metrics.ts';
-import { countDelivery, countRequest, countRun, timedKeeper } from './metrics-counts.ts';
+import { countDelivery, countRun, createRequestCount, timedKeeper } from './metrics-counts.ts';
 import { assemblePlatforms, wake } from './platforms-half.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
@@ -127,7 +133,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
-  const exchanges: Exchanges = new Map();
+  const exchanges: Exchanges = new Roster<string, LiveRequest>();
 
   const opened = createKeeper({
     open: () =>
@@ -141,6 +147,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
   const keeper = timedKeeper(opened, metrics);
   const bursts = createBursts(keeper);
+  const countRequest = createRequestCount(metrics);
   const writer = createRecordWriter(keeper);
   const places = createPlaces(settings().agent.concurrency);
   const windows = createRateWindows(() => settings().webhook.rateLimit);
@@ -313,11 +320,11 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const gateway = wireGateway({
     requests: createWard({
       name: 'requests',
-      logic: compile(requestLogic, compiling),
+      logic: compile(requestLogic, { ...compiling, copy: requestContext }),
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
-        countRequest(output, nowMs(), metrics);
+        countRequest(output, nowMs());
         traces.ended(output, live);
         decisions.decided(output, live);
       },
@@ -328,13 +335,16 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         if (live === undefined) return;
         live.exchange.reply(internalError);
         const ended = crashedRequest(key, live, routes.find, nowMs());
-        countRequest(ended, nowMs(), metrics);
+        countRequest(ended, nowMs());
         decisions.decided(ended, live);
       },
     }),
     groups: createWard({
       name: 'groups',
-      logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), compiling),
+      logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), {
+        ...compiling,
+        copy: groupContext,
+      }),
       onCrashed: crashed('groups'),
     }),
     runs: createWard({

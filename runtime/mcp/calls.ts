@@ -37,6 +37,18 @@ export interface LiveCall {
   approval: string | undefined;
   /** Takes back what was sent last; harmless once that is answered. */
   abandon: (() => void) | undefined;
+  /** The connection whose session has it now. */
+  sentTo: string | undefined;
+}
+
+/** A call that has not settled, as a delivery's story tells it. */
+export interface CallUnderWay {
+  readonly id: string;
+  /** The registered name. */
+  readonly tool: string;
+  readonly startedAtMs: number;
+  /** The approval that was asked for it. */
+  readonly approval?: string;
 }
 
 export interface Calls {
@@ -46,6 +58,10 @@ export interface Calls {
   /** The ward is gone, or about to be: nothing is told to it any more. */
   stopped(): void;
   get(id: string): LiveCall | undefined;
+  /** What a run has under way, oldest first. */
+  ofRun(run: string): readonly CallUnderWay[];
+  /** The run whose call a session works on; undefined where it works on none or on several. */
+  runAt(connection: string): string | undefined;
   /** The chart of a call has ended. */
   settled(id: string, output: CallOutput): void;
   crashed(id: string): void;
@@ -76,6 +92,7 @@ export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => numb
           startedAtMs: nowMs(),
           result: undefined,
           approval: undefined,
+          sentTo: undefined,
           abandon: undefined,
         };
         if (signal === undefined) {
@@ -109,6 +126,24 @@ export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => numb
       stopped = true;
     },
     get: (id) => rows.get(id),
+    ofRun(run) {
+      const found: CallUnderWay[] = [];
+      for (const [id, { request, startedAtMs, approval }] of rows) {
+        if (request.run !== run) continue;
+        found.push({ id, tool: request.name, startedAtMs, ...(approval === undefined ? {} : { approval }) });
+      }
+      return found;
+    },
+    runAt(connection) {
+      let run: string | undefined;
+      let sent = 0;
+      for (const { request, sentTo } of rows.values()) {
+        if (sentTo !== connection) continue;
+        sent += 1;
+        run = request.run;
+      }
+      return sent === 1 ? run : undefined;
+    },
     settled(id, { fault }) {
       const result = rows.get(id)?.result;
       if (fault === null && result !== undefined) end(id, { kind: 'result', result });

@@ -68,6 +68,7 @@ export function wireToolCall(ports: ToolCallPorts) {
           {
             profile: context.profile,
             server: context.server ?? '',
+            ...(context.run === undefined ? {} : { run: context.run }),
             kind: 'tool',
             tool: context.name,
             message: ports.redactor.text(cut(String(tool?.definition.description ?? ''), longestDescription)),
@@ -137,8 +138,10 @@ function sendCall(context: CallContext, ports: ToolCallPorts, tell: (verdict: Ca
     const connection = ports.connections().get(key);
     const number = numberOf(connection);
     const { args } = row.request;
+    row.sentTo = key;
     connection?.send({ type: 'call.began', atMs: ports.nowMs() });
     const ended = (outcome: CallOutcome): void => {
+      row.sentTo = undefined;
       connection?.send({ type: 'call.ended', session: number, reading: readingOf(outcome, ports.nowMs()) });
       tellLoss(outcome, { context, session, ports });
       settle(outcome);
