@@ -260,7 +260,6 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
       decisions: webhooks.decisions,
       replay: webhooks.replay,
       sendings: webhooks.sendings,
-      routes: webhooks.routes,
       cancelRun: webhooks.cancelRun,
       mcp,
       chat: createChatView({

@@ -19,7 +19,6 @@ import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
-import type { Route } from '../machines/config/route.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { CompiledRoute } from '../machines/webhook/compile-route.ts';
 import { deliveryIdOf } from '../machines/webhook/envelope.ts';
@@ -88,7 +87,6 @@ export interface Webhooks {
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
-  routes(): readonly Route[];
   cancelRun(key: string, by: string): Promise<CancelVerdict>;
   readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
@@ -397,7 +395,6 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       await platforms.reconcile();
       await resumeWork(resumePorts);
     },
-    routes: () => routes.all().map(({ route }) => route),
     cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
     cron: cron.view,
     load: places.load,

@@ -2,7 +2,7 @@
  * Tables in memory: maps with sorted keys. They keep the rows as they are given and forget at exit.
  */
 
-import { type KeyRange, type Row, type Table, type Tables, tableNames } from './tables.ts';
+import { type KeyRange, type Row, type Table, type TableName, type Tables, tableNames } from './tables.ts';
 import { weightOf } from './weight.ts';
 
 export interface MemoryTables {
@@ -16,7 +16,10 @@ export function createMemoryTables(): MemoryTables {
     usedBytes += bytes;
   };
   return {
-    tables: Object.fromEntries(tableNames.map((name) => [name, createTable(count)])) as Tables,
+    tables: {
+      ...(Object.fromEntries(tableNames.map((name) => [name, createTable(count)])) as Record<TableName, Table>),
+      recentMarks: new Map(),
+    },
     usedBytes: () => usedBytes,
   };
 }
