@@ -252,8 +252,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       }),
       eventOf,
     ),
-    routeConcurrency: (profile, route) =>
-      routes.all().find((one) => one.route.name === route && one.route.profile === profile)?.route.concurrency,
+    routeConcurrency: (profile, route) => routes.named(profile, route)?.concurrency,
     redact: redactor.text,
     nowMs,
     wards,
