@@ -4,7 +4,6 @@
  * @see CON-2 and HOME-2 in docs/specification.md
  */
 
-import { fileURLToPath } from 'node:url';
 import { type AnyActorRef, createActor } from 'xstate';
 import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
 import { ensurePrivateFolder } from '../actors/files.ts';
@@ -26,6 +25,7 @@ import { createLog } from './log.ts';
 import { createMcpView } from './mcp/view.ts';
 import { createMetrics } from './metrics.ts';
 import { countRestarts } from './metrics-counts.ts';
+import { pageFolder } from './package-files.ts';
 import { onSignals, takeLock } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
@@ -113,7 +113,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     vitals: () => signs.vitals(),
     readiness: () => signs.readiness(),
     metrics: () => metrics.render(signs.measure()),
-    pageFolder: fileURLToPath(new URL('./inspector/page', import.meta.url)),
+    pageFolder,
     nowMs,
     log,
   });

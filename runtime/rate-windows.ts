@@ -17,12 +17,18 @@ export interface RateWindows {
 }
 
 export function createRateWindows(limit: () => number): RateWindows {
-  const windows = new LRUCache<string, RateWindow>({ max: mostWindows });
+  let made: LRUCache<string, RateWindow> | undefined;
+  /** Its room is taken whole when it is made, which is no part of a start. */
+  const windowsOf = (): LRUCache<string, RateWindow> => {
+    made ??= new LRUCache({ max: mostWindows });
+    return made;
+  };
   const nameOf = (route: Route): string => `${route.profile}/${route.name}`;
   return {
-    secondsUntilFree: (route, nowMs) => secondsUntilFree(windows.get(nameOf(route)), limit(), nowMs),
+    secondsUntilFree: (route, nowMs) => secondsUntilFree(made?.get(nameOf(route)), limit(), nowMs),
     take(route, nowMs) {
       const name = nameOf(route);
+      const windows = windowsOf();
       windows.set(name, takeSlot(windows.get(name), nowMs));
     },
   };

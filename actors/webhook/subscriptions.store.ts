@@ -41,7 +41,7 @@ export type Reading = Generator<undefined, SubscriptionsRead>;
 /** A file of this size is read at once, so that a new subscription answers at once; a longer one between other work. */
 const atOnceBytes = 64 * 1024;
 /** So long other work waits for a piece of a longer file. */
-const pieceMs = 5;
+const pieceMs = 3;
 
 const none: Subscriptions = { routes: [], problems: [] };
 
