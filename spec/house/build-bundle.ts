@@ -27,7 +27,12 @@ await build({
     minify: false,
     sourcemap: true,
     rolldownOptions: {
-      output: { entryFileNames: 'cli/main.js', chunkFileNames: 'bundle/[name]-[hash].js' },
+      output: {
+        entryFileNames: 'cli/main.js',
+        chunkFileNames: 'bundle/[name]-[hash].js',
+        // The inspector asks for charts by name, which would make each a file of its own.
+        codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: 'charts', test: /\.machine\.ts$/ }] },
+      },
     },
   },
 });
