@@ -8,6 +8,7 @@ import type { Collection } from '../actors/store/journal.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { Json, JsonObject } from '../machines/base/json.ts';
 import {
+  asSeen,
   type DeliveryRecord,
   deliveryRow,
   type EventRecord,
@@ -25,8 +26,8 @@ import { eventOfId, eventsLike, runsLike } from './history.ts';
 import { countActors, describeTree } from './inspector/census.ts';
 import type { Inspector } from './inspector/inspector.ts';
 import { tellStory } from './inspector/story.ts';
+import { noWork, type WorkOfRun } from './inspector/story-calls.ts';
 import type { ActorDetails } from './inspector/wire.ts';
-import type { CallMemo } from './mcp/call-memory.ts';
 import type { McpView } from './mcp/view.ts';
 import { newestFirst } from './newest-first.ts';
 import { type ReplayPorts, replayEvent } from './replay.ts';
@@ -42,8 +43,8 @@ export interface ViewPorts {
   readonly sendings: (keyOf: (id: string) => string | undefined) => DeliveryDesk;
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly mcp: McpView;
-  /** The remembered calls of a run. */
-  readonly callsOf: (run: string) => readonly CallMemo[];
+  /** What the servers' half knows of a run. */
+  readonly workOf: (run: string) => WorkOfRun;
   readonly chat: ChatView;
   readonly cron: CronView;
   readonly url: () => string | undefined;
@@ -71,13 +72,20 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       ? undefined
       : ((get('runs', event.work) ?? get('deliveries', event.work)) as unknown as Work | undefined);
 
+  /** The event that a run of this key works on; a burst's run has a key of its own. */
+  function newestOf(run: string): string | undefined {
+    return get('runs', run)?.eventKey as string | undefined;
+  }
+
   function find(id: string): { readonly key: string; readonly event: EventRecord } | undefined {
-    const direct = eventOf(id);
-    if (direct !== undefined) return { key: id, event: direct };
-    return (
-      eventOfId(keeper.journal(), id) ??
-      decisions.refusals().find(({ event, key }) => event.deliveryId === id || key === id)
-    );
+    const named = eventOf(id);
+    if (named !== undefined) return { key: id, event: named };
+    const found = eventOfId(keeper.journal(), id);
+    if (found !== undefined) return found;
+    const newest = newestOf(id);
+    const event = newest === undefined ? undefined : eventOf(newest);
+    if (newest !== undefined && event !== undefined) return { key: newest, event };
+    return decisions.refusals().find((refused) => refused.event.deliveryId === id || refused.key === id);
   }
 
   /** What was said; of a runner that tells nothing, what went in and what came out. */
@@ -174,7 +182,9 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const record = (collection: Collection, at: string | undefined): JsonObject | undefined =>
         at === undefined ? undefined : get(collection, at);
       const run = record('runs', event.work) as unknown as RunRecord | undefined;
-      const delivery = record('deliveries', event.work) as unknown as DeliveryRecord | undefined;
+      const kept = record('deliveries', event.work) as unknown as DeliveryRecord | undefined;
+      const stateOf = (actor: string): string | undefined => inspector.actor(actor)?.state;
+      const delivery = kept && asSeen(kept, stateOf(`deliveries/${event.work}`));
       const groupKey = event.told?.groupKey;
       const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
       const group = record('groups', groupAt) as unknown as GroupRecord | undefined;
@@ -188,10 +198,10 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
           ? { group: { key: groupAt, record: group } }
           : {}),
-        calls: event.work === undefined ? [] : ports.callsOf(event.work),
+        ...(event.work === undefined ? noWork : ports.workOf(event.work)),
         transcript: (record('transcripts', event.work)?.entries ?? []) as readonly JsonObject[],
         stepsOf: (actor) => inspector.actor(actor)?.steps ?? inspector.stepsOf(actor),
-        stateOf: (actor) => inspector.actor(actor)?.state,
+        stateOf,
       });
       return ports.redact(story as unknown as JsonObject);
     },

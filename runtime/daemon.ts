@@ -221,7 +221,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     input: { listens: settings().webhook.enabled, blocked: blockedBy },
     clock: createClock(),
   });
-  indexTimers(root);
+  indexTimers(root, nowMs);
   /** Resolves when the configuration is in force. One that comes while another is under way waits for its turn. */
   const reload = (): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -267,7 +267,11 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
         settings: (profile) => loaded.profiles.get(profile as ProfileName)?.settings.agent,
       }),
       cron: webhooks.cron,
-      callsOf: servers.memory.ofRun,
+      workOf: (run) => ({
+        calls: servers.memory.ofRun(run),
+        callsUnderWay: servers.calls.ofRun(run),
+        questions: servers.approvals.ofRun(run),
+      }),
       url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
       webhookEnabled: () => settings().webhook.enabled,
       webhookFault: gatewayFault,

@@ -10,10 +10,11 @@ export type NextId = (nowMs: number) => string;
 const timeWidth = 9;
 const orderWidth = 4;
 const chanceWidth = 5;
+const mostInOrder = 36 ** orderWidth - 1;
 
 /** Returns a maker of keys; keys of one maker rise strictly, also when the clock steps back. */
 export function createIds(): NextId {
-  let lastMs = 0;
+  let lastMs = -1;
   let order = 0;
   let timePart = '';
   const chance = newChance();
@@ -23,8 +24,13 @@ export function createIds(): NextId {
       lastMs = nowMs;
       order = 0;
       timePart = timeKey(nowMs);
-    } else {
+    } else if (order < mostInOrder) {
       order += 1;
+    } else {
+      // A clock that stepped back by hours: better a moment early than out of order.
+      lastMs += 1;
+      order = 0;
+      timePart = timeKey(lastMs);
     }
     return timePart + order.toString(36).padStart(orderWidth, '0') + chance;
   };

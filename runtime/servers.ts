@@ -227,8 +227,13 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         wireServerRequest({
           requests,
           approvals,
+          runAt: (profile, server) => calls.runAt(connectionKey(profile, server)),
           settings,
           model: (profile) => profileOf(profile)?.settings.agent.model,
+          askModel: async (model, question, signal) => {
+            const { streamModel, waitFor } = await import('../actors/agent/stream-model.ts');
+            return streamModel(model, question, { nowMs, random: Math.random, wait: waitFor, signal });
+          },
           nowMs,
         }),
         compiling,

@@ -17,6 +17,7 @@ import { createBursts } from '../actors/webhook/bursts.ts';
 import { createClaimDelivery } from '../actors/webhook/claim-delivery.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
+import { Roster } from '../machines/base/roster.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
@@ -37,7 +38,7 @@ import { createFrontKeeper, urlOf } from './front-keeper.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
 import type { Metrics } from './metrics.ts';
-import { countDelivery, countRequest, countRun, timedKeeper } from './metrics-counts.ts';
+import { countDelivery, countRun, createRequestCount, timedKeeper } from './metrics-counts.ts';
 import { assemblePlatforms, wake } from './platforms-half.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
@@ -125,7 +126,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
-  const exchanges: Exchanges = new Map();
+  const exchanges: Exchanges = new Roster<string, LiveRequest>();
 
   const opened = createKeeper({
     open: () =>
@@ -139,6 +140,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
   const keeper = timedKeeper(opened, metrics);
   const bursts = createBursts(keeper);
+  const countRequest = createRequestCount(metrics);
   const writer = createRecordWriter(keeper);
   const places = createPlaces(settings().agent.concurrency);
   const windows = createRateWindows(() => settings().webhook.rateLimit);
@@ -314,7 +316,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
-        countRequest(output, nowMs(), metrics);
+        countRequest(output, nowMs());
         traces.ended(output, live);
         decisions.decided(output, live);
       },
@@ -325,7 +327,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         if (live === undefined) return;
         live.exchange.reply(internalError);
         const ended = crashedRequest(key, live, routes.find, nowMs());
-        countRequest(ended, nowMs(), metrics);
+        countRequest(ended, nowMs());
         decisions.decided(ended, live);
       },
     }),

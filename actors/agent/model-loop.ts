@@ -4,7 +4,6 @@
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import { noTokens, type Tokens, type ToolOffer, type ToolReply, type Turn } from '../../machines/agent/model-wire.ts';
 import { type Spending, spendingOf } from '../../machines/agent/spending.ts';
 import { nextStep, type PlannedCall } from '../../machines/agent/tool-loop.ts';
@@ -13,7 +12,7 @@ import { wireName } from '../../machines/agent/wire-name.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, type JsonObject } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
-import { type StreamModelPorts, streamModel, sum } from './stream-model.ts';
+import { type StreamModelPorts, streamModel, sum, waitFor } from './stream-model.ts';
 
 /** What a tool answers; an error is for the model to read. */
 export interface ToolAnswer {
@@ -55,8 +54,6 @@ export type LoopOutcome = { readonly spending: Spending } & (
 /** What one tool may add to the conversation. */
 const longestReply = 100_000;
 const stopped = 'the run was stopped';
-
-export const waitFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
 
 export async function runModelLoop(
   { model, system, turns, tools, tell }: LoopRequest,

@@ -5,6 +5,7 @@
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
 import {
   answerOf,
@@ -76,6 +77,9 @@ const keptMessage = 300;
 /** The codes of Node and undici are words like these. */
 const codePattern = /^[A-Z][A-Z0-9_]{2,48}$/;
 const deepestCause = 8;
+
+/** What `wait` is outside of a spec. */
+export const waitFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
 
 /** Asks until there is a whole answer, a lasting failure, or no attempt left. */
 export async function streamModel(

@@ -34,7 +34,11 @@ export function markRecord(
   const { shared, own } = collection === 'events' ? marksOfEvent(key, value) : marksOfWork(value, isDue);
   const stretch = stretchOf(key);
   for (const mark of shared) markStretch(tables, collection, mark, stretch);
-  for (const mark of own) tables.marks.write(`${prefixOf(collection, mark)}${key}`, bareKey);
+  for (const mark of own) {
+    tables.marks.write(`${prefixOf(collection, mark)}${key}`, bareKey);
+    // Most work has no event but its own, and one look tells.
+    if (mark.startsWith(workMark(''))) markStretch(tables, collection, mark, '');
+  }
   if (collection !== 'events' && !isDue) markEventsOf(tables, key);
 }
 
@@ -50,7 +54,7 @@ export function unmarkWork(tables: Tables, collection: MarkedCollection, key: st
 
 /** Marks the events of some work by what they show now that it is written anew, or gone. */
 export function markEventsOf(tables: Tables, work: string): void {
-  const members = placesOf(tables, `${prefixOf('events', workMark(work))}`);
+  const members = membersOf(tables, work);
   const keys = tables.events.head(work) === undefined ? members : [work, ...members];
   if (keys.length === 0) return;
   const run = tables.runs.read(work)?.value;
@@ -65,7 +69,9 @@ export function markEventsOf(tables: Tables, work: string): void {
 }
 
 /** The keys of events that led to some work of another key, oldest first. */
-function placesOf({ marks }: Tables, prefix: string): string[] {
+function membersOf({ marks }: Tables, work: string): string[] {
+  const prefix = prefixOf('events', workMark(work));
+  if (marks.head(prefix) === undefined) return [];
   return marks
     .keys({ from: prefix, until: afterPrefix(prefix), limit: allOfOne })
     .map((found) => found.slice(prefix.length));

@@ -40,9 +40,12 @@ export type Turn =
   | { readonly role: 'tools'; readonly replies: readonly ToolReply[] };
 
 export interface Question {
+  /** Empty: none. */
   readonly system: string;
   readonly turns: readonly Turn[];
   readonly tools: readonly ToolOffer[];
+  /** Left out: as the endpoint likes. */
+  readonly temperature?: number;
 }
 
 export interface Tokens {
@@ -100,13 +103,14 @@ export function requestBody(model: Asked, question: Question): JsonObject {
 /** What of the settings a request's body says. */
 type Asked = Pick<ModelSettings, 'provider' | 'name' | 'maxTokens'>;
 
-function openAiBody({ name, maxTokens }: Asked, { system, turns, tools }: Question): JsonObject {
+function openAiBody({ name, maxTokens }: Asked, { system, turns, tools, temperature }: Question): JsonObject {
   return {
     model: name,
     stream: true,
     ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
     stream_options: { include_usage: true },
-    messages: [{ role: 'system', content: system }, ...turns.flatMap(openAiMessages)],
+    messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns.flatMap(openAiMessages)],
     ...(tools.length === 0
       ? {}
       : {
@@ -145,12 +149,13 @@ function openAiMessages(turn: Turn): JsonObject[] {
   }
 }
 
-function anthropicBody({ name, maxTokens }: Asked, { system, turns, tools }: Question): JsonObject {
+function anthropicBody({ name, maxTokens }: Asked, { system, turns, tools, temperature }: Question): JsonObject {
   return {
     model: name,
     stream: true,
     max_tokens: maxTokens ?? usualMaxTokens,
-    system,
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(system === '' ? {} : { system }),
     messages: turns.map(anthropicMessage),
     ...(tools.length === 0
       ? {}

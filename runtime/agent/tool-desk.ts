@@ -7,8 +7,8 @@
 import { createBuiltInTools } from '../../actors/agent/built-in-tools.ts';
 import type { AskPerson } from '../../actors/agent/clarify.ts';
 import type { FetchPublic } from '../../actors/agent/fetch-public.ts';
-import { type RunTools, type ToolAnswer, waitFor } from '../../actors/agent/model-loop.ts';
-import { streamModel } from '../../actors/agent/stream-model.ts';
+import type { RunTools, ToolAnswer } from '../../actors/agent/model-loop.ts';
+import { streamModel, waitFor } from '../../actors/agent/stream-model.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Question, ToolOffer } from '../../machines/agent/model-wire.ts';
 import { toolText } from '../../machines/agent/tool-text.ts';
@@ -112,7 +112,7 @@ function answerOf(answer: CallAnswer): ToolAnswer {
   return { text: toolText(answer.result), isError: answer.result.isError };
 }
 
-function askPersonFor({ profile, who }: Borrower, approvals: ToolDeskPorts['approvals']): AskPerson {
+function askPersonFor({ profile, who, run }: Borrower, approvals: ToolDeskPorts['approvals']): AskPerson {
   return ({ message, form, timeoutMs }, signal) =>
     new Promise((resolve) => {
       if (signal.aborted) {
@@ -127,6 +127,7 @@ function askPersonFor({ profile, who }: Borrower, approvals: ToolDeskPorts['appr
         {
           profile,
           server: asker,
+          ...(run === undefined ? {} : { run }),
           kind: 'form',
           tool: 'clarify',
           message: `${who} asks: ${message}`,

@@ -7,6 +7,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { Json } from '../../machines/base/json.ts';
 import type { Redactor } from '../redact.ts';
+import { timersOf } from '../timers.ts';
 import { labelOf } from './charts.ts';
 import type { History } from './history.ts';
 import type { Rows } from './rows.ts';
@@ -35,7 +36,7 @@ export function describeActor(id: string, ports: DetailPorts): ActorDetails | un
     ...row,
     ...meaningOf(ref, stateOf(view)),
     context: (redactor.value(view.context ?? null) ?? null) as Json,
-    timers: timersOf(ref),
+    timers: timerRows(ref),
     steps: stepsOf(ref, row, ports),
     events: history.eventsOf(row.id),
     children: Object.values(view.children ?? {})
@@ -79,25 +80,13 @@ function meaningOf(ref: AnyActorRef, state: string): { readonly description: str
   return { description: words.description ?? '', rule: words.meta?.rule ?? '' };
 }
 
-interface Scheduled {
-  readonly source: AnyActorRef;
-  readonly event: { readonly type: string };
-  readonly delay: number;
-  readonly startedAt: number;
-}
-
-/** All timers of the system are looked through: it is asked by a person, about one actor. */
-function timersOf(ref: AnyActorRef): TimerRow[] {
-  const { _snapshot: held } = ref.system as unknown as {
-    readonly _snapshot: { readonly _scheduledEvents: Readonly<Record<string, Scheduled>> };
-  };
-  return Object.values(held._scheduledEvents)
-    .filter(({ source }) => source === ref)
-    .map(({ event, delay, startedAt }) => ({
+function timerRows(ref: AnyActorRef): TimerRow[] {
+  return timersOf(ref)
+    .map(({ event, delayMs, startedAtMs }) => ({
       label: labelOf(event.type).label,
       event: event.type,
-      started: startedAt,
-      due: startedAt + delay,
+      started: startedAtMs,
+      due: startedAtMs + delayMs,
     }))
     .sort((one, other) => one.due - other.due);
 }

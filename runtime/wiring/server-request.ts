@@ -1,8 +1,9 @@
 /** Fills the holes of the chart of a server's request: its policy, the form for a person, the model, the answer. */
 
 import { assign, fromPromise } from 'xstate';
-import { completeText } from '../../actors/agent/complete-text.ts';
+import type { ModelVerdict as ModelAnswer } from '../../actors/agent/stream-model.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
+import type { Question, Turn } from '../../machines/agent/model-wire.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import {
@@ -20,9 +21,12 @@ import type { LiveServerRequest, ServerRequests } from '../mcp/server-requests.t
 export interface ServerRequestPorts {
   readonly requests: ServerRequests;
   readonly approvals: Approvals;
+  /** The run whose call the server works on, as far as that is certain. */
+  readonly runAt: (profile: string, server: string) => string | undefined;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   /** The model of the `agent` settings; undefined while none is configured. */
   readonly model: (profile: string) => ModelSettings | undefined;
+  readonly askModel: (model: ModelSettings, question: Question, signal: AbortSignal) => Promise<ModelAnswer>;
   readonly nowMs: () => number;
 }
 
@@ -41,10 +45,12 @@ export function wireServerRequest(ports: ServerRequestPorts) {
         const row = requests.get(context.id);
         const settings = ports.settings(context.profile, context.server);
         if (row === undefined || settings === undefined) return;
+        const run = ports.runAt(context.profile, context.server);
         row.question = ports.approvals.ask(
           {
             profile: context.profile,
             server: context.server,
+            ...(run === undefined ? {} : { run }),
             kind: 'form',
             tool: '',
             message: stripTags(String(row.params.message ?? '')),
@@ -108,33 +114,38 @@ async function runModel(
   const { params, admitted } = row;
   const { timeoutMs } = settings.sampling;
   const stop = createStopSignal([signal, row.signal], timeoutMs);
-  const verdict = await completeText(
-    {
-      model,
-      ...(admitted.model === undefined ? {} : { name: admitted.model }),
-      ...(typeof params.systemPrompt === 'string' ? { system: stripTags(params.systemPrompt) } : {}),
-      ...(typeof params.temperature === 'number' ? { temperature: params.temperature } : {}),
-      messages: messagesOf(params.messages),
-      maxTokens: admitted.maxTokens,
-    },
-    stop.signal,
-  ).finally(stop.release);
-  if (verdict.kind === 'failed') return verdict;
+  const asked = { ...model, name: admitted.model ?? model.name, maxTokens: admitted.maxTokens };
+  const verdict = await ports.askModel(asked, questionOf(params), stop.signal).finally(stop.release);
+  if (verdict.kind === 'failed') {
+    const isLate = stop.signal.aborted && !signal.aborted && !row.signal.aborted;
+    return { kind: 'failed', why: isLate ? `the model gave no answer in ${timeoutMs / 1_000} s` : verdict.why };
+  }
   row.made = {
     role: 'assistant',
-    content: { type: 'text', text: verdict.text },
-    model: verdict.model,
-    stopReason: verdict.stopReason,
+    content: { type: 'text', text: verdict.answer.text },
+    model: asked.name,
+    stopReason: verdict.answer.stop === 'cut' ? 'maxTokens' : 'endTurn',
   };
   return { kind: 'made' };
 }
 
-function messagesOf(messages: Json | undefined): { role: 'user' | 'assistant'; text: string }[] {
+/** A model is lent for its words alone: no tools. */
+function questionOf({ systemPrompt, temperature, messages }: JsonObject): Question {
+  return {
+    system: typeof systemPrompt === 'string' ? stripTags(systemPrompt) : '',
+    turns: turnsOf(messages),
+    tools: [],
+    ...(typeof temperature === 'number' ? { temperature } : {}),
+  };
+}
+
+function turnsOf(messages: Json | undefined): Turn[] {
   if (!Array.isArray(messages)) return [];
   return (messages as readonly Json[]).filter(isJsonObject).map(({ role, content }) => {
     const blocks: readonly Json[] = Array.isArray(content) ? content : [content ?? null];
     const texts = blocks.map((block) => (isJsonObject(block) && block.type === 'text' ? String(block.text) : ''));
-    return { role: role === 'assistant' ? ('assistant' as const) : ('user' as const), text: stripTags(texts.join('')) };
+    const text = stripTags(texts.join(''));
+    return role === 'assistant' ? { role, text, calls: [] } : { role: 'user', text };
   });
 }
 

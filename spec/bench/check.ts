@@ -67,7 +67,14 @@ function report(): 0 | 1 {
   for (const { name, found, tolerance } of guards) {
     const stands = baseline[name];
     const allowed = stands === undefined ? Number.NaN : stands * (1 + tolerance);
-    const verdict = stands === undefined ? 'unknown' : found > allowed ? 'TOO MUCH' : found < stands * (1 - tolerance) ? 'better' : 'kept';
+    const verdict =
+      stands === undefined
+        ? 'unknown'
+        : found > allowed
+          ? 'TOO MUCH'
+          : found < stands * (1 - tolerance)
+            ? 'better'
+            : 'kept';
     if (verdict === 'TOO MUCH' || verdict === 'unknown') exceeded += 1;
     print([name, found.toPrecision(4), String(stands ?? '-'), allowed.toPrecision(4), verdict]);
   }

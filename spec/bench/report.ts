@@ -11,8 +11,15 @@ if (results?.receiver === undefined || results.groups === undefined) {
   process.stderr.write('bench:report: nothing was measured yet; run `npm run bench` first\n');
   process.exit(1);
 }
-const bars = results.receiver.map(({ name, cpuMicros, ratio }) => ({ name, value: cpuMicros, note: `${ratio.toFixed(2)}×` }));
-writeFileSync(new URL('performance.svg', docs), chartOf('CPU per signed event, µs, and how many times the bare handler’s', bars));
+const bars = results.receiver.map(({ name, cpuMicros, ratio }) => ({
+  name,
+  value: cpuMicros,
+  note: `${ratio.toFixed(2)}×`,
+}));
+writeFileSync(
+  new URL('performance.svg', docs),
+  chartOf('CPU per signed event, µs, and how many times the bare handler’s', bars),
+);
 writeFileSync(new URL('performance.md', docs), pageOf(results));
 process.stdout.write(`${fileURLToPath(new URL('performance.md', docs))}\n`);
 
@@ -43,11 +50,12 @@ ${tableOf(
 Coalescing groups, each a live actor with a timer on the wheel that all share:
 
 ${tableOf(
-  ['groups alive', 'spawn µs', 'join µs', 'bytes each'],
-  groups.map(({ alive, spawnMicros, joinMicros, bytes }) => [
+  ['groups alive', 'spawn µs', 'join µs', 'end µs', 'bytes each'],
+  groups.map(({ alive, spawnMicros, joinMicros, endMicros, bytes }) => [
     alive.toLocaleString('en'),
     spawnMicros.toFixed(2),
     joinMicros.toFixed(2),
+    endMicros.toFixed(2),
     bytes.toFixed(0),
   ]),
 )}

@@ -302,13 +302,16 @@ t.test('sampling with a model', async (t) => {
 
   t.test('SRV-2 · a model that does not answer in time, or with an error, is a refusal that says so', async (t) => {
     model.next = 'hang';
-    t.match(JSON.stringify(await gateway.call('mcp__hasty__sample')), /sampling refused: the model endpoint/);
-    model.next = { status: 500, body: { error: 'model-key-0123456789 is overloaded' } };
+    t.match(
+      JSON.stringify(await gateway.call('mcp__hasty__sample')),
+      /sampling refused: the model gave no answer in 0\.3 s/,
+    );
+    model.next = { status: 403, body: { error: 'model-key-0123456789 is no key of ours' } };
     const failed = JSON.stringify(await gateway.call('mcp__peer__sample'));
-    t.match(failed, /the model endpoint answered HTTP 500/);
+    t.match(failed, /the model endpoint answered HTTP 403; check agent\.model/);
     t.notMatch(failed, /model-key-0123456789/);
-    model.next = { status: 200, body: { choices: [] } };
-    t.match(JSON.stringify(await gateway.call('mcp__peer__sample')), /without a text/);
+    model.next = { status: 200, body: 'x'.repeat(9_000_000) };
+    t.match(JSON.stringify(await gateway.call('mcp__peer__sample')), /answered with more than 8388608 bytes/);
     model.next = undefined;
     t.match(told(await gateway.call('mcp__peer__sample')), { role: 'assistant' });
   });

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createActor, setup } from 'xstate';
-import { indexTimers } from '../../runtime/timers.ts';
+import { indexTimers, timersOf } from '../../runtime/timers.ts';
 
 const waiting = setup({ types: { events: {} as { type: 'end' } } }).createMachine({
   id: 'waiting',
@@ -36,7 +36,7 @@ function started() {
     ],
   });
   const root = createActor(parent, { clock });
-  indexTimers(root);
+  indexTimers(root, () => 7_000);
   root.start();
   const { one, other } = root.getSnapshot().children;
   return { clock, root, one, other };
@@ -59,6 +59,22 @@ t.test('INS-1 · holds no timer once the root has stopped', async (t) => {
   root.stop();
 
   t.equal(clock.waits.size, 0);
+});
+
+t.test('INS-2 · tells the timers of an actor that wait, and no other', async (t) => {
+  const { clock, one, other, root } = started();
+  if (one === undefined || other === undefined) throw new TypeError('no children');
+
+  t.match(timersOf(one), [
+    { delayMs: 5_000, startedAtMs: 7_000 },
+    { delayMs: 9_000, startedAtMs: 7_000 },
+  ]);
+  one.send({ type: 'end' });
+  t.same(timersOf(one), []);
+  t.equal(timersOf(other).length, 2);
+  clock.waits.get(3)?.();
+  t.same(timersOf(other), [], 'the state was left, and its other timer with it');
+  root.stop();
 });
 
 t.test('INS-1 · looks at no timer when an actor without one ends', async (t) => {

@@ -11,6 +11,7 @@ import v8 from 'node:v8';
 import { Actor, type AnyActorRef, createActor, createMachine } from 'xstate';
 import { type DaemonParts, runDaemon } from '../../runtime/daemon.ts';
 import { countActors } from '../../runtime/inspector/census.ts';
+import { timerOwners } from '../../runtime/timers.ts';
 
 /** What lives, by its kind. Two counts with nothing under way between them are equal, or something has leaked. */
 export interface Counts {
@@ -57,12 +58,9 @@ function count(): Counts {
 }
 
 function waitsOf(root: AnyActorRef): Record<string, number> {
-  const { _scheduledEvents } = root.system.getSnapshot() as unknown as {
-    readonly _scheduledEvents: Readonly<
-      Record<string, { readonly source: { readonly logic: { readonly id: string } } }>
-    >;
-  };
-  return tally(Object.values(_scheduledEvents).map(({ source }) => source.logic.id));
+  return tally(
+    timerOwners(root).map((ref) => (ref as unknown as { readonly logic: { readonly id: string } }).logic.id),
+  );
 }
 
 function descriptors(): string[] {
@@ -159,8 +157,9 @@ process.on('message', (asked: Asked) => {
   else lent?.root.send({ type: 'daemon.stop' });
 });
 
-// Standard output is opened by its first use, and the module loader has to come to rest.
+// Both are opened by their first use, and the module loader has to come to rest.
 process.stdout.write('');
+process.stderr.write('');
 while (process.getActiveResourcesInfo().includes('FSReqCallback')) await new Promise(setImmediate);
 tell({ counts: count() });
 const ended = await runDaemon({

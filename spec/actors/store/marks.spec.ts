@@ -72,7 +72,7 @@ t.test('DUR-2 · forgets the marks of the records that are forgotten, in pieces'
   const engine = { tables } as Engine;
   for (let at = 0; at < 500; at += 1) {
     const key = `${timeKey(startMs + at * 10)}0000`;
-    apply(tables, [event(key, { route: `route-${at % 50}`, ...(at % 2 === 0 ? { work: 'elsewhere' } : {}) })]);
+    apply(tables, [event(key, { route: `route-${at % 50}`, ...(at % 2 === 0 ? { work: timeKey(startMs) } : {}) })]);
   }
   const forgottenTo = timeKey(startMs + 2_500);
   run(ageing(engine, forgottenTo));
@@ -81,7 +81,7 @@ t.test('DUR-2 · forgets the marks of the records that are forgotten, in pieces'
   t.equal(tables.events.keys(all).length, 250);
   const left = tables.marks.keys(all).map((mark) => mark.slice(mark.lastIndexOf('/') + 1));
   t.same(
-    left.filter((place) => place < forgottenTo.slice(0, 8)),
+    left.filter((place) => place !== '' && place < forgottenTo.slice(0, 8)),
     [],
     'none leads to what is gone',
   );

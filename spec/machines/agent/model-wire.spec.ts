@@ -74,6 +74,16 @@ t.test('DIS-3 · CON-3 · a conversation is spelled as an OpenAI-compatible endp
   t.end();
 });
 
+t.test('SRV-2 · CON-3 · an empty system text is left out, a temperature and a token limit are passed on', (t) => {
+  for (const provider of ['openai-compatible', 'anthropic'] as const) {
+    const asked = { system: '', turns: [{ role: 'user', text: 'Go' }], tools: [], temperature: 0.5 } as const;
+    const body = requestBody({ provider, name: 'usual', maxTokens: 64 }, asked);
+    t.match(body, { temperature: 0.5, max_tokens: 64, messages: [{ role: 'user' }] }, provider);
+    t.notOk('system' in body || JSON.stringify(body).includes('"system"'), provider);
+  }
+  t.end();
+});
+
 t.test('DIS-3 · CON-3 · a conversation is spelled as Anthropic’s endpoint wants it', (t) => {
   t.same(requestBody({ provider: 'anthropic', name: 'usual' }, question), {
     model: 'usual',
