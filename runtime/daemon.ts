@@ -6,7 +6,6 @@
 
 import { type AnyActorRef, createActor } from 'xstate';
 import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
-import { ensurePrivateFolder } from '../actors/files.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
@@ -26,7 +25,7 @@ import { createMcpView } from './mcp/view.ts';
 import { createMetrics } from './metrics.ts';
 import { countRestarts } from './metrics-counts.ts';
 import { pageFolder } from './package-files.ts';
-import { onSignals, takeLock } from './process.ts';
+import { onSignals, takeHome } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
 import { assembleServers } from './servers.ts';
@@ -56,12 +55,10 @@ const trailLength = 24;
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
 export async function runDaemon({ home, env, version, lend }: DaemonOptions): Promise<0 | 1> {
   const paths = homePaths(home);
-  await ensurePrivateFolder(paths.home);
-  await ensurePrivateFolder(paths.state);
   const redactor = createRedactor();
   const metrics = createMetrics();
   const log = createLog({ env, redactor, counted: (level) => metrics.count('agent_log_lines_total', level) });
-  const lock = takeLock(paths.lock, version);
+  const lock = await takeHome(paths, version);
   if (!lock.ok) {
     log.log('error', lock.fault.message, { code: lock.fault.code });
     log.flush();
@@ -286,6 +283,9 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   countRestarts(root, metrics);
   lend?.({ root, webhooks, inspector });
   root.start();
+  if (!settings().webhook.enabled) {
+    log.log('info', 'webhooks are not enabled: `agent gateway setup`, or platforms.webhook.enabled in config.yaml');
+  }
   void inspector.apply(settings().inspector);
   void tracing.apply(settings().telemetry.otlpEndpoint);
   const stopSignals = onSignals({

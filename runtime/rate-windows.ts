@@ -23,7 +23,15 @@ export function createRateWindows(limit: () => number): RateWindows {
     made ??= new LRUCache({ max: mostWindows });
     return made;
   };
-  const nameOf = (route: Route): string => `${route.profile}/${route.name}`;
+  /** Spelled once: a text that is spelled anew is hashed anew, three times a request. */
+  const names = new WeakMap<Route, string>();
+  const nameOf = (route: Route): string => {
+    const known = names.get(route);
+    if (known !== undefined) return known;
+    const name = `${route.profile}/${route.name}`;
+    names.set(route, name);
+    return name;
+  };
   return {
     secondsUntilFree: (route, nowMs) => secondsUntilFree(made?.get(nameOf(route)), limit(), nowMs),
     take(route, nowMs) {

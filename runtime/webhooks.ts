@@ -21,11 +21,16 @@ import { Roster } from '../machines/base/roster.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
+import { groupContext } from '../machines/webhook/coalescing-group.machine.ts';
 import type { CompiledRoute } from '../machines/webhook/compile-route.ts';
 import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
-import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import {
+  type RequestContext,
+  type RequestOutput,
+  requestContext,
+} from '../machines/webhook/webhook-request.machine.ts';
 import { type CancelVerdict, createCancelRun } from './cancel-run.ts';
 import type { DeliveryDesk } from './control/view.ts';
 import { createCrashedWork } from './crashed-work.ts';
@@ -312,7 +317,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const gateway = wireGateway({
     requests: createWard({
       name: 'requests',
-      logic: compile(requestLogic, compiling),
+      logic: compile(requestLogic, { ...compiling, copy: requestContext }),
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
@@ -333,7 +338,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     }),
     groups: createWard({
       name: 'groups',
-      logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), compiling),
+      logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), {
+        ...compiling,
+        copy: groupContext,
+      }),
       onCrashed: crashed('groups'),
     }),
     runs: createWard({

@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import type { KnownRecords, SubscriptionProblem, SubscriptionsRead } from '../../machines/config/subscription.ts';
-import { stampOf, updateFileLocked } from '../files.ts';
+import { stampOf, updateFileLocked, writableCure } from '../files.ts';
 
 export interface Subscriptions {
   /** The same list while the file is unchanged. */
@@ -135,7 +135,7 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
         });
       } catch (thrown) {
         const cause = causeOf(thrown);
-        return failed('subscriptions-unreadable', `${path}: cannot be changed: ${cause}`, cause);
+        return failed('subscriptions-unreadable', `${path}: cannot be changed: ${cause}; ${writableCure}`, cause);
       }
       // What was just written is the last good set, also where nobody asks before the file is spoilt.
       for (look(); underWay !== undefined; look()) await underWay.ended;
