@@ -20,13 +20,17 @@ import { done } from '../machines/base/fault.ts';
 import { Roster } from '../machines/base/roster.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
-import type { Route } from '../machines/config/route.ts';
 import type { Settings } from '../machines/config/settings.ts';
+import { groupContext } from '../machines/webhook/coalescing-group.machine.ts';
 import type { CompiledRoute } from '../machines/webhook/compile-route.ts';
 import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
-import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import {
+  type RequestContext,
+  type RequestOutput,
+  requestContext,
+} from '../machines/webhook/webhook-request.machine.ts';
 import { type CancelVerdict, createCancelRun } from './cancel-run.ts';
 import type { DeliveryDesk } from './control/view.ts';
 import { createCrashedWork } from './crashed-work.ts';
@@ -89,7 +93,6 @@ export interface Webhooks {
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
-  routes(): readonly Route[];
   cancelRun(key: string, by: string): Promise<CancelVerdict>;
   readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
@@ -256,8 +259,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       }),
       eventOf,
     ),
-    routeConcurrency: (profile, route) =>
-      routes.all().find((one) => one.route.name === route && one.route.profile === profile)?.route.concurrency,
+    routeConcurrency: (profile, route) => routes.named(profile, route)?.concurrency,
     redact: redactor.text,
     nowMs,
     wards,
@@ -315,7 +317,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const gateway = wireGateway({
     requests: createWard({
       name: 'requests',
-      logic: compile(requestLogic, compiling),
+      logic: compile(requestLogic, { ...compiling, copy: requestContext }),
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
@@ -336,7 +338,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     }),
     groups: createWard({
       name: 'groups',
-      logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), compiling),
+      logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), {
+        ...compiling,
+        copy: groupContext,
+      }),
       onCrashed: crashed('groups'),
     }),
     runs: createWard({
@@ -399,7 +404,6 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       await platforms.reconcile();
       await resumeWork(resumePorts);
     },
-    routes: () => routes.all().map(({ route }) => route),
     cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
     cron: cron.view,
     load: places.load,
