@@ -79,6 +79,7 @@ export function* readingSubscriptions(
       routes.push(read.value);
       if (known?.get(name)?.read !== read) fresh.push(read.value);
     }
+    yield undefined;
   }
   return { ok: true, routes, problems, fresh, known: found };
 }
