@@ -55,9 +55,10 @@ export async function runWords(words: readonly string[]): Promise<ExitCode> {
 function told(thrown: unknown, home: string): { readonly code: unknown; readonly message: string } {
   if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
   const { code, syscall, path } = thrown as NodeJS.ErrnoException;
-  const ofHome = syscall !== undefined && refusals.has(code ?? '') && path?.startsWith(home) === true;
+  const ofHome =
+    syscall !== undefined && (refusals.has(code ?? '') || syscall === 'mkdir') && path?.startsWith(home) === true;
   return ofHome ? unwritableHome(home, thrown.message) : { code, message: thrown.message };
 }
 
-/** What a system says to who may not write, or has no room to. */
+/** What a system says to who may not write, or has no room to; a `mkdir` on a read-only disk says ENOENT on Node 20. */
 const refusals = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);

@@ -109,6 +109,7 @@ t.test('DUR-1 · INS-1 · the work is taken up before the front opens, after a c
     if (to === 'up.opening') t.equal(from, 'up.resuming', way);
     if (to === 'crashed') t.equal(event, 'xstate.error.actor.gateway', way);
     if (to === 'restarting') t.equal(event, 'crash.reported', way);
+    if (event.startsWith('xstate.after.restartDelay')) t.equal(to, 'up.resuming', way);
     if (to === 'failed') t.match(event, /^(crash\.reported|gateway\.refused|xstate\.error\.actor\.servers)$/, way);
   }
   t.end();
@@ -125,6 +126,8 @@ t.test('INS-1 · CON-2 · a restart costs budget, and only an end that failed ha
 });
 
 t.test('DUR-1 · a journal that recovers while the supervisor is busy is not forgotten', (t) => {
+  for (const { from, event, to, after } of moves.filter(({ to }) => to === 'up.recovering'))
+    t.notOk(after.recovers, `${from} ${event} ${to}: what is taken up is no longer owed`);
   for (const { from, event, to, after } of steps.filter(({ from }) => /^up\.(resuming|opening|re)/.test(from))) {
     if (event === 'journal.ready') t.ok(after.recovers && from === to, from);
   }
