@@ -4,7 +4,6 @@
  * @see CON-2 and HOME-2 in docs/specification.md
  */
 
-import { fileURLToPath } from 'node:url';
 import { type AnyActorRef, createActor } from 'xstate';
 import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
 import type { ProfileName } from '../machines/base/names.ts';
@@ -25,6 +24,7 @@ import { createLog } from './log.ts';
 import { createMcpView } from './mcp/view.ts';
 import { createMetrics } from './metrics.ts';
 import { countRestarts } from './metrics-counts.ts';
+import { pageFolder } from './package-files.ts';
 import { onSignals, takeHome } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
@@ -110,7 +110,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     vitals: () => signs.vitals(),
     readiness: () => signs.readiness(),
     metrics: () => metrics.render(signs.measure()),
-    pageFolder: fileURLToPath(new URL('./inspector/page', import.meta.url)),
+    pageFolder,
     nowMs,
     log,
   });
@@ -257,7 +257,6 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
       decisions: webhooks.decisions,
       replay: webhooks.replay,
       sendings: webhooks.sendings,
-      routes: webhooks.routes,
       cancelRun: webhooks.cancelRun,
       mcp,
       chat: createChatView({
