@@ -20,7 +20,6 @@ import { done } from '../machines/base/fault.ts';
 import { Roster } from '../machines/base/roster.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
-import type { Route } from '../machines/config/route.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import { groupContext } from '../machines/webhook/coalescing-group.machine.ts';
 import type { CompiledRoute } from '../machines/webhook/compile-route.ts';
@@ -94,7 +93,6 @@ export interface Webhooks {
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
-  routes(): readonly Route[];
   cancelRun(key: string, by: string): Promise<CancelVerdict>;
   readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
@@ -261,8 +259,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       }),
       eventOf,
     ),
-    routeConcurrency: (profile, route) =>
-      routes.all().find((one) => one.route.name === route && one.route.profile === profile)?.route.concurrency,
+    routeConcurrency: (profile, route) => routes.named(profile, route)?.concurrency,
     redact: redactor.text,
     nowMs,
     wards,
@@ -407,7 +404,6 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       await platforms.reconcile();
       await resumeWork(resumePorts);
     },
-    routes: () => routes.all().map(({ route }) => route),
     cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
     cron: cron.view,
     load: places.load,

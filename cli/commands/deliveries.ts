@@ -3,7 +3,8 @@
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { ago, plain, printJson, table } from '../terminal.ts';
+import { whole } from '../draw.ts';
+import { ago, inTime, plain, printJson, table } from '../terminal.ts';
 import { printWhole, queryOf } from './webhook.ts';
 
 interface SendingRow {
@@ -102,7 +103,9 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
   // In a column of a narrow terminal the cure, which comes last, would be cut off.
   for (const { error, profile } of rows) {
     if (error !== undefined)
-      context.out.print(`\n${profile === 'default' ? '' : plain(`${profile}: `)}${plain(error)}\n`);
+      context.out.print(
+        `\n${whole(context.out, plain(`${profile === 'default' ? '' : `${profile}: `}${error}`)).join('\n')}\n`,
+      );
   }
   return 0;
 }
@@ -136,9 +139,4 @@ function countWords(answer: Json): string {
 function sendingQuery(context: CommandContext): JsonObject {
   const target = textFlag(context, 'target');
   return { ...queryOf(context), ...(target === undefined ? {} : { target }) };
-}
-
-function inTime(iso: string, nowMs: number): string {
-  const seconds = Math.max(0, Math.ceil((Date.parse(iso) - nowMs) / 1_000));
-  return seconds < 120 ? `in ${seconds}s` : `in ${Math.ceil(seconds / 60)}m`;
 }
