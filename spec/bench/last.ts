@@ -1,7 +1,7 @@
 /** What the last measurement of each kind found, kept between runs of the bench in a file that is not committed. */
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, loadavg } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Cost } from './receiver.ts';
@@ -9,7 +9,7 @@ import type { WardCost } from './wards.ts';
 import type { WatchCost } from './watch.ts';
 
 export interface Results {
-  /** What it was measured with, such as `Node 20.20, 2 processors`. */
+  /** What it was measured with, such as `Node 20.20, 2 processors, load average 1`. */
   readonly machine: string;
   readonly receiver?: readonly Cost[];
   readonly watch?: readonly WatchCost[];
@@ -29,7 +29,9 @@ export function lastResults(): Results | undefined {
 
 export function keepResults(found: Omit<Results, 'machine'>): void {
   const [major, minor] = process.versions.node.split('.');
-  const machine = `Node ${major}.${minor}, ${availableParallelism()} processors`;
+  // A machine that others use too stretches waits; CPU ratios feel it least.
+  const load = (loadavg()[0] ?? 0).toFixed(0);
+  const machine = `Node ${major}.${minor}, ${availableParallelism()} processors, load average ${load}`;
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `${JSON.stringify({ ...lastResults(), ...found, machine }, undefined, 2)}\n`);
 }

@@ -48,7 +48,13 @@ function groups(): void {
   keepResults({ groups: costs });
   print(['groups alive', 'spawn µs', 'join µs', 'end µs', 'bytes each']);
   for (const { alive, spawnMicros, joinMicros, endMicros, bytes } of costs) {
-    print([String(alive), spawnMicros.toFixed(2), joinMicros.toFixed(2), endMicros.toFixed(2), bytes.toFixed(0)]);
+    print([
+      String(alive),
+      spawnMicros.toFixed(2),
+      joinMicros.toFixed(2),
+      endMicros.toFixed(2),
+      alive < 1_000 ? '-' : bytes.toFixed(0),
+    ]);
   }
   process.stdout.write('\n');
 }

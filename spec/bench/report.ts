@@ -69,7 +69,7 @@ ${tableOf(
     spawnMicros.toFixed(2),
     joinMicros.toFixed(2),
     endMicros.toFixed(2),
-    bytes.toFixed(0),
+    alive < 1_000 ? '-' : bytes.toFixed(0),
   ]),
 )}
 
