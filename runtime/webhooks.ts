@@ -386,7 +386,16 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     decisions,
     replay: { exchanges, wards, nextId, nowMs },
     sendings: (keyOf) =>
-      createDeliveryDesk({ keeper, writer, platforms, wards, keyOf, redact: redactor.record, nowMs }),
+      createDeliveryDesk({
+        keeper,
+        writer,
+        platforms,
+        wards,
+        keyOf,
+        redact: redactor.record,
+        nowMs,
+        hasRoom: () => resumePorts.deliveryRoom() > 0,
+      }),
     resume: async () => {
       if (isAbandoned) {
         // The session lives on, and would keep what it held from the gateway that comes.

@@ -29,6 +29,14 @@ interface TargetRow {
   readonly error?: string;
 }
 
+/** What was done to all of them. */
+interface Sweep {
+  readonly retried?: number;
+  readonly dropped?: number;
+  readonly left: number;
+  readonly refusals: readonly { readonly id: string; readonly code: string; readonly error: string }[];
+}
+
 export async function listSendings(context: CommandContext): Promise<ExitCode> {
   const rows = (await context.call('deliveries.list', sendingQuery(context))) as unknown as readonly SendingRow[];
   if (hasFlag(context, 'json')) {
@@ -123,14 +131,21 @@ async function change(
     ? { ...sendingQuery(context), all: true }
     : { id: id ?? '', force: hasFlag(context, 'force') };
   const answer = await context.call(method, params);
+  const { left, refusals } = { left: 0, refusals: [], ...(all ? (answer as unknown as Sweep) : {}) };
   if (hasFlag(context, 'json')) printJson(context, answer);
-  else context.out.print(`${plain(all ? countWords(answer) : words(answer as unknown as SendingRow))}\n`);
-  return 0;
+  else {
+    context.out.print(`${plain(all ? countWords(answer) : words(answer as unknown as SendingRow))}\n`);
+    for (const { id: one, error, code } of refusals) context.out.complain(plain(`agent: ${one}: ${error} [${code}]\n`));
+    if (left > refusals.length) context.out.complain(`agent: and ${left - refusals.length} more\n`);
+  }
+  return left === 0 ? 0 : 1;
 }
 
 function countWords(answer: Json): string {
-  const { retried, dropped } = answer as { readonly retried?: number; readonly dropped?: number };
-  return retried === undefined ? `Dropped ${dropped ?? 0} dead letters.` : `Trying ${retried} dead letters again.`;
+  const { retried, dropped, left } = answer as unknown as Sweep;
+  const many = (count: number): string => `${count} dead letter${count === 1 ? '' : 's'}`;
+  const done = retried === undefined ? `Dropped ${many(dropped ?? 0)}.` : `Trying ${many(retried)} again.`;
+  return left === 0 ? done : `${done} ${left} could not be touched:`;
 }
 
 function sendingQuery(context: CommandContext): JsonObject {

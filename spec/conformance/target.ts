@@ -173,6 +173,15 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
 
       t.match(await home.target.deliver(requestOf('hello', extra), never), { kind: 'delivered' });
       t.match(bench.platform.world.messages, [{ place: fixture.place }]);
+      t.same(
+        [{ chat_id: chat }, { chat_id: ' ' }, {}].map((at) => [bench.target.placeOf(at), home.target.placeOf(at)]),
+        [
+          [chat, chat],
+          [undefined, chat],
+          [undefined, chat],
+        ],
+        'people are told the place that it resolves to',
+      );
       t.match(await bench.with({ homeChannel: 'nowhere at all' }).deliver('hello'), { kind: 'delivered' });
     },
   );

@@ -31,7 +31,7 @@ t.test(
 
     t.match(await it.reaches('1', 'delivered'), { target: 'slack', attempts: 1 });
     t.match(await it.reaches('2', 'delivered'), { target: 'community_chat', attempts: 1 });
-    await it.reaches('3', 'delivered');
+    t.match(await it.reaches('3', 'delivered'), { chat_id: teamChatA.chat }, 'the home channel, by name');
     t.same(texts(it.slack).sort(), ['Build 1 is green.', 'Build 3 is green.']);
     t.same(texts(it.discord), ['Build 2 is green.']);
     const tree = JSON.stringify(await it.json('inspect', 'tree'));

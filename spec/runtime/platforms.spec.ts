@@ -176,3 +176,29 @@ t.test('DLV-4 · a platform that asks to wait holds the others back as well', as
   });
   t.equal(granted, 1);
 });
+
+t.test(
+  'DLV-2 · DUR-1 · a text that has begun to arrive goes on at its place, whatever the home channel is now',
+  async (t) => {
+    const old = teamChatA.chat ?? '';
+    const it = await openPlatforms(t, { home_channel: old });
+    const first = await it.send({ extra: {} });
+    t.match(first, { outcome: { kind: 'delivered' }, chat: old });
+    it.configure({ home_channel: 'C0NEW' });
+    await it.platforms.reconcile();
+    const at = (more: object) =>
+      it.platforms.placeOf({ target: 'slack', profile: 'default', ...more } as DeliveryRecord);
+
+    t.equal(at({ extra: {}, chat: old }), 'C0NEW', 'nothing has arrived: a mended home channel is obeyed');
+    t.equal(at({ extra: {}, chat: old, unsureSinceMs: 1 }), old);
+    const text = 'x'.repeat(4_001);
+    t.match(await it.send({ extra: {}, text, chat: old, sent: { pieces: 1, of: 2 } }), {
+      outcome: { kind: 'delivered' },
+      chat: old,
+    });
+    t.same(
+      it.server.world.messages.map(({ place }) => place),
+      [teamChatA.place, teamChatA.place],
+    );
+  },
+);

@@ -162,6 +162,14 @@ t.test('DIS-2 · a sender is not kept waiting for a place longer than it waits',
   t.same(patient.wakes, [], 'one that nobody waits for waits as long as it takes');
 });
 
+t.test('IDM-2 · DLV-4 · a direct delivery that a person drops tells its sender so, and frees its id', async (t) => {
+  const one = await stage(t, { from: direct, hasPlace: false });
+  one.actor.send({ type: 'delivery.drop' });
+  for (let n = 0; n < 3; n += 1) await one.disk.settle();
+  t.match(one.journal.get('deliveries', 'k')?.value, { status: 'dropped' });
+  t.equal(one.journal.claimed(name, 9), undefined, 'the sender’s next try is a new delivery, not a duplicate');
+});
+
 t.test('DLV-4 · what is tried again waits in memory, or on disk alone where many wait already', async (t) => {
   const outcome: SendOutcome = { kind: 'transient', reason: 'busy' };
   const waiting = await deliver(t, { outcome });
@@ -180,9 +188,11 @@ t.test('IDM-2 · only a direct delivery that did not succeed frees its id', (t) 
   for (const [given, frees] of [
     [{ ...direct, status: 'failed' }, true],
     [{ ...direct, status: 'unknown' }, true],
+    [{ ...direct, status: 'dropped' }, true],
     [{ ...direct, status: 'delivered' }, false],
     [{ ...direct, status: 'sending' }, false],
     [{ ...record, runKey: 'k', status: 'failed' }, false],
+    [{ ...record, runKey: 'k', status: 'dropped' }, false],
   ] as const) {
     t.same(releaseOf(given), frees ? [{ kind: 'release', name }] : [], JSON.stringify(given.status));
   }
