@@ -3,8 +3,9 @@
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { counted, inTime, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
 import { ago, plain, printJson, table } from '../terminal.ts';
-import { printWhole, queryOf } from './webhook.ts';
+import { queryOf } from './webhook.ts';
 
 interface SendingRow {
   readonly id: string;
@@ -16,6 +17,19 @@ interface SendingRow {
   readonly reason?: string;
   readonly queued_at: string;
   readonly next_try_at?: string;
+}
+
+interface SendingDetail extends SendingRow {
+  readonly delivery_id: string;
+  readonly profile: string;
+  readonly event: string;
+  readonly message_id?: string;
+  readonly ended_at?: string;
+  readonly record: {
+    readonly text: string;
+    /** The pieces of a long text that have arrived. */
+    readonly sent?: { readonly pieces: number; readonly of: number };
+  };
 }
 
 interface TargetRow {
@@ -69,7 +83,32 @@ export async function listSendings(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function showSending(context: CommandContext): Promise<ExitCode> {
-  printWhole(context, await context.call('deliveries.show', { id: context.args[0] ?? '' }));
+  const answer = await context.call('deliveries.show', { id: context.args[0] ?? '' });
+  if (hasFlag(context, 'json')) {
+    printJson(context, answer);
+    return 0;
+  }
+  const { out } = context;
+  const { record, ...row } = answer as unknown as SendingDetail;
+  const nowMs = Date.now();
+  const { sent } = record;
+  out.print(
+    titled(out, row.id, row.status) +
+      labelled(out, [
+        ['Target', row.target],
+        ['Chat', row.chat_id],
+        ['Route', routeOf(row)],
+        ['Event', `${row.event}, delivery ${row.delivery_id}`],
+        ['Queued', moment(row.queued_at, nowMs)],
+        ['Tries', row.attempts === 0 ? 'none yet' : String(row.attempts)],
+        ['Arrived', sent === undefined ? undefined : `${sent.pieces} of ${counted(sent.of, 'piece')}`],
+        ['Next try', row.next_try_at && moment(row.next_try_at, nowMs)],
+        ['Ended', row.ended_at && `${moment(row.ended_at, nowMs)}, after ${span(row.queued_at, row.ended_at)}`],
+        ['Message', row.message_id],
+        ['Reason', row.reason],
+      ]) +
+      titledText(out, 'Text', record.text),
+  );
   return 0;
 }
 
@@ -143,7 +182,7 @@ async function change(
 
 function countWords(answer: Json): string {
   const { retried, dropped, left } = answer as unknown as Sweep;
-  const many = (count: number): string => `${count} dead letter${count === 1 ? '' : 's'}`;
+  const many = (count: number): string => counted(count, 'dead letter');
   const done = retried === undefined ? `Dropped ${many(dropped ?? 0)}.` : `Trying ${many(retried)} again.`;
   return left === 0 ? done : `${done} ${left} could not be touched:`;
 }
@@ -151,9 +190,4 @@ function countWords(answer: Json): string {
 function sendingQuery(context: CommandContext): JsonObject {
   const target = textFlag(context, 'target');
   return { ...queryOf(context), ...(target === undefined ? {} : { target }) };
-}
-
-function inTime(iso: string, nowMs: number): string {
-  const seconds = Math.max(0, Math.ceil((Date.parse(iso) - nowMs) / 1_000));
-  return seconds < 120 ? `in ${seconds}s` : `in ${Math.ceil(seconds / 60)}m`;
 }
