@@ -8,6 +8,7 @@ import type { Collection, StoredRecord } from '../actors/store/journal.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { Json, JsonObject } from '../machines/base/json.ts';
 import {
+  asSeen,
   claimName,
   type DeliveryRecord,
   deliveryRow,
@@ -25,8 +26,8 @@ import type { Decisions } from './decisions.ts';
 import { countActors, describeTree } from './inspector/census.ts';
 import type { Inspector } from './inspector/inspector.ts';
 import { tellStory } from './inspector/story.ts';
+import { noWork, type WorkOfRun } from './inspector/story-calls.ts';
 import type { ActorDetails } from './inspector/wire.ts';
-import type { CallMemo } from './mcp/call-memory.ts';
 import type { McpView } from './mcp/view.ts';
 import { newestFirst } from './newest-first.ts';
 import { type ReplayPorts, replayEvent } from './replay.ts';
@@ -44,8 +45,8 @@ export interface ViewPorts {
   readonly routes: () => readonly { readonly profile: string; readonly name: string }[];
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly mcp: McpView;
-  /** The remembered calls of a run. */
-  readonly callsOf: (run: string) => readonly CallMemo[];
+  /** What the servers' half knows of a run. */
+  readonly workOf: (run: string) => WorkOfRun;
   readonly chat: ChatView;
   readonly cron: CronView;
   readonly url: () => string | undefined;
@@ -87,8 +88,13 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     return undefined;
   }
 
+  /** The event that a run of this key works on; a burst's run has a key of its own. */
+  function newestOf(run: string): string | undefined {
+    return get('runs', run)?.eventKey as string | undefined;
+  }
+
   function find(id: string): { readonly key: string; readonly event: EventRecord } | undefined {
-    const direct = eventOf(id) === undefined ? claimedBy(id) : id;
+    const direct = eventOf(id) === undefined ? (claimedBy(id) ?? newestOf(id)) : id;
     const known = direct === undefined ? undefined : eventOf(direct);
     if (direct !== undefined && known !== undefined) return { key: direct, event: known };
     const [found] = collect('events', 1, ({ key, value }) => {
@@ -189,7 +195,9 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const record = (collection: Collection, at: string | undefined): JsonObject | undefined =>
         at === undefined ? undefined : get(collection, at);
       const run = record('runs', event.work) as unknown as RunRecord | undefined;
-      const delivery = record('deliveries', event.work) as unknown as DeliveryRecord | undefined;
+      const kept = record('deliveries', event.work) as unknown as DeliveryRecord | undefined;
+      const stateOf = (actor: string): string | undefined => inspector.actor(actor)?.state;
+      const delivery = kept && asSeen(kept, stateOf(`deliveries/${event.work}`));
       const groupKey = event.told?.groupKey;
       const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
       const group = record('groups', groupAt) as unknown as GroupRecord | undefined;
@@ -203,10 +211,10 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
           ? { group: { key: groupAt, record: group } }
           : {}),
-        calls: event.work === undefined ? [] : ports.callsOf(event.work),
+        ...(event.work === undefined ? noWork : ports.workOf(event.work)),
         transcript: (record('transcripts', event.work)?.entries ?? []) as readonly JsonObject[],
         stepsOf: (actor) => inspector.actor(actor)?.steps ?? inspector.stepsOf(actor),
-        stateOf: (actor) => inspector.actor(actor)?.state,
+        stateOf,
       });
       return ports.redact(story as unknown as JsonObject);
     },

@@ -268,7 +268,11 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
         settings: (profile) => loaded.profiles.get(profile as ProfileName)?.settings.agent,
       }),
       cron: webhooks.cron,
-      callsOf: servers.memory.ofRun,
+      workOf: (run) => ({
+        calls: servers.memory.ofRun(run),
+        callsUnderWay: servers.calls.ofRun(run),
+        questions: servers.approvals.ofRun(run),
+      }),
       url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
       webhookEnabled: () => settings().webhook.enabled,
       webhookFault: gatewayFault,

@@ -10,7 +10,7 @@ import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { RecordWriter } from '../actors/store/record-writer.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import { canonicalTarget } from '../machines/config/targets.ts';
-import { type DeliveryRecord, isOver, type RunRecord, sendingRow } from '../machines/webhook/record.ts';
+import { asSeen, type DeliveryRecord, isOver, type RunRecord, sendingRow } from '../machines/webhook/record.ts';
 import { Refusal } from './control/refusal.ts';
 import type { DeadLetterQuery, DeliveryDesk, SendingQuery, Sweep } from './control/view.ts';
 import { newestFirst } from './newest-first.ts';
@@ -55,14 +55,20 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
         `no delivery "${id}" is in the history; \`agent deliveries list\` lists them`,
       );
     }
-    return { key: stored.key, stored, record: stored.value as unknown as DeliveryRecord };
+    return foundIn(stored);
+  }
+
+  function foundIn(stored: StoredRecord): Found {
+    const { key } = stored;
+    const record = stored.value as unknown as DeliveryRecord;
+    return { key, stored, record: asSeen(record, wards().deliveries.get(key)?.getSnapshot().value) };
   }
 
   function matching(query: SendingQuery): Found[] {
     const journal = keeper.journal();
     return newestFirst(journal, { collection: 'deliveries', limit: query.limit }, (stored) => {
-      const record = stored.value as unknown as DeliveryRecord;
-      return fits(record, query) ? { key: stored.key, stored, record } : undefined;
+      const found = foundIn(stored);
+      return fits(found.record, query) ? found : undefined;
     });
   }
 
@@ -176,9 +182,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       const last = page?.at(-1);
       if (page === undefined || last === undefined) return;
       from = last.key;
-      yield page
-        .map((stored) => ({ key: stored.key, stored, record: stored.value as unknown as DeliveryRecord }))
-        .filter(({ record }) => fits(record, { ...query, status: 'deadLettered' }));
+      yield page.map(foundIn).filter(({ record }) => fits(record, { ...query, status: 'deadLettered' }));
     }
   }
 

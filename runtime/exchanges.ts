@@ -25,7 +25,13 @@ export interface LiveRequest {
   span: TracedSpan | undefined;
 }
 
-export type Exchanges = Map<string, LiveRequest>;
+export interface Exchanges {
+  readonly size: number;
+  get(id: string): LiveRequest | undefined;
+  set(id: string, live: LiveRequest): unknown;
+  delete(id: string): boolean;
+  clear(): void;
+}
 
 const noBody = Buffer.alloc(0);
 const nothing: Opened = { kind: 'nothing' };
@@ -48,12 +54,7 @@ export function toldOf({ script, groupKey }: RequestContext, live: LiveRequest |
   const bodyMs = live?.bodyMs ?? 0;
   const scriptMs = live?.scriptMs ?? 0;
   if (bodyMs === 0 && scriptMs === 0 && script === undefined && groupKey === undefined) return undefined;
-  return {
-    ...(bodyMs === 0 ? {} : { bodyMs }),
-    ...(scriptMs === 0 ? {} : { scriptMs }),
-    ...(script === undefined ? {} : { script }),
-    ...(groupKey === undefined ? {} : { groupKey }),
-  };
+  return { bodyMs: bodyMs || undefined, scriptMs: scriptMs || undefined, script, groupKey };
 }
 
 /** The decoded body; undefined where it is not UTF-8. Decoded once for all who ask. */

@@ -6,23 +6,50 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
+import type { Route } from '../machines/config/route.ts';
 import type { DeliveryRecord, RunRecord } from '../machines/webhook/record.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
-import { type Metrics, observe } from './metrics.ts';
+import { type Metrics, observe, type Series } from './metrics.ts';
 
-export function countRequest(
-  { route, outcome, origin, receivedAtMs }: RequestContext,
-  nowMs: number,
-  metrics: Metrics,
-): void {
-  const profile = route?.profile ?? '';
-  const name = route?.name ?? '';
-  const kind = outcome?.kind ?? 'abandoned';
-  metrics.count('agent_webhook_requests_total', profile, name, kind);
-  // A replay waits for nobody's body.
-  if (origin === 'http') {
-    metrics.observe('agent_webhook_request_duration_seconds', (nowMs - receivedAtMs) / 1_000, profile, name);
+export type CountRequest = (request: RequestContext, nowMs: number) => void;
+
+/** Counts requests; the series of a route are looked up once, not with each of its requests. */
+export function createRequestCount(metrics: Metrics): CountRequest {
+  const kept = new WeakMap<Route, RequestSeries>();
+
+  function seriesOf(route: Route | undefined): RequestSeries {
+    const known = route && kept.get(route);
+    if (known !== undefined) return known;
+    const [profile, name] = [route?.profile ?? '', route?.name ?? ''];
+    const made: RequestSeries = {
+      profile,
+      name,
+      duration: metrics.series('agent_webhook_request_duration_seconds', profile, name),
+      outcomes: new Map(),
+    };
+    if (route !== undefined) kept.set(route, made);
+    return made;
   }
+
+  return ({ route, outcome, origin, receivedAtMs }, nowMs) => {
+    const { profile, name, duration, outcomes } = seriesOf(route);
+    const kind = outcome?.kind ?? 'abandoned';
+    let total = outcomes.get(kind);
+    if (total === undefined) {
+      total = metrics.series('agent_webhook_requests_total', profile, name, kind);
+      outcomes.set(kind, total);
+    }
+    total.count += 1;
+    // A replay waits for nobody's body.
+    if (origin === 'http') observe(duration, (nowMs - receivedAtMs) / 1_000);
+  };
+}
+
+interface RequestSeries {
+  readonly profile: string;
+  readonly name: string;
+  readonly duration: Series;
+  readonly outcomes: Map<string, Series>;
 }
 
 export function countRun(run: RunRecord, nowMs: number, metrics: Metrics): void {
@@ -55,15 +82,15 @@ export function countRestarts(root: AnyActorRef, metrics: Metrics): void {
 export function timedKeeper(keeper: JournalKeeper, metrics: Metrics): JournalKeeper {
   const committed = metrics.series('agent_journal_commits_total', 'committed');
   const duration = metrics.series('agent_journal_commit_duration_seconds');
-  return {
-    ...keeper,
-    async commit(writes) {
-      const beganMs = performance.now();
-      const verdict = await keeper.commit(writes);
+
+  const submit: JournalKeeper['submit'] = (writes, settled) => {
+    const beganMs = performance.now();
+    keeper.submit(writes, (verdict) => {
       observe(duration, (performance.now() - beganMs) / 1_000);
       if (verdict.kind === 'committed') committed.count += 1;
       else metrics.count('agent_journal_commits_total', verdict.kind);
-      return verdict;
-    },
+      settled(verdict);
+    });
   };
+  return { ...keeper, submit, commit: (writes) => new Promise((resolve) => submit(writes, resolve)) };
 }

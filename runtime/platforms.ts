@@ -64,6 +64,7 @@ export interface Platforms {
 }
 
 interface Kept {
+  /** Its address in the ward, in the configuration's spelling. */
   readonly key: string;
   readonly profile: string;
   /** The neutral name. */
@@ -92,12 +93,14 @@ const logSettings: PlatformSettings = { enabled: true, timeoutMs: 10_000, option
 export function createPlatforms(ports: PlatformsPorts): Platforms {
   const { home, ward, nowMs } = ports;
   let kept = new Map<string, Kept>();
+  /** The same by their neutral names, which a delivery may not have been given. */
+  let neutral = new Map<string, Kept>();
   const waiting = new Map<string, Set<() => void>>();
   let createPlatformTarget: TargetOwner['createPlatformTarget'];
   let reconciled = Promise.resolve();
 
   function make(profile: LoadedProfile, target: string, settings: PlatformSettings, configured: boolean): Kept {
-    const key = platformKey(profile.name, target);
+    const key = platformKey(profile.name, settings.name ?? target);
     const print = JSON.stringify([settings, configured, target === 'codehost_comment' ? [...profile.scope] : []]);
     const standing = kept.get(key);
     if (standing?.print === print) return standing;
@@ -137,6 +140,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     }
     const earlier = kept;
     kept = next;
+    neutral = new Map([...next.values()].map((entry) => [platformKey(entry.profile, entry.target), entry]));
     for (const [key, { print }] of earlier) {
       if (next.get(key)?.print !== print) ward()?.get(key)?.send({ type: 'platform.stop' });
     }
@@ -144,7 +148,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
   }
 
   function find(profile: string, name: string): Kept | undefined {
-    return kept.get(platformKey(profile, canonicalTarget(name) ?? name));
+    return neutral.get(platformKey(profile, canonicalTarget(name) ?? name));
   }
 
   function placeOf(record: DeliveryRecord): string | undefined {
@@ -335,7 +339,7 @@ function goesOnAt({ chat, sent, unsureSinceMs }: DeliveryRecord): string | undef
   return sent === undefined && unsureSinceMs === undefined ? undefined : chat;
 }
 
-/** The key of a target's connection in the ward. */
+/** The key of a target's connection in the ward: by one name, that which people have given it. */
 export function platformKey(profile: string, target: string): string {
   return profile === 'default' ? target : `${target}@${profile}`;
 }

@@ -227,6 +227,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         wireServerRequest({
           requests,
           approvals,
+          runAt: (profile, server) => calls.runAt(connectionKey(profile, server)),
           settings,
           model: (profile) => profileOf(profile)?.settings.agent.model,
           askModel: async (model, question, signal) => {

@@ -6,6 +6,7 @@
  */
 
 import type { AnyActorRef, EventObject } from 'xstate';
+import { Roster } from '../machines/base/roster.ts';
 
 interface System {
   readonly _clock: {
@@ -30,61 +31,62 @@ export interface WaitingTimer {
 }
 
 interface Timer extends WaitingTimer {
+  /** Undefined for one that nobody can cancel by itself. */
+  readonly id: string | undefined;
   handle: unknown;
 }
 
-type Timers = Map<AnyActorRef, Map<unknown, Timer>>;
+/** An actor has one or two, so that a list is searched sooner than a table. */
+type Timers = Roster<AnyActorRef, Timer[]>;
 
 /** By the system. */
 const tables = new WeakMap<object, Timers>();
 
 /** The timers of an actor of a system that keeps them by actor. */
 export function timersOf(ref: AnyActorRef): readonly WaitingTimer[] {
-  return [...(tables.get(ref.system)?.get(ref)?.values() ?? [])];
+  return [...(tables.get(ref.system)?.get(ref) ?? [])];
 }
 
 /** The actors of a system whose timers wait, each as often as it has timers. */
 export function timerOwners(root: AnyActorRef): readonly AnyActorRef[] {
-  return [...(tables.get(root.system) ?? [])].flatMap(([ref, own]) => Array.from(own, () => ref));
+  const owners: AnyActorRef[] = [];
+  tables.get(root.system)?.each((ref, own) => void owners.push(...own.map(() => ref)));
+  return owners;
 }
 
 /** To be called before the root starts. */
 export function indexTimers(root: AnyActorRef, nowMs: () => number): void {
   const system = root.system as unknown as System;
   const { scheduler, _clock: clock } = system;
-  /** Each actor's timers under way, by their ids; an unnamed one is its own. */
-  const timers: Timers = new Map();
+  const timers: Timers = new Roster();
   tables.set(system, timers);
 
   scheduler.schedule = (source, target, event, delay, id) => {
-    const name: unknown = id ?? {};
-    let own = timers.get(source);
-    if (own === undefined) {
-      own = new Map();
-      timers.set(source, own);
-    }
-    const timer: Timer = { event, delayMs: delay, startedAtMs: nowMs(), handle: undefined };
-    own.set(name, timer);
+    const timer: Timer = { id, event, delayMs: delay, startedAtMs: nowMs(), handle: undefined };
+    const own = timers.get(source);
+    if (own === undefined) timers.set(source, [timer]);
+    else own.push(timer);
     timer.handle = clock.setTimeout(() => {
-      drop(source, name);
+      drop(source, timer);
       system._relay(source, target, event);
     }, delay);
   };
   scheduler.cancel = (source, id) => {
-    const timer = drop(source, id);
-    if (timer !== undefined) clock.clearTimeout(timer.handle);
+    const timer = timers.get(source)?.findLast((one) => one.id === id);
+    if (timer === undefined) return;
+    drop(source, timer);
+    clock.clearTimeout(timer.handle);
   };
   scheduler.cancelAll = (source) => {
     const own = timers.get(source);
     if (own === undefined) return;
     timers.delete(source);
-    for (const { handle } of own.values()) clock.clearTimeout(handle);
+    for (const { handle } of own) clock.clearTimeout(handle);
   };
 
-  function drop(source: AnyActorRef, name: unknown): Timer | undefined {
+  function drop(source: AnyActorRef, timer: Timer): void {
     const own = timers.get(source);
-    const timer = own?.get(name);
-    own?.delete(name);
-    return timer;
+    const at = own?.indexOf(timer) ?? -1;
+    if (at >= 0) own?.splice(at, 1);
   }
 }

@@ -13,6 +13,7 @@ import { openMemoryJournal } from '../actors/store/memory-journal.ts';
 import { createClaimDelivery } from '../actors/webhook/claim-delivery.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
+import { Roster } from '../machines/base/roster.ts';
 import { createWard } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { Route } from '../machines/config/route.ts';
@@ -30,7 +31,7 @@ import { createFrontKeeper, urlOf } from './front-keeper.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
 import type { Metrics } from './metrics.ts';
-import { countRequest, timedKeeper } from './metrics-counts.ts';
+import { createRequestCount, timedKeeper } from './metrics-counts.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
@@ -106,7 +107,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
-  const exchanges: Exchanges = new Map();
+  const exchanges: Exchanges = new Roster<string, LiveRequest>();
 
   const opened = createKeeper({
     open: () =>
@@ -119,6 +120,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
   const keeper = timedKeeper(opened, metrics);
+  const countRequest = createRequestCount(metrics);
   const windows = createRateWindows(() => settings().webhook.rateLimit);
   const reader = createSourceReader({ log, learn: redactor.learn });
   let sources = reader.read(home());
@@ -210,7 +212,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
-        countRequest(output, nowMs(), metrics);
+        countRequest(output, nowMs());
         traces.ended(output, live);
         decisions.decided(output, live);
       },
@@ -221,7 +223,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         if (live === undefined) return;
         live.exchange.reply(internalError);
         const ended = crashedRequest(key, live, routes.find, nowMs());
-        countRequest(ended, nowMs(), metrics);
+        countRequest(ended, nowMs());
         decisions.decided(ended, live);
       },
     }),

@@ -97,6 +97,8 @@ export function createGroupCommit({ transact, writtenBytes, explain }: GroupComm
       return;
     }
     for (const job of group) tellLanded(job);
+    // The engine keeps the body, and with it the group, for as long as it remembers the transaction.
+    group = [];
   }
 
   function stop(why: Fault, group: readonly Job[] = []): void {

@@ -5,7 +5,7 @@
  * @see DUR-1 and IDM-2 in docs/specification.md
  */
 
-import { lookUp } from '../../machines/base/json.ts';
+import { compilePath, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { CommitVerdict, Expected, Write } from './journal.ts';
 import { claimKey, timeText } from './keys.ts';
 import { bareKey, type Head, type Row, type Table, type TableName, type Tables } from './tables.ts';
@@ -129,8 +129,8 @@ function applyPut(tables: Tables, write: Put, index: number, undo: Undo | undefi
     return undefined;
   }
 
-  const head = table.head(key);
-  if (expect !== undefined && !stands(table, key, head, expect)) return { kind: 'stale', index };
+  const head = standingOf(table, key, expect);
+  if (expect !== undefined && !stands(head, expect)) return { kind: 'stale', index };
   const earlierWork = head === undefined ? undefined : workKey(collection, key, head);
   if (undo !== undefined) undo.push(putBack(tables, collection, key, { earlierWork, work }));
   table.write(key, { version: (head?.version ?? 0) + 1, dueAtMs, heldBy, value });
@@ -144,8 +144,8 @@ function applyPut(tables: Tables, write: Put, index: number, undo: Undo | undefi
 function applyDelete(tables: Tables, write: Delete, index: number, undo: Undo | undefined): Refusal | undefined {
   const { collection, key, expect } = write;
   const table = tables[collection];
-  const head = table.head(key);
-  if (expect !== undefined && !stands(table, key, head, expect)) return { kind: 'stale', index };
+  const head = standingOf(table, key, expect);
+  if (expect !== undefined && !stands(head, expect)) return { kind: 'stale', index };
   if (head === undefined) return undefined;
   const earlierWork = workKey(collection, key, head);
   if (undo !== undefined) undo.push(putBack(tables, collection, key, { earlierWork, work: undefined }));
@@ -154,11 +154,29 @@ function applyDelete(tables: Tables, write: Delete, index: number, undo: Undo | 
   return undefined;
 }
 
-/** Tells whether what stands under a key is what a write expects. A value is read only where the expectation asks for it. */
-function stands(table: Table, key: string, head: Head | undefined, expect: Exclude<Expected, 'absent'>): boolean {
-  if (typeof expect === 'number') return head?.version === expect;
-  if (head?.version !== expect.version) return false;
-  return lookUp(table.read(key)?.value ?? {}, expect.path) === expect.text;
+type Standing = Head & { readonly value?: JsonObject | undefined };
+
+/** What stands under a key; its value is read only where the expectation asks for it. */
+function standingOf(table: Table, key: string, expect: Expected | undefined): Standing | undefined {
+  return typeof expect === 'object' ? table.read(key) : table.head(key);
+}
+
+/** Tells whether what stands under a key is what a write expects. */
+function stands(standing: Standing | undefined, expect: Exclude<Expected, 'absent'>): boolean {
+  if (typeof expect === 'number') return standing?.version === expect;
+  return standing?.version === expect.version && valueAt(standing.value ?? {}, expect.path) === expect.text;
+}
+
+/** Taken apart once each: the paths of expectations are written in the code, so there are few of them. */
+const paths = new Map<string, (root: Json) => Json | undefined>();
+
+function valueAt(value: Json, path: string): Json | undefined {
+  let look = paths.get(path);
+  if (look === undefined) {
+    look = compilePath(path);
+    paths.set(path, look);
+  }
+  return look(value);
 }
 
 /** Keeps what a record is now, to put it back if a later write of the commit is refused. */

@@ -2,6 +2,7 @@
  * Tables in memory: maps with sorted keys. They keep the rows as they are given and forget at exit.
  */
 
+import { Roster } from '../../machines/base/roster.ts';
 import { type KeyRange, type Row, type Table, type Tables, tableNames } from './tables.ts';
 import { weightOf } from './weight.ts';
 
@@ -22,7 +23,7 @@ export function createMemoryTables(): MemoryTables {
 }
 
 function createTable(count: (bytes: number) => void): Table {
-  const rows = new Map<string, Row>();
+  const rows = new Roster<string, Row>();
   /** In order but for what has changed since somebody asked for an order. */
   let sorted: string[] = [];
   let last: string | undefined;

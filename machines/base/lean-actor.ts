@@ -1,9 +1,9 @@
 /**
  * An actor for compiled logic that is made in one go. xstate's own constructor makes some twenty objects — a mailbox, sets
  * of listeners, a scope of closures — before the first event, and a record for whoever inspects with every step; a chart
- * that lives for a millisecond needs almost none of them. A lean actor is an `Actor` by its prototype: registered,
- * inspected, subscribed to and sent to like any. It is its own scope and its own mailbox, and makes what it needs when
- * that is asked for.
+ * that lives for a millisecond needs almost none of them. A lean actor is an `Actor` by its prototype: inspected,
+ * subscribed to and sent to like any. It is its own scope and its own mailbox, and makes what it needs when that is asked
+ * for. It has no address of the system's: whoever looks for it asks the ward.
  *
  * Knows the insides of one version of xstate, which is why the specs run it beside that version's own.
  * @see docs/decisions/0005-compiled-charts.md
@@ -16,8 +16,6 @@ interface System {
   readonly _clock: unknown;
   readonly scheduler: { cancelAll(actor: unknown): void };
   _bookId(): string;
-  _register(sessionId: string, actor: unknown): void;
-  _unregister(actor: unknown): void;
   _relay(source: unknown, target: unknown, event: object): void;
   _sendInspectionEvent(event: object): void;
 }
@@ -153,7 +151,6 @@ class LeanActor {
   start(): this {
     if (this._processingStatus === running) return this;
     const { system, _snapshot: snapshot } = this;
-    system._register(this.sessionId, this);
     this._processingStatus = running;
     const event = { type: 'xstate.init', input: this.options.input };
     if (this.logic.watched()) {
@@ -273,7 +270,6 @@ class LeanActor {
     this.system.scheduler.cancelAll(this);
     this.#waiting = undefined;
     this._processingStatus = stopped;
-    this.system._unregister(this);
     return this;
   }
 

@@ -16,6 +16,7 @@ import {
   type Snapshot,
 } from 'xstate';
 import { createLeanActor, type LeanLogic } from './lean-actor.ts';
+import { Roster } from './roster.ts';
 
 export interface WardOptions<Logic extends AnyActorLogic> {
   /** The room that the children's addresses begin with, such as `requests`. */
@@ -64,7 +65,7 @@ export interface WardHandle<Input, Child = AnyActorRef> {
 
 interface Children {
   /** By their keys, which are their ids too. */
-  readonly byKey: Map<string, AnyActorRef>;
+  readonly byKey: Roster<string, AnyActorRef>;
   readonly context: WardContext;
   readonly logic: AnyActorLogic;
   /** Made once: it is asked for with every spawn and every look. */
@@ -81,7 +82,7 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
 
     getInitialSnapshot({ self }) {
       const context: WardContext = { name: options.name, size: 0, spawned: 0, finished: 0, crashed: 0 };
-      wards.set(self, { byKey: new Map(), context, logic: options.logic, handle: undefined });
+      wards.set(self, { byKey: new Roster(), context, logic: options.logic, handle: undefined });
       return { status: 'active', output: undefined, error: undefined, context };
     },
 
@@ -152,7 +153,7 @@ function handleOf<Logic extends AnyActorLogic>(
     },
     get: (key) => byKey.get(key) as ActorRefFrom<Logic> | undefined,
     each(visit) {
-      for (const [key, child] of byKey) if (!visit(key, child as ActorRefFrom<Logic>)) return;
+      byKey.each((key, child) => visit(key, child as ActorRefFrom<Logic>));
     },
     clear: () => stopAll(children),
   };
@@ -169,7 +170,7 @@ function isLean(logic: unknown): logic is LeanLogic {
 }
 
 function stopAll(children: Children): void {
-  for (const child of children.byKey.values()) stop(child);
+  children.byKey.each((_, child) => stop(child));
   children.byKey.clear();
   children.context.size = 0;
 }

@@ -12,6 +12,8 @@ export interface ApprovalInput {
   readonly id: string;
   readonly profile: string;
   readonly server: string;
+  /** The key of the run that waits for the answer, where one does. */
+  readonly run?: string;
   readonly kind: 'tool' | 'form';
   /** The tool's registered name; empty for a form. */
   readonly tool: string;

@@ -45,11 +45,11 @@ export interface EventRecord {
 /** What the rules of a request saw that nothing else in its record says; what is not worth telling is left out. */
 export interface Told {
   /** How long the body was waited for. */
-  readonly bodyMs?: number;
-  readonly scriptMs?: number;
+  readonly bodyMs?: number | undefined;
+  readonly scriptMs?: number | undefined;
   /** What the script did with the payload. */
-  readonly script?: 'replaced' | 'annotated';
-  readonly groupKey?: string;
+  readonly script?: 'replaced' | 'annotated' | undefined;
+  readonly groupKey?: string | undefined;
 }
 
 /** With what it took, where the runner knows. */
@@ -240,6 +240,14 @@ export function isWaitedFor({ answerByMs }: DeliveryRecord): boolean {
 /** Whether nothing is left to do for a delivery by itself. */
 export function isOver({ status }: DeliveryRecord): boolean {
   return status !== 'queued' && status !== 'sending' && status !== 'waitingToRetry';
+}
+
+/**
+ * A direct text is marked on disk as being sent before its turn has come, so that the claim and the mark are one commit.
+ * People are told where it is.
+ */
+export function asSeen(record: DeliveryRecord, living: unknown): DeliveryRecord {
+  return record.status === 'sending' && living === 'queued' ? { ...record, status: 'queued' } : record;
 }
 
 /** What a delivery makes of the run or the event that it is for. */

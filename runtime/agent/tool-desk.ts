@@ -112,7 +112,7 @@ function answerOf(answer: CallAnswer): ToolAnswer {
   return { text: toolText(answer.result), isError: answer.result.isError };
 }
 
-function askPersonFor({ profile, who }: Borrower, approvals: ToolDeskPorts['approvals']): AskPerson {
+function askPersonFor({ profile, who, run }: Borrower, approvals: ToolDeskPorts['approvals']): AskPerson {
   return ({ message, form, timeoutMs }, signal) =>
     new Promise((resolve) => {
       if (signal.aborted) {
@@ -127,6 +127,7 @@ function askPersonFor({ profile, who }: Borrower, approvals: ToolDeskPorts['appr
         {
           profile,
           server: asker,
+          ...(run === undefined ? {} : { run }),
           kind: 'form',
           tool: 'clarify',
           message: `${who} asks: ${message}`,

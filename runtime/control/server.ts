@@ -37,11 +37,11 @@ const mostTogether = 65_536;
 export async function createControlServer({ path, host, log, redact }: ControlSettings): Promise<ControlServer> {
   await ensurePrivateFolder(dirname(path));
   rmSync(path, { force: true });
-  const sockets = new Set<Socket>();
+  /** Each with what writes out the words that wait for it. */
+  const sockets = new Map<Socket, () => void>();
   const server = createServer((socket) => {
-    sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    serve(socket, host, { log, redact });
+    sockets.set(socket, serve(socket, host, { log, redact }));
   });
   const before = process.umask(0o177);
   try {
@@ -56,14 +56,22 @@ export async function createControlServer({ path, host, log, redact }: ControlSe
   return {
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      for (const socket of sockets) socket.destroySoon();
+      for (const [socket, flush] of sockets) {
+        flush();
+        socket.destroySoon();
+      }
       await closed;
       rmSync(path, { force: true });
     },
   };
 }
 
-function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlSettings, 'log' | 'redact'>): void {
+/** Returns what writes out the words that wait. */
+function serve(
+  socket: Socket,
+  host: CommandHost,
+  { log, redact }: Pick<ControlSettings, 'log' | 'redact'>,
+): () => void {
   const ends: (() => void)[] = [];
   let waiting: string[] = [];
   let waitingLength = 0;
@@ -116,4 +124,5 @@ function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlS
     clearTimeout(timer);
     for (const end of ends) end();
   });
+  return flush;
 }

@@ -16,6 +16,7 @@
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
+import { Roster } from '../../machines/base/roster.ts';
 import { BodyReader } from './body-reader.ts';
 import type {
   BodyOutcome,
@@ -39,6 +40,8 @@ const exclusivePort = 1;
 interface ListensExclusively {
   listen(host: string, port: number, options: number, listening: (socket: us_listen_socket | false) => void): unknown;
 }
+/** Exchanges that no answer has left yet. */
+type Open = Roster<UwsExchange, true>;
 const noBytes = Buffer.alloc(0);
 /** How often stalled bodies are looked for. */
 const sweepMs = 250;
@@ -46,8 +49,7 @@ const sweepMs = 250;
 /** Opens the front; rejects where the binary cannot load or the address cannot be bound. */
 export const openUwsFront: OpenFront = async (settings, handle) => {
   const uws = await loadUws();
-  /** Exchanges that no answer has left yet. */
-  const open = new Set<UwsExchange>();
+  const open: Open = new Roster();
   const app = uws.App();
   app.any('/*', (res, req) => accept(res, req, open, handle));
 
@@ -88,7 +90,7 @@ function frontOf(settings: FrontSettings, port: number, close: Front['close']): 
   };
 }
 
-function accept(res: HttpResponse, req: HttpRequest, open: Set<UwsExchange>, handle: ExchangeHandler): void {
+function accept(res: HttpResponse, req: HttpRequest, open: Open, handle: ExchangeHandler): void {
   const headers: Record<string, string> = {};
   let conflict = false;
   req.forEach((name, given) => {
@@ -107,7 +109,7 @@ function accept(res: HttpResponse, req: HttpRequest, open: Set<UwsExchange>, han
     contentLength: declared === undefined || chunked ? undefined : Number(declared),
   };
   const exchange = new UwsExchange(res, head, open);
-  open.add(exchange);
+  open.set(exchange, true);
   res.onAborted(() => exchange.abort());
   if (conflict) exchange.reply(conflictingLength);
   else handle(exchange);
@@ -132,11 +134,11 @@ function asSent(value: string): string {
 class UwsExchange implements Exchange {
   readonly head: RequestHead;
   readonly #res: HttpResponse;
-  readonly #open: Set<UwsExchange>;
+  readonly #open: Open;
   #body: BodyReader | undefined;
   #over = false;
 
-  constructor(res: HttpResponse, head: RequestHead, open: Set<UwsExchange>) {
+  constructor(res: HttpResponse, head: RequestHead, open: Open) {
     this.#res = res;
     this.head = head;
     this.#open = open;
@@ -207,13 +209,13 @@ function mayHaveBody({ headers }: RequestHead): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
-function sweep(open: ReadonlySet<UwsExchange>, timeoutMs: number): void {
+function sweep(open: Open, timeoutMs: number): void {
   const nowMs = performance.now();
-  for (const exchange of open) exchange.cut(nowMs, timeoutMs);
+  open.each((exchange) => exchange.cut(nowMs, timeoutMs));
 }
 
 /** Resolves when every exchange is answered, or the grace is over. */
-function drained(open: ReadonlySet<UwsExchange>, graceMs: number): Promise<void> {
+function drained(open: Open, graceMs: number): Promise<void> {
   const deadlineMs = performance.now() + graceMs;
   return new Promise((resolve) => {
     const look = (): void => {

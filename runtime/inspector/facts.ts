@@ -48,6 +48,8 @@ export function factsOf(context: unknown): ActorFacts {
   }
   // A call knows its tool by the server's name too; people know it by the registered one.
   if (typeof held.caller === 'string' && typeof held.name === 'string') facts.tool = held.name;
+  // A platform has a neutral name too; people know it by the one that they configured.
+  if (typeof held.target === 'string' && typeof held.name === 'string') facts.target = held.name;
   const burst = objectOf(held.burst) ?? objectOf(held.opening);
   if (typeof burst?.count === 'number') facts.waiting = burst.count;
   const key =
@@ -88,7 +90,7 @@ export function reasonOf(context: unknown): string | undefined {
 }
 
 /** States whose name says that something went wrong, or that it is tried again. */
-const failedState = /^(?:failed|parked|needsLogin|unavailable|crashed|refused|timedOut|denied|unknown|deadLettered)$/;
+const failedState = /^(?:failed|parked|unavailable|crashed|refused|timedOut|denied|unknown|deadLettered)$/;
 const retryingState =
   /^(?:backingOff|waitingToRetry|postponed|unrecorded|unclosed|replaying|recovering|restarting|reverifying)$/;
 

@@ -6,6 +6,7 @@
 
 import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import type { StorySources } from './story.ts';
+import { answerCommands } from './story-calls.ts';
 import { outcomeOf } from './story-request.ts';
 
 /** What ended a request, and what helps. A duplicate and an ignored event are as they should be unless a person disagrees. */
@@ -47,11 +48,11 @@ export function verdictOn(sources: StorySources): string {
     case 'delivered':
       return run === undefined ? `Delivered to ${target}.` : `Accepted, run and delivered to ${target}.`;
     case 'queued':
-      return run?.record.startedAtMs === undefined
+      return delivery === undefined
         ? 'Accepted: its run waits for a place.'
-        : `On its way to ${target}.`;
+        : `On its way to ${target}: it waits for its turn.`;
     case 'running':
-      return 'Accepted: its run is under way.';
+      return `Accepted: its run ${underWay(sources)}.`;
     case 'sending':
     case 'delivering':
       return `On its way to ${target}.`;
@@ -74,13 +75,22 @@ export function verdictOn(sources: StorySources): string {
   }
 }
 
+function underWay({ questions: [question], callsUnderWay: [call] }: StorySources): string {
+  if (question !== undefined && question.kind === 'form') return 'waits for your answer';
+  if (question !== undefined) return `waits for your yes to ${question.tool}`;
+  return call === undefined ? 'is under way' : `is under way, in a call of ${call.tool}`;
+}
+
 export function cureFor(sources: StorySources): string {
   const { event, run, delivery } = sources;
   const outcome = outcomeOf(event);
   if (outcome !== undefined) return refusals[outcome]?.[1] ?? '';
   const again = `\`agent webhook replay ${event.deliveryId}\` sends the event through once more.`;
   const status = delivery?.record.status ?? run?.record.status ?? '';
+  const [question] = sources.questions;
   switch (status) {
+    case 'running':
+      return question === undefined ? '' : answerCommands(question);
     case 'failed':
     case 'deadLettered':
       return delivery === undefined

@@ -13,12 +13,13 @@ import {
   isOver,
   type RunRecord,
 } from '../../machines/webhook/record.ts';
-import type { CallMemo } from '../mcp/call-memory.ts';
+import { callChapters, questionChapters, type WorkOfRun, waitingWords } from './story-calls.ts';
 import { requestStairs } from './story-request.ts';
 import { cureFor, verdictOn } from './story-verdict.ts';
+import { counted, iso, seconds } from './story-words.ts';
 import type { Chapter, Stair, StepRow, Story } from './wire.ts';
 
-export interface StorySources {
+export interface StorySources extends WorkOfRun {
   readonly key: string;
   readonly event: EventRecord;
   /** The status that a row of the history shows. */
@@ -27,7 +28,6 @@ export interface StorySources {
   readonly delivery?: { readonly key: string; readonly record: DeliveryRecord };
   /** The burst that the event waits in. */
   readonly group?: { readonly key: string; readonly record: GroupRecord };
-  readonly calls: readonly CallMemo[];
   /** What was said between a run and its model, where it was kept. */
   readonly transcript: readonly JsonObject[];
   /** Steps of an actor that were seen or that it remembers itself. */
@@ -128,12 +128,15 @@ function groupChapters({ event, run, group, stateOf }: StorySources): Chapter[] 
 function runChapters(sources: StorySources): Chapter[] {
   const { run, delivery } = sources;
   return [
-    ...(run === undefined ? [] : [runChapter(run.key, run.record, sources), ...callChapters(sources)]),
+    ...(run === undefined
+      ? []
+      : [runChapter(run.key, run.record, sources), ...callChapters(sources), ...questionChapters(sources)]),
     ...(delivery === undefined ? [] : [deliveryChapter(delivery.key, delivery.record, sources)]),
   ];
 }
 
-function runChapter(key: string, run: RunRecord, { event, transcript, stateOf }: StorySources): Chapter {
+function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter {
+  const { event, transcript, stateOf } = sources;
   const actor = `runs/${key}`;
   const { queuedAtMs, startedAtMs, endedAtMs, attempt, response, reason } = run;
   const stairs: Stair[] = [
@@ -161,7 +164,7 @@ function runChapter(key: string, run: RunRecord, { event, transcript, stateOf }:
           ? (reason ?? run.status)
           : over
             ? `responded with ${counted(response?.length ?? 0, 'character')}`
-            : 'the agent has the prompt',
+            : `the agent has the prompt${waitingWords(sources)}`,
       ]
         .filter((part) => part !== '')
         .join('; '),
@@ -211,50 +214,34 @@ function said(transcript: readonly JsonObject[]): { readonly title: string; read
   });
 }
 
-/** One chapter a call, as far as calls are remembered. */
-function callChapters({ calls }: StorySources): Chapter[] {
-  return calls.map((call): Chapter => {
-    const answered = call.outcome === 'result';
-    return {
-      kind: 'call',
-      machine: 'toolCall',
-      actor: `calls/${call.id}`,
-      title: call.tool,
-      state: 'settled',
-      began: call.startedAtMs,
-      ended: call.endedAtMs,
-      stairs: [
-        {
-          state: 'settled',
-          at: call.endedAtMs,
-          result: answered ? 'passed' : 'failed',
-          told: [
-            answered ? 'answered' : (call.why ?? call.outcome),
-            `in ${seconds(call.endedAtMs - call.startedAtMs)}`,
-            ...(call.tries > 1 ? [`sent ${call.tries} times`] : []),
-          ].join('; '),
-          rule: 'TRU-2',
-        },
-      ],
-    };
-  });
-}
-
 function deliveryChapter(key: string, record: DeliveryRecord, { stateOf }: StorySources): Chapter {
   const actor = `deliveries/${key}`;
   const { target, status, text, reason, messageId, queuedAtMs, endedAtMs, attempts = 1, dueAtMs } = record;
   const tries = attempts <= 1 ? '' : `; ${attempts} attempts`;
   const over = isOver(record);
   const delivered = status === 'delivered';
+  const queued: Stair = {
+    state: 'queued',
+    at: queuedAtMs,
+    result: 'passed',
+    told: `${counted(text.length, 'character')} for ${target}`,
+    rule: 'DLV-2',
+    texts: [{ title: 'text', text }],
+  };
+  const chapter = {
+    kind: 'delivery' as const,
+    machine: 'delivery',
+    actor,
+    title: `to ${target}`,
+    state: stateOf(actor) ?? status,
+    began: queuedAtMs,
+  };
+  if (status === 'queued') {
+    const told = `${queued.told}; ${attempts > 1 ? 'it has its turn again soon' : 'it waits for its turn'}`;
+    return { ...chapter, stairs: [{ ...queued, result: 'waiting', told, rule: 'DLV-4' }] };
+  }
   const stairs: Stair[] = [
-    {
-      state: 'queued',
-      at: queuedAtMs,
-      result: 'passed',
-      told: `${counted(text.length, 'character')} for ${target}`,
-      rule: 'DLV-2',
-      texts: [{ title: 'text', text }],
-    },
+    queued,
     {
       state: over || status === 'waitingToRetry' ? status : 'sending',
       ...(endedAtMs === undefined ? {} : { at: endedAtMs }),
@@ -265,27 +252,5 @@ function deliveryChapter(key: string, record: DeliveryRecord, { stateOf }: Story
       rule: over ? 'DLV-2' : 'DLV-4',
     },
   ];
-  return {
-    kind: 'delivery',
-    machine: 'delivery',
-    actor,
-    title: `to ${target}`,
-    state: stateOf(actor) ?? status,
-    began: queuedAtMs,
-    ...(endedAtMs === undefined ? {} : { ended: endedAtMs }),
-    stairs,
-  };
-}
-
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-export function seconds(ms: number): string {
-  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
-  return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
-}
-
-function iso(atMs: number): string {
-  return new Date(atMs).toISOString();
+  return { ...chapter, ...(endedAtMs === undefined ? {} : { ended: endedAtMs }), stairs };
 }

@@ -224,7 +224,7 @@ export interface Story {
 
 /** One actor's part of a story. */
 export interface Chapter {
-  readonly kind: 'request' | 'group' | 'run' | 'call' | 'delivery';
+  readonly kind: 'request' | 'group' | 'run' | 'call' | 'question' | 'delivery';
   readonly machine: string;
   /** The actor's address. */
   readonly actor: string;

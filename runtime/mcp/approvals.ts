@@ -15,6 +15,12 @@ export type ApprovalAnswer = {
 
 export type Question = Omit<ApprovalInput, 'id' | 'askedAtMs'>;
 
+/** A question as a delivery's story tells it. */
+export type WaitingQuestion = Pick<
+  ApprovalContext,
+  'id' | 'server' | 'kind' | 'tool' | 'message' | 'askedAtMs' | 'timeoutMs'
+>;
+
 export type AnswerVerdict =
   | { readonly kind: 'taken' }
   | { readonly kind: 'unknown' }
@@ -28,6 +34,8 @@ export interface Approvals {
   answer(id: string, grant: boolean, by: string, values?: JsonObject): AnswerVerdict;
   list(): readonly JsonObject[];
   show(id: string): JsonObject | undefined;
+  /** The questions that a run waits for, oldest first. */
+  ofRun(run: string): readonly WaitingQuestion[];
   /** Calls back with each question as it is asked, until the returned function is called. */
   onAsked(listener: (row: JsonObject) => void): () => void;
   /** The chart of a question has ended, or is announced. */
@@ -85,6 +93,15 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
       const context = contextOf(id);
       return context === undefined ? undefined : { ...rowOf(context), detail: context.detail as Json };
     },
+    ofRun(run) {
+      const found: WaitingQuestion[] = [];
+      ward().each((_, child) => {
+        const context = child.getSnapshot().context as ApprovalContext;
+        if (context.run === run) found.push(context);
+        return true;
+      });
+      return found;
+    },
     onAsked(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -101,13 +118,14 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
   };
 }
 
-function rowOf({ id, profile, server, kind, tool, message, askedAtMs, timeoutMs }: ApprovalContext): JsonObject {
+function rowOf({ id, profile, server, run, kind, tool, message, askedAtMs, timeoutMs }: ApprovalContext): JsonObject {
   return {
     id,
     kind,
     server,
     profile,
     ...(tool === '' ? {} : { tool }),
+    ...(run === undefined ? {} : { run }),
     message,
     asked_at: new Date(askedAtMs).toISOString(),
     expires_at: new Date(askedAtMs + timeoutMs).toISOString(),

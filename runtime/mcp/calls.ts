@@ -35,6 +35,18 @@ export interface LiveCall {
   readonly startedAtMs: number;
   result: ShapedResult | undefined;
   approval: string | undefined;
+  /** The connection whose session has it now. */
+  sentTo: string | undefined;
+}
+
+/** A call that has not settled, as a delivery's story tells it. */
+export interface CallUnderWay {
+  readonly id: string;
+  /** The registered name. */
+  readonly tool: string;
+  readonly startedAtMs: number;
+  /** The approval that was asked for it. */
+  readonly approval?: string;
 }
 
 export interface Calls {
@@ -44,6 +56,10 @@ export interface Calls {
   /** The ward is gone, or about to be: nothing is told to it any more. */
   stopped(): void;
   get(id: string): LiveCall | undefined;
+  /** What a run has under way, oldest first. */
+  ofRun(run: string): readonly CallUnderWay[];
+  /** The run whose call a session works on; undefined where it works on none or on several. */
+  runAt(connection: string): string | undefined;
   /** The chart of a call has ended. */
   settled(id: string, output: CallOutput): void;
   crashed(id: string): void;
@@ -76,7 +92,14 @@ export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => numb
           signal?.removeEventListener('abort', cancel);
           resolve(given);
         };
-        rows.set(id, { request, answer, startedAtMs: nowMs(), result: undefined, approval: undefined });
+        rows.set(id, {
+          request,
+          answer,
+          startedAtMs: nowMs(),
+          result: undefined,
+          approval: undefined,
+          sentTo: undefined,
+        });
         ward().spawn(id, { id, profile, name, caller, ...(run === undefined ? {} : { run }) });
         if (signal?.aborted === true) cancel();
         else signal?.addEventListener('abort', cancel, { once: true });
@@ -94,6 +117,24 @@ export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => numb
       stopped = true;
     },
     get: (id) => rows.get(id),
+    ofRun(run) {
+      const found: CallUnderWay[] = [];
+      for (const [id, { request, startedAtMs, approval }] of rows) {
+        if (request.run !== run) continue;
+        found.push({ id, tool: request.name, startedAtMs, ...(approval === undefined ? {} : { approval }) });
+      }
+      return found;
+    },
+    runAt(connection) {
+      let run: string | undefined;
+      let sent = 0;
+      for (const { request, sentTo } of rows.values()) {
+        if (sentTo !== connection) continue;
+        sent += 1;
+        run = request.run;
+      }
+      return sent === 1 ? run : undefined;
+    },
     settled(id, { fault }) {
       const result = rows.get(id)?.result;
       if (fault === null && result !== undefined) end(id, { kind: 'result', result });

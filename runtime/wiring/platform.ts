@@ -17,7 +17,7 @@ export interface PlatformPorts {
 export function wirePlatform({ platforms, log }: PlatformPorts) {
   /** What was last said of each, so that a platform that stays away is one line and not one every quarter of an hour. */
   const said = new Map<string, string>();
-  const keyOf = ({ profile, target }: PlatformContext): string => platformKey(profile, target);
+  const keyOf = ({ profile, name }: PlatformContext): string => platformKey(profile, name);
 
   return platformConnectionMachine.provide({
     actors: {

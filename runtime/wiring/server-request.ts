@@ -21,6 +21,8 @@ import type { LiveServerRequest, ServerRequests } from '../mcp/server-requests.t
 export interface ServerRequestPorts {
   readonly requests: ServerRequests;
   readonly approvals: Approvals;
+  /** The run whose call the server works on, as far as that is certain. */
+  readonly runAt: (profile: string, server: string) => string | undefined;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   /** The model of the `agent` settings; undefined while none is configured. */
   readonly model: (profile: string) => ModelSettings | undefined;
@@ -43,10 +45,12 @@ export function wireServerRequest(ports: ServerRequestPorts) {
         const row = requests.get(context.id);
         const settings = ports.settings(context.profile, context.server);
         if (row === undefined || settings === undefined) return;
+        const run = ports.runAt(context.profile, context.server);
         row.question = ports.approvals.ask(
           {
             profile: context.profile,
             server: context.server,
+            ...(run === undefined ? {} : { run }),
             kind: 'form',
             tool: '',
             message: stripTags(String(row.params.message ?? '')),

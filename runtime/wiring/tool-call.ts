@@ -67,6 +67,7 @@ export function wireToolCall(ports: ToolCallPorts) {
           {
             profile: context.profile,
             server: context.server ?? '',
+            ...(context.run === undefined ? {} : { run: context.run }),
             kind: 'tool',
             tool: context.name,
             message: String(tool?.definition.description ?? ''),
@@ -132,6 +133,7 @@ async function callTool(context: CallContext, signal: AbortSignal, ports: ToolCa
       ...(traceparent === undefined ? {} : { traceparent }),
     };
     const connection = ports.connections().get(key);
+    row.sentTo = key;
     const answered =
       tool.kind === 'utility'
         ? session.callUtility(tool.tool as Utility, args, options)
@@ -140,6 +142,7 @@ async function callTool(context: CallContext, signal: AbortSignal, ports: ToolCa
     const number = numberOf(connection);
     connection?.send({ type: 'call.began', atMs: ports.nowMs() });
     const outcome = await answered;
+    row.sentTo = undefined;
     connection?.send({ type: 'call.ended', session: number, reading: readingOf(outcome, ports.nowMs()) });
     if (outcome.kind === 'needsScope' && outcome.scope !== undefined) {
       ports.demandScope(context.profile, context.server ?? '', outcome.scope);

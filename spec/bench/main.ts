@@ -44,9 +44,9 @@ function durableShare(costs: readonly Cost[]): number {
 function groups(): void {
   const costs = measureWards(quick ? [10, 1_000, 10_000] : [10, 1_000, 10_000, 100_000]);
   keepResults({ groups: costs });
-  print(['groups alive', 'spawn µs', 'join µs', 'bytes each']);
-  for (const { alive, spawnMicros, joinMicros, bytes } of costs) {
-    print([String(alive), spawnMicros.toFixed(2), joinMicros.toFixed(2), bytes.toFixed(0)]);
+  print(['groups alive', 'spawn µs', 'join µs', 'end µs', 'bytes each']);
+  for (const { alive, spawnMicros, joinMicros, endMicros, bytes } of costs) {
+    print([String(alive), spawnMicros.toFixed(2), joinMicros.toFixed(2), endMicros.toFixed(2), bytes.toFixed(0)]);
   }
   process.stdout.write('\n');
 }

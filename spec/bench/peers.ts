@@ -1,6 +1,6 @@
 /**
  * Measures the receiver beside what people would use instead, on one event, with the same signature and JSON checks:
- * Debian's `webhook`, node:http, fastify and hono. One table of one run, in alternating order. Prints; judges nothing.
+ * Debian's `webhook`, aiohttp, node:http, fastify and hono. One table of one run, in alternating order. Prints; judges nothing.
  *
  * What is not on the machine is skipped, and said to be.
  */
@@ -17,9 +17,10 @@ import { median, print } from './table.ts';
 
 interface Peer {
   readonly name: string;
-  /** The file and words of a fork; or what Debian's `webhook` does with an event. */
+  /** The file and words of a fork; a program for Debian's Python; or what Debian's `webhook` does with an event. */
   readonly start:
     | { readonly file: string; readonly words: readonly string[] }
+    | { readonly python: string }
     | { readonly webhook: 'runs' | 'passes' };
   /** Part of the requests: one that starts a process for each event needs no more to be measured. */
   readonly share?: number;
@@ -44,6 +45,7 @@ const peers: readonly Peer[] = [
   { name: 'bare node:http', start: { file: 'server.js', words: ['node'] } },
   { name: 'fastify', start: { file: 'server.js', words: ['fastify'] } },
   { name: 'hono on node:http', start: { file: 'hono-peer.js', words: [] } },
+  { name: 'aiohttp', start: { python: 'aiohttp-peer.py' } },
   { name: 'webhook, rule not met', start: { webhook: 'passes' } },
   { name: 'webhook, runs /bin/true', start: { webhook: 'runs' }, share: 0.25 },
   { name: 'gateway, in memory', start: { file: 'server.js', words: ['gateway', 'memory', 'auto', '1'] } },
@@ -106,6 +108,7 @@ function printPeers(results: ReadonlyMap<Peer, readonly Measured[]>): void {
 /** Starts a peer; says why not where it is missing. */
 async function stand(peer: Peer, folder: string): Promise<Standing | string> {
   if ('webhook' in peer.start) return standWebhook(peer, peer.start.webhook, folder);
+  if ('python' in peer.start) return standPython(peer, peer.start.python);
   const { file, words } = peer.start;
   const child = fork(fileURLToPath(new URL(file, import.meta.url)), [...words], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -115,6 +118,20 @@ async function stand(peer: Peer, folder: string): Promise<Standing | string> {
     child.once('exit', (code) => reject(new Error(`${peer.name} ended with ${code}`)));
   });
   return said.port === undefined ? (said.missing ?? 'it has no port') : { peer, child, port: said.port };
+}
+
+/** The compiler takes no Python along, so the program lies where it was written. */
+async function standPython(peer: Peer, file: string): Promise<Standing | string> {
+  // Debian's packages are its own Python's, which may not be the first one of the path.
+  const python = ['python3', '/usr/bin/python3'].find((one) => spawnSync(one, ['-c', 'import aiohttp']).status === 0);
+  if (python === undefined) return 'install the Debian package `python3-aiohttp` to see it';
+  const program = fileURLToPath(new URL(`../../../spec/bench/${file}`, import.meta.url));
+  const child = spawn(python, [program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const port = await new Promise<number>((resolve, reject) => {
+    child.stdout.once('data', (text) => resolve(Number(String(text).trim())));
+    child.once('exit', (code) => reject(new Error(`${peer.name} ended with ${code}`)));
+  });
+  return { peer, child, port };
 }
 
 async function standWebhook(peer: Peer, does: 'runs' | 'passes', folder: string): Promise<Standing | string> {

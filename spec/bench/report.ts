@@ -50,11 +50,12 @@ ${tableOf(
 Coalescing groups, each a live actor with a timer on the wheel that all share:
 
 ${tableOf(
-  ['groups alive', 'spawn µs', 'join µs', 'bytes each'],
-  groups.map(({ alive, spawnMicros, joinMicros, bytes }) => [
+  ['groups alive', 'spawn µs', 'join µs', 'end µs', 'bytes each'],
+  groups.map(({ alive, spawnMicros, joinMicros, endMicros, bytes }) => [
     alive.toLocaleString('en'),
     spawnMicros.toFixed(2),
     joinMicros.toFixed(2),
+    endMicros.toFixed(2),
     bytes.toFixed(0),
   ]),
 )}

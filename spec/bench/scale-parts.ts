@@ -7,23 +7,18 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createActor } from 'xstate';
 import { loadHome } from '../../actors/config/load-config.ts';
 import type { Journal, Write } from '../../actors/store/journal.ts';
 import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
-import { compile } from '../../machines/base/compile.ts';
-import { createWard, wardHandle } from '../../machines/base/ward.ts';
 import { homePaths } from '../../machines/config/profile.ts';
-import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
 import { claimName, type EventRecord } from '../../machines/webhook/record.ts';
-import { createClock } from '../../runtime/clock.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import { createIds } from '../../runtime/ids.ts';
 import { createRouteDesk } from '../../runtime/route-desk.ts';
 import { createSourceReader } from '../../runtime/route-sources.ts';
-import { indexTimers } from '../../runtime/timers.ts';
 import { ended, started } from './daemon.ts';
 import { median } from './table.ts';
+import { measureWards } from './wards.ts';
 
 export type ScaleOrder =
   | { readonly kind: 'groups'; readonly alive: number }
@@ -37,8 +32,6 @@ export interface ScaleFinding {
   readonly target: string;
 }
 
-const groupSample = 2_000;
-const endedSample = 100;
 const home = mkdtempSync(join(tmpdir(), 'agent-bench-'));
 process.once('message', async (order: ScaleOrder) => {
   try {
@@ -62,47 +55,21 @@ function measured(order: ScaleOrder): Promise<readonly ScaleFinding[]> {
   }
 }
 
-/**
- * What one group costs to spawn, and to end, while so many others live. The process is left with them alive: ending all of
- * them is no part of it.
- */
+/** What one group costs to spawn, and to end, while so many others live. */
 async function measureGroups(alive: number): Promise<readonly ScaleFinding[]> {
-  const wired = coalescingGroupMachine.provide({ actions: { openRun: () => {} } });
-  const logic = createWard({ name: 'groups', logic: compile(wired, { now: Date.now, trail: 24 }) });
-  // As the daemon keeps time: one wheel, and an index without which each end would look through every wait there is.
-  const ward = createActor(logic, { clock: createClock() });
-  indexTimers(ward, Date.now);
-  ward.start();
-  const groups = wardHandle(ward);
-  const spawn = (key: string) => {
-    const burst = { id: key, firstAtMs: 0, count: 1, latestEventKey: key, dueAtMs: 3_600_000 };
-    return groups.spawn(key, { key, profile: 'default', route: 'bench', burst, atMs: 0 });
-  };
-  // Compiled and settled before anything is counted.
-  for (let index = 0; index < groupSample; index += 1) spawn(`warm-${index}`);
-  groups.clear();
-  globalThis.gc?.();
-  const heapBefore = process.memoryUsage().heapUsed;
-  for (let index = 0; index < alive; index += 1) spawn(`group-${index}`);
-  globalThis.gc?.();
-  const bytes = (process.memoryUsage().heapUsed - heapBefore) / alive;
-  const began = process.cpuUsage().user;
-  const sample = Array.from({ length: groupSample }, (_, index) => spawn(`sample-${index}`));
-  const spawned = process.cpuUsage().user;
-  for (let index = 0; index < endedSample; index += 1) sample[index]?.send({ type: 'group.drain', atMs: 0 });
-  for (let index = 0; index < endedSample; index += 1) sample[index]?.send({ type: 'burst.gone', atMs: 0 });
-  if (groups.size !== alive + groupSample - endedSample) throw new Error(`${groups.size} groups are left`);
-  const stopped = process.cpuUsage().user;
+  const [cost] = measureWards([alive]);
+  if (cost === undefined) return [];
+  const { spawnMicros, endMicros, bytes } = cost;
   const name = `${alive.toLocaleString('en')} groups`;
   return [
     {
       name: `${name}: one more`,
-      measured: `${((spawned - began) / groupSample).toFixed(2)} µs`,
+      measured: `${spawnMicros.toFixed(2)} µs`,
       target: 'as with ten',
     },
     {
       name: `${name}: one ends`,
-      measured: `${((stopped - spawned) / endedSample).toFixed(2)} µs`,
+      measured: `${endMicros.toFixed(2)} µs`,
       target: 'as with ten',
     },
     // Of a few, the bytes are those of whatever else the heap did.

@@ -1,4 +1,7 @@
-/** The cost of a coalescing group as the daemon keeps it: spawning one while others live, and the memory of an idle one. */
+/**
+ * The cost of a coalescing group as the daemon keeps it: spawning one while others live, an event that joins it, its end,
+ * and the memory of an idle one.
+ */
 
 import { createActor } from 'xstate';
 import { compile } from '../../machines/base/compile.ts';
@@ -12,6 +15,7 @@ export interface WardCost {
   readonly alive: number;
   readonly spawnMicros: number;
   readonly joinMicros: number;
+  readonly endMicros: number;
   readonly bytes: number;
 }
 
@@ -43,6 +47,7 @@ function measure(alive: number): WardCost {
 
   const spawns: number[] = [];
   const joins: number[] = [];
+  const ends: number[] = [];
   for (let round = 0; round < samples; round += 1) {
     const guests = Array.from({ length: sample }, (_, index) => `default/bench/guest-${index}`);
     spawns.push(
@@ -55,13 +60,17 @@ function measure(alive: number): WardCost {
         groups.get(key)?.send({ type: 'event.joined', burst: { ...burstOf(key), count: 2 }, atMs: 1 }),
       ),
     );
-    for (const key of guests) {
-      groups.get(key)?.send({ type: 'group.drain', atMs: 2 });
-      groups.get(key)?.send({ type: 'burst.gone', atMs: 3 });
-    }
+    ends.push(
+      microsEach(guests, (key) => {
+        groups.get(key)?.send({ type: 'group.drain', atMs: 2 });
+        groups.get(key)?.send({ type: 'burst.gone', atMs: 3 });
+      }),
+    );
   }
+  if (groups.size !== alive) throw new Error(`${groups.size} groups are left of ${alive}`);
   ward.stop();
-  return { alive, bytes, spawnMicros: median(spawns, (one) => one), joinMicros: median(joins, (one) => one) };
+  const middle = (micros: readonly number[]): number => median(micros, (one) => one);
+  return { alive, bytes, spawnMicros: middle(spawns), joinMicros: middle(joins), endMicros: middle(ends) };
 }
 
 function microsEach(keys: readonly string[], act: (key: string) => void): number {

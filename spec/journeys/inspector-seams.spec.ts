@@ -113,7 +113,15 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     await goTo(open, '#/approvals');
     const question = page.getByRole('article', { name: 'Question of a run' });
     await question.getByText(/route "deploys" asks: Which region/).waitFor();
-    t.equal(await question.getByRole('link').count(), 0, 'no server asked');
+    t.equal(await question.getByRole('link', { name: 'agent' }).count(), 0, 'no server asked');
+
+    const waiting = (await gateway.control.call('inspect.why', { id: 'asks' })) as unknown as Story;
+    t.equal(waiting.verdict, 'Accepted: its run waits for your answer.');
+    t.match(waiting.cure, /`agent approvals approve a\d+ --values/);
+    await question.getByRole('link', { name: 'the event that waits for it' }).click();
+    const asking = page.getByRole('article', { name: 'Delivery asks' });
+    await asking.getByText('question of the agent').waitFor();
+    await asking.getByRole('link', { name: 'Answer it' }).click();
 
     await question.getByLabel(/Answer/).selectOption('eu');
     await question.getByRole('button', { name: 'Send' }).click();

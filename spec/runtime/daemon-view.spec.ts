@@ -10,6 +10,7 @@ import { createDaemonView, type ViewPorts } from '../../runtime/daemon-view.ts';
 import { createDecisions } from '../../runtime/decisions.ts';
 import type { Exchanges } from '../../runtime/exchanges.ts';
 import { createSinces } from '../../runtime/inspector/sinces.ts';
+import { noWork } from '../../runtime/inspector/story-calls.ts';
 import { createRedactor } from '../../runtime/redact.ts';
 import type { Wards } from '../../runtime/wiring/wards.ts';
 import { openKeeper } from '../support/keeper.ts';
@@ -71,7 +72,7 @@ async function stage(records: readonly (readonly [Collection, string, object])[]
     home: '/home/me/.agent',
     version: '1.2.3',
     inspector: { sinces: createSinces(() => 0), watcher: {} } as unknown as ViewPorts['inspector'],
-    callsOf: () => [],
+    workOf: () => noWork,
     redactText: redactor.text,
     keeper,
     decisions,

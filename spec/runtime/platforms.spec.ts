@@ -75,12 +75,12 @@ t.test('DUR-1 · DLV-2 · no place is given before the first check has ended, an
   const it = await openPlatforms(t);
   const record = { target: 'slack', profile: 'default', extra: {} } as unknown as DeliveryRecord;
   const granted: string[] = [];
-  const first = it.platforms.ask(record, () => void granted.push(`first, ${it.state('team_chat_a')}`));
-  t.equal(it.state('team_chat_a'), 'verifying');
+  const first = it.platforms.ask(record, () => void granted.push(`first, ${it.state('slack')}`));
+  t.equal(it.state('slack'), 'verifying');
   t.same(granted, [], 'nothing is marked as sent while nothing can be');
   first();
   it.clock.ms += 60_000;
-  it.platforms.ask(record, () => void granted.push(`second, ${it.state('team_chat_a')}`));
+  it.platforms.ask(record, () => void granted.push(`second, ${it.state('slack')}`));
 
   await eventually(() => granted.length > 0 || undefined);
 
@@ -115,7 +115,7 @@ t.test('DLV-2 · what a delivery finds out about the credentials is looked into 
   await it.send();
   it.server.scripts.push(slackError('token_revoked'));
   t.match(await it.send(), { outcome: { kind: 'refused', class: 'auth' } });
-  await eventually(() => (it.checks() === 2 && it.state('team_chat_a') === 'connected') || undefined);
+  await eventually(() => (it.checks() === 2 && it.state('slack') === 'connected') || undefined);
 });
 
 t.test(
@@ -123,9 +123,9 @@ t.test(
   async (t) => {
     const it = await openPlatforms(t, { api_base: 'http://127.0.0.1:1' });
     t.match(await it.send(), { outcome: { kind: 'transient' } });
-    t.equal(it.state('team_chat_a'), 'failed');
-    it.ward().get('team_chat_a')?.send({ type: 'platform.delivered' });
-    t.equal(it.state('team_chat_a'), 'connected');
+    t.equal(it.state('slack'), 'failed');
+    it.ward().get('slack')?.send({ type: 'platform.delivered' });
+    t.equal(it.state('slack'), 'connected');
   },
 );
 

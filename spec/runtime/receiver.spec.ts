@@ -1,13 +1,13 @@
 import t from 'tap';
 import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
-import type { Exchanges } from '../../runtime/exchanges.ts';
+import type { LiveRequest } from '../../runtime/exchanges.ts';
 import type { Exchange, Reply, RequestHead } from '../../runtime/http/front.ts';
 import { createReceiver } from '../../runtime/receiver.ts';
 import type { Wards } from '../../runtime/wiring/wards.ts';
 import { fakeWard } from '../support/wards.ts';
 
 function stage({ living = 0 } = {}) {
-  const exchanges: Exchanges = new Map();
+  const exchanges = new Map<string, LiveRequest>();
   const requests = fakeWard<RequestInput>();
   const traced: unknown[] = [];
   let made = 0;

@@ -34,7 +34,7 @@ export function Shell(): JSX.Element {
   const joined = useCell(link);
   const seen = useCell(vitals);
   const waiting = seen?.approvals ?? 0;
-  useApprovalNews(waiting);
+  useApprovalNews(seen?.approvals);
   useEffect(() => {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${titles[at.view]} · agent inspector`;
   }, [at.view, waiting]);
@@ -137,10 +137,12 @@ function Notes(): JSX.Element {
   );
 }
 
-function useApprovalNews(waiting: number): void {
+/** What waited before the page was opened has its badge; what comes since is news. */
+function useApprovalNews(waiting: number | undefined): void {
   const before = useRef(waiting);
   useEffect(() => {
-    if (waiting > before.current && place.get().view !== 'approvals') {
+    if (waiting === undefined) return;
+    if (before.current !== undefined && waiting > before.current && place.get().view !== 'approvals') {
       announce(waiting === 1 ? 'A question waits for you under Approvals.' : `${waiting} questions wait for you.`);
     }
     before.current = waiting;

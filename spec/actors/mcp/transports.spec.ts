@@ -40,14 +40,22 @@ async function connected(t: Test, entry: JsonObject): Promise<{ client: Client; 
   return { client, opened };
 }
 
+interface Attempt extends ClientOptions {
+  readonly timeoutMs?: number;
+}
+
 /** What came of an attempt that fails. */
-async function failure(t: Test, entry: JsonObject, options: ClientOptions = {}): Promise<ConnectFailure> {
+async function failure(
+  t: Test,
+  entry: JsonObject,
+  { timeoutMs = 60_000, ...options }: Attempt = {},
+): Promise<ConnectFailure> {
   let opened: OpenTransport | undefined;
   try {
     opened = await open(t, entry);
-    await new Client({ name: 'spec', version: '1' }, options).connect(opened.transport, { timeout: 300 });
+    await new Client({ name: 'spec', version: '1' }, options).connect(opened.transport, { timeout: timeoutMs });
   } catch (thrown) {
-    return readConnectError(thrown, { timeoutMs: 300, exitStatus: opened?.exitStatus() });
+    return readConnectError(thrown, { timeoutMs, exitStatus: opened?.exitStatus() });
   }
   throw new Error('it went well');
 }
@@ -186,7 +194,7 @@ t.test('LIF-7 · what kept a server from being reached is told apart', async (t)
       { url: await answer(200, 'application/json', rpc) },
       { kind: 'rpc', code: -32601, message: /no such method/ },
     ],
-    ['silence', { url: silent }, { kind: 'timeout', afterMs: 300 }],
+    ['silence', { url: silent }, { kind: 'timeout', afterMs: 300 }, { timeoutMs: 300 }],
     ['refused', { url: dead }, { kind: 'network', message: /ECONNREFUSED/ }],
     ['refused, probed', { url: dead }, { kind: 'network', message: /ECONNREFUSED/ }, pin],
     ['refused over SSE', { url: dead, transport: 'sse' }, { kind: 'network', message: /ECONNREFUSED/ }],

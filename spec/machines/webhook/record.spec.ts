@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { claimName, groupName } from '../../../machines/webhook/record.ts';
+import { asSeen, claimName, type DeliveryRecord, groupName } from '../../../machines/webhook/record.ts';
 
 t.test('IDM-1 · claims and groups of different routes never share a name', (t) => {
   const part = fc.string({ maxLength: 6 });
@@ -13,5 +13,14 @@ t.test('IDM-1 · claims and groups of different routes never share a name', (t) 
     }),
   );
   t.equal(claimName('a/b', 'c', 'd') === claimName('a', 'b/c', 'd'), false);
+  t.end();
+});
+
+t.test('DIS-2 · DLV-4 · a direct text that is marked on disk but waits for its turn is seen as queued', (t) => {
+  const record = { status: 'sending', target: 'slack' } as DeliveryRecord;
+  t.same(asSeen(record, 'queued'), { ...record, status: 'queued' });
+  for (const living of ['sending', 'marking', undefined]) t.equal(asSeen(record, living), record);
+  const over = { ...record, status: 'delivered' } as DeliveryRecord;
+  t.equal(asSeen(over, 'queued'), over);
   t.end();
 });

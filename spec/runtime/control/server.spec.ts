@@ -98,6 +98,26 @@ t.test('CLI-3 · INS-1 · a subscription streams until its reader leaves', async
   t.equal(listeners.size, 0);
 });
 
+t.test('CLI-3 · INS-2 · the last words before the socket closes are said', async (t) => {
+  let listener: (record: object) => void = () => {};
+  const { client, server } = await serve(t, {
+    tree: () => ({ id: 'supervisor' }) as never,
+    follow: (_query, given) => {
+      listener = given as (record: object) => void;
+      return () => {};
+    },
+  });
+  const heard: unknown[] = [];
+  client.onNotification((_, params) => void heard.push(params));
+  await client.call('inspect.follow');
+  listener({ n: 'last' });
+
+  await server.close();
+
+  await client.closed;
+  t.same(heard, [{ n: 'last' }]);
+});
+
 t.test('CLI-3 · a reader that does not read is cut off, with one line', async (t) => {
   let listener: (record: object) => void = () => {};
   const { path, lines } = await serve(t, {

@@ -55,7 +55,11 @@ t.test('INS-1 · what an actor works on is read from its context, at the top or 
       { profile: 'default', server: 'files', tool: 'mcp__files__read', by: 'run', attempt: 1, key: 'r1' },
     ],
     ['a ward', { name: 'requests', size: 2, spawned: 9, finished: 7, crashed: 0 }, { size: 2 }],
-    ['a platform', { profile: 'default', target: 'sms', name: 'twilio' }, { profile: 'default', target: 'sms' }],
+    [
+      'a platform',
+      { profile: 'default', target: 'team_chat_a', name: 'slack' },
+      { profile: 'default', target: 'slack' },
+    ],
     ['nothing', null, {}],
   ];
   for (const [name, context, facts] of rows) t.same(factsOf(context), facts, name);

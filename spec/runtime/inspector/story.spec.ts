@@ -2,6 +2,7 @@ import t from 'tap';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import type { OutcomeKind } from '../../../machines/webhook/reply.ts';
 import { type StorySources, tellStory } from '../../../runtime/inspector/story.ts';
+import { noWork } from '../../../runtime/inspector/story-calls.ts';
 
 const event: EventRecord = {
   deliveryId: 'd1',
@@ -40,12 +41,22 @@ const delivery: DeliveryRecord = {
   queuedAtMs: 1_500,
 };
 
+const question: StorySources['questions'][number] = {
+  id: 'a1',
+  server: 'a',
+  kind: 'tool',
+  tool: 'mcp__a__b',
+  message: 'Does b',
+  askedAtMs: 1_250,
+  timeoutMs: 300_000,
+};
+
 function sources(more: Partial<StorySources>): StorySources {
   return {
     key: 'k1',
     event,
     status: 'accepted',
-    calls: [],
+    ...noWork,
     transcript: [],
     stepsOf: () => [],
     stateOf: () => undefined,
@@ -168,6 +179,35 @@ t.test('INS-2 · what is under way, failed or unknown is told as that, with what
       /under way/,
       /^$/,
     ],
+    [
+      'running',
+      {
+        run: { key: 'k1', record: { ...run, status: 'running', startedAtMs: 1_100, attempt: 1 } },
+        callsUnderWay: [{ id: '1', tool: 'mcp__a__b', startedAtMs: 1_200 }],
+      },
+      /^Accepted: its run is under way, in a call of mcp__a__b\.$/,
+      /^$/,
+    ],
+    [
+      'running',
+      {
+        run: { key: 'k1', record: { ...run, status: 'running', startedAtMs: 1_100, attempt: 1 } },
+        callsUnderWay: [{ id: '1', tool: 'mcp__a__b', startedAtMs: 1_200, approval: 'a1' }],
+        questions: [question],
+      },
+      /^Accepted: its run waits for your yes to mcp__a__b\.$/,
+      /`agent approvals approve a1`/,
+    ],
+    [
+      'running',
+      {
+        run: { key: 'k1', record: { ...run, status: 'running', startedAtMs: 1_100, attempt: 1 } },
+        questions: [{ ...question, kind: 'form', tool: 'clarify' }],
+      },
+      /^Accepted: its run waits for your answer\.$/,
+      /`agent approvals show a1`/,
+    ],
+    ['delivering', { delivery: { key: 'k1', record: delivery } }, /^On its way to sms: it waits for its turn\.$/, /^$/],
     [
       'failed',
       { run: { key: 'k1', record: { ...run, status: 'failed', startedAtMs: 1_100, attempt: 1, reason: 'exit 1' } } },

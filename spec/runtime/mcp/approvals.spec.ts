@@ -34,6 +34,18 @@ function start(t: Test): Approvals {
   return approvals;
 }
 
+t.test('INS-2 · TRU-3 · a run’s questions are known by its key until they are answered', (t) => {
+  const approvals = start(t);
+  const id = approvals.ask({ ...tool, run: 'r1' }, () => {});
+  approvals.ask(form, () => {});
+  t.match(approvals.ofRun('r1'), [{ id, tool: 'mcp__s__write', askedAtMs: 1_000_000 }]);
+  t.equal(approvals.list()[0]?.run, 'r1');
+  t.same(approvals.ofRun('r2'), []);
+  approvals.answer(id, true, 'cli');
+  t.same(approvals.ofRun('r1'), []);
+  t.end();
+});
+
 t.test('TRU-3 · a question is announced, listed, shown and answered by whichever surface', (t) => {
   const approvals = start(t);
   const asked: unknown[] = [];

@@ -50,6 +50,33 @@ t.test('LIF-3 · who gives a call up cancels it; one given up before it began is
   t.same(ward.spawned[1]?.heard, [{ type: 'call.cancel' }]);
 });
 
+t.test('INS-2 · what a run has under way is known by its key, until it has settled', (t) => {
+  const { ward, calls } = stage();
+  void calls.start({ ...request, run: 'r1' });
+  void calls.start(request);
+  const [mine] = ward.spawned;
+  t.match(calls.ofRun('r1'), [{ id: mine?.key, tool: 'mcp__s__t' }]);
+  const row = calls.get(mine?.key ?? '');
+  if (row !== undefined) row.approval = 'a1';
+  t.match(calls.ofRun('r1'), [{ approval: 'a1' }]);
+  calls.settled(mine?.key ?? '', output());
+  t.same([calls.ofRun('r1'), calls.ofRun('r2')], [[], []]);
+  t.end();
+});
+
+t.test('SRV-1 · what a server asks belongs to the run whose call it works on, where it works on one alone', (t) => {
+  const { ward, calls } = stage();
+  for (const run of ['r1', 'r2']) void calls.start({ ...request, run });
+  const [first, second] = ward.spawned.map(({ key }) => calls.get(key));
+  t.equal(calls.runAt('default/s'), undefined, 'nothing was sent yet');
+  if (first !== undefined) first.sentTo = 'default/s';
+  t.equal(calls.runAt('default/s'), 'r1');
+  t.equal(calls.runAt('default/other'), undefined);
+  if (second !== undefined) second.sentTo = 'default/s';
+  t.equal(calls.runAt('default/s'), undefined, 'either may be meant');
+  t.end();
+});
+
 t.test('LIF-11 · two calls have two ids and two answers', async (t) => {
   const { ward, calls } = stage();
   const answers = [calls.start(request), calls.start(request)];

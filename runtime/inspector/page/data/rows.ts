@@ -61,6 +61,8 @@ export interface ApprovalRow {
   readonly server: string;
   readonly profile: string;
   readonly tool?: string;
+  /** The key of the run that waits for the answer. */
+  readonly run?: string;
   readonly message: string;
   readonly asked_at: string;
   readonly expires_at: string;

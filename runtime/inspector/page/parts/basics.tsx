@@ -126,3 +126,8 @@ export function Fact({ name, children }: { readonly name: string; readonly child
     </div>
   );
 }
+
+/** What stands in backticks is to be typed. */
+export function withCode(text: string): ComponentChildren {
+  return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={`${at} ${part}`}>{part}</code> : part));
+}

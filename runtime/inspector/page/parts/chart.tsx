@@ -18,8 +18,9 @@ import { Scrolled } from './basics.tsx';
 const closest = 1.6;
 const farthest = 0.3;
 const zoomStep = 1.2;
-/** Smaller than this a drawing cannot be read, so that it is scrolled instead. */
-const smallestFit = 0.62;
+/** Smaller than this the words of a drawing cannot be read, so that it is scrolled instead. */
+const smallestRead = 0.86;
+const largestFit = 1.1;
 
 export function StateChart({
   machine,
@@ -44,13 +45,13 @@ export function StateChart({
   useLayoutEffect(() => {
     const held = frame.current;
     if (held === null || width === 0) return;
-    const fit = (): void => setFitted(Math.max(smallestFit, Math.min(1.1, (held.clientWidth - 2) / width)));
+    const fit = (): void => setFitted(Math.max(farthest, Math.min(largestFit, (held.clientWidth - 2) / width)));
     fit();
     const observer = new ResizeObserver(fit);
     observer.observe(held);
     return () => observer.disconnect();
   }, [width]);
-  const scale = zoom ?? fitted;
+  const scale = zoom ?? Math.max(smallestRead, fitted);
 
   // The active state stays in sight.
   useEffect(() => {
@@ -124,7 +125,7 @@ export function StateChart({
           <button type="button" class="quiet small" onClick={() => change(1 / zoomStep)} aria-label="Smaller chart">
             −
           </button>
-          <button type="button" class="quiet small" onClick={() => setZoom(undefined)}>
+          <button type="button" class="quiet small" onClick={() => setZoom(scale === fitted ? undefined : fitted)}>
             Fit
           </button>
           <button type="button" class="quiet small" onClick={() => change(zoomStep)} aria-label="Larger chart">

@@ -16,7 +16,7 @@ import { hashOf } from '../data/place.ts';
 import { usePlayed } from '../data/player.ts';
 import { look, useAsked } from '../data/rpc.ts';
 import { standingOf } from '../data/standing.ts';
-import { Age, Clock, Fact, JsonText, Nothing, Scrolled } from '../parts/basics.tsx';
+import { Age, Clock, Fact, JsonText, Nothing, Scrolled, withCode } from '../parts/basics.tsx';
 import { StateChart } from '../parts/chart.tsx';
 import { Chip } from '../parts/chip.tsx';
 
@@ -49,7 +49,7 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
   const steps = mergeSteps(shown?.steps ?? [], played.steps);
   const trail = new Set(steps.map(({ from, to }) => arrowId(from, to)));
   return (
-    <section class="actor" aria-label={`Actor ${id}`}>
+    <section class={`actor ${standingOf(row)}`} aria-label={`Actor ${id}`}>
       <header class="head">
         <div>
           <h2>{id}</h2>
@@ -65,7 +65,7 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
           {shown.description} {shown.rule === '' ? null : <span class="rule">{shown.rule}</span>}
         </p>
       )}
-      {row.why === undefined ? null : <p class="why">{row.why}</p>}
+      {row.why === undefined ? null : <p class="why">{withCode(row.why)}</p>}
       <dl class="facts">
         <Fact name="since">
           <Age at={row.since} />

@@ -90,6 +90,12 @@ function Question({ row, onAnswered }: { readonly row: ApprovalRow; readonly onA
       <p class="sub">
         {isOfRun ? 'agent run' : <a href={hashOf('servers', `${row.profile}/${row.server}`)}>{row.server}</a>}
         {row.profile === 'default' ? '' : ` · ${row.profile}`} · asked at <Clock at={row.asked_at} />
+        {row.run === undefined ? null : (
+          <>
+            {' · '}
+            <a href={hashOf('events', row.run)}>the event that waits for it</a>
+          </>
+        )}
       </p>
       {row.message === '' ? null : <p class="message">{row.message}</p>}
       <Answered asked={asked}>

@@ -57,7 +57,7 @@ export function Events({ place }: { readonly place: Place }): JSX.Element {
               onInput={(event) => change({ q: event.currentTarget.value })}
             />
           </div>
-          <div class="row">
+          <div class="row choices">
             <label>
               <span>route</span>
               <select value={route} onChange={(event) => change({ route: event.currentTarget.value })}>
@@ -80,6 +80,8 @@ export function Events({ place }: { readonly place: Place }): JSX.Element {
                 ))}
               </select>
             </label>
+          </div>
+          <div class="row">
             <span class="muted total" role="status">
               {all === undefined ? '' : counted(rows.length, 'delivery', 'deliveries')}
             </span>
@@ -158,7 +160,7 @@ function EventItem({
     >
       <span class="first">
         <span class="route">{row.route}</span>
-        <span class="muted">{row.event}</span>
+        <span class="kind">{row.event}</span>
         {row.attempts > 1 ? <span class="depth num">{row.attempts} attempts</span> : null}
         <Chip standing={standingOfStatus(row.status)} text={row.status} />
         <span class="age num">

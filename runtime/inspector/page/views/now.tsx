@@ -157,7 +157,7 @@ function Filters({
           </button>
         ))}
       </div>
-      <div class="row">
+      <div class="row choices">
         <label>
           <span>longer than</span>
           <select
@@ -173,6 +173,8 @@ function Filters({
         </label>
         <Choice name="route" value={filter.route} values={routes} onChoose={(route) => change({ route })} />
         <Choice name="server" value={filter.server} values={servers} onChoose={(server) => change({ server })} />
+      </div>
+      <div class="row">
         <span class="muted total" role="status">
           {isFiltering(filter)
             ? `${counted(shown, 'line')} of ${counted(rows.size, 'actor')}`
@@ -229,6 +231,7 @@ function TreeItem({ line, chosen, more, onChoose, onFold }: TreeItemProps): JSX.
   const { row, depth, name, children, open, dimmed, position, siblings } = line;
   const standing = standingOf(row);
   const waiting = depthOf(row);
+  const about = aboutOf(row, name);
   // A ward is a shelf: of interest is what lies on it.
   const isWard = row.machine.endsWith('Ward');
   return (
@@ -259,7 +262,10 @@ function TreeItem({ line, chosen, more, onChoose, onFold }: TreeItemProps): JSX.
         <span class="leaf" />
       )}
       {isWard ? null : <Mark standing={standing} />}
-      <span class="name">{name}</span>
+      <span class="name" title={name}>
+        {name}
+      </span>
+      {about === '' ? null : <span class="about muted small">{about}</span>}
       {waiting > 0 ? (
         <span class="depth num" title={counted(waiting, 'waits', 'wait')}>
           {waiting.toLocaleString('en')}
@@ -274,6 +280,13 @@ function TreeItem({ line, chosen, more, onChoose, onFold }: TreeItemProps): JSX.
       <span class="age num">{isWard ? '' : <Age at={row.since} />}</span>
     </div>
   );
+}
+
+/** Of one whose name is a number or a key: what it works on. */
+function aboutOf({ meta = {} }: ActorRow, name: string): string {
+  const { tool, server, route, event, target, delivery } = meta;
+  const [first, second] = tool !== undefined ? [tool, undefined] : [target ?? route ?? server, delivery ?? event];
+  return first === undefined || name.includes(first) ? '' : [first, second].filter(Boolean).join(' · ');
 }
 
 /** What waits in it: a ward's children, a burst's events, a connection's calls. */

@@ -15,7 +15,7 @@ import type { ServerRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
-import { Age, Answered, Fact, Nothing, Scrolled } from '../parts/basics.tsx';
+import { Age, Answered, Fact, Nothing, Scrolled, withCode } from '../parts/basics.tsx';
 import { Chip } from '../parts/chip.tsx';
 import { AddServer } from './add-server.tsx';
 import { LoginDialog } from './login.tsx';
@@ -48,19 +48,19 @@ export function Servers({ place }: { readonly place: Place }): JSX.Element {
                 {rows.map((row) => (
                   <li key={idOf(row)}>
                     <a
-                      class={`card${idOf(row) === chosen ? ' at' : ''}`}
+                      class={`card ${standingOfState(row.state)}${idOf(row) === chosen ? ' at' : ''}`}
                       href={hashOf('servers', idOf(row))}
                       aria-current={idOf(row) === chosen}
                     >
                       <span class="first">
-                        <strong>{row.name}</strong>
+                        <strong class="name">{row.name}</strong>
                         {row.profile === 'default' ? null : <span class="muted">{row.profile}</span>}
                         <Chip standing={standingOfState(row.state)} text={row.state} />
                       </span>
                       <span class="second muted">
                         {row.transport} · {counted(row.tools, 'tool')} · <Age at={row.since} />
                       </span>
-                      {row.error === undefined ? null : <span class="why">{row.error}</span>}
+                      {row.error === undefined ? null : <span class="why">{withCode(row.error)}</span>}
                     </a>
                   </li>
                 ))}
@@ -122,7 +122,7 @@ function ServerPane({ row }: { readonly row: ServerRow }): JSX.Element {
   }
 
   return (
-    <section class="server" aria-label={`Server ${row.name}`}>
+    <section class={`server ${standingOfState(row.state)}`} aria-label={`Server ${row.name}`}>
       <header class="head">
         <div>
           <h2>{row.name}</h2>
@@ -132,7 +132,7 @@ function ServerPane({ row }: { readonly row: ServerRow }): JSX.Element {
         </div>
         <Chip standing={standingOfState(row.state)} text={row.state} />
       </header>
-      {row.error === undefined ? null : <p class="why">{row.error}</p>}
+      {row.error === undefined ? null : <p class="why">{withCode(row.error)}</p>}
       <dl class="facts">
         <Fact name="since">
           <Age at={row.since} />

@@ -4,7 +4,7 @@
  * @see DUR-2 and INS-2 in docs/specification.md
  */
 
-import type { ComponentChildren, JSX } from 'preact';
+import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Json } from '../../../../machines/base/json.ts';
 import type { Chapter, Stair, Story } from '../../wire.ts';
@@ -17,10 +17,10 @@ import type { DeliveryDetail } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { type Standing, sendTwice, settledText, standingOfStatus } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
-import { Answered, Clock, Fact, JsonText, LongText } from '../parts/basics.tsx';
+import { Answered, Clock, Fact, JsonText, LongText, withCode } from '../parts/basics.tsx';
 import { Chip, Mark } from '../parts/chip.tsx';
 
-const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|toolCall)$/;
+const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|toolCall|approval)$/;
 const resultStandings: Readonly<Record<Stair['result'], Standing>> = {
   passed: 'resting',
   stopped: 'needsUser',
@@ -105,6 +105,11 @@ function Actions({
   const hasBody = (detail?.record?.body ?? '') !== '';
   return (
     <div class="buttons">
+      {story.chapters.some(needsAnswer) ? (
+        <a class="button main" href={hashOf('approvals')}>
+          Answer it
+        </a>
+      ) : null}
       <button type="button" disabled={busy || !hasBody} onClick={() => void replay()}>
         Replay
       </button>
@@ -139,14 +144,14 @@ function ChapterPart({ chapter }: { readonly chapter: Chapter }): JSX.Element {
         {chapter.stairs.map((stair, at) => (
           <li
             key={`${at} ${stair.state}`}
-            class={`stair ${stair.result}`}
+            class={`stair ${needsAnswer(chapter) ? 'stopped' : stair.result}`}
             style={{ '--step': String(Math.min(at, 12)) }}
           >
             <span class="tread">
-              <Mark standing={resultStandings[stair.result]} />
+              <Mark standing={needsAnswer(chapter) ? 'needsUser' : resultStandings[stair.result]} />
               <span class="state">{stair.state}</span>
               <span class="unseen"> {stair.result}</span>
-              <span class="told">{stair.told}</span>
+              <span class="told">{withCode(stair.told)}</span>
               {stair.rule === '' ? null : <span class="rule">{stair.rule}</span>}
               <span class="muted num at">{stair.at === undefined ? '' : spellStep(stair.at - first)}</span>
             </span>
@@ -202,14 +207,14 @@ function Papers({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
   );
 }
 
+/** A person's yes or answer is what it waits for. */
+function needsAnswer({ kind, state }: Chapter): boolean {
+  return kind === 'question' || (kind === 'call' && state === 'approving');
+}
+
 function lengthOf({ began, ended }: Chapter): string {
   if (ended === undefined) return 'goes on';
   return ended === began ? '' : `took ${spellStep(ended - began).slice(1)}`;
-}
-
-/** What stands in backticks is to be typed. */
-function withCode(text: string): ComponentChildren {
-  return text.split('`').map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
 
 function indented(body: string): string {

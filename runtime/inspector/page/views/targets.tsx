@@ -65,11 +65,13 @@ function Platforms(): JSX.Element {
                   <td>
                     <Chip standing={standingOfState(row.state)} text={row.state} />
                   </td>
-                  <td class="num">
+                  <td class="num" data-name="since">
                     <Age at={row.since} />
                   </td>
-                  <td>{row.account}</td>
-                  <td class="num">{row.waiting}</td>
+                  <td {...named('account', row.account)}>{row.account}</td>
+                  <td class="num" {...named('waiting', row.waiting)}>
+                    {row.waiting}
+                  </td>
                   <td class="why">{row.error ?? row.note}</td>
                 </tr>
               ))}
@@ -150,7 +152,7 @@ function Letter({ row, onChanged }: { readonly row: OutgoingRow; readonly onChan
       <td>
         <a href={hashOf('events', row.delivery_id)}>{row.route}</a> <span class="muted">{row.event}</span>
       </td>
-      <td>{row.target}</td>
+      <td data-name="to">{row.target}</td>
       <td>
         <Chip standing={standingOfStatus(row.status)} text={row.status} />
       </td>
@@ -162,7 +164,7 @@ function Letter({ row, onChanged }: { readonly row: OutgoingRow; readonly onChan
           </span>
         )}
       </td>
-      <td class="num">
+      <td class="num" data-name="age">
         <Age at={row.queued_at} />
       </td>
       <td class="do">
@@ -184,4 +186,9 @@ function Letter({ row, onChanged }: { readonly row: OutgoingRow; readonly onChan
       </td>
     </tr>
   );
+}
+
+/** Where a row is a card its cells have their headings with them; an empty one has none. */
+function named(name: string, value: unknown): { readonly 'data-name'?: string } {
+  return value === undefined ? {} : { 'data-name': name };
 }

@@ -1,0 +1,136 @@
+/**
+ * Tells of a run's calls and questions: those that have settled, those under way, and what waits for a person with the
+ * words that answer it. Pure, as the rest of the story.
+ * @see INS-2, TRU-3 and DIS-5 in docs/specification.md
+ */
+
+import type { WaitingQuestion } from '../mcp/approvals.ts';
+import type { CallMemo } from '../mcp/call-memory.ts';
+import type { CallUnderWay } from '../mcp/calls.ts';
+import { counted, iso, seconds } from './story-words.ts';
+import type { Chapter, Stair } from './wire.ts';
+
+/** What is known of one run besides its records. */
+export interface WorkOfRun {
+  /** Calls that have settled, as far as they are remembered. */
+  readonly calls: readonly CallMemo[];
+  readonly callsUnderWay: readonly CallUnderWay[];
+  /** Questions that wait for a person. */
+  readonly questions: readonly WaitingQuestion[];
+}
+
+interface Living extends WorkOfRun {
+  readonly stateOf: (actor: string) => string | undefined;
+}
+
+export const noWork: WorkOfRun = { calls: [], callsUnderWay: [], questions: [] };
+
+/** What a run under way waits for, to be put after its own words; empty where that is the agent alone. */
+export function waitingWords({ callsUnderWay, questions }: WorkOfRun): string {
+  if (questions.length > 0) return `; ${counted(questions.length, 'question')} to you`;
+  return callsUnderWay.length === 0 ? '' : `; ${counted(callsUnderWay.length, 'call')} under way`;
+}
+
+/** One chapter a call, those that settled first. */
+export function callChapters({ calls, callsUnderWay, questions, stateOf }: Living): Chapter[] {
+  return [
+    ...calls.map(settledChapter),
+    ...callsUnderWay.map((call): Chapter => {
+      const actor = `calls/${call.id}`;
+      const state = stateOf(actor) ?? 'calling';
+      const question = questions.find(({ id }) => id === call.approval);
+      return {
+        kind: 'call',
+        machine: 'toolCall',
+        actor,
+        title: call.tool,
+        state,
+        began: call.startedAtMs,
+        stairs: [question === undefined ? wayStair(state, call) : approvalStair(question)],
+      };
+    }),
+  ];
+}
+
+/** Questions that are no call's approval: those of the run itself, and the forms of servers. */
+export function questionChapters({ callsUnderWay, questions, stateOf }: Living): Chapter[] {
+  const asked = questions.filter(({ id }) => !callsUnderWay.some(({ approval }) => approval === id));
+  return asked.map((question): Chapter => {
+    const actor = `approvals/${question.id}`;
+    return {
+      kind: 'question',
+      machine: 'approval',
+      actor,
+      title: question.tool === 'clarify' ? 'question of the agent' : `question of mcp server "${question.server}"`,
+      state: stateOf(actor) ?? 'asked',
+      began: question.askedAtMs,
+      stairs: [
+        {
+          state: 'asked',
+          at: question.askedAtMs,
+          result: 'waiting',
+          told: `${question.message}; waits for your answer until ${iso(expiryOf(question))}`,
+          rule: 'TRU-3',
+        },
+      ],
+    };
+  });
+}
+
+/** What lets a waiting question go on. */
+export function answerCommands({ id, kind }: WaitingQuestion): string {
+  const yes = `\`agent approvals approve ${id}${kind === 'form' ? " --values '{…}'" : ''}\``;
+  return kind === 'form'
+    ? `\`agent approvals show ${id}\` shows the form, ${yes} answers it, \`agent approvals deny ${id}\` declines.`
+    : `${yes} lets it run, \`agent approvals deny ${id}\` refuses; \`agent approvals show ${id}\` shows its arguments.`;
+}
+
+function settledChapter(call: CallMemo): Chapter {
+  const answered = call.outcome === 'result';
+  return {
+    kind: 'call',
+    machine: 'toolCall',
+    actor: `calls/${call.id}`,
+    title: call.tool,
+    state: 'settled',
+    began: call.startedAtMs,
+    ended: call.endedAtMs,
+    stairs: [
+      {
+        state: 'settled',
+        at: call.endedAtMs,
+        result: answered ? 'passed' : 'failed',
+        told: [
+          answered ? 'answered' : (call.why ?? call.outcome),
+          `in ${seconds(call.endedAtMs - call.startedAtMs)}`,
+          ...(call.tries > 1 ? [`sent ${call.tries} times`] : []),
+        ].join('; '),
+        rule: 'TRU-2',
+      },
+    ],
+  };
+}
+
+function approvalStair(question: WaitingQuestion): Stair {
+  return {
+    state: 'approving',
+    at: question.askedAtMs,
+    result: 'waiting',
+    told: `nothing is sent before your yes (${question.id}), which may come until ${iso(expiryOf(question))}`,
+    rule: 'TRU-1',
+  };
+}
+
+const waysOn: Readonly<Record<string, readonly [told: string, rule: string]>> = {
+  reaching: ['its server is being reached', 'LIF-7'],
+  calling: ['the server has it, or it waits for its turn there', 'LIF-3'],
+};
+
+function wayStair(state: string, { startedAtMs }: CallUnderWay): Stair {
+  const [told, rule] = waysOn[state] ?? ['under way', 'TRU-2'];
+  return { state, at: startedAtMs, result: 'waiting', told, rule };
+}
+
+function expiryOf({ askedAtMs, timeoutMs }: WaitingQuestion): number {
+  return askedAtMs + timeoutMs;
+}

@@ -1,0 +1,14 @@
+/** Spells numbers, spans and times as the stories of deliveries say them. */
+
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+export function seconds(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+}
+
+export function iso(atMs: number): string {
+  return new Date(atMs).toISOString();
+}

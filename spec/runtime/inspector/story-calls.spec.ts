@@ -1,0 +1,96 @@
+import t from 'tap';
+import {
+  answerCommands,
+  callChapters,
+  noWork,
+  questionChapters,
+  type WorkOfRun,
+  waitingWords,
+} from '../../../runtime/inspector/story-calls.ts';
+import type { WaitingQuestion } from '../../../runtime/mcp/approvals.ts';
+
+const approval: WaitingQuestion = {
+  id: 'a1',
+  server: 'files',
+  kind: 'tool',
+  tool: 'mcp__files__write',
+  message: 'Writes a file',
+  askedAtMs: 2_000,
+  timeoutMs: 300_000,
+};
+const clarify: WaitingQuestion = {
+  ...approval,
+  id: 'a2',
+  server: 'agent',
+  kind: 'form',
+  tool: 'clarify',
+  message: 'Which region?',
+};
+const form: WaitingQuestion = { ...clarify, id: 'a3', server: 'files', tool: '' };
+const write = { id: '7', tool: 'mcp__files__write', startedAtMs: 1_990, approval: 'a1' };
+const read = { id: '8', tool: 'mcp__files__read', startedAtMs: 1_995 };
+const states = new Map([
+  ['calls/7', 'approving'],
+  ['calls/8', 'calling'],
+  ['approvals/a2', 'asked'],
+]);
+
+const living = (work: Partial<WorkOfRun>) => ({ ...noWork, ...work, stateOf: (actor: string) => states.get(actor) });
+
+t.test('INS-2 · TRU-3 · a call that waits for a yes says so, since when and until when', (t) => {
+  const [chapter] = callChapters(living({ callsUnderWay: [write], questions: [approval] }));
+  t.match(chapter, { kind: 'call', actor: 'calls/7', title: 'mcp__files__write', state: 'approving', began: 1_990 });
+  t.equal(chapter?.ended, undefined, 'it goes on');
+  t.same(chapter?.stairs, [
+    {
+      state: 'approving',
+      at: 2_000,
+      result: 'waiting',
+      told: 'nothing is sent before your yes (a1), which may come until 1970-01-01T00:05:02.000Z',
+      rule: 'TRU-1',
+    },
+  ]);
+  t.same(questionChapters(living({ callsUnderWay: [write], questions: [approval] })), [], 'and it is told once');
+  t.end();
+});
+
+t.test('INS-2 · a call under way is told by where it is, also one whose chart has just gone', (t) => {
+  const rows = [
+    [read, 'calling', /the server has it/, 'LIF-3'],
+    [{ ...read, id: '9' }, 'calling', /the server has it/, 'LIF-3'],
+  ] as const;
+  for (const [call, state, told, rule] of rows) {
+    t.match(callChapters(living({ callsUnderWay: [call] }))[0]?.stairs[0], { state, result: 'waiting', told, rule });
+  }
+  const reaching = callChapters({ ...living({ callsUnderWay: [read] }), stateOf: () => 'reaching' });
+  t.match(reaching[0]?.stairs[0], { told: /being reached/, rule: 'LIF-7' });
+  const replaying = callChapters({ ...living({ callsUnderWay: [read] }), stateOf: () => 'replaying' });
+  t.match(replaying[0]?.stairs[0], { state: 'replaying', told: 'under way' });
+  t.end();
+});
+
+t.test('INS-2 · DIS-5 · SRV-1 · questions of the agent and forms of servers are chapters of their own', (t) => {
+  const chapters = questionChapters(living({ questions: [clarify, form] }));
+  t.same(
+    chapters.map(({ kind, title, actor, state }) => [kind, title, actor, state]),
+    [
+      ['question', 'question of the agent', 'approvals/a2', 'asked'],
+      ['question', 'question of mcp server "files"', 'approvals/a3', 'asked'],
+    ],
+  );
+  t.match(chapters[0]?.stairs[0], {
+    state: 'asked',
+    result: 'waiting',
+    told: /^Which region\?; waits for your answer/,
+  });
+  t.end();
+});
+
+t.test('INS-2 · a run says what it waits for, questions before calls, and how each is answered', (t) => {
+  t.equal(waitingWords(noWork), '');
+  t.equal(waitingWords({ ...noWork, callsUnderWay: [read, write] }), '; 2 calls under way');
+  t.equal(waitingWords({ ...noWork, callsUnderWay: [write], questions: [approval] }), '; 1 question to you');
+  t.match(answerCommands(approval), /`agent approvals approve a1` lets it run, `agent approvals deny a1` refuses/);
+  t.match(answerCommands(clarify), /`agent approvals approve a2 --values '\{…\}'` answers it/);
+  t.end();
+});
