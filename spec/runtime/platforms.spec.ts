@@ -8,6 +8,7 @@ import { wirePlatform } from '../../runtime/wiring/platform.ts';
 import { never } from '../conformance/target.ts';
 import { makeHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
+import { freePort } from '../support/oauth/ports.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackError, teamChatA } from '../support/platforms/team-chat-a.ts';
 import { startWard } from '../support/wards.ts';
@@ -121,7 +122,7 @@ t.test('DLV-2 · what a delivery finds out about the credentials is looked into 
 t.test(
   'DLV-1 · a platform that is not reached is tried all the same, and a delivery that arrives connects it',
   async (t) => {
-    const it = await openPlatforms(t, { api_base: 'http://127.0.0.1:1' });
+    const it = await openPlatforms(t, { api_base: `http://127.0.0.1:${await freePort()}` });
     t.match(await it.send(), { outcome: { kind: 'transient' } });
     t.equal(it.state('slack'), 'failed');
     it.ward().get('slack')?.send({ type: 'platform.delivered' });

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { httpRequest } from '../../../../actors/dispatch/targets/http-request.ts';
+import { freePort } from '../../../support/oauth/ports.ts';
 
 const never = new AbortController().signal;
 const timeoutMs = 20_000;
@@ -20,15 +20,6 @@ function listen(t: Test, onConnection: Parameters<typeof createServer>[1]): Prom
   );
 }
 
-async function closedPort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return `127.0.0.1:${port}`;
-}
-
 t.test('DUR-1 · what never left this machine is told from what was written and lost', async (t) => {
   const resetting = await listen(t, (socket) => {
     socket.on('error', () => {});
@@ -39,7 +30,7 @@ t.test('DUR-1 · what never left this machine is told from what was written and 
     socket.on('error', () => {});
     socket.resetAndDestroy();
   });
-  const gone = await closedPort();
+  const gone = `127.0.0.1:${await freePort()}`;
   for (const [title, url, limitMs, expected] of [
     ['refused', `http://${gone}/`, timeoutMs, { kind: 'neverSent', reason: /ECONNREFUSED/ }],
     [
