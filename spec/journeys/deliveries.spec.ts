@@ -35,7 +35,7 @@ t.test(
     t.same(texts(it.slack).sort(), ['Build 1 is green.', 'Build 3 is green.']);
     t.same(texts(it.discord), ['Build 2 is green.']);
     const tree = JSON.stringify(await it.json('inspect', 'tree'));
-    t.match(tree, /"id":"platforms\/team_chat_a","machine":"platformConnection","state":"connected"/);
+    t.match(tree, /"id":"platforms\/slack","machine":"platformConnection","state":"connected"/);
     t.match(await it.json<JsonObject>('deliveries', 'show', '1'), { record: { text: 'Build 1 is green.' } });
     t.match(await it.json<unknown>('webhook', 'deliveries', '2'), { status: 'delivered', delivery: { attempts: 1 } });
   },
