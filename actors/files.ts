@@ -14,6 +14,8 @@ import { type HeldLock, tryLock } from './lock-file.ts';
 /** Owner only, from creation. */
 export const privateFile = 0o600;
 const privateFolder = 0o700;
+/** The cure of a file that cannot be changed, for whoever says so. */
+export const writableCure = 'check its owner and permissions, and the room on its disk';
 const lockPollMs = 10;
 /** A change takes milliseconds; whoever holds a lock for so long hangs. */
 const mostWaitMs = 15_000;

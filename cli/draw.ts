@@ -141,7 +141,7 @@ export function factsText({
     target === undefined ? undefined : `→ ${target}`,
     job,
     url,
-    tools === undefined ? undefined : `${tools} tools`,
+    tools === undefined ? undefined : `${tools} ${tools === 1 ? 'tool' : 'tools'}`,
     waiting === undefined ? undefined : `${waiting} waiting`,
     attempt === undefined || attempt < 2 ? undefined : `attempt ${attempt}`,
   ]

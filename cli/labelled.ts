@@ -1,7 +1,7 @@
 /** Puts one record into words for a terminal: labels, times with how long ago, spans. Knows no command. */
 
 import type { Output } from './context.ts';
-import { ago, bold, dim, plain, wrapped } from './terminal.ts';
+import { ago, bold, dim, inTime, plain, wrapped } from './terminal.ts';
 
 /** A label with its value; one without a value is left out. */
 export type Labelled = readonly [label: string, value: string | undefined];
@@ -36,12 +36,6 @@ export function moment(iso: string, nowMs: number): string {
   const atMs = Date.parse(iso);
   const clock = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
   return atMs > nowMs ? `${clock}, ${inTime(iso, nowMs)}` : `${clock}, ${ago(iso, nowMs)} ago`;
-}
-
-/** How soon a time comes. */
-export function inTime(iso: string, nowMs: number): string {
-  const seconds = Math.max(0, Math.ceil((Date.parse(iso) - nowMs) / 1_000));
-  return seconds < 120 ? `in ${seconds}s` : `in ${Math.ceil(seconds / 60)}m`;
 }
 
 /** The time between two times. */

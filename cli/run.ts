@@ -4,7 +4,7 @@
  */
 
 import { homedir } from 'node:os';
-import { homeOf } from '../machines/config/profile.ts';
+import { homeOf, unwritableHome } from '../machines/config/profile.ts';
 import { createCall, NotRunning } from './call.ts';
 import type { ExitCode } from './catalogue.ts';
 import { standardOutput } from './output.ts';
@@ -43,11 +43,21 @@ export async function runWords(words: readonly string[]): Promise<ExitCode> {
           out.complain(`agent: ${thrown.message}\n`);
           return 3;
         }
-        const code = (thrown as { code?: unknown }).code;
-        const message = thrown instanceof Error ? thrown.message : String(thrown);
+        const { code, message } = told(thrown, home);
         out.complain(`agent: ${message}${typeof code === 'string' ? ` [${code}]` : ''}\n`);
         return 1;
       }
     }
   }
 }
+
+/** The system's own errors name neither the thing nor the cure; one about a path of the home is said to be that. */
+function told(thrown: unknown, home: string): { readonly code: unknown; readonly message: string } {
+  if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
+  const { code, syscall, path } = thrown as NodeJS.ErrnoException;
+  const ofHome = syscall !== undefined && refusals.has(code ?? '') && path?.startsWith(home) === true;
+  return ofHome ? unwritableHome(home, thrown.message) : { code, message: thrown.message };
+}
+
+/** What a system says to who may not write, or has no room to. */
+const refusals = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST']);

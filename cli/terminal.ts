@@ -18,19 +18,77 @@ export function printJson(context: CommandContext, value: unknown): void {
   context.out.print(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** A table whose last column is cut where the terminal ends; a pipe gets it whole. */
+/** What a person copies into the next command, and what is known by one word, is never cut. */
+const uncut = /^(?:ID|DELIVERY|RUN|NAME|SERVER|TOOL|URL|STATUS|STATE|SCHEDULE)$/;
+/** Sentences and addresses. Where they have no room beside the row they stand under it. */
+const told = /^(?:URL|REASON|WHY|PROBLEM|NOTE|MESSAGE|DESCRIPTION)$/;
+const leastColumn = 8;
+const between = '  ';
+const margin = '     ';
+const mostTold = 2;
+
+/**
+ * A table that fits the terminal: columns that say nothing are left out, sentences go under their rows, the widest of the
+ * others are cut. A pipe gets all of it, one line a row.
+ */
 export function table(out: Output, head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows].map((row) => row.map(oneLine));
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  const lines = cells.map((row, index) => {
-    const line = row
-      .map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
-      .join('  ')
+  const natural = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  let shown = head.map((_, column) => column);
+  const lengthOf = (): number =>
+    shown.reduce((sum, column) => sum + (natural[column] ?? 0), between.length * (shown.length - 1));
+  if (out.isTerminal && lengthOf() > out.columns) {
+    const says = (column: number): boolean => rows.some((row) => !/^(?:|default)$/.test(row[column] ?? ''));
+    shown = shown.filter((column) => uncut.test(head[column] ?? '') || says(column));
+  }
+  const last = shown.at(-1) ?? 0;
+  const below = out.isTerminal && told.test(head[last] ?? '') && lengthOf() > out.columns ? last : undefined;
+  if (below !== undefined) shown = shown.slice(0, -1);
+  const widths = out.isTerminal ? fitted(head, natural, { shown, columns: out.columns }) : natural;
+  const lines = cells.flatMap((row, index) => {
+    const line = shown
+      .map((column) => cutTo(row[column] ?? '', widths[column] ?? 0).padEnd(widths[column] ?? 0))
+      .join(between)
       .trimEnd();
-    const cut = out.isTerminal && line.length > out.columns ? `${line.slice(0, out.columns - 1)}…` : line;
-    return index === 0 ? dim(out, cut) : cut;
+    if (index === 0) return [dim(out, line)];
+    return below === undefined ? [line] : [line, ...underneath(out, row[below] ?? '')];
   });
   return `${lines.join('\n')}\n`;
+}
+
+/** A sentence under its row, in a few lines at most. */
+function underneath(out: Output, text: string): string[] {
+  if (text === '') return [];
+  const lines = wrapped(text, out.columns - margin.length, '');
+  const kept = lines.slice(0, mostTold);
+  if (lines.length > mostTold) kept.push(`${kept.pop()?.slice(0, out.columns - margin.length - 1)}…`);
+  return kept.map((line) => dim(out, `${margin}${line}`));
+}
+
+function cutTo(cell: string, width: number): string {
+  return cell.length > width ? `${cell.slice(0, width - 1)}…` : cell;
+}
+
+/** Takes what is too much from the widest column that may be cut, and again, until all fit or none is left to cut. */
+function fitted(
+  head: readonly string[],
+  natural: readonly number[],
+  { shown, columns }: { readonly shown: readonly number[]; readonly columns: number },
+): readonly number[] {
+  const widths = [...natural];
+  let over = shown.reduce((sum, column) => sum + (widths[column] ?? 0), between.length * (shown.length - 1)) - columns;
+  while (over > 0) {
+    let widest = -1;
+    for (const column of shown) {
+      const width = widths[column] ?? 0;
+      if (uncut.test(head[column] ?? '') || width <= Math.max(leastColumn, head[column]?.length ?? 0)) continue;
+      if (widest < 0 || width > (widths[widest] ?? 0)) widest = column;
+    }
+    if (widest < 0) break;
+    widths[widest] = (widths[widest] ?? 0) - 1;
+    over -= 1;
+  }
+  return widths;
 }
 
 /** A text in lines of at most that many characters where its words allow; lines after the first begin with the margin. */
@@ -69,4 +127,12 @@ export function ago(iso: string, nowMs: number): string {
   if (seconds < 3_600) return `${Math.floor(seconds / 60)}m`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3_600)}h`;
   return `${Math.floor(seconds / 86_400)}d`;
+}
+
+/** How long it still takes until a time, in its largest unit. */
+export function inTime(iso: string, nowMs: number): string {
+  const seconds = Math.max(0, Math.ceil((Date.parse(iso) - nowMs) / 1_000));
+  if (seconds < 120) return `in ${seconds}s`;
+  if (seconds < 7_200) return `in ${Math.ceil(seconds / 60)}m`;
+  return seconds < 172_800 ? `in ${Math.round(seconds / 3_600)}h` : `in ${Math.round(seconds / 86_400)}d`;
 }

@@ -1,9 +1,15 @@
-/** The version as package.json says it. */
+/** The version as package.json says it, and the file that this program is. */
 
 import { readFileSync } from 'node:fs';
 
+// The compiled file and the bundle both lie two folders below the package's root.
+const root = new URL('../../', import.meta.url);
+
 export function version(): string {
-  // The built file lies two folders below the package's root.
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('package.json', root), 'utf8');
   return (JSON.parse(text) as { version: string }).version;
+}
+
+export function mainUrl(): URL {
+  return new URL('dist/cli/main.js', root);
 }

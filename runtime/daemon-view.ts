@@ -4,12 +4,11 @@
  */
 
 import type { AnyActorRef } from 'xstate';
-import type { Collection, StoredRecord } from '../actors/store/journal.ts';
+import type { Collection } from '../actors/store/journal.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { Json, JsonObject } from '../machines/base/json.ts';
 import {
   asSeen,
-  claimName,
   type DeliveryRecord,
   deliveryRow,
   type EventRecord,
@@ -23,6 +22,7 @@ import type { CancelVerdict } from './cancel-run.ts';
 import type { DaemonView, DeliveryDesk, HistoryQuery } from './control/view.ts';
 import type { CronView } from './cron/view.ts';
 import type { Decisions } from './decisions.ts';
+import { eventOfId, eventsLike, runsLike } from './history.ts';
 import { countActors, describeTree } from './inspector/census.ts';
 import type { Inspector } from './inspector/inspector.ts';
 import { tellStory } from './inspector/story.ts';
@@ -41,8 +41,6 @@ export interface ViewPorts {
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
   readonly sendings: (keyOf: (id: string) => string | undefined) => DeliveryDesk;
-  /** The profile and name of each route in force. */
-  readonly routes: () => readonly { readonly profile: string; readonly name: string }[];
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly mcp: McpView;
   /** What the servers' half knows of a run. */
@@ -74,34 +72,20 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       ? undefined
       : ((get('runs', event.work) ?? get('deliveries', event.work)) as unknown as Work | undefined);
 
-  /** Newest first, until enough match. */
-  function collect<Row>(collection: Collection, limit: number, pick: (stored: StoredRecord) => Row | undefined): Row[] {
-    return newestFirst(keeper.journal(), { collection, limit }, pick);
-  }
-
-  /** The key of the event that claimed a delivery id within the last hour: one look-up for each route instead of a walk. */
-  function claimedBy(id: string): string | undefined {
-    for (const { profile, name } of ports.routes()) {
-      const holder = keeper.journal()?.claimed(claimName(profile, name, id), ports.nowMs());
-      if (typeof holder?.eventKey === 'string') return holder.eventKey;
-    }
-    return undefined;
-  }
-
   /** The event that a run of this key works on; a burst's run has a key of its own. */
   function newestOf(run: string): string | undefined {
     return get('runs', run)?.eventKey as string | undefined;
   }
 
   function find(id: string): { readonly key: string; readonly event: EventRecord } | undefined {
-    const direct = eventOf(id) === undefined ? (claimedBy(id) ?? newestOf(id)) : id;
-    const known = direct === undefined ? undefined : eventOf(direct);
-    if (direct !== undefined && known !== undefined) return { key: direct, event: known };
-    const [found] = collect('events', 1, ({ key, value }) => {
-      const event = value as unknown as EventRecord;
-      return event.deliveryId === id && event.status !== 'duplicate' ? { key, event } : undefined;
-    });
-    return found ?? decisions.refusals().find(({ event, key }) => event.deliveryId === id || key === id);
+    const named = eventOf(id);
+    if (named !== undefined) return { key: id, event: named };
+    const found = eventOfId(keeper.journal(), id);
+    if (found !== undefined) return found;
+    const newest = newestOf(id);
+    const event = newest === undefined ? undefined : eventOf(newest);
+    if (newest !== undefined && event !== undefined) return { key: newest, event };
+    return decisions.refusals().find((refused) => refused.event.deliveryId === id || refused.key === id);
   }
 
   /** What was said; of a runner that tells nothing, what went in and what came out. */
@@ -132,7 +116,8 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     url: ports.url,
 
     deliveries(query) {
-      const rows = collect('events', query.limit, ({ key, value }) => {
+      const journal = keeper.journal();
+      const rows = newestFirst(journal, eventsLike(journal, query), ({ key, value }) => {
         const event = value as unknown as EventRecord;
         const row = deliveryRow(event, workOf(event));
         return matches(row, query) ? { key, row } : undefined;
@@ -166,12 +151,14 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const { status, body } = await replayEvent(found.key, found.event, ports.replay);
       return { status, body };
     },
-    runs: (query) =>
-      collect('runs', query.limit, ({ key, value }) => {
+    runs(query) {
+      const journal = keeper.journal();
+      return newestFirst(journal, runsLike(journal, query), ({ key, value }) => {
         const run = value as unknown as RunRecord;
-        const row = runRow(key, run, eventOf(run.eventKey));
-        return matches(row, query) ? ports.redact(row as unknown as JsonObject) : undefined;
-      }),
+        if (!matches(run, query)) return undefined;
+        return ports.redact(runRow(key, run, eventOf(run.eventKey)) as unknown as JsonObject);
+      });
+    },
     run(id, { transcript = false } = {}) {
       const value = get('runs', id);
       if (value === undefined) return undefined;

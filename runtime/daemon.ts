@@ -4,10 +4,8 @@
  * @see CON-2 and HOME-2 in docs/specification.md
  */
 
-import { fileURLToPath } from 'node:url';
 import { type AnyActorRef, createActor } from 'xstate';
 import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
-import { ensurePrivateFolder } from '../actors/files.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
@@ -26,7 +24,8 @@ import { createLog } from './log.ts';
 import { createMcpView } from './mcp/view.ts';
 import { createMetrics } from './metrics.ts';
 import { countRestarts } from './metrics-counts.ts';
-import { onSignals, takeLock } from './process.ts';
+import { pageFolder } from './package-files.ts';
+import { onSignals, takeHome } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
 import { assembleServers } from './servers.ts';
@@ -56,12 +55,10 @@ const trailLength = 24;
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
 export async function runDaemon({ home, env, version, lend }: DaemonOptions): Promise<0 | 1> {
   const paths = homePaths(home);
-  await ensurePrivateFolder(paths.home);
-  await ensurePrivateFolder(paths.state);
   const redactor = createRedactor();
   const metrics = createMetrics();
   const log = createLog({ env, redactor, counted: (level) => metrics.count('agent_log_lines_total', level) });
-  const lock = takeLock(paths.lock, version);
+  const lock = await takeHome(paths, version);
   if (!lock.ok) {
     log.log('error', lock.fault.message, { code: lock.fault.code });
     log.flush();
@@ -113,7 +110,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     vitals: () => signs.vitals(),
     readiness: () => signs.readiness(),
     metrics: () => metrics.render(signs.measure()),
-    pageFolder: fileURLToPath(new URL('./inspector/page', import.meta.url)),
+    pageFolder,
     nowMs,
     log,
   });
@@ -260,7 +257,6 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
       decisions: webhooks.decisions,
       replay: webhooks.replay,
       sendings: webhooks.sendings,
-      routes: webhooks.routes,
       cancelRun: webhooks.cancelRun,
       mcp,
       chat: createChatView({
@@ -287,6 +283,9 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   countRestarts(root, metrics);
   lend?.({ root, webhooks, inspector });
   root.start();
+  if (!settings().webhook.enabled) {
+    log.log('info', 'webhooks are not enabled: `agent gateway setup`, or platforms.webhook.enabled in config.yaml');
+  }
   void inspector.apply(settings().inspector);
   void tracing.apply(settings().telemetry.otlpEndpoint);
   const stopSignals = onSignals({

@@ -13,6 +13,7 @@ import { canonicalTarget } from '../machines/config/targets.ts';
 import { asSeen, type DeliveryRecord, isOver, type RunRecord, sendingRow } from '../machines/webhook/record.ts';
 import { Refusal } from './control/refusal.ts';
 import type { DeadLetterQuery, DeliveryDesk, SendingQuery, Sweep } from './control/view.ts';
+import { deliveriesLike } from './history.ts';
 import { newestFirst } from './newest-first.ts';
 import type { Platforms } from './platforms.ts';
 import { runOf } from './wiring/delivery.ts';
@@ -66,7 +67,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
 
   function matching(query: SendingQuery): Found[] {
     const journal = keeper.journal();
-    return newestFirst(journal, { collection: 'deliveries', limit: query.limit }, (stored) => {
+    return newestFirst(journal, deliveriesLike(journal, query), (stored) => {
       const found = foundIn(stored);
       return fits(found.record, query) ? found : undefined;
     });

@@ -1,36 +1,84 @@
 /**
- * Reads a collection of the journal newest first, page by page, until enough rows are found or enough was looked through.
+ * Reads a collection of the journal newest first until enough rows are found: all of it, or only what bears the marks of
+ * the question and what is under way. Exact however long the history is: a record that is passed over was looked at, or
+ * bears no such mark.
  * @see DUR-2 in docs/specification.md
  */
 
-import type { Collection, Journal, StoredRecord } from '../actors/store/journal.ts';
+import type { Collection, Journal, MarkedCollection, StoredRecord } from '../actors/store/journal.ts';
 
-/** A page of the journal that is looked through for rows that match. */
-const pageSize = 200;
-/** Records that are looked through for one answer, whatever matches. */
-const mostLooked = 20_000;
+/** A page of the journal: what is asked for, within these bounds. */
+const smallestPage = 20;
+const largestPage = 200;
+
+export interface Question {
+  readonly collection: MarkedCollection;
+  readonly limit: number;
+  /** The ways to the records that are meant, each the marks they bear. Absent: all of the collection. */
+  readonly marks?: readonly (readonly string[])[];
+  /** Keys of records that may be meant beside them, in any order. */
+  readonly also?: readonly string[];
+}
 
 /** Picks rows until there are as many as the limit; a record that gives undefined is passed over. */
 export function newestFirst<Row>(
   journal: Journal | undefined,
-  { collection, limit }: { readonly collection: Collection; readonly limit: number },
+  question: Question,
   pick: (stored: StoredRecord) => Row | undefined,
 ): Row[] {
   const rows: Row[] = [];
-  let from: string | undefined;
-  for (let looked = 0; journal !== undefined && looked < mostLooked; looked += pageSize) {
-    const page = journal.list(collection, {
-      limit: pageSize,
-      order: 'newest',
-      ...(from === undefined ? {} : { from }),
-    });
-    for (const stored of page) {
-      const row = pick(stored);
-      if (row !== undefined) rows.push(row);
-      if (rows.length === limit) return rows;
-    }
-    if (page.length < pageSize) return rows;
-    from = page.at(-1)?.key;
+  if (journal === undefined) return rows;
+  for (const stored of merged(waysOf(journal, question))) {
+    const row = pick(stored);
+    if (row !== undefined) rows.push(row);
+    if (rows.length === question.limit) break;
   }
   return rows;
+}
+
+type Way = Generator<StoredRecord, undefined>;
+
+function waysOf(journal: Journal, { collection, limit, marks, also = [] }: Question): Way[] {
+  const size = Math.min(largestPage, Math.max(smallestPage, limit));
+  if (marks === undefined) {
+    return [byPages(size, (from) => journal.list(collection, { limit: size, order: 'newest', ...from }))];
+  }
+  const ways = marks.map((borne) =>
+    byPages(size, (from) => journal.marked(collection, { marks: borne, limit: size, ...from })),
+  );
+  return also.length === 0 ? ways : [...ways, byKeys(journal, collection, also)];
+}
+
+function* byPages(size: number, page: (from: { readonly from?: string }) => readonly StoredRecord[]): Way {
+  for (let from: { readonly from?: string } = {}; ; ) {
+    const found = page(from);
+    yield* found;
+    const last = found.at(-1);
+    if (last === undefined || found.length < size) return undefined;
+    from = { from: last.key };
+  }
+}
+
+function* byKeys(journal: Journal, collection: Collection, keys: readonly string[]): Way {
+  for (const key of [...keys].sort().reverse()) {
+    const stored = journal.get(collection, key);
+    if (stored !== undefined) yield stored;
+  }
+  return undefined;
+}
+
+/** All ways as one, each record once. */
+function* merged(ways: readonly Way[]): Way {
+  const heads = ways.map((way) => ({ way, next: way.next().value }));
+  for (let last: string | undefined; ; ) {
+    let newest: (typeof heads)[number] | undefined;
+    for (const head of heads) {
+      if (head.next !== undefined && head.next.key > (newest?.next?.key ?? '')) newest = head;
+    }
+    const stored = newest?.next;
+    if (newest === undefined || stored === undefined) return undefined;
+    if (stored.key !== last) yield stored;
+    last = stored.key;
+    newest.next = newest.way.next().value;
+  }
 }

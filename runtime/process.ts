@@ -3,15 +3,28 @@
  * @see HOME-2 and CON-2 in docs/specification.md
  */
 
+import { ensurePrivateFolder } from '../actors/files.ts';
 import { tryLock } from '../actors/lock-file.ts';
 import type { Logger } from '../actors/ports.ts';
-import { done, failed, type Result } from '../machines/base/fault.ts';
+import { causeOf, done, failed, type Result } from '../machines/base/fault.ts';
+import { type HomePaths, unwritableHome } from '../machines/config/profile.ts';
 
 export interface Lock {
   release(): void;
 }
 
-/** Takes the home's lock; a holder that no longer lives loses it without a word. */
+/** Makes the folders of a home private and takes its lock; says what it is where the home cannot be written. */
+export async function takeHome(paths: HomePaths, version?: string): Promise<Result<Lock>> {
+  try {
+    await ensurePrivateFolder(paths.home);
+    await ensurePrivateFolder(paths.state);
+    return takeLock(paths.lock, version);
+  } catch (thrown) {
+    return { ok: false, fault: unwritableHome(paths.home, causeOf(thrown)) };
+  }
+}
+
+/** Takes the home's lock; a holder that no longer lives loses it without a word. Throws where the folder cannot be written. */
 export function takeLock(path: string, version?: string): Result<Lock> {
   const verdict = tryLock(path, version);
   if (verdict.kind === 'taken') return done(verdict.lock);

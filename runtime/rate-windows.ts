@@ -17,12 +17,26 @@ export interface RateWindows {
 }
 
 export function createRateWindows(limit: () => number): RateWindows {
-  const windows = new LRUCache<string, RateWindow>({ max: mostWindows });
-  const nameOf = (route: Route): string => `${route.profile}/${route.name}`;
+  let made: LRUCache<string, RateWindow> | undefined;
+  /** Its room is taken whole when it is made, which is no part of a start. */
+  const windowsOf = (): LRUCache<string, RateWindow> => {
+    made ??= new LRUCache({ max: mostWindows });
+    return made;
+  };
+  /** Spelled once: a text that is spelled anew is hashed anew, three times a request. */
+  const names = new WeakMap<Route, string>();
+  const nameOf = (route: Route): string => {
+    const known = names.get(route);
+    if (known !== undefined) return known;
+    const name = `${route.profile}/${route.name}`;
+    names.set(route, name);
+    return name;
+  };
   return {
-    secondsUntilFree: (route, nowMs) => secondsUntilFree(windows.get(nameOf(route)), limit(), nowMs),
+    secondsUntilFree: (route, nowMs) => secondsUntilFree(made?.get(nameOf(route)), limit(), nowMs),
     take(route, nowMs) {
       const name = nameOf(route);
+      const windows = windowsOf();
       windows.set(name, takeSlot(windows.get(name), nowMs));
     },
   };

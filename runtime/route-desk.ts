@@ -1,5 +1,5 @@
 /**
- * The routes in force: those of the configuration and the dynamic subscriptions of every profile, compiled. Asks on each
+ * The routes in force: those of the configuration and the dynamic subscriptions of every profile. Asks on each
  * request whether a subscriptions file has changed, so that a new subscription answers at once and without a restart.
  * @see SUB-2 and PRF-1 in docs/specification.md
  */
@@ -21,25 +21,26 @@ export interface RouteDesk {
   find(path: string): CompiledRoute | undefined;
   /** The compiled form of a route, also of one that a reload has replaced meanwhile. */
   compiled(route: Route): CompiledRoute;
-  all(): readonly CompiledRoute[];
+  /** The route of a profile by its name. */
+  named(profile: string, name: string): Route | undefined;
   replace(sources: RouteSources): void;
 }
 
 export function createRouteDesk(first: RouteSources): RouteDesk {
   let sources = first;
+  /** Compiled when it is first asked for: of ten thousand routes few are. */
   const compiledOf = new WeakMap<Route, CompiledRoute>();
   let fresh = false;
-  let configured = compileAll(sources.configured);
-  let dynamic: readonly CompiledRoute[] = [];
+  let dynamic: readonly RouteWithSecret[] = [];
   let seen: readonly (readonly RouteWithSecret[])[] = [];
-  let book: RouteBook<CompiledRoute> = bookOf(configured, dynamic);
+  let book: RouteBook<RouteWithSecret> = bookOf(sources.configured, dynamic);
 
-  function compileAll(routes: readonly RouteWithSecret[]): CompiledRoute[] {
-    return routes.map((entry) => {
-      const compiled = compileRoute(entry);
-      compiledOf.set(entry.route, compiled);
-      return compiled;
-    });
+  function compile(entry: RouteWithSecret): CompiledRoute {
+    const known = compiledOf.get(entry.route);
+    if (known !== undefined) return known;
+    const compiled = compileRoute(entry);
+    compiledOf.set(entry.route, compiled);
+    return compiled;
   }
 
   /** A store returns the same list while its file is unchanged, so that comparing lists tells. */
@@ -59,15 +60,16 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
     }
     if (!changed && now.length === seen.length) return;
     seen = now;
-    dynamic = compileAll(now.flat());
-    book = bookOf(configured, dynamic);
+    dynamic = now.flat();
+    book = bookOf(sources.configured, dynamic);
   }
 
   return {
     find(path) {
       refresh();
       const target = readTarget(path);
-      return target.kind === 'route' ? findRoute(book, target, sources.multiplexProfiles) : undefined;
+      const found = target.kind === 'route' ? findRoute(book, target, sources.multiplexProfiles) : undefined;
+      return found === undefined ? undefined : compile(found);
     },
     compiled(route) {
       const compiled = compiledOf.get(route);
@@ -75,17 +77,16 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
       if (compiled === undefined) throw new TypeError(`route "${route.name}" was not compiled by this desk`);
       return compiled;
     },
-    all() {
+    named(profile, name) {
       refresh();
-      return [...configured, ...dynamic];
+      return findRoute(book, { kind: 'route', profile, name }, true)?.route;
     },
     replace(next) {
       sources = next;
       fresh = false;
       seen = [];
-      configured = compileAll(next.configured);
       dynamic = [];
-      book = bookOf(configured, dynamic);
+      book = bookOf(sources.configured, dynamic);
       refresh();
     },
   };

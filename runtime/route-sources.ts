@@ -9,7 +9,7 @@ import { checkFilters } from '../actors/config/load-config.ts';
 import type { Logger } from '../actors/ports.ts';
 import { createSubscriptionsStore, type SubscriptionsStore } from '../actors/webhook/subscriptions.store.ts';
 import type { ProfileName } from '../machines/base/names.ts';
-import { readSubscriptions, type SubscriptionContext } from '../machines/config/subscription.ts';
+import { readingSubscriptions, type SubscriptionContext } from '../machines/config/subscription.ts';
 import type { RouteSources } from './route-desk.ts';
 
 export interface SourceReader {
@@ -25,18 +25,22 @@ export interface SourceReaderPorts {
 
 export function createSourceReader(ports: SourceReaderPorts): SourceReader {
   let stores: ReadonlyMap<ProfileName, SubscriptionsStore> = new Map();
-  let current: LoadedHome;
+  let current: LoadedHome | undefined;
   return {
     read(home) {
+      const last = current ?? home;
       current = home;
       const standing = stores;
       stores = new Map(
         [...home.profiles.keys()].map((name) => [
           name,
-          standing.get(name) ?? subscriptionsOf(home, name, () => subscriptionContext(current, name), ports),
+          standing.get(name) ?? subscriptionsOf(home, name, () => subscriptionContext(current ?? home, name), ports),
         ]),
       );
-      for (const store of standing.values()) store.reconsider();
+      for (const [name, store] of standing) {
+        const before = last.profiles.has(name) ? rulesOf(last, name) : undefined;
+        if (before !== rulesOf(home, name)) store.reconsider();
+      }
       return {
         multiplexProfiles: home.main.settings.gateway.multiplexProfiles,
         configured: [...home.profiles.values()].flatMap(({ settings }) => settings.webhook.routes),
@@ -44,6 +48,12 @@ export function createSourceReader(ports: SourceReaderPorts): SourceReader {
       };
     },
   };
+}
+
+/** Everything of a home that tells one reading of a profile's subscriptions from another. */
+function rulesOf(home: LoadedHome, profile: ProfileName): string {
+  const { host, secret, profiles } = subscriptionContext(home, profile);
+  return JSON.stringify([host, secret, profiles === undefined ? null : [...profiles]]);
 }
 
 /** What a profile's dynamic routes are held against. */
@@ -67,13 +77,13 @@ function subscriptionsOf(
 ): SubscriptionsStore {
   return createSubscriptionsStore({
     path: home.profiles.get(profile)?.paths.subscriptions ?? home.main.paths.subscriptions,
-    read: (text) => {
-      const read = readSubscriptions(text, context());
+    *read(text, known) {
+      const read = yield* readingSubscriptions(text, context(), known);
       if (!read.ok) {
         log.log('error', read.fault.message, { code: read.fault.code, profile });
         return read;
       }
-      for (const { secret } of read.routes) if (secret.kind === 'shared') learn(secret.secret);
+      for (const { secret } of read.fresh) if (secret.kind === 'shared') learn(secret.secret);
       for (const { name, message, code } of read.problems) {
         log.log('warn', `subscription "${name}" skipped: ${message}`, { code, profile });
       }

@@ -219,7 +219,11 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         wireApproval(() => approvals),
         compiling,
       ),
-      onCrashed: crashed('approvals'),
+      onCrashed: (key, error) => {
+        crashed('approvals')(key, error);
+        // Nobody can answer it any more.
+        approvals.settled(key, { verdict: 'denied', values: null });
+      },
     }),
     serverRequests: createWard({
       name: 'serverRequests',
@@ -230,6 +234,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           runAt: (profile, server) => calls.runAt(connectionKey(profile, server)),
           settings,
           model: (profile) => profileOf(profile)?.settings.agent.model,
+          redactor,
           askModel: async (model, question, signal) => {
             const { streamModel, waitFor } = await import('../actors/agent/stream-model.ts');
             return streamModel(model, question, { nowMs, random: Math.random, wait: waitFor, signal });
@@ -238,7 +243,10 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         }),
         compiling,
       ),
-      onCrashed: crashed('serverRequests'),
+      onCrashed: (key, error) => {
+        crashed('serverRequests')(key, error);
+        requests.crashed(key);
+      },
     }),
     chats: createWard({
       name: 'chats',

@@ -11,7 +11,7 @@ import type { EventRecord } from '../machines/webhook/record.ts';
 import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
 import type { LiveRequest } from './exchanges.ts';
-import type { Calls } from './mcp/calls.ts';
+import type { CallAnswer, CallRequest, Calls } from './mcp/calls.ts';
 import type { Platforms } from './platforms.ts';
 import type { TracedSpan, Tracing } from './tracing.ts';
 
@@ -124,24 +124,24 @@ export function createRunTraces(tracing: Tracing): RunTraces {
 export function tracedCalls(calls: Calls, tracing: Tracing): Calls {
   return {
     ...calls,
-    async start(request) {
-      if (!tracing.isOn()) return calls.start(request);
-      const span = tracing.begin({ name: `tools/call ${request.name}`, kind: 'client', parent: request.traceparent });
-      const answer = await calls.start(span === undefined ? request : { ...request, traceparent: span.traceparent });
-      span?.end(
-        {
-          'rpc.system': 'jsonrpc',
-          'mcp.method.name': 'tools/call',
-          'gen_ai.tool.name': request.name,
-          'agent.profile': request.profile,
-          'agent.caller': request.caller,
-          'agent.run': request.run,
-          'agent.outcome':
-            answer.kind === 'fault' ? answer.fault.code : answer.result.isError ? 'tool_error' : 'result',
-        },
-        answer.kind === 'fault' ? answer.fault.message : undefined,
-      );
-      return answer;
-    },
+    start: (request) => (tracing.isOn() ? traced(request) : calls.start(request)),
   };
+
+  async function traced(request: CallRequest): Promise<CallAnswer> {
+    const span = tracing.begin({ name: `tools/call ${request.name}`, kind: 'client', parent: request.traceparent });
+    const answer = await calls.start(span === undefined ? request : { ...request, traceparent: span.traceparent });
+    span?.end(
+      {
+        'rpc.system': 'jsonrpc',
+        'mcp.method.name': 'tools/call',
+        'gen_ai.tool.name': request.name,
+        'agent.profile': request.profile,
+        'agent.caller': request.caller,
+        'agent.run': request.run,
+        'agent.outcome': answer.kind === 'fault' ? answer.fault.code : answer.result.isError ? 'tool_error' : 'result',
+      },
+      answer.kind === 'fault' ? answer.fault.message : undefined,
+    );
+    return answer;
+  }
 }

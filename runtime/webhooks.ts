@@ -16,12 +16,15 @@ import { done } from '../machines/base/fault.ts';
 import { Roster } from '../machines/base/roster.ts';
 import { createWard } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
-import type { Route } from '../machines/config/route.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { CompiledRoute } from '../machines/webhook/compile-route.ts';
 import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
-import type { RequestContext, RequestOutput } from '../machines/webhook/webhook-request.machine.ts';
+import {
+  type RequestContext,
+  type RequestOutput,
+  requestContext,
+} from '../machines/webhook/webhook-request.machine.ts';
 import type { CancelRun } from './cancel-run.ts';
 import type { DeliveryDesk } from './control/view.ts';
 import type { CronView } from './cron/view.ts';
@@ -75,7 +78,6 @@ export interface Webhooks {
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
-  routes(): readonly Route[];
   readonly cancelRun: CancelRun;
   readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
@@ -136,8 +138,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     root,
     home,
     deskOf,
-    routeConcurrency: (profile, route) =>
-      routes.all().find((one) => one.route.name === route && one.route.profile === profile)?.route.concurrency,
+    routeConcurrency: (profile, route) => routes.named(profile, route)?.concurrency,
     keeper,
     nextId,
     redactor,
@@ -208,7 +209,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     ...work.gateway,
     requests: createWard({
       name: 'requests',
-      logic: compile(requestLogic, compiling),
+      logic: compile(requestLogic, { ...compiling, copy: requestContext }),
       onDone: (key, output: RequestOutput) => {
         const live = exchanges.get(key);
         exchanges.delete(key);
@@ -259,7 +260,6 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       }
       await work.resume();
     },
-    routes: () => routes.all().map(({ route }) => route),
     cancelRun: work.cancelRun,
     cron: work.cron.view,
     load: work.load,

@@ -14,6 +14,7 @@ import { createRecordWriter } from '../actors/store/record-writer.ts';
 import { type Bursts, createBursts } from '../actors/webhook/bursts.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
+import { groupContext } from '../machines/webhook/coalescing-group.machine.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { type CancelRun, createCancelRun } from './cancel-run.ts';
 import type { DeliveryDesk } from './control/view.ts';
@@ -198,7 +199,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     gateway: {
       groups: createWard({
         name: 'groups',
-        logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), compiling),
+        logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), { ...compiling, copy: groupContext }),
         onCrashed: (key, error) => crashed('groups', key, error),
       }),
       runs: createWard({

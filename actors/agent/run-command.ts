@@ -95,5 +95,7 @@ function tail(stderr: string): string {
 }
 
 function notStarted(cause: string | undefined): string {
-  return cause === undefined ? 'was not found or cannot be executed' : `could not be started: ${cause}`;
+  return cause === undefined
+    ? 'was not found or cannot be executed; install it, or give its whole path'
+    : `could not be started: ${cause}`;
 }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { noJobs, readJobs } from '../../machines/cron/edit-jobs.ts';
 import type { CronJob } from '../../machines/cron/job.ts';
-import { ensurePrivateFolder, stampOf, updateFileLocked } from '../files.ts';
+import { ensurePrivateFolder, stampOf, updateFileLocked, writableCure } from '../files.ts';
 
 export type JobsUpdate =
   | { readonly kind: 'updated' }
@@ -85,7 +85,7 @@ export function createJobsStore({ folder }: { readonly folder: string }): JobsSt
           return next;
         });
       } catch (thrown) {
-        return { kind: 'failed', problem: `${path}: cannot be changed: ${causeOf(thrown)}` };
+        return { kind: 'failed', problem: `${path}: cannot be changed: ${causeOf(thrown)}; ${writableCure}` };
       }
       return verdict;
     },

@@ -6,32 +6,48 @@
 
 import PQueue from 'p-queue';
 
+/** Begins work that says once how it ended; returns what cancels it. */
+export type Work<Outcome> = (settle: (outcome: Outcome) => void) => () => void;
+
 export interface CallLanes {
-  /** Runs work when it is its turn; rejects with the signal's reason where that comes first. */
-  run<Value>(server: string, parallel: boolean, work: () => Promise<Value>, signal: AbortSignal): Promise<Value>;
+  /** Begins work when it is its turn. What is cancelled before never begins, and says nothing. */
+  run<Outcome>(lane: Lane, work: Work<Outcome>, settle: (outcome: Outcome) => void): () => void;
   /** Calls that wait for their turn on a server. */
   waiting(server: string): number;
+}
+
+export interface Lane {
+  readonly server: string;
+  readonly parallel: boolean;
 }
 
 export function createCallLanes(): CallLanes {
   const lanes = new Map<string, PQueue>();
 
-  async function queued<Value>(server: string, work: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
-    let lane = lanes.get(server);
-    if (lane === undefined) {
-      lane = new PQueue({ concurrency: 1 });
-      lanes.set(server, lane);
-    }
-    const queue = lane;
-    try {
-      return await queue.add(work, { signal });
-    } finally {
+  function queued<Outcome>(server: string, work: Work<Outcome>, settle: (outcome: Outcome) => void): () => void {
+    const queue = lanes.get(server) ?? new PQueue({ concurrency: 1 });
+    lanes.set(server, queue);
+    const stop = new AbortController();
+    let cancel: (() => void) | undefined;
+    const turn = (): Promise<void> =>
+      new Promise((resolve) => {
+        cancel = work((outcome) => {
+          resolve();
+          settle(outcome);
+        });
+      });
+    const left = (): void => {
       if (queue.size === 0 && queue.pending === 0 && lanes.get(server) === queue) lanes.delete(server);
-    }
+    };
+    queue.add(turn, { signal: stop.signal }).then(left, left);
+    return () => {
+      stop.abort();
+      cancel?.();
+    };
   }
 
   return {
-    run: (server, parallel, work, signal) => (parallel ? work() : queued(server, work, signal)),
+    run: ({ server, parallel }, work, settle) => (parallel ? work(settle) : queued(server, work, settle)),
     waiting: (server) => lanes.get(server)?.size ?? 0,
   };
 }

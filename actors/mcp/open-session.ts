@@ -93,7 +93,8 @@ async function attemptOnce(
     opened = await openTransport(settings, { ...ports.transport, wrapFetch, signal: limit });
     const client = createClient(settings, ports, handshake);
     if (handshake === 'discover') completeResults(opened.transport);
-    streamEnded = tellEndedStreams(opened.transport);
+    // The pipes of a child are one stream, and its end is the connection's.
+    if (settings.transport.kind !== 'stdio') streamEnded = tellEndedStreams(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
     const session = createSession({ client, opened, settings, era, log: ports.log }, ports.facts);

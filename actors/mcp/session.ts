@@ -6,7 +6,7 @@
 
 import { type Client, SseError, type Tool } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Era } from '../../machines/mcp/era.ts';
 import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -16,9 +16,11 @@ import type { Utility } from '../../machines/mcp/tool-name.ts';
 import type { Logger } from '../ports.ts';
 import { type CallOutcome, readCallError } from './call-outcome.ts';
 import { readConnectError } from './connect-errors.ts';
+import { cleanProgress, createDirectCalls, type Progress } from './direct-calls.ts';
 import { tellInTurn } from './mend-transport.ts';
 import type { OpenTransport } from './transports.ts';
 import { callUtility } from './utility-tools.ts';
+import { resultChecks } from './validate-arguments.ts';
 
 /** What a server offers, as it was listed. */
 export interface Listing {
@@ -39,24 +41,21 @@ export interface SessionFacts {
   logged(line: string): void;
 }
 
-export interface Progress {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
+export interface CallOptions {
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  /** The trace that the call belongs to, which the server is told. */
+  readonly traceparent?: string | undefined;
 }
 
-export interface CallOptions {
-  readonly signal: AbortSignal;
-  readonly onProgress?: (progress: Progress) => void;
-  /** The trace that the call belongs to, which the server is told. */
-  readonly traceparent?: string;
-}
+/** Hears once what came of a call, maybe before it has begun. */
+export type Settle = (outcome: CallOutcome) => void;
 
 export interface Session {
   readonly era: Era;
   list(signal: AbortSignal): Promise<Listing>;
-  call(tool: string, args: JsonObject, options: CallOptions): Promise<CallOutcome>;
-  callUtility(utility: Utility, args: JsonObject, options: CallOptions): Promise<CallOutcome>;
+  /** Returns what cancels the call, on the wire too. */
+  call(tool: string, args: JsonObject, options: CallOptions, settle: Settle): () => void;
+  callUtility(utility: Utility, args: JsonObject, options: CallOptions, settle: Settle): () => void;
   /** Undefined where the server lives; otherwise why it is taken for dead. */
   ping(): Promise<string | undefined>;
   /** Resolves when nothing of the session is left, its child's group included. */
@@ -77,23 +76,9 @@ const pingTimeoutMs = 10_000;
 /** A listening stream that the server ends is opened again after so long, twice as long each time. */
 const relistenMs = 1_000;
 const longestRelistenMs = 60_000;
-/**
- * The shape of a result, for a call past the SDK's `callTool`. That one looks for an output schema and a mirrored header
- * each time, and makes an error of its own schema only to learn that there is one: about a fifth of what a call costs.
- * What of the blocks can be read is decided where the result is shaped.
- */
-const callResult = {
-  '~standard': {
-    version: 1,
-    vendor: 'agent-gateway',
-    validate: (value: unknown) => {
-      const given = value as Json;
-      return isJsonObject(given) && (given.content === undefined || Array.isArray(given.content))
-        ? { value: given }
-        : { issues: [{ message: 'content is no list of blocks' }] };
-    },
-  },
-} as const;
+/** Of a server's log messages. */
+const longestLine = 4_000;
+const nothingToCancel = (): void => {};
 /** The words of the SDK's event stream when the connection under it broke. */
 const brokenStream = /terminated|fetch failed|ECONNRE|socket|other side closed/i;
 
@@ -102,15 +87,18 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
   let probe: Probe = 'ping';
   let inFlight = 0;
   let quiet: (() => void) | undefined;
-  /** Tools whose results the SDK has nothing to hold against; unknown until the first listing. */
-  let unchecked: ReadonlySet<string> = new Set();
+  /** What the results of tools are held against, where they say so; unknown until the first listing. */
+  let outputs: ReadonlyMap<string, JsonObject> = new Map();
 
   const end = (why: string): void => {
     if (ended.signal.aborted) return;
     ended.abort();
     facts.closed(opened.whyClosed() ?? why);
   };
-  client.onclose = () => end('the connection was closed');
+  client.onclose = () => {
+    end('the connection was closed');
+    direct?.closed();
+  };
   client.onerror = (error) => {
     // The SDK's SSE transport reconnects in silence and never says that the session behind it is gone.
     const isLost = settings.transport.kind === 'sse' && (error instanceof SseError || brokenStream.test(error.message));
@@ -118,12 +106,16 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
     else log.log('debug', `mcp server "${settings.name}": ${error.message}`, { server: settings.name });
   };
   tellInTurn(opened.transport);
+  // The stateless era wants an envelope about each request, mirrored headers and more rounds, and the client makes those.
+  const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs) : undefined;
   for (const list of ['tools', 'resources', 'prompts'] as const) {
     client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged());
   }
   client.setNotificationHandler('notifications/message', ({ params }) => {
     const text = typeof params.data === 'string' ? params.data : JSON.stringify(params.data);
-    facts.logged(`[${params.level}]${params.logger === undefined ? '' : ` ${params.logger}:`} ${text}`);
+    const from = params.logger === undefined ? '' : ` ${params.logger}:`;
+    // One line, so that nobody takes a part of it for a line of its own.
+    facts.logged(`[${params.level}] ${strangersWords(`${from} ${text}`, longestLine)}`);
   });
   if (era === 'stateless') void listen();
 
@@ -151,24 +143,43 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
     }
   }
 
-  async function outcomeOf(send: () => Promise<Json>, { signal }: CallOptions): Promise<CallOutcome> {
-    if (ended.signal.aborted) return { kind: 'lost', dispatched: false, why: opened.whyClosed() ?? 'not connected' };
+  /** Counts a call in; the returned function tells how it ended. */
+  function begun(settle: Settle): Settle {
     inFlight += 1;
-    try {
-      return { kind: 'result', result: await send() };
-    } catch (thrown) {
-      if (signal.aborted) return { kind: 'cancelled' };
-      const hadSession = hasSessionId(opened);
-      return readCallError(thrown, {
-        timeoutMs: settings.timeoutMs,
-        hadSession,
-        exitStatus: opened.exitStatus(),
-        whyClosed: opened.whyClosed(),
-      });
-    } finally {
+    return (outcome) => {
       inFlight -= 1;
       if (inFlight === 0) quiet?.();
-    }
+      settle(outcome);
+    };
+  }
+
+  function outcomeOfFailure(thrown: unknown): CallOutcome {
+    return readCallError(thrown, {
+      timeoutMs: settings.timeoutMs,
+      hadSession: hasSessionId(opened),
+      exitStatus: opened.exitStatus(),
+      whyClosed: opened.whyClosed(),
+    });
+  }
+
+  /** What was never sent, because there is no session any more. */
+  function unsent(): CallOutcome {
+    return { kind: 'lost', dispatched: false, why: opened.whyClosed() ?? 'not connected' };
+  }
+
+  /** Through the SDK's client, with its own cancelling and its own time. */
+  function throughClient(
+    send: (options: ReturnType<typeof requestOptions>) => Promise<Json>,
+    options: CallOptions,
+    settle: Settle,
+  ): () => void {
+    const done = begun(settle);
+    const stop = new AbortController();
+    send(requestOptions(stop.signal, options)).then(
+      (result) => done({ kind: 'result', result }),
+      (thrown) => done(stop.signal.aborted ? { kind: 'cancelled' } : outcomeOfFailure(thrown)),
+    );
+    return () => stop.abort();
   }
 
   async function close(): Promise<void> {
@@ -178,12 +189,12 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
     });
   }
 
-  const requestOptions = ({ signal, onProgress, traceparent }: CallOptions) => ({
+  const requestOptions = (signal: AbortSignal, { onProgress, traceparent }: CallOptions) => ({
     signal,
     // Over HTTP a trace is read from the header by whatever stands before the server.
     ...(traceparent === undefined ? {} : { headers: { traceparent } }),
     timeout: settings.timeoutMs,
-    ...(onProgress === undefined ? {} : { onprogress: onProgress }),
+    ...(onProgress === undefined ? {} : { onprogress: (told: Progress) => onProgress(cleanProgress(told)) }),
   });
 
   return {
@@ -194,8 +205,11 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
       const options = { signal, timeout: settings.connectTimeoutMs, cacheMode: 'refresh' as const };
       const listed = capabilities.tools === undefined ? { tools: [] } : await client.listTools(undefined, options);
       const { ttlMs } = listed as { readonly ttlMs?: unknown };
-      const plain = (listed.tools as readonly Tool[]).filter(({ outputSchema }) => outputSchema === undefined);
-      unchecked = new Set(era === 'legacy' ? plain.map(({ name }) => name) : []);
+      outputs = new Map(
+        (listed.tools as readonly Tool[]).flatMap(({ name, outputSchema }) =>
+          outputSchema === undefined ? [] : [[name, outputSchema as JsonObject] as const],
+        ),
+      );
       return {
         // On the wire the name must stay as the server spells it; it is sanitised where it is registered.
         tools: (listed.tools as readonly Tool[]).map((tool) => ({
@@ -208,20 +222,31 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
       };
     },
 
-    call: (tool, args, options) =>
-      outcomeOf(async () => {
-        const { traceparent } = options;
+    call(tool, args, options, settle) {
+      if (ended.signal.aborted) {
+        settle(unsent());
+        return nothingToCancel;
+      }
+      const { onProgress, traceparent } = options;
+      if (direct === undefined) {
         const trace = traceparent === undefined ? {} : { _meta: { traceparent } };
         const params = { name: tool, arguments: args, ...trace };
-        const request = requestOptions(options);
-        const result: unknown = unchecked.has(tool)
-          ? await client.request({ method: 'tools/call', params }, callResult, request)
-          : await client.callTool(params, request);
-        return result as Json;
-      }, options),
+        return throughClient(async (request) => (await client.callTool(params, request)) as Json, options, settle);
+      }
+      const done = begun(settle);
+      return direct.call({ tool, args, onProgress, traceparent }, (answer) => {
+        if (answer.kind === 'result') done(heldAgainst(outputs.get(tool), tool, answer.result));
+        else done(answer.kind === 'failed' ? outcomeOfFailure(answer.thrown) : answer);
+      });
+    },
 
-    callUtility: (utility, args, options) =>
-      outcomeOf(() => callUtility(client, utility, args, requestOptions(options)), options),
+    callUtility(utility, args, options, settle) {
+      if (ended.signal.aborted) {
+        settle(unsent());
+        return nothingToCancel;
+      }
+      return throughClient((request) => callUtility(client, utility, args, request), options, settle);
+    },
 
     async ping() {
       const options = { timeout: pingTimeoutMs, signal: ended.signal };
@@ -250,6 +275,21 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
       }
       await close();
     },
+  };
+}
+
+/** A tool that describes its result is held to it, as the SDK's client does; its own error is none. */
+function heldAgainst(schema: JsonObject | undefined, tool: string, result: JsonObject): CallOutcome {
+  const { structuredContent, isError } = result;
+  if (schema === undefined || isError === true) return { kind: 'result', result };
+  if (structuredContent === undefined) {
+    return { kind: 'refused', message: `${tool} has an output schema but did not return structured content` };
+  }
+  const verdict = resultChecks.getValidator(schema)(structuredContent);
+  if (verdict.valid) return { kind: 'result', result };
+  return {
+    kind: 'refused',
+    message: `its structured content does not match the tool's output schema: ${verdict.errorMessage}`,
   };
 }
 

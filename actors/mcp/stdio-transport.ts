@@ -44,6 +44,12 @@ export interface StdioTransport extends Transport {
   whyClosed(): string | undefined;
 }
 
+/** What waits for the end of the turn. */
+interface Outbox {
+  text: string;
+  readonly senders: { readonly resolve: () => void; readonly reject: (thrown: Error) => void }[];
+}
+
 /** What the SDK's own transport allows. */
 const defaultMaxMessageBytes = 10 * 1_048_576;
 /** What may wait for a child that does not read. */
@@ -69,6 +75,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   let tail: Buffer = Buffer.alloc(0);
   let exited: Promise<void> = Promise.resolve();
   let drained: Promise<void> = Promise.resolve();
+  let outbox: Outbox = { text: '', senders: [] };
 
   const onLine = (line: Buffer): void => {
     if (ending !== undefined) return;
@@ -93,10 +100,31 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     }
   };
 
+  const flush = (): void => {
+    const { text, senders } = outbox;
+    const stdin = child?.stdin;
+    if (!stdin || senders.length === 0) return;
+    outbox = { text: '', senders: [] };
+    // Called when the pipe has taken the messages. A pipe that was destroyed meanwhile is told as success, and whether
+    // the child has read them cannot be known then.
+    stdin.write(text, (error) => {
+      if (!error && !stdin.destroyed) {
+        for (const { resolve } of senders) resolve();
+        return;
+      }
+      // A pipe breaks a moment before its child has ended, and whoever is told now wants to know how it did.
+      const refusal = new SdkError(SdkErrorCode.SendFailed, `mcp server "${server}" took no input: it has ended`);
+      void settlesWithin(exited, pipeGraceMs).then(() => {
+        for (const { reject } of senders) reject(refusal);
+      });
+    });
+  };
+
   /** Runs once, whatever is first: close, the child's own end, a line over the cap. */
   const end = (politeMs: number): Promise<void> => {
     ending ??= (async () => {
       if (child?.pid !== undefined) {
+        flush();
         child.stdin?.end();
         await endGroup({ group: child.pid, exited, politeMs, termMs: graceMs });
         await drained;
@@ -163,24 +191,17 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
           reject(new SdkError(SdkErrorCode.NotConnected, `mcp server "${server}" is not running`));
           return;
         }
-        if (stdin.writableLength > mostBacklogBytes) {
+        if (stdin.writableLength + outbox.text.length > mostBacklogBytes) {
           why ??= 'it does not read what it is sent';
           transport.onerror?.(new Error(`mcp server "${server}": ${why}; it is ended`));
           void end(0);
           reject(new SdkError(SdkErrorCode.SendFailed, `mcp server "${server}" took no input: ${why}`));
           return;
         }
-        // Called when the pipe has taken the message. A pipe that was destroyed meanwhile is told as success, and whether
-        // the child has read the message cannot be known then.
-        stdin.write(serializeMessage(message), (error) => {
-          if (!error && !stdin.destroyed) {
-            resolve();
-            return;
-          }
-          // A pipe breaks a moment before its child has ended, and whoever is told now wants to know how it did.
-          const refusal = new SdkError(SdkErrorCode.SendFailed, `mcp server "${server}" took no input: it has ended`);
-          void settlesWithin(exited, pipeGraceMs).then(() => reject(refusal));
-        });
+        // What is sent in one turn goes out in one piece: a write is dearer than all else about a call.
+        if (outbox.senders.length === 0) process.nextTick(flush);
+        outbox.text += serializeMessage(message);
+        outbox.senders.push({ resolve, reject });
       }),
     close: () => {
       why ??= 'it was closed';

@@ -6,8 +6,9 @@
 
 import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { createSecureContext, rootCertificates, type SecureContext, type SecureContextOptions } from 'node:tls';
+import { expandTilde } from '../../machines/config/interpolate.ts';
 import type { TlsPlan } from '../../machines/mcp/server-settings.ts';
 import { SettingFailure, type SettingFile } from './connect-errors.ts';
 
@@ -68,7 +69,7 @@ export async function readTlsFiles({ server, plan, userHome }: TlsRequest): Prom
 }
 
 function at(path: string, userHome: string): string {
-  return resolve(path === '~' || path.startsWith('~/') ? join(userHome, path.slice(1)) : path);
+  return resolve(expandTilde(path, userHome));
 }
 
 async function readPem(server: string, file: SettingFile): Promise<Pem> {

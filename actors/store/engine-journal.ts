@@ -8,17 +8,24 @@ import { type Job, promised } from './job.ts';
 import type { Collection, CommitVerdict, Journal, ListQuery, SessionId, StoredRecord, Write } from './journal.ts';
 import { claimKey } from './keys.ts';
 import { apply, isKey, unstorable } from './ledger.ts';
+import { markedKeys } from './marks.ts';
 import { ageing, type Piece, pruneClaims, type Spent, shrinking } from './prune.ts';
 import { beginSession, isLiving, prolongSession, removeSession } from './sessions.ts';
+import { sweeping } from './sweep.ts';
 import type { Engine, Tables } from './tables.ts';
-import { addWork, freeWork, removeWork, workKey } from './work-index.ts';
+import { addWork, dueKeys, freeWork, removeWork, workKey } from './work-index.ts';
 
 /** Records taken in one job. */
 const takeSize = 100;
 /** A piece of pruning may hold the loop up this long; its commit comes on top. */
 const pieceMs = 5;
+/** Marks that lead nowhere cost no more than their bytes. */
+const sweepEveryMs = 600_000;
 
 export function createJournal(engine: Engine, now: () => number): Journal {
+  /** Whether no record was forgotten since the marks were swept. */
+  let hasSwept = false;
+  let sweepAtMs = Number.NEGATIVE_INFINITY;
   const enqueue = <Value>(work: () => Value): Promise<Result<Value>> => promised(engine.submit, work);
 
   function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
@@ -47,7 +54,16 @@ export function createJournal(engine: Engine, now: () => number): Journal {
     const aged = await inPieces(ageing(engine, query.keepAfterKey));
     if (!aged.ok) return aged;
     const shrunk = await inPieces(shrinking(engine, query.maxBytes));
-    return shrunk.ok ? done(aged.value + shrunk.value) : shrunk;
+    if (!shrunk.ok) return shrunk;
+    const removed = aged.value + shrunk.value;
+    hasSwept &&= removed === 0;
+    if (!hasSwept && query.nowMs >= sweepAtMs) {
+      const swept = await inPieces(sweeping(engine));
+      if (!swept.ok) return swept;
+      hasSwept = true;
+      sweepAtMs = query.nowMs + sweepEveryMs;
+    }
+    return done(removed);
   }
 
   async function inPieces(job: (spent: Spent) => Piece): Promise<Result<number>> {
@@ -79,6 +95,11 @@ export function createJournal(engine: Engine, now: () => number): Journal {
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
     get: (collection, key) => (isKey(key) ? storedRecord(engine.tables, collection, key) : undefined),
     list: (collection, query) => list(engine.tables, collection, query),
+    marked(collection, query) {
+      if (query.from !== undefined && !isKey(query.from)) return [];
+      return recordsAt(engine.tables, collection, markedKeys(engine.tables, collection, query));
+    },
+    dueKeys: (collection) => dueKeys(engine.tables.due, collection).sort().reverse(),
     claimed(name, nowMs) {
       const claim = engine.tables.claims.read(claimKey(name));
       return (claim?.dueAtMs ?? 0) > nowMs ? (claim?.value ?? {}) : undefined;
@@ -91,9 +112,17 @@ export function createJournal(engine: Engine, now: () => number): Journal {
 }
 
 function list(tables: Tables, collection: Collection, { limit, order, from }: ListQuery): StoredRecord[] {
+  if (limit <= 0 || (from !== undefined && !isKey(from))) return [];
+  return recordsAt(
+    tables,
+    collection,
+    tables[collection].keys({ limit, order, ...(from === undefined ? {} : { from }) }),
+  );
+}
+
+function recordsAt(tables: Tables, collection: Collection, keys: readonly string[]): StoredRecord[] {
   const records: StoredRecord[] = [];
-  if (limit <= 0 || (from !== undefined && !isKey(from))) return records;
-  for (const key of tables[collection].keys({ limit, order, ...(from === undefined ? {} : { from }) })) {
+  for (const key of keys) {
     const record = storedRecord(tables, collection, key);
     if (record !== undefined) records.push(record);
   }

@@ -85,6 +85,16 @@ export interface ListQuery {
   readonly from?: string;
 }
 
+/** The collections whose records bear marks. */
+export type MarkedCollection = 'events' | 'runs' | 'deliveries';
+
+export interface MarkQuery {
+  /** One or more; of several only marks that many records share. */
+  readonly marks: readonly string[];
+  readonly limit: number;
+  readonly from?: string;
+}
+
 export interface Journal {
   /** Begins a session for an owner, ending any earlier session of the same owner at once (the owner is known dead). */
   openSession(owner: string, ttlMs: number, nowMs: number): Promise<Result<SessionId>>;
@@ -104,6 +114,13 @@ export interface Journal {
   get(collection: Collection, key: string): StoredRecord | undefined;
   /** In key order; keys are ASCII, those of all but groups begin with their time, so this is time order. */
   list(collection: Collection, query: ListQuery): StoredRecord[];
+  /**
+   * The records that may bear all of some marks, newest first, those before `from`: all that do, and neighbours. What
+   * bears which mark says `machines/webhook/marks.ts`.
+   */
+  marked(collection: MarkedCollection, query: MarkQuery): StoredRecord[];
+  /** The keys of all records with a due time, newest first. */
+  dueKeys(collection: Collection): string[];
   /** The value of a claim that stands at `nowMs`. */
   claimed(name: string, nowMs: number): JsonObject | undefined;
 

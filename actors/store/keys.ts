@@ -1,5 +1,5 @@
 /**
- * Spells the keys of claims and indexes: texts that sort as what they stand for does.
+ * Spells the keys of claims, marks and indexes: texts that sort as what they stand for does.
  */
 
 import { createHash } from 'node:crypto';
@@ -32,4 +32,13 @@ const longestName = 500;
 export function claimKey(name: string): string {
   if (name !== '' && name.length <= longestName) return name;
   return `sha256:${createHash('sha256').update(name).digest('hex')}`;
+}
+
+const longestMark = 200;
+const special = /[%/]/;
+
+/** A mark as part of a key: without the character that parts are told apart by, a digest where it is too long. */
+export function markText(mark: string): string {
+  if (mark.length > longestMark) return `${mark.slice(0, 1)}sha256:${createHash('sha256').update(mark).digest('hex')}`;
+  return special.test(mark) ? mark.replaceAll('%', '%25').replaceAll('/', '%2F') : mark;
 }

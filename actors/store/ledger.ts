@@ -6,9 +6,10 @@
  */
 
 import { compilePath, type Json, type JsonObject } from '../../machines/base/json.ts';
-import type { CommitVerdict, Expected, Write } from './journal.ts';
+import type { Collection, CommitVerdict, Expected, Write } from './journal.ts';
 import { claimKey, timeText } from './keys.ts';
-import { bareKey, type Head, type Row, type Table, type TableName, type Tables } from './tables.ts';
+import { isMarked, markRecord, unmarkEvent, unmarkWork } from './marks.ts';
+import { bareKey, type Head, type Row, type Table, type Tables } from './tables.ts';
 import { addWork, removeWork, workKey } from './work-index.ts';
 
 type Claim = Extract<Write, { kind: 'claim' }>;
@@ -43,18 +44,45 @@ type Undo = (() => void)[];
 /** Applies the writes in order, or none of them. */
 export function apply(tables: Tables, writes: readonly Write[]): CommitVerdict {
   const undo: Undo = [];
+  let overwritten: Overwritten;
   // What follows the last write that can refuse needs no way back.
   const lastRefusable = writes.findLastIndex(canRefuse);
   for (let index = 0; index < writes.length; index += 1) {
     const write = writes[index];
     if (write === undefined) break;
+    overwritten = beforeWrite(tables, write, index, overwritten);
     const refusal = applyOne(tables, write, index, index < lastRefusable ? undo : undefined);
     if (refusal !== undefined) {
       for (const takeBack of undo.reverse()) takeBack();
       return refusal;
     }
   }
+  for (let index = 0; index < writes.length; index += 1) {
+    const write = writes[index];
+    if (write !== undefined) markWritten(tables, write, overwritten?.get(index));
+  }
   return committed;
+}
+
+/** The event that each write replaces or removes. */
+type Overwritten = Map<number, JsonObject> | undefined;
+
+/** Events are written once, so there is hardly ever one to remember. */
+function beforeWrite(tables: Tables, write: Write, index: number, overwritten: Overwritten): Overwritten {
+  if (write.kind === 'claim' || write.kind === 'release' || write.collection !== 'events') return overwritten;
+  if (write.kind === 'put' && write.expect === 'absent') return overwritten;
+  const value = tables.events.read(write.key)?.value;
+  return value === undefined ? overwritten : (overwritten ?? new Map<number, JsonObject>()).set(index, value);
+}
+
+/** Marks are no part of what a refused commit takes back: they are written when all of it stands. */
+function markWritten(tables: Tables, write: Write, overwritten: JsonObject | undefined): void {
+  if (write.kind === 'claim' || write.kind === 'release') return;
+  const { collection, key } = write;
+  if (overwritten !== undefined) unmarkEvent(tables, key, overwritten);
+  if (!isMarked(collection)) return;
+  if (write.kind === 'delete') unmarkWork(tables, collection, key);
+  else markRecord(tables, collection, { key, value: write.value, isDue: (write.dueAtMs ?? undefined) !== undefined });
 }
 
 const committed: CommitVerdict = { kind: 'committed' };
@@ -182,7 +210,7 @@ function valueAt(value: Json, path: string): Json | undefined {
 /** Keeps what a record is now, to put it back if a later write of the commit is refused. */
 function putBack(
   tables: Tables,
-  collection: TableName,
+  collection: Collection,
   key: string,
   works: { readonly earlierWork: string | undefined; readonly work: string | undefined },
 ): () => void {

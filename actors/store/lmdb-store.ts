@@ -20,11 +20,9 @@ import { done, type Fault, type Result } from '../../machines/base/fault.ts';
 import { corruptFault, openFault, storePath, versionFault } from './lmdb-faults.ts';
 import { checkStoreFile } from './lmdb-file.ts';
 import { type Environment, openEnvironment } from './lmdb-tables.ts';
-import { plainRow, type Table } from './tables.ts';
+import { layout, layoutBefore, layoutOf, upgrade, writeLayout } from './lmdb-upgrade.ts';
+import type { Table } from './tables.ts';
 
-/** The layout of tables, keys and bytes; raised when an older gateway would misread what a newer one writes. */
-const layout = 2;
-const layoutKey = 'layout';
 /** LMDB maps this file; a page that the disk had no room for would end the process with a signal. */
 const lockFileBytes = 12 * 1024;
 
@@ -37,7 +35,15 @@ export async function openStore(directory: string): Promise<Result<Environment>>
   } catch (error) {
     return { ok: false, fault: openFault(directory, error) };
   }
-  return enter(directory);
+  const entered = enter(directory);
+  if (!entered.ok || layoutOf(entered.value.tables.meta) === layout) return entered;
+  try {
+    await upgrade(entered.value);
+    return entered;
+  } catch (error) {
+    await entered.value.close();
+    return { ok: false, fault: openFault(directory, error) };
+  }
 }
 
 /** Tells whether there is a store, and whether it is whole. */
@@ -75,8 +81,8 @@ export function enter(directory: string): Result<Environment> {
 }
 
 function refusalOf(directory: string, meta: Table | undefined): Fault | undefined {
-  const found = meta?.read(layoutKey)?.value?.version;
-  if (found === layout) return undefined;
+  const found = layoutOf(meta);
+  if (found === layout || found === layoutBefore) return undefined;
   return versionFault(
     storePath(directory),
     found === undefined ? 'no journal' : `layout ${String(found)}`,
@@ -91,7 +97,7 @@ async function makeStore(directory: string): Promise<void> {
     reserveLockFile(cradle);
     const environment = openEnvironment(cradle, () => {});
     try {
-      await environment.transact(() => environment.tables.meta.write(layoutKey, plainRow({ version: layout })));
+      await writeLayout(environment);
     } finally {
       await environment.close();
     }

@@ -55,7 +55,8 @@ export function openEnvironment(directory: string, admit: (meta: Table | undefin
     const names = [...root.getKeys({})];
     const isOther = names.length > 0 && !names.includes('meta');
     admit(isOther ? undefined : openDatabase('meta'));
-    tables = Object.fromEntries(tableNames.map((name) => [name, openDatabase(name)])) as Tables;
+    const opened = Object.fromEntries(tableNames.map((name) => [name, openDatabase(name)]));
+    tables = { ...(opened as Record<TableName, Table>), recentMarks: new Map() };
   } catch (error) {
     void root.close();
     throw error;
@@ -67,6 +68,7 @@ export function openEnvironment(directory: string, admit: (meta: Table | undefin
       try {
         await root.childTransaction(body);
       } catch (error) {
+        tables.recentMarks.clear();
         throw await causeOfCommit(error);
       }
     },

@@ -3,7 +3,7 @@
  */
 
 import { Roster } from '../../machines/base/roster.ts';
-import { type KeyRange, type Row, type Table, type Tables, tableNames } from './tables.ts';
+import { type KeyRange, type Row, type Table, type TableName, type Tables, tableNames } from './tables.ts';
 import { weightOf } from './weight.ts';
 
 export interface MemoryTables {
@@ -17,7 +17,10 @@ export function createMemoryTables(): MemoryTables {
     usedBytes += bytes;
   };
   return {
-    tables: Object.fromEntries(tableNames.map((name) => [name, createTable(count)])) as Tables,
+    tables: {
+      ...(Object.fromEntries(tableNames.map((name) => [name, createTable(count)])) as Record<TableName, Table>),
+      recentMarks: new Map(),
+    },
     usedBytes: () => usedBytes,
   };
 }

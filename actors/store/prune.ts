@@ -7,6 +7,7 @@
 import type { Collection } from './journal.ts';
 import { timeText } from './keys.ts';
 import { isKey } from './ledger.ts';
+import { isMarked, unmarkEvent, unmarkWork } from './marks.ts';
 import type { Engine, Tables } from './tables.ts';
 
 /** Says within a piece whether it has used up its time. */
@@ -109,10 +110,13 @@ function removeFinished(tables: Tables, collection: Collection, key: string): nu
   const table = tables[collection];
   const head = table.head(key);
   if (head === undefined || head.dueAtMs !== undefined) return 0;
-  const work = collection === 'events' ? table.read(key)?.value?.work : undefined;
+  const event = collection === 'events' ? table.read(key)?.value : undefined;
+  const work = event?.work;
   if (typeof work === 'string' && isKey(work) && (isDue(tables, 'runs', work) || isDue(tables, 'deliveries', work)))
     return 0;
   table.remove(key);
+  if (event !== undefined) unmarkEvent(tables, key, event);
+  if (isMarked(collection)) unmarkWork(tables, collection, key);
   return 1;
 }
 

@@ -129,6 +129,7 @@ export const codecs: Readonly<Record<TableName, Codec>> = {
   claims: claimCodec,
   expiry: keyCodec,
   due: keyCodec,
+  marks: keyCodec,
   sessions: plainCodec,
   meta: plainCodec,
 };

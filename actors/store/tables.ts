@@ -16,6 +16,7 @@ export const tableNames = [
   'claims',
   'expiry',
   'due',
+  'marks',
   'sessions',
   'meta',
 ] as const;
@@ -55,7 +56,10 @@ export interface Table {
   keys(range: KeyRange): string[];
 }
 
-export type Tables = { readonly [Name in TableName]: Table };
+export type Tables = { readonly [Name in TableName]: Table } & {
+  /** The last place that a mark was written at, to write it there once. Forgotten where a job did not land. */
+  readonly recentMarks: Map<string, string>;
+};
 
 /** The row of a table that only has keys. */
 export const bareKey: Row = { version: 0, dueAtMs: undefined, heldBy: undefined, value: {} };

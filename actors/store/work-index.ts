@@ -7,13 +7,16 @@ import type { Collection } from './journal.ts';
 import { timeText } from './keys.ts';
 import { bareKey, type Table } from './tables.ts';
 
-const letters: Readonly<Record<Collection, string>> = {
+/** What the keys of an index begin with. */
+export const letters: Readonly<Record<Collection, string>> = {
   events: 'e',
   runs: 'r',
   groups: 'g',
   deliveries: 'd',
   transcripts: 't',
 };
+
+const allWork = 10_000_000;
 
 export interface Work {
   readonly indexKey: string;
@@ -81,4 +84,10 @@ function holders(due: Table, collection: Collection): string[] {
 /** A name with a slash is none that a session was ever given, so it holds nothing back. */
 function holderText(heldBy: string | undefined): string {
   return heldBy === undefined || heldBy.includes('/') ? '' : heldBy;
+}
+
+/** The keys of all records of a collection that are due at some time, whoever holds them. */
+export function dueKeys(due: Table, collection: Collection): string[] {
+  const indexKeys = due.keys({ from: `${letters[collection]}/`, until: `${letters[collection]}0`, limit: allWork });
+  return indexKeys.map((indexKey) => indexKey.slice(indexKey.indexOf('/', indexKey.indexOf('/', 2) + 1) + 1));
 }

@@ -19,7 +19,7 @@ import type { JournalKeeper } from '../store/keeper.ts';
 import type { Bursts } from './bursts.ts';
 
 /** A sender waits this long for a direct delivery (DIS-2). */
-export const directDeadlineMs = 30_000;
+const directDeadlineMs = 30_000;
 /** A delivery id is remembered for one hour (IDM-1). */
 export const claimLifeMs = 3_600_000;
 

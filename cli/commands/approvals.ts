@@ -6,7 +6,7 @@ import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { ago, bold, oneLine, plain, printJson, table } from '../terminal.ts';
+import { ago, bold, dim, oneLine, plain, printJson, table } from '../terminal.ts';
 import { parseObject } from './mcp.ts';
 
 interface ApprovalRow {
@@ -42,7 +42,17 @@ export async function showApproval(context: CommandContext): Promise<ExitCode> {
   out.print(`  ${plain(row.message)}\n`);
   out.print(`${plain(JSON.stringify(row.detail, null, 2)).replace(/^/gm, '    ')}\n`);
   out.print(`  expires in ${remaining(row.expires_at)}\n`);
+  if (out.isTerminal) {
+    const values = row.kind === 'form' ? ` --values '${plain(JSON.stringify(blankForm(row.detail)))}'` : '';
+    out.print(dim(out, `  agent approvals approve ${row.id}${values}\n  agent approvals deny ${row.id}\n`));
+  }
   return 0;
+}
+
+/** The fields that a form needs, to be filled in. */
+function blankForm(schema: unknown): Record<string, string> {
+  const { required } = (schema ?? {}) as { readonly required?: unknown };
+  return Object.fromEntries((Array.isArray(required) ? required : []).map((field) => [String(field), '…']));
 }
 
 export function approve(context: CommandContext): Promise<ExitCode> {

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { labelled } from '../labelled.ts';
-import { ago, bold, oneLine, plain, printJson, table } from '../terminal.ts';
+import { ago, bold, inTime, oneLine, plain, printJson, table } from '../terminal.ts';
 
 interface JobRow {
   readonly id: string;
@@ -74,7 +74,7 @@ export async function listJobs(context: CommandContext): Promise<ExitCode> {
           row.state,
           row.schedule ?? '',
           row.timezone ?? '',
-          row.next_due ?? '',
+          nextOf(row, context),
           row.deliver ?? '',
           row.profile,
           row.id,
@@ -84,6 +84,12 @@ export async function listJobs(context: CommandContext): Promise<ExitCode> {
     );
   }
   return 0;
+}
+
+/** A person reads how long it still is; a script the time. */
+function nextOf({ next_due: due }: JobRow, { out }: CommandContext): string {
+  if (typeof due !== 'string' || due === '') return '';
+  return out.isTerminal ? inTime(due, Date.now()) : due;
 }
 
 export async function showJob(context: CommandContext): Promise<ExitCode> {

@@ -3,8 +3,9 @@
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { counted, inTime, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
-import { ago, plain, printJson, table } from '../terminal.ts';
+import { whole } from '../draw.ts';
+import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
+import { ago, inTime, plain, printJson, table } from '../terminal.ts';
 import { queryOf } from './webhook.ts';
 
 interface SendingRow {
@@ -149,7 +150,9 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
   // In a column of a narrow terminal the cure, which comes last, would be cut off.
   for (const { error, profile } of rows) {
     if (error !== undefined)
-      context.out.print(`\n${profile === 'default' ? '' : plain(`${profile}: `)}${plain(error)}\n`);
+      context.out.print(
+        `\n${whole(context.out, plain(`${profile === 'default' ? '' : `${profile}: `}${error}`)).join('\n')}\n`,
+      );
   }
   return 0;
 }

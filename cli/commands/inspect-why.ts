@@ -40,7 +40,8 @@ export async function explainDelivery(context: CommandContext): Promise<ExitCode
 
 function chapterLines(context: CommandContext, { title, actor, began, ended, stairs }: Chapter): string[] {
   const { out } = context;
-  const took = ended === undefined ? '' : `  ${ended - began} ms`;
+  const took =
+    ended === undefined ? `  for ${ago(new Date(began).toISOString(), Date.now())}` : `  ${spellSpan(ended - began)}`;
   const width = Math.max(0, ...stairs.map(({ state }) => state.length));
   return [
     line(out, [
@@ -84,4 +85,12 @@ function textLines(context: CommandContext, { texts = [] }: Stair): string[] {
       .split('\n')
       .map((one) => `      │ ${one}`),
   ]);
+}
+
+/** As precise as a person wants it. */
+function spellSpan(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`;
+  return ms < 60_000
+    ? `${(ms / 1_000).toFixed(1)} s`
+    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1_000)} s`;
 }

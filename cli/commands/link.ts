@@ -17,6 +17,7 @@ import { runLinkDialog } from '../../runtime/link-dialog.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, profileFlag } from '../context.ts';
 import { bold, plain } from '../terminal.ts';
+import { mainUrl } from '../version.ts';
 
 const run = promisify(execFile);
 const desktopFile = 'agent-gateway-link.desktop';
@@ -82,7 +83,7 @@ export async function registerLinks(context: CommandContext): Promise<ExitCode> 
     return 0;
   }
   await mkdir(folder, { recursive: true });
-  const main = fileURLToPath(new URL('../main.js', import.meta.url));
+  const main = fileURLToPath(mainUrl());
   await writeFile(file, desktopEntry(`${quoted(process.execPath)} ${quoted(main)} link open %u`));
   try {
     await run('xdg-mime', ['default', desktopFile, scheme]);

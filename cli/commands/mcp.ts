@@ -6,7 +6,7 @@ import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { ago, bold, dim, oneLine, plain, printJson, table } from '../terminal.ts';
+import { ago, bold, dim, oneLine, plain, printJson, table, wrapped } from '../terminal.ts';
 
 interface ServerRow {
   readonly name: string;
@@ -44,23 +44,37 @@ export async function listServers(context: CommandContext): Promise<ExitCode> {
     printJson(context, rows);
     return 0;
   }
+  const { out } = context;
   const nowMs = Date.now();
-  context.out.print(
+  // A reason is longer than what a table leaves it, and its end is what to do.
+  const below = out.isTerminal;
+  out.print(
     table(
-      context.out,
-      ['SERVER', 'STATE', 'SINCE', 'VIA', 'ERA', 'TOOLS', 'WHY'],
+      out,
+      ['SERVER', 'STATE', 'SINCE', 'VIA', 'ERA', 'TOOLS', ...(below ? [] : ['WHY'])],
       rows.map((row) => [
-        row.profile === 'default' ? row.name : `${row.name}@${row.profile}`,
+        shownName(row),
         row.state,
         ago(row.since, nowMs),
         row.transport,
         row.era ?? '',
         String(row.tools),
-        withoutPlace(row),
+        ...(below ? [] : [withoutPlace(row)]),
       ]),
     ),
   );
+  if (below) {
+    const troubled = rows.filter((row) => withoutPlace(row) !== '');
+    if (troubled.length > 0) out.print('\n');
+    for (const row of troubled) {
+      out.print(`${wrapped(`${shownName(row)}: ${oneLine(withoutPlace(row))}`, out.columns, '  ').join('\n')}\n`);
+    }
+  }
   return 0;
+}
+
+function shownName({ name, profile }: ServerRow): string {
+  return plain(profile === 'default' ? name : `${name}@${profile}`);
 }
 
 /** The row begins with the server's name. */
@@ -77,11 +91,22 @@ export async function listTools(context: CommandContext): Promise<ExitCode> {
     printJson(context, rows);
     return 0;
   }
+  // What is the same in every row takes the place of what is read.
+  const columns = [
+    { head: 'TOOL', cell: (row: ToolRow) => row.name },
+    { head: 'SERVER', cell: (row: ToolRow) => row.server, isIdle: server !== undefined },
+    {
+      head: '',
+      cell: (row: ToolRow) => (row.available ? '' : 'unavailable'),
+      isIdle: rows.every(({ available }) => available),
+    },
+    { head: 'DESCRIPTION', cell: (row: ToolRow) => row.description },
+  ].filter(({ isIdle = false }) => !(isIdle && context.out.isTerminal));
   context.out.print(
     table(
       context.out,
-      ['TOOL', 'SERVER', '', 'DESCRIPTION'],
-      rows.map((row) => [row.name, row.server, row.available ? '' : 'unavailable', row.description]),
+      columns.map(({ head }) => head),
+      rows.map((row) => columns.map(({ cell }) => cell(row))),
     ),
   );
   return 0;
@@ -154,7 +179,13 @@ export function printReport(context: CommandContext, server: string, report: Pro
   out.print(
     `${bold(out, plain(server))}  connected in ${report.milliseconds} ms, ${report.era} era, ${tools.length} tools${left}\n`,
   );
-  for (const { name, description } of tools) out.print(`  ${plain(name)}  ${dim(out, oneLine(description))}\n`);
+  const widest = Math.max(0, ...tools.map(({ name }) => name.length));
+  const room = out.isTerminal ? Math.max(1, out.columns - widest - 4) : Number.POSITIVE_INFINITY;
+  for (const { name, description } of tools) {
+    const words = oneLine(description);
+    const shown = words.length > room ? `${words.slice(0, room - 1)}…` : words;
+    out.print(`  ${plain(name).padEnd(widest)}  ${dim(out, shown)}\n`);
+  }
 }
 
 function printAnswer(context: CommandContext, answer: JsonObject): ExitCode {

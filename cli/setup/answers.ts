@@ -29,7 +29,7 @@ export type Runner = (typeof runners)[number];
 export const providers = ['anthropic', 'openai-compatible'] as const;
 
 /** Flags that answer something; with any of them nothing is asked. */
-export const answerFlags = [
+const answerFlags = [
   'enable',
   'disable',
   'host',

@@ -30,9 +30,17 @@ export interface CompileOptions {
   readonly now?: () => number;
   /** How many of its last steps an actor remembers; 0 remembers none. */
   readonly trail?: number;
+  /**
+   * Copies a context of a chart that runs hot, field by field (`LaidOut` sees to it that none is missing): what a spread
+   * copies has most of its fields in a second object, which is made anew for every few of them. Left out: a spread.
+   */
+  readonly copy?: (context: never) => object;
   /** Says whether anybody inspects the system; while nobody does, no microstep is recorded. Left out: always. */
   readonly watched?: () => boolean;
 }
+
+/** A context with each of its fields named, also those that hold nothing yet. */
+export type LaidOut<Context> = { readonly [Field in keyof Required<Context>]: Context[Field] };
 
 /** Input, output and events are those of the machine. */
 export type CompiledLogic<Machine extends AnyStateMachine = AnyStateMachine> = ActorLogic<
@@ -62,7 +70,9 @@ interface Run {
   /** Events raised within, consumed before the macrostep ends. */
   raised: EventObject[] | undefined;
   trail: number[] | undefined;
+  /** The time of its steps, and when the state that it ends in was entered. */
   readonly at: number;
+  since: number;
 }
 
 const noChildren: Readonly<Record<string, AnyActorRef>> = Object.freeze({});
@@ -73,7 +83,7 @@ export function compile<Machine extends AnyStateMachine>(
   machine: Machine,
   options: CompileOptions = {},
 ): CompiledLogic<Machine> {
-  const chart = chartOf(machine);
+  const chart = chartOf(machine, options.copy as ((context: unknown) => object) | undefined);
   const now = options.now ?? (() => 0);
   const trailLength = options.trail ?? 0;
   const watched = options.watched ?? (() => true);
@@ -155,6 +165,7 @@ export function compile<Machine extends AnyStateMachine>(
       readonly trail?: number[] | undefined;
     },
   ): Run {
+    const at = now();
     return {
       scope,
       event,
@@ -166,7 +177,8 @@ export function compile<Machine extends AnyStateMachine>(
       children: from.children,
       raised: undefined,
       trail: from.trail,
-      at: now(),
+      at,
+      since: at,
     };
   }
 
@@ -178,11 +190,9 @@ export function compile<Machine extends AnyStateMachine>(
   }
 
   function snapshotOf(run: Run, before: CompiledSnapshot | undefined): CompiledSnapshot {
-    const since =
-      before !== undefined && before.state === run.state && run.trail === before.trail ? before.since : run.at;
+    if (before !== undefined && before.state === run.state && run.trail === before.trail) run.since = before.since;
     const output = run.status === 'done' ? chart.output(run.context, run.scope, run.event) : undefined;
-    const { state, context, status, children, trail } = run;
-    return new CompiledSnapshot(chart, { state, context, status, children, since, trail }, output);
+    return new CompiledSnapshot(chart, run, output);
   }
 
   /** Takes transitions until none applies any more. */
@@ -229,21 +239,23 @@ export function compile<Machine extends AnyStateMachine>(
   }
 
   function invokeAll(run: Run, invokes: Chart['rootInvokes'], event = run.event): void {
-    for (const invoke of invokes) {
-      const { scope } = run;
-      const child = createActor(invoke.logic, {
-        id: invoke.id,
-        parent: scope.self,
-        src: invoke.src,
-        input: invoke.input(shownArgs(run, event)),
-        ...(invoke.systemId === undefined ? {} : { systemId: invoke.systemId }),
-      } as never) as unknown as AnyActorRef;
-      run.children = { ...run.children, [invoke.id]: child };
-      scope.defer(() => {
-        // A child that was stopped before it began stays unstarted, as under the interpreter.
-        if (run.children[invoke.id] === child) child.start();
-      });
-    }
+    for (const invoke of invokes) invokeOne(run, invoke, event);
+  }
+
+  function invokeOne(run: Run, invoke: Chart['rootInvokes'][number], event: EventObject): void {
+    const { scope } = run;
+    const child = createActor(invoke.logic, {
+      id: invoke.id,
+      parent: scope.self,
+      src: invoke.src,
+      input: invoke.input(shownArgs(run, event)),
+      ...(invoke.systemId === undefined ? {} : { systemId: invoke.systemId }),
+    } as never) as unknown as AnyActorRef;
+    run.children = { ...run.children, [invoke.id]: child };
+    scope.defer(() => {
+      // A child that was stopped before it began stays unstarted, as under the interpreter.
+      if (run.children[invoke.id] === child) child.start();
+    });
   }
 
   function stopChild(run: Run, id: string): void {

@@ -120,7 +120,7 @@ interface Definition {
 
 type Named = Readonly<Record<string, unknown>>;
 
-export function chartOf(machine: AnyStateMachine): Chart {
+export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
   const { root } = machine as unknown as { root: AnyStateNode };
   const nodes = Object.values(root.states) as AnyStateNode[];
   const implementations = machine.implementations as unknown as {
@@ -244,7 +244,7 @@ export function chartOf(machine: AnyStateMachine): Chart {
     const paramsOf = (args: Args): unknown => (typeof params === 'function' ? params(args) : params);
     switch (type) {
       case 'xstate.assign':
-        return assignOf((found as unknown as { readonly assignment: unknown }).assignment, paramsOf);
+        return assignOf((found as unknown as { readonly assignment: unknown }).assignment, paramsOf, copy);
       case 'xstate.raise':
         return raiseOf(found as unknown as RaiseAction, paramsOf);
       case 'xstate.cancel':
@@ -371,15 +371,19 @@ function referenceOf(reference: unknown): { readonly name?: string; readonly par
   return { name: type, params };
 }
 
-function assignOf(assignment: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
+type Copy = (context: unknown) => object;
+
+/** By nothing but a spread: one with further members beside it leaves the engine's fast path. */
+const spread: Copy = (context) => ({ ...(context as object) });
+
+function assignOf(assignment: unknown, paramsOf: (args: Args) => unknown, copy: Copy): CompiledAction {
   const partialOf = typeof assignment === 'function' ? (assignment as Assigner) : assignerOf(assignment as Named);
   return (run, event) => {
     const args = argsOf(run, event);
     const partial = partialOf(args, paramsOf(args));
     for (const key in partial) {
       if (run.own !== run.context || partial[key] === run.context) {
-        // By nothing but a spread: one with further members beside it leaves the engine's fast path.
-        run.context = { ...(run.context as object) };
+        run.context = copy(run.context);
         run.own = run.context;
       }
       (run.context as Record<string, unknown>)[key] = partial[key];

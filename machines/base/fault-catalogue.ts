@@ -38,6 +38,11 @@ export const faultCatalogue = {
     what: 'The session that holds work in the journal has ended.',
     remedy: 'Nothing to do: the gateway opens a new one. Two gateways with one name on one store end each other.',
   },
+  'home-unwritable': {
+    what: 'The home, or a folder in it, cannot be made or written.',
+    remedy:
+      'Make it a folder that the user of the gateway may write, free space on its disk, or set AGENT_HOME to another.',
+  },
   'gateway-running': {
     what: 'Another daemon runs the same home.',
     remedy: 'Stop it with `agent gateway stop`, or use another AGENT_HOME.',

@@ -302,7 +302,12 @@ class LeanActor {
 
   actionExecutor(action: ExecutableAction): void {
     if (this._processingStatus === running) this.#execute(action);
-    else this.defer(() => this.#execute(action));
+    else this.#executeLater(action);
+  }
+
+  /** By itself: a function that holds a closure makes room for what that holds with every call. */
+  #executeLater(action: ExecutableAction): void {
+    this.defer(() => this.#execute(action));
   }
 
   #execute({ type, params, info, exec }: ExecutableAction): void {

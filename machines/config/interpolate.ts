@@ -26,7 +26,7 @@ export function interpolate(value: Json, scope: InterpolationScope): Json {
 }
 
 /** A reference to an unset variable keeps its literal spelling; one that is set but empty becomes empty. */
-export function interpolateText(text: string, scope: InterpolationScope): string {
+function interpolateText(text: string, scope: InterpolationScope): string {
   return text.replace(reference, (whole, name: string) => resolve(name, scope) ?? whole);
 }
 

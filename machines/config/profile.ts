@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { type Fault, fault } from '../base/fault.ts';
 import { defaultProfile, type ProfileName } from '../base/names.ts';
 
 /** What every profile has for itself. */
@@ -55,6 +56,15 @@ export function homeOf(env: Readonly<Record<string, string | undefined>>, userHo
   if (given === undefined) return `${userHome}/.agent`;
   if (given === '') return undefined;
   return given.length > 1 && given.endsWith('/') ? given.slice(0, -1) : given;
+}
+
+/** What is said of a home that cannot be written, by the daemon and by commands alike. */
+export function unwritableHome(home: string, cause: string): Fault {
+  return fault(
+    'home-unwritable',
+    `home ${home}: cannot be written: ${cause}; make it a folder that you may write, with room on its disk, or set AGENT_HOME to another`,
+    cause,
+  );
 }
 
 function pathsUnder(folder: string): ProfilePaths {

@@ -38,7 +38,7 @@ export type RouteRead =
   | { readonly ok: false; readonly findings: readonly EntryFinding[] };
 
 /** A secret that means: do not check. */
-export const insecureSecret = 'INSECURE_NO_AUTH';
+const insecureSecret = 'INSECURE_NO_AUTH';
 const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
 /** What a header carries unchanged through every front and proxy. */
 const headerSafe = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;

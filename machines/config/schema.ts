@@ -25,7 +25,7 @@ const webhookKeys = {
   routes: { type: 'object', additionalProperties: routeSchema, description: 'Route name to route.' },
 } as const;
 
-export const webhookSchema = {
+const webhookSchema = {
   type: 'object',
   additionalProperties: false,
   description: 'The webhook adapter.',

@@ -9,6 +9,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
 import { samePath } from './document.ts';
 import { type RouteContext, readRoute } from './read-route.ts';
+import { recordTexts } from './record-texts.ts';
 import { type RouteWithSecret, routeSchema } from './route.ts';
 import { validate } from './validate.ts';
 
@@ -23,40 +24,76 @@ export type SubscriptionsRead =
       readonly ok: true;
       readonly routes: readonly RouteWithSecret[];
       readonly problems: readonly SubscriptionProblem[];
+      /** Those of the routes that were not known. */
+      readonly fresh: readonly RouteWithSecret[];
+      readonly known: KnownRecords;
     }
   | { readonly ok: false; readonly fault: Fault };
 
+/** What reading found in each record, and the text that it found it in. */
+export type KnownRecords = ReadonlyMap<string, { readonly text: string; readonly read: SubscriptionRead }>;
+
+export type SubscriptionRead =
+  | { readonly ok: true; readonly value: RouteWithSecret }
+  | { readonly ok: false; readonly problems: readonly SubscriptionProblem[] };
+
 export type SubscriptionContext = Omit<RouteContext, 'source'>;
 
-export function readSubscriptions(text: string, context: SubscriptionContext): SubscriptionsRead {
-  const records = parseRecords(text);
-  if (records === undefined) {
-    return {
-      ok: false,
-      fault: fault(
-        'subscriptions-corrupt',
-        'webhook_subscriptions.json is not a JSON object; mend it or move it away — the last good subscriptions stay in force and nothing overwrites it',
-      ),
-    };
+const corrupt = fault(
+  'subscriptions-corrupt',
+  'webhook_subscriptions.json is not a JSON object; mend it or move it away — the last good subscriptions stay in force and nothing overwrites it',
+);
+
+/**
+ * Reads the file record by record, so that whoever runs it may pause after each.
+ * @param known What was read before in the same context: a record of the same text is not read again, and its route is the
+ * same object.
+ */
+export function* readingSubscriptions(
+  text: string,
+  context: SubscriptionContext,
+  known?: KnownRecords,
+): Generator<undefined, SubscriptionsRead> {
+  const found = new Map<string, { readonly text: string; readonly read: SubscriptionRead }>();
+  const records = recordTexts(text.trim() === '' ? '{}' : text);
+  for (let next = records.next(); ; next = records.next()) {
+    if (next.done === true) {
+      if (!next.value) return { ok: false, fault: corrupt };
+      break;
+    }
+    const { name, text: written } = next.value;
+    const before = known?.get(name);
+    const record = before?.text === written ? undefined : parsed(written);
+    if (record?.kind === 'broken') return { ok: false, fault: corrupt };
+    const read = record === undefined ? before?.read : readSubscription(name, record.value, context);
+    // Kept with the newest text, so that no older file is held in memory for a part of it.
+    if (read !== undefined) found.set(name, { text: written, read });
+    yield undefined;
   }
   const routes: RouteWithSecret[] = [];
+  const fresh: RouteWithSecret[] = [];
   const problems: SubscriptionProblem[] = [];
-  for (const [name, record] of Object.entries(records)) {
-    const read = readSubscription(name, record, context);
-    if (read.ok) routes.push(read.value);
-    else problems.push(...read.problems);
+  for (const [name, { read }] of found) {
+    if (!read.ok) problems.push(...read.problems);
+    else {
+      routes.push(read.value);
+      if (known?.get(name)?.read !== read) fresh.push(read.value);
+    }
   }
-  return { ok: true, routes, problems };
+  return { ok: true, routes, problems, fresh, known: found };
+}
+
+/** Reads the whole file at once. */
+export function readSubscriptions(text: string, context: SubscriptionContext): SubscriptionsRead {
+  const reading = readingSubscriptions(text, context);
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done === true) return value;
+  }
 }
 
 /** Reads one record, so that a new one is held to the same rules before it is written. All findings come at once. */
-export function readSubscription(
-  name: string,
-  record: Json,
-  context: SubscriptionContext,
-):
-  | { readonly ok: true; readonly value: RouteWithSecret }
-  | { readonly ok: false; readonly problems: readonly SubscriptionProblem[] } {
+export function readSubscription(name: string, record: Json, context: SubscriptionContext): SubscriptionRead {
   const problems: SubscriptionProblem[] = [];
   if (!dynamicRoutePattern.test(name)) {
     const message = `the name "${name}" must be lower-case letters, digits, "-" and "_", beginning with a letter or digit`;
@@ -74,18 +111,23 @@ export function readSubscription(
   return read.ok && problems.length === 0 ? { ok: true, value: read.value } : { ok: false, problems };
 }
 
-/** The text of the file with a record set, or taken out where there is none. */
+/** The text of the file with a record set, or taken out where there is none. The other records stay as they are written. */
 export function editSubscriptions(text: string, name: string, record: JsonObject | undefined): string {
-  const { [name]: _, ...others } = parseRecords(text) ?? {};
-  return `${JSON.stringify(record === undefined ? others : { ...others, [name]: record }, null, 2)}\n`;
+  const members = [...recordTexts(text)]
+    .filter((one) => one.name !== name)
+    .map((one) => `  ${JSON.stringify(one.name)}: ${one.text}`);
+  if (record !== undefined) {
+    members.push(`  ${JSON.stringify(name)}: ${JSON.stringify(record, null, 2).replaceAll('\n', '\n  ')}`);
+  }
+  return members.length === 0 ? '{}\n' : `{\n${members.join(',\n')}\n}\n`;
 }
 
-function parseRecords(text: string): JsonObject | undefined {
-  if (text.trim() === '') return {};
+type Parsed = { readonly kind: 'parsed'; readonly value: Json } | { readonly kind: 'broken' };
+
+function parsed(text: string): Parsed {
   try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
+    return { kind: 'parsed', value: JSON.parse(text) };
   } catch {
-    return undefined;
+    return { kind: 'broken' };
   }
 }

@@ -6,7 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 
-export const foreignPrograms = ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex'] as const;
+const foreignPrograms = ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex'] as const;
 export type ForeignProgram = (typeof foreignPrograms)[number];
 
 export interface ForeignFile {

@@ -142,7 +142,8 @@ export const serverConnectionMachine = setup({
     ageEnds: ({ context }) => context.maxLifetimeMs > 0 && context.inFlight === 0,
     agesBusy: ({ context }) => context.maxLifetimeMs > 0 && context.inFlight > 0,
     lastOfRetiring: ({ context }) => context.retiring && context.inFlight <= 1,
-    isLast: ({ context }) => context.inFlight <= 1,
+    sleeps: ({ context }) => context.idleTimeoutMs > 0,
+    sleepsAgain: ({ context }) => context.idleTimeoutMs > 0 && context.inFlight <= 1,
     pings: ({ context }) => context.keepaliveMs > 0 && context.inFlight === 0,
   },
   delays: {
@@ -245,7 +246,10 @@ export const serverConnectionMachine = setup({
       entry: ['armKeepalive', 'armIdle', 'armAge', 'armStable', 'tellReached'],
       exit: ['disarmKeepalive', 'disarmIdle', 'disarmAge', 'disarmStable', 'forgetSession'],
       on: {
-        'call.began': { actions: [{ type: 'beginCall', params: ({ event }) => event }, 'disarmIdle'] },
+        'call.began': [
+          { guard: 'sleeps', actions: [{ type: 'beginCall', params: ({ event }) => event }, 'disarmIdle'] },
+          { actions: { type: 'beginCall', params: ({ event }) => event } },
+        ],
         'call.ended': [
           {
             // A retired session brings its calls to an end beside the new one.
@@ -257,7 +261,7 @@ export const serverConnectionMachine = setup({
             target: 'recycling',
             actions: { type: 'endCall', params: ({ event }) => event },
           },
-          { guard: 'isLast', actions: [{ type: 'endCall', params: ({ event }) => event }, 'armIdle'] },
+          { guard: 'sleepsAgain', actions: [{ type: 'endCall', params: ({ event }) => event }, 'armIdle'] },
           { actions: { type: 'endCall', params: ({ event }) => event } },
         ],
         'keepalive.due': [{ guard: 'pings', actions: ['ping', 'armKeepalive'] }, { actions: 'armKeepalive' }],

@@ -4,8 +4,10 @@
  * @see SRV-1, SRV-2 and SRV-3 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { redactShapes } from './redact-shapes.ts';
 import type { SamplingPolicy, ServerSettings } from './server-settings.ts';
+import { mapStrings, stripTags } from './strip-tags.ts';
 
 export type SamplingVerdict =
   | {
@@ -27,6 +29,9 @@ export interface RootsAnswer {
 const windowMs = 60_000;
 /** More than a person takes in at a time; a server that asks on and on must not bury the questions of the others. */
 const mostForms = 10;
+/** A form is put before a person and lies in a context: as much as can be read, in characters. */
+const longestQuestion = 4_000;
+const longestForm = 65_536;
 
 /**
  * Judges a `sampling/createMessage` request.
@@ -72,7 +77,9 @@ export function admitElicitation(
   // Revisions before 2025-11-25 know no mode and mean a form.
   const mode = request.mode ?? 'form';
   if (mode !== 'form') return { kind: 'decline', why: `${String(mode).slice(0, 32)} mode is not offered` };
-  return { kind: 'ask', message: String(request.message ?? ''), requestedSchema: request.requestedSchema ?? null };
+  const requestedSchema = mapStrings(request.requestedSchema ?? null, strangersText);
+  if (JSON.stringify(requestedSchema).length > longestForm) return { kind: 'decline', why: 'its form is too long' };
+  return { kind: 'ask', message: cut(strangersText(String(request.message ?? '')), longestQuestion), requestedSchema };
 }
 
 /**
@@ -83,6 +90,10 @@ export function rootsAnswer(folderUrl: string): RootsAnswer {
   if (!folderUrl.startsWith('file://')) return { roots: [] };
   const last = folderUrl.slice('file://'.length).split('/').filter(Boolean).at(-1) ?? '/';
   return { roots: [{ uri: folderUrl, name: decoded(last) }] };
+}
+
+function strangersText(text: string): string {
+  return redactShapes(stripTags(text));
 }
 
 type ModelChoice =

@@ -5,7 +5,7 @@
  */
 
 import { assign, setup } from 'xstate';
-import { effect, promiseHole } from '../base/declare.ts';
+import { effect } from '../base/declare.ts';
 import { afterLostCall } from './trust.ts';
 
 export interface CallInput {
@@ -16,7 +16,7 @@ export interface CallInput {
   /** Who calls: `cli`, `run`, `serve`. */
   readonly caller: string;
   /** The key of the run that calls, where one does. */
-  readonly run?: string;
+  readonly run?: string | undefined;
 }
 
 /** Why a call has no result. The codes are stable: scripts match on them. */
@@ -43,6 +43,8 @@ export type Resolution =
       readonly tool: string;
       readonly readOnly: boolean;
       readonly asks: boolean;
+      /** The server is connected and takes calls now. */
+      readonly reached: boolean;
       /** How long the server may take to be reached. */
       readonly reachMs: number;
     }
@@ -54,6 +56,7 @@ export interface CallContext extends CallInput {
   readonly tool: string | null;
   readonly readOnly: boolean;
   readonly asks: boolean;
+  readonly reached: boolean;
   readonly reachMs: number;
   readonly replayed: boolean;
   /** How often it was given to a session. */
@@ -72,6 +75,8 @@ export type CallEvent =
   | { readonly type: 'approval.settled'; readonly verdict: 'approved' | 'denied' | 'timedOut' }
   | { readonly type: 'server.reached' }
   | { readonly type: 'server.unreachable'; readonly why: string }
+  /** What came of a try, said once for each. */
+  | { readonly type: 'call.answered'; readonly verdict: CallVerdict }
   | { readonly type: 'call.cancel' };
 
 export type CallOutput = CallContext;
@@ -86,12 +91,15 @@ export const toolCallMachine = setup({
     events: {} as CallEvent,
     output: {} as CallOutput,
   },
-  actors: { callTool: promiseHole<CallVerdict, CallContext>('callTool') },
   actions: {
     resolveTool: effect('resolveTool'),
     askApproval: effect('askApproval'),
     withdrawApproval: effect('withdrawApproval'),
     reachServer: effect('reachServer'),
+    /** Gives the call to the server's session; what comes of it is told as `call.answered`. */
+    sendCall: effect('sendCall'),
+    /** Takes it back, on the wire too. */
+    abandonCall: effect('abandonCall'),
     countTry: assign(({ context }) => ({ tries: context.tries + 1 })),
     markReplayed: assign(({ context }, params: { dispatched: boolean }) => ({
       replayed: context.replayed || params.dispatched,
@@ -101,6 +109,7 @@ export const toolCallMachine = setup({
   guards: {
     isRefused: ({ context }) => context.fault !== null,
     asksFirst: ({ context }) => context.asks,
+    isReached: ({ context }) => context.reached,
     isApproved: (_, params: { verdict: string }) => params.verdict === 'approved',
     isFailed: (_, verdict: CallVerdict) => verdict.kind === 'failed',
     mayGoAgain: ({ context }, verdict: CallVerdict) =>
@@ -116,11 +125,12 @@ export const toolCallMachine = setup({
     profile,
     name,
     caller,
-    ...(run === undefined ? {} : { run }),
+    run,
     server: null,
     tool: null,
     readOnly: false,
     asks: false,
+    reached: false,
     reachMs: 0,
     replayed: false,
     tries: 0,
@@ -137,6 +147,7 @@ export const toolCallMachine = setup({
       always: [
         { guard: 'isRefused', target: 'settled' },
         { guard: 'asksFirst', target: 'approving' },
+        { guard: 'isReached', target: 'calling' },
         { target: 'reaching' },
       ],
     },
@@ -189,42 +200,33 @@ export const toolCallMachine = setup({
         'The call waits for its turn, then for its answer; its time is bounded and its end reaches the wire.',
       meta: { rule: 'LIF-3' },
       tags: ['working'],
-      entry: 'countTry',
-      invoke: {
-        id: 'callTool',
-        src: 'callTool',
-        input: ({ context }) => context,
-        onDone: [
+      entry: ['countTry', 'sendCall'],
+      on: {
+        'call.answered': [
           {
-            guard: { type: 'mayGoAgain', params: ({ event }) => event.output },
+            guard: { type: 'mayGoAgain', params: ({ event }) => event.verdict },
             target: 'replaying',
-            actions: { type: 'markReplayed', params: ({ event }) => ({ dispatched: wasDispatched(event.output) }) },
+            actions: { type: 'markReplayed', params: ({ event }) => ({ dispatched: wasDispatched(event.verdict) }) },
           },
           {
-            guard: { type: 'isLost', params: ({ event }) => event.output },
+            guard: { type: 'isLost', params: ({ event }) => event.verdict },
             target: 'settled',
             actions: {
               type: 'rememberFault',
-              params: ({ context, event }) => ({ fault: lostFault(context, event.output) }),
+              params: ({ context, event }) => ({ fault: lostFault(context, event.verdict) }),
             },
           },
           {
-            guard: { type: 'isFailed', params: ({ event }) => event.output },
+            guard: { type: 'isFailed', params: ({ event }) => event.verdict },
             target: 'settled',
-            actions: { type: 'rememberFault', params: ({ event }) => ({ fault: faultOf(event.output) }) },
+            actions: { type: 'rememberFault', params: ({ event }) => ({ fault: faultOf(event.verdict) }) },
           },
           { target: 'settled' },
         ],
-        onError: {
+        'call.cancel': {
           target: 'settled',
-          actions: {
-            type: 'rememberFault',
-            params: { fault: { code: 'outcome_uncertain', message: 'the call crashed in the gateway; see the log' } },
-          },
+          actions: ['abandonCall', { type: 'rememberFault', params: { fault: cancelled() } }],
         },
-      },
-      on: {
-        'call.cancel': { target: 'settled', actions: { type: 'rememberFault', params: { fault: cancelled() } } },
       },
     },
     replaying: {

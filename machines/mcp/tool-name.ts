@@ -32,8 +32,14 @@ export interface NameCollision {
   readonly reason: 'alike' | 'nativeFirst' | 'configuredFirst';
 }
 
-export interface Registration {
-  readonly tools: readonly RegisteredName[];
+export interface Registration<Tool extends RegisteredName = RegisteredName> {
+  readonly tools: readonly Tool[];
+  readonly collisions: readonly NameCollision[];
+}
+
+/** In the order of the configuration. */
+export interface Merged<Tool extends RegisteredName> {
+  readonly byName: ReadonlyMap<string, Tool>;
   readonly collisions: readonly NameCollision[];
 }
 
@@ -47,12 +53,17 @@ interface Contest extends NameCollision {
  * server, or a utility of the same one, may still have it.
  */
 export function registerNames(servers: readonly ServerTools[]): Registration {
-  const kept = new Map<string, RegisteredName>();
+  const { byName, collisions } = mergeNames(servers.map(namesOfServer));
+  return { tools: [...byName.values()], collisions };
+}
+
+/** The same for servers whose own names stand already; as cheap as can be, for it is done again with every listing. */
+export function mergeNames<Tool extends RegisteredName>(servers: readonly Registration<Tool>[]): Merged<Tool> {
+  const kept = new Map<string, Tool>();
   const contests = new Map<string, Contest>();
   const collisions: NameCollision[] = [];
-  for (const server of servers) {
-    const own = namesOfServer(server);
-    collisions.push(...own.collisions);
+  for (const own of servers) {
+    for (const collision of own.collisions) collisions.push(collision);
     for (const claim of own.tools) {
       const holder = kept.get(claim.name);
       if (holder === undefined) {
@@ -74,7 +85,7 @@ export function registerNames(servers: readonly ServerTools[]): Registration {
       collisions.push(opened);
     }
   }
-  return { tools: [...kept.values()], collisions };
+  return { byName: kept, collisions };
 }
 
 export function toolName(server: string, tool: string): string {
@@ -96,7 +107,7 @@ export function describeCollision({ name, kept, dropped, reason }: NameCollision
 }
 
 /** One server's claims. Its own tools come before its utilities, and two that look alike both lose. */
-function namesOfServer({ server, natives, utilities }: ServerTools): Registration {
+export function namesOfServer({ server, natives, utilities }: ServerTools): Registration {
   const alike = new Map<string, string[]>();
   // The same name twice is one tool: a listing whose pages shift while they are read repeats entries.
   for (const tool of new Set(natives)) {

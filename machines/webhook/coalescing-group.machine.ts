@@ -6,6 +6,7 @@
  */
 
 import { assign, setup } from 'xstate';
+import type { LaidOut } from '../base/compile.ts';
 import { effect } from '../base/declare.ts';
 import type { Burst } from './coalesce.ts';
 
@@ -73,15 +74,8 @@ export const coalescingGroupMachine = setup({
   },
 }).createMachine({
   id: 'coalescingGroup',
-  context: ({ input }) => ({
-    key: input.key,
-    profile: input.profile,
-    route: input.route,
-    burst: input.burst ?? null,
-    opening: null,
-    inFlight: input.inFlight ?? null,
-    atMs: input.atMs,
-  }),
+  context: ({ input: { key, profile, route, burst = null, inFlight = null, atMs } }) =>
+    groupContext({ key, profile, route, burst, opening: null, inFlight, atMs }),
   initial: 'resuming',
   states: {
     resuming: {
@@ -168,3 +162,16 @@ export const coalescingGroupMachine = setup({
     },
   },
 });
+
+/** Copies a context, field by field, as the engine does it soonest. */
+export function groupContext({
+  key,
+  profile,
+  route,
+  burst,
+  opening,
+  inFlight,
+  atMs,
+}: GroupContext): LaidOut<GroupContext> {
+  return { key, profile, route, burst, opening, inFlight, atMs };
+}

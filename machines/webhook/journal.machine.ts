@@ -37,6 +37,7 @@ export const journalMachine = setup({
   },
   actions: {
     reportFault: effect('reportFault'),
+    reportMended: effect('reportMended'),
     rememberFault: assign(({ context }, params: { fault: string }) => ({
       fault: params.fault,
       tries: context.tries + 1,
@@ -50,6 +51,7 @@ export const journalMachine = setup({
       }),
     ),
   },
+  guards: { hasFailed: ({ context }) => context.fault !== null },
   delays: {
     heartbeat: heartbeatMs,
     patience: ({ context }) => Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(context.tries, 10)),
@@ -67,7 +69,10 @@ export const journalMachine = setup({
         id: 'openJournal',
         src: 'openJournal',
         input: undefined,
-        onDone: { target: 'ready', actions: ['forgetFault', 'tellReady'] },
+        onDone: [
+          { guard: 'hasFailed', target: 'ready', actions: ['reportMended', 'forgetFault', 'tellReady'] },
+          { target: 'ready', actions: ['tellReady'] },
+        ],
         onError: {
           target: 'unavailable',
           actions: { type: 'rememberFault', params: ({ event }) => ({ fault: causeOf(event.error) }) },

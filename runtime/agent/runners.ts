@@ -4,7 +4,6 @@
  * @see DIS-3, CON-3 and PRF-2 in docs/specification.md
  */
 
-import { fileURLToPath } from 'node:url';
 import { createCommandRunner } from '../../actors/agent/run-command.ts';
 import { echoRunner } from '../../actors/agent/run-echo.ts';
 import { type RunFilesSettings, sweepRunFiles } from '../../actors/agent/run-files.ts';
@@ -13,6 +12,7 @@ import type { LoadedProfile } from '../../actors/config/load-config.ts';
 import type { AgentRunner, AgentRunRequest, Logger } from '../../actors/ports.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
+import { mainFile } from '../package-files.ts';
 import type { Servers } from '../servers.ts';
 
 export interface RunnerPorts {
@@ -32,11 +32,10 @@ export interface Runners {
 
 /** How long a run waits for servers that have never been there yet. */
 const arrivalMs = 10_000;
-const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 
 export function createRunners(ports: RunnerPorts): Runners {
   const { home, state } = ports.paths;
-  const files: RunFilesSettings = { folder: `${state}/runs`, program: [process.execPath, main], home };
+  const files: RunFilesSettings = { folder: `${state}/runs`, program: [process.execPath, mainFile], home };
 
   return {
     sweep: () => sweepRunFiles(files.folder),

@@ -42,7 +42,8 @@ export interface CommandHost {
 
 /** The one who asked, for subscriptions. */
 export interface CommandPeer {
-  notify(method: string, params: JsonObject): void;
+  /** Params that are a text are JSON already. */
+  notify(method: string, params: JsonObject | string): void;
   onEnd(end: () => void): void;
 }
 

@@ -69,7 +69,7 @@ export const inspectCommands: readonly (readonly [string, Command])[] = [
       run: (params, host, peer) => {
         const daemon = daemonOf(host);
         const query = queryOf(params);
-        const tell = (record: JsonObject): void => peer.notify('inspect.record', record);
+        const tell = (record: JsonObject | string): void => peer.notify('inspect.record', record);
         peer.onEnd(daemon.follow(query, tell));
         // A tool that comes late meets the living before it hears of their steps.
         if (query.full === true) for (const record of daemon.introduce(query)) tell(record);

@@ -50,8 +50,10 @@ export function spellRequest({ id, method, params }: RpcRequest): string {
   return `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
 }
 
-export function spellNotification(method: string, params: JsonObject): string {
-  return `${JSON.stringify({ jsonrpc: '2.0', method, params })}\n`;
+/** Params that are a text are JSON already. */
+export function spellNotification(method: string, params: JsonObject | string): string {
+  const spelled = typeof params === 'string' ? params : JSON.stringify(params);
+  return `{"jsonrpc":"2.0","method":"${method}","params":${spelled}}\n`;
 }
 
 /** Reads one line; whatever it holds, the answer is a message. */

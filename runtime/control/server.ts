@@ -103,7 +103,7 @@ function serve(
   };
   const peer = {
     redact,
-    notify: (name: string, sent: JsonObject) => notify(spellNotification(name, sent)),
+    notify: (name: string, sent: JsonObject | string) => notify(spellNotification(name, sent)),
     onEnd: (end: () => void) => void ends.push(end),
   };
   const lines = createLineSplitter(

@@ -81,8 +81,8 @@ export interface DaemonView {
   readonly feed: Pick<Feed, 'snapshot' | 'follow'>;
   /** Records of the actors that live already. */
   introduce(query: FollowQuery): readonly JsonObject[];
-  /** Calls back for every record that fits until the returned function is called. */
-  follow(query: FollowQuery, listener: (record: JsonObject) => void): () => void;
+  /** Calls back with the JSON of every record that fits until the returned function is called. */
+  follow(query: FollowQuery, listener: (record: string) => void): () => void;
   /** A link that opens the inspector's page once. */
   link(): LinkVerdict;
 }

@@ -11,6 +11,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import { deliveryRow, type RunRecord } from '../../machines/webhook/record.ts';
+import { eventsOfJobs } from '../history.ts';
 import { newestFirst } from '../newest-first.ts';
 import { type CronSchedule, clockJob, cronKey, type HandVerdict } from './schedule.ts';
 
@@ -65,7 +66,7 @@ export function createCronView({ schedule, ward, keeper, redact }: CronViewPorts
       };
     },
     history: (profile, job, limit) =>
-      newestFirst(keeper.journal(), { collection: 'events', limit }, ({ value }) => {
+      newestFirst(keeper.journal(), eventsOfJobs([job, clockJob.id], limit), ({ value }) => {
         const event = value as unknown as CronEventRecord;
         const isOfJob = event.cronJob === job && event.profile === profile;
         return isOfJob || event.cronJob === clockJob.id ? rowOf(event, keeper) : undefined;

@@ -47,7 +47,7 @@ export async function chartOf(machine: string): Promise<Chart | undefined> {
   return chart;
 }
 
-export function readChart(machine: AnyStateMachine): Chart {
+function readChart(machine: AnyStateMachine): Chart {
   const { root } = machine as unknown as { readonly root: AnyStateNode };
   const nodes = below(root);
   let next = 0;

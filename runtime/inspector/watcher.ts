@@ -12,7 +12,8 @@ import type { Redactor } from '../redact.ts';
 import { machineOf } from './address.ts';
 import { type Brief, effectMachine, type Rows } from './rows.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
-import { type Inspected, type Microstep, stateName, type Tap } from './tap.ts';
+import { createSpelledSteps, quoted, stepOf } from './spelled-steps.ts';
+import type { Inspected, Microstep, Tap } from './tap.ts';
 
 export interface FollowQuery {
   /** Part of the actor's address. */
@@ -26,8 +27,8 @@ export interface FollowQuery {
 }
 
 export interface Watcher {
-  /** Calls back for every record that fits until the returned function is called. */
-  follow(query: FollowQuery, listener: (record: JsonObject) => void): () => void;
+  /** Calls back with the JSON of every record that fits until the returned function is called. */
+  follow(query: FollowQuery, listener: (record: string) => void): () => void;
   /** Records that introduce the actors that live already, for one who comes late. */
   introduce(query: FollowQuery): readonly JsonObject[];
 }
@@ -43,25 +44,66 @@ export interface WatcherPorts {
 const shapeVersion = '0.7.1';
 const mostIntroduced = 2_000;
 
+interface Told {
+  readonly facts: Facts;
+  readonly text: string;
+}
+
 interface Facts extends Brief {
   readonly actor: string;
   readonly machine: string;
 }
 
 export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Watcher {
+  const spelledStep = createSpelledSteps();
   let last = 0;
   let spelledMs = -1;
   let spelled = '';
 
-  function recordOf(inspected: Inspected, query: FollowQuery): JsonObject | undefined {
+  /** A record as it is written; a quick spelling of the same where nobody wants all of it. */
+  function toldBy(inspected: Inspected, query: FollowQuery): Told | undefined {
     const ref = inspected.actorRef as AnyActorRef;
     const machine = machineOf(ref);
-    if (machine === effectMachine && query.full !== true) return undefined;
+    if (query.full !== true) {
+      const members = machine === effectMachine ? undefined : membersOf(inspected, ref);
+      if (members === undefined) return undefined;
+      const facts = factsOf(ref, machine, inspected);
+      return fits(facts, query) ? { facts, text: `${headOf(inspected.type, facts)},${members}}` } : undefined;
+    }
     const body = bodyOf(inspected, ref, query);
     if (body === undefined) return undefined;
     const facts = factsOf(ref, machine, inspected);
     if (!fits(facts, query)) return undefined;
-    return Object.assign(base(inspected.type, ref, facts, query), body);
+    return { facts, text: JSON.stringify(Object.assign(base(inspected.type, ref, facts, query), body)) };
+  }
+
+  /** What `base` begins a record with, as JSON that is still open. */
+  function headOf(type: string, { actor, machine, delivery, route, server }: Facts): string {
+    let head = `{"type":"${type}","at":"${spelledNow(nowMs())}","actor":${quoted(actor)},"machine":${quoted(machine)}`;
+    if (delivery !== undefined) head += `,"delivery_id":${quoted(delivery)}`;
+    if (route !== undefined) head += `,"route":${quoted(route)}`;
+    if (server !== undefined) head += `,"server":${quoted(server)}`;
+    return head;
+  }
+
+  /** Of spawns and steps; undefined for all else. */
+  function membersOf(inspected: Inspected, ref: AnyActorRef): string | undefined {
+    if (inspected.type === '@xstate.actor') return JSON.stringify(introduction(ref, {})).slice(1, -1);
+    if (inspected.type !== '@xstate.microstep') return undefined;
+    const { event, snapshot, _transitions: transitions } = inspected as Microstep;
+    const [taken] = transitions;
+    if (taken === undefined) return undefined;
+    const why = rows.reasonOf(snapshot.context);
+    const step = spelledStep(taken, event.type);
+    return why === undefined ? step : `${step},"reason":${quoted(why)}`;
+  }
+
+  function spelledNow(atMs: number): string {
+    if (atMs !== spelledMs) {
+      spelledMs = atMs;
+      spelled = new Date(atMs).toISOString();
+    }
+    return spelled;
   }
 
   /** At the first step of an actor its snapshot is not there yet; the step's own context is. */
@@ -75,12 +117,8 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
 
   function base(type: string, ref: AnyActorRef, facts: Facts, { full }: FollowQuery): Record<string, Json> {
     const atMs = nowMs();
-    if (atMs !== spelledMs) {
-      spelledMs = atMs;
-      spelled = new Date(atMs).toISOString();
-    }
     const { actor, machine, delivery, route, server } = facts;
-    const record: Record<string, Json> = { type, at: spelled, actor, machine };
+    const record: Record<string, Json> = { type, at: spelledNow(atMs), actor, machine };
     if (full === true) {
       last += 1;
       record.createdAt = String(atMs);
@@ -99,15 +137,18 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
     switch (inspected.type) {
       case '@xstate.actor':
         return introduction(ref, query);
-      case '@xstate.microstep':
-        return stepOf(inspected as Microstep);
+      case '@xstate.microstep': {
+        const { event, snapshot, _transitions: transitions } = inspected as Microstep;
+        const [taken] = transitions;
+        if (taken === undefined) return undefined;
+        const why = rows.reasonOf(snapshot.context);
+        return { ...stepOf(taken, event.type), ...(why === undefined ? {} : { reason: why }) };
+      }
       case '@xstate.event': {
-        if (query.full !== true) return undefined;
         const source = inspected.sourceRef as AnyActorRef | undefined;
         return { event: eventOf(inspected.event), ...(source === undefined ? {} : { sourceId: source.sessionId }) };
       }
       case '@xstate.snapshot':
-        if (query.full !== true) return undefined;
         return { event: eventOf(inspected.event), snapshot: snapshotOf(inspected.snapshot) };
       default:
         return undefined;
@@ -125,20 +166,6 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
         ? { definition: JSON.stringify(config ?? { id }), snapshot: snapshotOf(view ?? { status: 'active' }) }
         : {}),
     };
-  }
-
-  function stepOf({ event, snapshot, _transitions: [taken] }: Microstep): JsonObject | undefined {
-    if (taken === undefined) return undefined;
-    const why = rows.reasonOf(snapshot.context);
-    const from = stateName(taken.source);
-    const target = taken.target?.[0];
-    // An eventless step shows the event that set it off, as the interpreter reports it.
-    const step: Record<string, Json> = { event: { type: event.type } };
-    if (taken.eventType === '') step.eventless = true;
-    step.from = from;
-    step.to = target === undefined ? from : stateName(target);
-    if (why !== undefined) step.reason = why;
-    return step;
   }
 
   function snapshotOf(snapshot: unknown): JsonObject {
@@ -159,16 +186,18 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
     follow(query, listener) {
       const held = createBacklog();
       return tap.listen((inspected) => {
-        const record = recordOf(inspected, query);
-        if (record === undefined) return;
-        const actor = String(record.actor);
-        // Which delivery a request is about shows after its first steps; they are told once it does.
-        if (query.delivery !== undefined && record.delivery_id === undefined) {
-          held.keep(actor, record);
-          return;
+        const told = toldBy(inspected, query);
+        if (told === undefined) return;
+        const { facts, text } = told;
+        if (query.delivery !== undefined) {
+          // Which delivery a request is about shows after its first steps; they are told once it does.
+          if (facts.delivery === undefined) {
+            held.keep(facts.actor, text);
+            return;
+          }
+          for (const earlier of held.take(facts.actor)) listener(earlier);
         }
-        for (const earlier of held.take(actor)) listener(earlier);
-        listener(record);
+        listener(text);
       });
     },
     introduce(query) {
@@ -192,15 +221,15 @@ function fits(facts: Facts, query: FollowQuery): boolean {
 }
 
 interface Backlog {
-  keep(actor: string, record: JsonObject): void;
-  take(actor: string): readonly JsonObject[];
+  keep(actor: string, record: string): void;
+  take(actor: string): readonly string[];
 }
 
 /** Actors whose first steps are held back; older ones are forgotten. */
 const mostHeld = 1_000;
 
 function createBacklog(): Backlog {
-  const held = new Map<string, JsonObject[]>();
+  const held = new Map<string, string[]>();
   return {
     keep(actor, record) {
       const records = held.get(actor);

@@ -4,7 +4,7 @@
  * @see LIF-11, LIF-13 and CON-4 in docs/specification.md
  */
 
-import type { Progress } from '../../actors/mcp/session.ts';
+import type { Progress } from '../../actors/mcp/direct-calls.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CallFault, CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
@@ -35,6 +35,8 @@ export interface LiveCall {
   readonly startedAtMs: number;
   result: ShapedResult | undefined;
   approval: string | undefined;
+  /** Takes back what was sent last; harmless once that is answered. */
+  abandon: (() => void) | undefined;
   /** The connection whose session has it now. */
   sentTo: string | undefined;
 }
@@ -84,25 +86,32 @@ export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => numb
         last += 1;
         const id = String(last);
         const { profile, name, caller, run, signal } = request;
+        const row = {
+          request,
+          answer: resolve,
+          startedAtMs: nowMs(),
+          result: undefined,
+          approval: undefined,
+          sentTo: undefined,
+          abandon: undefined,
+        };
+        if (signal === undefined) {
+          rows.set(id, row);
+          ward().spawn(id, { id, profile, name, caller, run });
+          return;
+        }
         const cancel = (): void => {
           // The ward of a daemon that stops is gone before the last callers are.
           if (rows.has(id) && !stopped) ward().get(id)?.send({ type: 'call.cancel' });
         };
         const answer = (given: CallAnswer): void => {
-          signal?.removeEventListener('abort', cancel);
+          signal.removeEventListener('abort', cancel);
           resolve(given);
         };
-        rows.set(id, {
-          request,
-          answer,
-          startedAtMs: nowMs(),
-          result: undefined,
-          approval: undefined,
-          sentTo: undefined,
-        });
-        ward().spawn(id, { id, profile, name, caller, ...(run === undefined ? {} : { run }) });
-        if (signal?.aborted === true) cancel();
-        else signal?.addEventListener('abort', cancel, { once: true });
+        rows.set(id, { ...row, answer });
+        ward().spawn(id, { id, profile, name, caller, run });
+        if (signal.aborted) cancel();
+        else signal.addEventListener('abort', cancel, { once: true });
       }),
     stop() {
       for (const [id, { answer }] of rows) {
@@ -141,6 +150,7 @@ export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => numb
       else end(id, { kind: 'fault', fault: fault ?? stopping });
     },
     crashed(id) {
+      rows.get(id)?.abandon?.();
       const fault = { code: 'outcome_uncertain', message: 'the call crashed in the gateway; see the log' } as const;
       end(id, { kind: 'fault', fault });
     },

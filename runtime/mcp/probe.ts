@@ -7,12 +7,13 @@
 import { homedir } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { openSession } from '../../actors/mcp/open-session.ts';
+import { utilityTools } from '../../actors/mcp/utility-tools.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import { chooseTools } from '../../machines/mcp/tool-filter.ts';
-import { registerNames } from '../../machines/mcp/tool-name.ts';
+import { registerNames, type Utility } from '../../machines/mcp/tool-name.ts';
 import { authorised, readFailures } from './oauth-access.ts';
 
 export type ProbeReport =
@@ -84,7 +85,12 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
     ok: true,
     era: session.era,
     milliseconds: Math.round(performance.now() - beganAt),
-    tools: tools.map(({ name, tool }) => ({ name, tool: stripTags(tool), description: descriptions.get(tool) ?? '' })),
+    tools: tools.map(({ name, kind, tool }) => ({
+      name,
+      tool: stripTags(tool),
+      description:
+        kind === 'utility' ? String(utilityTools[tool as Utility].description) : (descriptions.get(tool) ?? ''),
+    })),
     filtered: natives.length - chosen.natives.length,
     ...(listing.instructions === undefined ? {} : { instructions: listing.instructions }),
   };

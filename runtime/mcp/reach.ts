@@ -10,6 +10,8 @@ import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/serv
 import type { CallInput } from '../../machines/mcp/tool-call.machine.ts';
 
 export interface Reach {
+  /** Whether a call may be sent at once. */
+  isReached(key: string): boolean;
   /** The call hears `server.reached` or `server.unreachable`, at once or later. */
   wait(key: string, call: WaitingCall): void;
   reached(key: string): void;
@@ -21,6 +23,11 @@ export interface WaitingCall {
   readonly send: (
     event: { readonly type: 'server.reached' } | { readonly type: 'server.unreachable'; readonly why: string },
   ) => void;
+}
+
+interface ConnectionSnapshot {
+  readonly value: string;
+  readonly context: ConnectionContext;
 }
 
 export interface ReachPorts {
@@ -39,13 +46,17 @@ export function createReach({ connections, calls, nowMs }: ReachPorts): Reach {
   }
 
   return {
+    isReached(key) {
+      const snapshot = connections().get(key)?.getSnapshot() as ConnectionSnapshot | undefined;
+      return snapshot?.value === 'connected' && refusedForMs(snapshot.context.breaker, nowMs()) === undefined;
+    },
     wait(key, { id, send }) {
       const connection = connections().get(key);
       if (connection === undefined) {
         send({ type: 'server.unreachable', why: `mcp server "${key}": is not configured any more` });
         return;
       }
-      const snapshot = connection.getSnapshot() as { readonly value: string; readonly context: ConnectionContext };
+      const snapshot = connection.getSnapshot() as ConnectionSnapshot;
       const waitMs = refusedForMs(snapshot.context.breaker, nowMs());
       if (waitMs !== undefined) {
         const why = `mcp server "${key}": its last calls all failed in transport; calls are tried again in ${Math.ceil(waitMs / 1_000)} s`;

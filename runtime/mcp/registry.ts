@@ -12,9 +12,10 @@ import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { chooseTools } from '../../machines/mcp/tool-filter.ts';
 import {
   describeCollision,
+  mergeNames,
+  namesOfServer,
   type RegisteredName,
-  registerNames,
-  type ServerTools,
+  type Registration,
   type Utility,
 } from '../../machines/mcp/tool-name.ts';
 
@@ -35,48 +36,62 @@ export interface Registry {
   onChange(listener: () => void): () => void;
 }
 
+/** A server's own names, with what they were made from. */
+interface Own extends Registration<RegisteredTool> {
+  readonly settings: ServerSettings;
+  readonly listing: Listing;
+}
+
 export function createRegistry(log: Logger): Registry {
   let servers: readonly ServerSettings[] = [];
   const listings = new Map<string, Listing>();
+  /** Made once for each listing: hundreds of servers list one after the other, and each of them rebuilds the whole. */
+  const named = new Map<string, Own>();
   const listeners = new Set<() => void>();
-  let tools = new Map<string, RegisteredTool>();
+  let tools: ReadonlyMap<string, RegisteredTool> = new Map();
+
+  function ownOf(settings: ServerSettings): Own | undefined {
+    const { name } = settings;
+    const listing = listings.get(name);
+    if (listing === undefined) return undefined;
+    const standing = named.get(name);
+    if (standing?.settings === settings && standing.listing === listing) return standing;
+    const made = { settings, listing, ...namesOf(settings, listing) };
+    named.set(name, made);
+    return made;
+  }
 
   function rebuild(): void {
-    const chosen = servers.flatMap((settings): ServerTools[] => {
-      const listing = listings.get(settings.name);
-      return listing === undefined ? [] : [toolsOf(settings, listing)];
-    });
-    const { tools: names, collisions } = registerNames(chosen);
+    const { byName, collisions } = mergeNames(servers.flatMap((settings) => ownOf(settings) ?? []));
     for (const collision of collisions) {
       const text = describeCollision(collision);
       log.warnOnce(`mcp/collision/${text}`, text);
     }
-    const definitions = new Map<string, ReadonlyMap<unknown, JsonObject>>();
-    for (const [server, listing] of listings) {
-      definitions.set(server, new Map(listing.tools.map((tool) => [tool.name, tool])));
-    }
-    const definitionOf = ({ server, kind, tool }: RegisteredName): JsonObject =>
-      kind === 'utility' ? utilityTools[tool as Utility] : (definitions.get(server)?.get(tool) ?? {});
-    tools = new Map(names.map((name) => [name.name, { ...name, definition: definitionOf(name) }]));
+    tools = byName;
     for (const listener of listeners) listener();
+  }
+
+  function forgetListing(server: string): boolean {
+    named.delete(server);
+    return listings.delete(server);
   }
 
   return {
     configure(next) {
       servers = next;
       const names = new Set(next.map(({ name }) => name));
-      for (const name of listings.keys()) if (!names.has(name)) listings.delete(name);
+      for (const name of [...listings.keys()]) if (!names.has(name)) forgetListing(name);
       rebuild();
     },
     learn(server, listing) {
       listings.set(server, listing);
       rebuild();
       let count = 0;
-      for (const tool of tools.values()) if (tool.server === server) count += 1;
+      for (const tool of named.get(server)?.tools ?? []) if (tools.get(tool.name) === tool) count += 1;
       return count;
     },
     forget(server) {
-      if (listings.delete(server)) rebuild();
+      if (forgetListing(server)) rebuild();
     },
     find: (name) => tools.get(name),
     all: () => [...tools.values()],
@@ -87,11 +102,15 @@ export function createRegistry(log: Logger): Registry {
   };
 }
 
-function toolsOf(settings: ServerSettings, { tools, capabilities }: Listing): ServerTools {
+function namesOf(settings: ServerSettings, { tools, capabilities }: Listing): Registration<RegisteredTool> {
   const natives = tools.map(({ name }) => String(name));
   const chosen = chooseTools(settings.tools, natives, {
     resources: capabilities.resources !== undefined,
     prompts: capabilities.prompts !== undefined,
   });
-  return { server: settings.name, ...chosen };
+  const { tools: names, collisions } = namesOfServer({ server: settings.name, ...chosen });
+  const definitions = new Map(tools.map((tool) => [String(tool.name), tool]));
+  const definitionOf = ({ kind, tool }: RegisteredName): JsonObject =>
+    kind === 'utility' ? utilityTools[tool as Utility] : (definitions.get(tool) ?? {});
+  return { tools: names.map((name) => ({ ...name, definition: definitionOf(name) })), collisions };
 }

@@ -5,7 +5,7 @@
  */
 
 import type { RequestAnswer, RequestDesk } from '../../actors/mcp/open-session.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
 
@@ -17,6 +17,8 @@ export interface LiveServerRequest {
   readonly answer: (answer: RequestAnswer) => void;
   /** What a person filled in, or what the model made. */
   made: JsonObject | undefined;
+  /** What of a form a person is shown. */
+  form: { readonly message: string; readonly requestedSchema: Json } | undefined;
   /** The approval that a form waits for. */
   question: string | undefined;
   /** What policy says about a model request. */
@@ -31,6 +33,8 @@ export interface ServerRequests {
   /** How many of a server's forms a person has before them. */
   waiting(profile: string, server: string): number;
   answered(id: string, answer: RequestAnswer): void;
+  /** Its chart failed; the server must not wait for ever. */
+  crashed(id: string): void;
 }
 
 const windowMs = 60_000;
@@ -59,6 +63,7 @@ export function createServerRequests(ward: () => WardHandle<ServerRequestInput>,
         signal,
         answer,
         made: undefined,
+        form: undefined,
         question: undefined,
         admitted: undefined,
       });
@@ -67,6 +72,12 @@ export function createServerRequests(ward: () => WardHandle<ServerRequestInput>,
       if (signal.aborted) cancel();
       else signal.addEventListener('abort', cancel, { once: true });
     });
+  }
+
+  function answered(id: string, answer: RequestAnswer): void {
+    const row = rows.get(id);
+    rows.delete(id);
+    row?.answer(answer);
   }
 
   return {
@@ -88,11 +99,8 @@ export function createServerRequests(ward: () => WardHandle<ServerRequestInput>,
         if (question !== undefined && of === keyOf(profile, server)) count += 1;
       return count;
     },
-    answered(id, answer) {
-      const row = rows.get(id);
-      rows.delete(id);
-      row?.answer(answer);
-    },
+    answered,
+    crashed: (id) => answered(id, { kind: 'refused', reason: 'the request crashed in the gateway; see its log' }),
   };
 }
 

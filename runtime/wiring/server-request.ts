@@ -17,6 +17,7 @@ import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { mapStrings, stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { Approvals } from '../mcp/approvals.ts';
 import type { LiveServerRequest, ServerRequests } from '../mcp/server-requests.ts';
+import type { Redactor } from '../redact.ts';
 
 export interface ServerRequestPorts {
   readonly requests: ServerRequests;
@@ -26,6 +27,7 @@ export interface ServerRequestPorts {
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   /** The model of the `agent` settings; undefined while none is configured. */
   readonly model: (profile: string) => ModelSettings | undefined;
+  readonly redactor: Redactor;
   readonly askModel: (model: ModelSettings, question: Question, signal: AbortSignal) => Promise<ModelAnswer>;
   readonly nowMs: () => number;
 }
@@ -44,7 +46,8 @@ export function wireServerRequest(ports: ServerRequestPorts) {
       askPerson: ({ context, self }) => {
         const row = requests.get(context.id);
         const settings = ports.settings(context.profile, context.server);
-        if (row === undefined || settings === undefined) return;
+        if (row?.form === undefined || settings === undefined) return;
+        const { message, requestedSchema } = row.form;
         const run = ports.runAt(context.profile, context.server);
         row.question = ports.approvals.ask(
           {
@@ -53,8 +56,8 @@ export function wireServerRequest(ports: ServerRequestPorts) {
             ...(run === undefined ? {} : { run }),
             kind: 'form',
             tool: '',
-            message: stripTags(String(row.params.message ?? '')),
-            detail: mapStrings(row.params.requestedSchema ?? null, stripTags),
+            message: ports.redactor.text(message),
+            detail: mapStrings(requestedSchema, ports.redactor.text),
             timeoutMs: settings.elicitation.timeoutMs,
           },
           ({ verdict, values }) => {
@@ -86,7 +89,9 @@ function refusalOf({ id, profile, server, kind }: ServerRequestContext, ports: S
   if (row === undefined || settings === undefined) return 'the server is not configured any more';
   if (kind === 'elicitation') {
     const verdict = admitElicitation(settings.elicitation, row.params, ports.requests.waiting(profile, server));
-    return verdict.kind === 'decline' ? verdict.why : undefined;
+    if (verdict.kind === 'decline') return verdict.why;
+    row.form = verdict;
+    return undefined;
   }
   if (ports.model(profile) === undefined) {
     return 'no model is configured for sampling; set agent.model in config.yaml';

@@ -27,6 +27,9 @@ export function wireJournal({ keeper, log, history }: JournalPorts) {
           tries: context.tries,
         });
       },
+      reportMended: ({ context }) => {
+        log.log('info', 'journal writes again; requests are taken', { tries: context.tries });
+      },
     },
   });
 }

@@ -1,11 +1,13 @@
 /** Fills the holes of the call chart: the registry's answer, the question to a person, the way to the server, the call. */
 
-import { type AnyActorRef, assign, fromPromise } from 'xstate';
+import { type AnyActorRef, assign } from 'xstate';
 import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
+import type { Session } from '../../actors/mcp/session.ts';
 import { checkOf } from '../../actors/mcp/validate-arguments.ts';
 import type { Logger } from '../../actors/ports.ts';
-import { isJsonObject, type Json } from '../../machines/base/json.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
@@ -22,7 +24,7 @@ import { shapeResult } from '../../machines/mcp/tool-result.ts';
 import { needsApproval } from '../../machines/mcp/trust.ts';
 import { loginCommand } from '../../machines/oauth/login-hint.ts';
 import type { Approvals } from '../mcp/approvals.ts';
-import type { Calls } from '../mcp/calls.ts';
+import type { Calls, LiveCall } from '../mcp/calls.ts';
 import type { Reach } from '../mcp/reach.ts';
 import type { RegisteredTool, Registry } from '../mcp/registry.ts';
 import { connectionKey, type Sessions } from '../mcp/sessions.ts';
@@ -48,12 +50,11 @@ export interface ToolCallPorts {
 const approvalTimeoutMs = 300_000;
 /** Stopping the session and starting it again comes before a connect, and a queue of others may. */
 const reachSlackMs = 30_000;
+/** Of a tool's description, as much as a person reads. */
+const longestDescription = 2_000;
 
 export function wireToolCall(ports: ToolCallPorts) {
   return toolCallMachine.provide({
-    actors: {
-      callTool: fromPromise<CallVerdict, CallContext>(({ input, signal }) => callTool(input, signal, ports)),
-    },
     actions: {
       resolveTool: assign<CallContext, CallEvent, unknown, CallEvent, never>(({ context }) => {
         const found = resolve(context, ports);
@@ -70,7 +71,7 @@ export function wireToolCall(ports: ToolCallPorts) {
             ...(context.run === undefined ? {} : { run: context.run }),
             kind: 'tool',
             tool: context.name,
-            message: String(tool?.definition.description ?? ''),
+            message: ports.redactor.text(cut(String(tool?.definition.description ?? ''), longestDescription)),
             detail: ports.redactor.value(row.request.args) as Json,
             timeoutMs: approvalTimeoutMs,
           },
@@ -82,6 +83,9 @@ export function wireToolCall(ports: ToolCallPorts) {
         if (approval !== undefined) ports.approvals.withdraw(approval);
       },
       reachServer: ({ context, self }) => ports.reach.wait(keyOf(context), { id: context.id, send: self.send }),
+      sendCall: ({ context, self }) =>
+        sendCall(context, ports, (verdict) => self.send({ type: 'call.answered', verdict })),
+      abandonCall: ({ context }) => ports.calls.get(context.id)?.abandon?.(),
     },
   });
 }
@@ -104,6 +108,7 @@ function resolve({ id, profile, name }: CallContext, ports: ToolCallPorts): Reso
     tool: tool.tool,
     readOnly: hints?.readOnlyHint === true,
     asks: needsApproval(settings.trust, hints),
+    reached: ports.reach.isReached(connectionKey(profile, tool.server)),
     reachMs: settings.connectTimeoutMs + reachSlackMs,
   };
 }
@@ -113,77 +118,105 @@ function checkArguments({ definition }: RegisteredTool, args: Parameters<ReturnT
   return isJsonObject(inputSchema) ? checkOf(inputSchema)(args) : undefined;
 }
 
-async function callTool(context: CallContext, signal: AbortSignal, ports: ToolCallPorts): Promise<CallVerdict> {
+/** Gives a call its turn and its session, and says once what came of it. */
+function sendCall(context: CallContext, ports: ToolCallPorts, tell: (verdict: CallVerdict) => void): void {
   const key = keyOf(context);
   const row = ports.calls.get(context.id);
   const tool = ports.registry(context.profile)?.find(context.name);
   const settings = ports.settings(context.profile, context.server ?? '');
   if (row === undefined || tool === undefined || settings === undefined) {
     const message = `the tool "${context.name}" is gone; \`agent mcp tools\` lists what there is`;
-    return { kind: 'failed', fault: { code: 'unknown_tool', message } };
+    tell({ kind: 'failed', fault: { code: 'unknown_tool', message } });
+    return;
   }
-  const send = async (): Promise<CallOutcome> => {
+  const work = (settle: (outcome: CallOutcome) => void): (() => void) => {
     const session = ports.sessions.get(key);
-    if (session === undefined)
-      return { kind: 'lost', dispatched: false, why: 'the connection was lost before the call' };
-    const { args, onProgress, traceparent } = row.request;
-    const options = {
-      signal,
-      ...(onProgress === undefined ? {} : { onProgress }),
-      ...(traceparent === undefined ? {} : { traceparent }),
-    };
-    const connection = ports.connections().get(key);
-    row.sentTo = key;
-    const answered =
-      tool.kind === 'utility'
-        ? session.callUtility(tool.tool as Utility, args, options)
-        : session.call(tool.tool, args, options);
-    // It is on its way: the books are kept while the server works.
-    const number = numberOf(connection);
-    connection?.send({ type: 'call.began', atMs: ports.nowMs() });
-    const outcome = await answered;
-    row.sentTo = undefined;
-    connection?.send({ type: 'call.ended', session: number, reading: readingOf(outcome, ports.nowMs()) });
-    if (outcome.kind === 'needsScope' && outcome.scope !== undefined) {
-      ports.demandScope(context.profile, context.server ?? '', outcome.scope);
+    if (session === undefined) {
+      settle({ kind: 'lost', dispatched: false, why: 'the connection was lost before the call' });
+      return () => {};
     }
-    if (outcome.kind === 'expired') ports.sessions.lose(key, { kind: 'expired' }, session);
-    // The next attempt to connect finds out whether a login is needed, and says so.
-    if (outcome.kind === 'unauthorized')
-      ports.sessions.lose(key, { kind: 'broken', why: 'its credentials are refused' }, session);
-    if (outcome.kind === 'lost') ports.sessions.lose(key, { kind: 'broken', why: outcome.why }, session);
-    return outcome;
+    const connection = ports.connections().get(key);
+    const number = numberOf(connection);
+    const { args } = row.request;
+    row.sentTo = key;
+    connection?.send({ type: 'call.began', atMs: ports.nowMs() });
+    const ended = (outcome: CallOutcome): void => {
+      row.sentTo = undefined;
+      connection?.send({ type: 'call.ended', session: number, reading: readingOf(outcome, ports.nowMs()) });
+      tellLoss(outcome, { context, session, ports });
+      settle(outcome);
+    };
+    return tool.kind === 'utility'
+      ? session.callUtility(tool.tool as Utility, args, row.request, ended)
+      : session.call(tool.tool, args, row.request, ended);
   };
-  const outcome = await ports.lanes.run(key, settings.parallel, send, signal).catch((thrown: unknown): CallOutcome => {
-    if (signal.aborted) return { kind: 'cancelled' };
-    throw thrown;
+  row.abandon = ports.lanes.run({ server: key, parallel: settings.parallel }, work, (outcome) => {
+    tell(verdictOf(outcome, { context, cap: settings.resultCap, row, log: ports.log }));
   });
-  return verdictOf(outcome, { context, cap: settings.resultCap, row, log: ports.log });
 }
 
-function verdictOf(
+/** What a call found out about its session, its connection hears. */
+function tellLoss(
   outcome: CallOutcome,
   {
     context,
-    cap,
-    row,
-    log,
-  }: {
-    readonly context: CallContext;
-    readonly cap: number;
-    readonly row: NonNullable<ReturnType<Calls['get']>>;
-    readonly log: Logger;
-  },
-): CallVerdict {
+    session,
+    ports,
+  }: { readonly context: CallContext; readonly session: Session; readonly ports: ToolCallPorts },
+): void {
+  const key = keyOf(context);
+  switch (outcome.kind) {
+    case 'needsScope':
+      if (outcome.scope !== undefined) ports.demandScope(context.profile, context.server ?? '', outcome.scope);
+      return;
+    case 'expired':
+      ports.sessions.lose(key, { kind: 'expired' }, session);
+      return;
+    case 'unauthorized':
+      // The next attempt to connect finds out whether a login is needed, and says so.
+      ports.sessions.lose(key, { kind: 'broken', why: 'its credentials are refused' }, session);
+      return;
+    case 'lost':
+      ports.sessions.lose(key, { kind: 'broken', why: outcome.why }, session);
+      return;
+    default:
+      return;
+  }
+}
+
+interface Answered {
+  readonly context: CallContext;
+  readonly cap: number;
+  readonly row: LiveCall;
+  readonly log: Logger;
+}
+
+/** Never throws: who waits for the call must hear of it. */
+function verdictOf(outcome: CallOutcome, answered: Answered): CallVerdict {
+  const { context } = answered;
+  if (outcome.kind !== 'result') return verdictWithout(outcome, context);
+  try {
+    keepResult(outcome.result, answered);
+    return { kind: 'answered' };
+  } catch (thrown) {
+    answered.log.log('error', `mcp server "${context.server}": ${context.name}: its result: ${causeOf(thrown)}`);
+    const message = 'the call crashed in the gateway; see the log';
+    return { kind: 'failed', fault: { code: 'outcome_uncertain', message } };
+  }
+}
+
+function keepResult(given: Json, { context, cap, row, log }: Answered): void {
+  const { result, notes } = shapeResult(given, cap);
+  for (const note of notes) {
+    log.log('warn', `mcp server "${context.server}": ${context.name}: ${note}`, { server: context.server });
+  }
+  row.result = result;
+}
+
+function verdictWithout(outcome: Exclude<CallOutcome, { readonly kind: 'result' }>, context: CallContext): CallVerdict {
   const place = `mcp server "${context.server}"`;
   const command = loginCommand(context.server ?? '', context.profile);
   switch (outcome.kind) {
-    case 'result': {
-      const { result, notes } = shapeResult(outcome.result, cap);
-      for (const note of notes) log.log('warn', `${place}: ${context.name}: ${note}`, { server: context.server });
-      row.result = result;
-      return { kind: 'answered' };
-    }
     case 'refused':
       return { kind: 'failed', fault: { code: 'rpc_error', message: `${place}: ${context.name}: ${outcome.message}` } };
     case 'unauthorized': {

@@ -9,7 +9,7 @@ import { runCommand, scrubbedEnv } from '../../actors/process-group.ts';
 import { createListReader } from '../../actors/webhook/read-lists.ts';
 import { createSubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
 import { defaultProfile } from '../../machines/base/names.ts';
-import { readSubscriptions } from '../../machines/config/subscription.ts';
+import { readingSubscriptions } from '../../machines/config/subscription.ts';
 import { makeHome } from '../support/home.ts';
 
 const never = new AbortController().signal;
@@ -61,7 +61,7 @@ t.test(
     const path = `${home.path}/subs.json`;
     const store = createSubscriptionsStore({
       path,
-      read: (text) => readSubscriptions(text, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] }),
+      read: (text) => readingSubscriptions(text, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] }),
     });
     const names = (): string[] => store.current().routes.map(({ route }) => route.name);
     t.same(names(), ['one']);

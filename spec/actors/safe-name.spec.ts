@@ -32,3 +32,23 @@ t.test('OAU-2 · two names never share a file, whatever their length', (t) => {
   t.match(safeName(''), /^-[0-9a-f]{64}$/);
   t.end();
 });
+
+t.test('OAU-2 · LIF-10 · names that differ in their capitals have files that differ in more', (t) => {
+  for (const [name, expected] of [
+    ['github', 'github'],
+    ['GitHub', 'GitHub~9'],
+    ['GITHUB', 'GITHUB~3f'],
+    ['a~1', 'a%7E1'],
+  ] as const) {
+    t.equal(safeName(name, true), expected);
+  }
+  t.equal(safeName('GitHub', false), 'GitHub');
+  const name = fc.oneof(fc.string(), fc.stringMatching(/^[aAbB~]{0,12}$/), fc.stringMatching(/^[aA]{175,185}$/));
+  fc.assert(
+    fc.property(name, name, (one, other) => {
+      const [file, second] = [safeName(one, true), safeName(other, true)];
+      return file.length <= 180 && (file.toLowerCase() === second.toLowerCase()) === (one === other);
+    }),
+  );
+  t.end();
+});

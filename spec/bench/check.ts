@@ -6,7 +6,7 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { ask, bareUws, durable, inMemory, measureReceiver, type Subject, start, takeTurn } from './receiver.ts';
+import { allocatedBy, bareUws, durable, inMemory, measureReceiver, type Subject, start, stop } from './receiver.ts';
 import { print } from './table.ts';
 
 interface Guard {
@@ -19,8 +19,6 @@ interface Guard {
 const baselinePath = new URL('../../../spec/bench/baseline.json', import.meta.url);
 const ratioTolerance = 0.2;
 const bytesTolerance = 0.08;
-/** A request that has been optimised by the engine allocates less than the first ones. */
-const warmUp = 20_000;
 const sampled = 20_000;
 
 const guards = [...(await ratios()), ...(await allocations([inMemory, durable]))];
@@ -38,16 +36,9 @@ async function allocations(subjects: readonly Subject[]): Promise<Guard[]> {
   const found: Guard[] = [];
   for (const subject of subjects) {
     const server = await start(subject);
-    await takeTurn(server, 'warm', warmUp);
-    await ask(server.child, 'allocation.begin');
-    await takeTurn(server, 'sampled', sampled);
-    const { allocatedBytes } = await ask<{ allocatedBytes: number }>(server.child, 'allocation.end');
-    server.child.disconnect();
-    found.push({
-      name: `${subject.name}: bytes allocated`,
-      found: allocatedBytes / sampled,
-      tolerance: bytesTolerance,
-    });
+    const bytes = await allocatedBy(server, sampled);
+    stop(server);
+    found.push({ name: `${subject.name}: bytes allocated`, found: bytes, tolerance: bytesTolerance });
   }
   return found;
 }

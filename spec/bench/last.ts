@@ -6,11 +6,13 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Cost } from './receiver.ts';
 import type { WardCost } from './wards.ts';
+import type { WatchCost } from './watch.ts';
 
 export interface Results {
   /** What it was measured with, such as `Node 20.20, 2 processors`. */
   readonly machine: string;
   readonly receiver?: readonly Cost[];
+  readonly watch?: readonly WatchCost[];
   readonly groups?: readonly WardCost[];
 }
 

@@ -2,7 +2,7 @@
  * Measures the receiver beside bare handlers, the cost of groups, and the servers' half beside the raw SDK client. Prints
  * medians and ratios, and leaves them for `report.ts`; judges nothing.
  *
- * `npm run bench` for all, `npm run bench -- --quick` for a minute or two, `--only receiver|groups|mcp|peers|start|scale` for a part.
+ * `npm run bench` for all, `npm run bench -- --quick` for a minute or two, `--only receiver|watch|groups|mcp|peers|start|scale` for a part.
  */
 
 import { keepResults } from './last.ts';
@@ -13,12 +13,14 @@ import { measureScale } from './scale.ts';
 import { measureStart } from './start.ts';
 import { print } from './table.ts';
 import { measureWards } from './wards.ts';
+import { measureWatch } from './watch.ts';
 
 const quick = process.argv.includes('--quick');
 const only = process.argv.includes('--only') ? process.argv[process.argv.indexOf('--only') + 1] : undefined;
-if (only !== undefined && !['receiver', 'groups', 'mcp', 'peers', 'start', 'scale'].includes(only))
+if (only !== undefined && !['receiver', 'watch', 'groups', 'mcp', 'peers', 'start', 'scale'].includes(only))
   throw new Error(`--only knows no "${only}"`);
 if (only === undefined || only === 'receiver') await receiver();
+if (only === undefined || only === 'watch') await measureWatch(quick);
 if (only === undefined || only === 'groups') groups();
 if (only === undefined || only === 'mcp') await measureMcp(quick);
 if (only === undefined || only === 'peers') await measurePeers(quick);

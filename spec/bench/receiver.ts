@@ -56,6 +56,8 @@ export interface Order {
   readonly rounds: number;
   /** Requests in each turn. */
   readonly requests: number;
+  /** Called once with each server before the first round. */
+  readonly opened?: (server: Running) => Promise<void>;
 }
 
 interface Turn extends LoadResult {
@@ -67,13 +69,16 @@ export interface Running {
   readonly subject: Subject;
   readonly child: ChildProcess;
   readonly port: number;
+  /** Of a gateway. */
+  readonly home: string;
 }
 
 const connections = 64;
 const secret = 'bench-secret-bench-secret';
 
-export async function measureReceiver({ subjects, rounds, requests }: Order): Promise<readonly Cost[]> {
+export async function measureReceiver({ subjects, rounds, requests, opened }: Order): Promise<readonly Cost[]> {
   const servers = await Promise.all(subjects.map(start));
+  for (const server of servers) await opened?.(server);
   const turns = new Map<Subject, Turn[]>(subjects.map((subject) => [subject, []]));
   try {
     // The first round warms up.
@@ -84,7 +89,7 @@ export async function measureReceiver({ subjects, rounds, requests }: Order): Pr
       }
     }
   } finally {
-    for (const { child } of servers) child.disconnect();
+    for (const server of servers) stop(server);
   }
   const bare = [...turns.values()][0] ?? [];
   return subjects.map((subject) => costOf(subject.name, turns.get(subject) ?? [], bare));
@@ -94,8 +99,22 @@ export async function start(subject: Subject): Promise<Running> {
   const child = fork(fileURLToPath(new URL('server.js', import.meta.url)), [...subject.words], {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  const { port } = await messageOf<{ port: number }>(child);
-  return { subject, child, port };
+  const { port, home } = await messageOf<{ port: number; home: string }>(child);
+  return { subject, child, port, home };
+}
+
+export function stop({ child }: Running): void {
+  child.disconnect();
+}
+
+/** The bytes that a request makes the server allocate, warm: they hardly depend on what else the machine does. */
+export async function allocatedBy(server: Running, sampled: number): Promise<number> {
+  // A request that has been optimised by the engine allocates less than the first ones.
+  await takeTurn(server, 'warm', 20_000);
+  await ask(server.child, 'allocation.begin');
+  await takeTurn(server, 'sampled', sampled);
+  const { allocatedBytes } = await ask<{ allocatedBytes: number }>(server.child, 'allocation.end');
+  return allocatedBytes / sampled;
 }
 
 export async function takeTurn({ subject, child, port }: Running, round: string, requests: number): Promise<Turn> {

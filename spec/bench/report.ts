@@ -23,7 +23,7 @@ writeFileSync(
 writeFileSync(new URL('performance.md', docs), pageOf(results));
 process.stdout.write(`${fileURLToPath(new URL('performance.md', docs))}\n`);
 
-function pageOf({ machine, receiver = [], groups = [] }: Results): string {
+function pageOf({ machine, receiver = [], watch = [], groups = [] }: Results): string {
   return `# Performance
 
 <!-- Generated: npm run bench, then npm run bench:report. -->
@@ -47,6 +47,19 @@ ${tableOf(
   ]),
 )}
 
+Looking on, in memory, beside the same gateway without an inspector:
+
+${tableOf(
+  ['who looks', 'CPU µs', '× none', 'bytes an event'],
+  watch.map(({ name, cpuMicros, ratio, bytes }) => [
+    name,
+    cpuMicros.toFixed(1),
+    ratio.toFixed(2),
+    // Kept as JSON, a number that is none is null.
+    Number.isFinite(bytes) ? bytes.toFixed(0) : '',
+  ]),
+)}
+
 Coalescing groups, each a live actor with a timer on the wheel that all share:
 
 ${tableOf(
@@ -60,7 +73,7 @@ ${tableOf(
   ]),
 )}
 
-\`npm run bench -- --quick\` takes a minute or two, \`--only receiver|groups|mcp\` a part of it. \`npm run bench:check\` holds the
+\`npm run bench -- --quick\` takes a minute or two, \`--only receiver|watch|groups|mcp\` a part of it. \`npm run bench:check\` holds the
 ratios, and the bytes that a request allocates, against \`spec/bench/baseline.json\` and fails where one has grown;
 \`npm run bench:check -- --accept\` makes what it finds the baseline.
 `;

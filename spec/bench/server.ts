@@ -11,6 +11,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const secret = 'bench-secret-bench-secret';
+/** Where the gateway is what is measured. */
+const home = mkdtempSync(join(tmpdir(), 'agent-bench-'));
 const answer = JSON.stringify({ status: 'accepted' });
 
 function genuine(body: Buffer, header: string): boolean {
@@ -77,15 +79,22 @@ async function bareFastify(): Promise<number> {
   return (app.server.address() as { port: number }).port;
 }
 
+interface Wanted {
+  readonly journal: string;
+  readonly front: string;
+  readonly routes: number;
+  /** Whether the inspector's listener stands. */
+  readonly inspector: boolean;
+}
+
 /** The gateway with every rule on: a filter, a template, a claim, a group and the journal. */
-async function gateway(journal: string, front: string, routes: number): Promise<number> {
-  const home = mkdtempSync(join(tmpdir(), 'agent-bench-'));
+async function gateway({ journal, front, routes, inspector: looks }: Wanted): Promise<number> {
   const others = Array.from({ length: routes - 1 }, (_, index) => `        route-${index}: {prompt: "{id}"}\n`).join(
     '',
   );
   writeFileSync(
     join(home, 'config.yaml'),
-    `gateway: {journal: ${journal}, front: ${front}}\n` +
+    `inspector: {enabled: ${looks}, port: 0}\ngateway: {journal: ${journal}, front: ${front}}\n` +
       `platforms:\n  webhook:\n    enabled: true\n    extra:\n      host: 127.0.0.1\n      port: 0\n      secret: ${secret}\n      rate_limit: 1000000000\n` +
       `      routes:\n${others}        held:\n          events: [push]\n          filters: [{field: action, in: [opened, reopened]}]\n          prompt: "{repository.full_name} {action}"\n` +
       '          coalesce: {key: id, window_seconds: 3000, max_wait_seconds: 3000}\n' +
@@ -106,7 +115,7 @@ async function gateway(journal: string, front: string, routes: number): Promise<
 
 const [kind = '', ...words] = process.argv.slice(2);
 const port = await start();
-process.send?.({ port });
+process.send?.({ port, home });
 const inspector = new Session();
 process.on('message', (asked: string) => {
   switch (asked) {
@@ -144,6 +153,11 @@ function start(): Promise<number> {
     case 'fastify':
       return bareFastify();
     default:
-      return gateway(words[0] ?? 'memory', words[1] ?? 'auto', Number(words[2] ?? 1));
+      return gateway({
+        journal: words[0] ?? 'memory',
+        front: words[1] ?? 'auto',
+        routes: Number(words[2] ?? 1),
+        inspector: words[3] !== 'off',
+      });
   }
 }

@@ -57,6 +57,31 @@ t.test('CLI-2 · HOME-1 · an empty home is a usage error and leads to no other 
   }
 });
 
+t.test('HOME-1 · CLI-2 · a home that cannot be written is said to be that, with its cure', async (t) => {
+  const base = makeHome(t, { file: 'where a folder should be' }).path;
+  for (const words of [
+    ['gateway', 'run'],
+    ['gateway'],
+    ['gateway', 'setup', '--enable', '--secret', 'a-long-secret-of-it'],
+  ]) {
+    const { code, stdout, stderr } = await runCli(words, `${base}/file/home`);
+    t.equal(code, 1, words.join(' '));
+    t.match(
+      stdout + stderr,
+      new RegExp(`home ${base}/file/home: cannot be written: .*AGENT_HOME to another`),
+      words.join(' '),
+    );
+  }
+});
+
+t.test('CLI-1 · a gateway without webhooks says so and how they are enabled', async (t) => {
+  const home = makeHome(t, { 'config.yaml': 'agent: { runner: echo }\n' });
+  const started = await runCli(['gateway'], home.path);
+  t.match(started.stdout, /webhooks are not enabled: agent gateway setup/);
+  t.equal((await runCli(['gateway', 'stop'], home.path)).code, 0);
+  t.match(readFileSync(`${home.path}/logs/gateway.log`, 'utf8'), /webhooks are not enabled: `agent gateway setup`/);
+});
+
 t.test('SUB-1 · HOME-3 · subscriptions are made, refused and removed without a daemon', async (t) => {
   const home = makeHome(t, {
     'config.yaml': 'platforms: {webhook: {secret: abcdef, routes: {fixed: {}}}}\n',

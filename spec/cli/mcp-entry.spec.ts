@@ -54,7 +54,7 @@ t.test('CLI-5 · HOME-4 · `mcp add` connects, shows what it found, and keeps co
   );
   t.equal(code, 0, stdout);
   t.match(stdout, /notes {2}connected in \d+ ms, legacy era, 14 tools/);
-  t.match(stdout, /mcp__notes__echo {2}Says the text again/);
+  t.match(stdout, /mcp__notes__echo +Says the text again/);
   t.match(stdout, /Added notes/);
   t.same(servers().notes, {
     command: peer.command,

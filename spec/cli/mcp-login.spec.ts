@@ -11,7 +11,7 @@ import { makeHome, type TestHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { installBrowser, startCli } from '../support/oauth/login-cli.ts';
 
-t.setTimeout(60_000);
+t.setTimeout(280_000);
 
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
 

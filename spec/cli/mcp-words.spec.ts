@@ -6,6 +6,7 @@ import { invisibleWords } from '../support/mcp/odd-tools.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { until } from '../support/processes.ts';
+import { hasTerminal, startTerminal } from '../support/terminal.ts';
 
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
@@ -109,4 +110,32 @@ t.test('TRU-3 · SRV-1 · CLI-5 · questions are listed, shown, watched and answ
   gateway.daemon.kill('SIGTERM');
   await once(watching, 'exit');
   t.pass('watching ends with the daemon');
+});
+
+const only = hasTerminal ? {} : { skip: 'this machine has no script that runs a command' };
+
+t.test('CLI-2 · on a terminal a reason stands in full, and a question with how to answer it', only, async (t) => {
+  const peer = stdioPeer();
+  const gateway = await startGateway(t, {
+    careful: { ...commandOf(peer), trust: 'untrusted' },
+    gone: commandOf({ command: 'no-such-command-here', args: [] }),
+  });
+  await gateway.reaches('careful', 'connected');
+  await gateway.reaches('gone', 'failed');
+  const shown = async (...words: string[]): Promise<string> => {
+    const terminal = startTerminal(t, words, { AGENT_HOME: gateway.home.path });
+    await terminal.exited;
+    return terminal.shown();
+  };
+  const list = (await shown('mcp', 'list')).replace(/\n\s+/g, ' ');
+  t.match(list, /gone: command cannot be started: no-such-command-here \(ENOENT\); check command and PATH/);
+  t.notMatch(list, /WHY/);
+  const tools = await shown('mcp', 'tools', 'careful');
+  t.match(tools, /TOOL +DESCRIPTION\n/, 'what is the same in every row is left out');
+
+  const call = gateway.cli('mcp', 'call', 'mcp__careful__write_note', '{"text": "x"}');
+  await until(async () => (await gateway.cli('approvals', 'list')).stdout.includes('a1'));
+  t.match(await shown('approvals', 'show', 'a1'), /agent approvals approve a1\n +agent approvals deny a1/);
+  await gateway.cli('approvals', 'approve', 'a1');
+  t.match((await call).stdout, /note 1/);
 });

@@ -18,7 +18,7 @@ import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { numbersIn } from '../support/processes.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 

@@ -18,7 +18,7 @@ import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { paths, redirectTo, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 const real = async (t: Test): Promise<OauthStage<AuthorizationServer>> =>
   oauthStage(t, await startAuthorizationServer(t));

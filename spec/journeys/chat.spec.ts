@@ -14,7 +14,7 @@ import { until } from '../support/processes.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
 import { webhookConfig } from '../support/webhook-home.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 const files = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
 const main = new URL('../../cli/main.js', import.meta.url).pathname;

@@ -20,7 +20,7 @@ import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 const documentUrl = 'https://agent.test/client.json';
 

@@ -6,7 +6,7 @@ import { loginByControl } from '../support/oauth/control-login.ts';
 import { html, oauthError, paths, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { deviceStage, pollsOf } from '../support/oauth/stage.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 t.test('DEV-4 · denied on the other device: exit 1, and saved credentials are untouched', async (t) => {
   const authority = await startAuthorizationServer(t);

@@ -9,7 +9,7 @@ import { startCli } from '../support/oauth/login-cli.ts';
 import { html, paths, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { deviceGrant, deviceStage, pollsOf } from '../support/oauth/stage.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 t.test('DEV-1 · DEV-3 · DEV-4 · a device login with a real authorization server', async (t) => {
   const authority = await startAuthorizationServer(t);

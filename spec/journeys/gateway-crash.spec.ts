@@ -13,7 +13,7 @@ import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 const preload = (name: string): string => `--import ${new URL(`../support/${name}.js`, import.meta.url).href}`;
 

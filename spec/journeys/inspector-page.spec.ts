@@ -26,7 +26,7 @@ import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { postSigned } from '../support/sign.ts';
 
-t.setTimeout(115_000);
+t.setTimeout(280_000);
 
 const secret = 'inspector-page-secret-of-the-spec';
 const options = chromiumPath === undefined ? { skip: noChromium } : {};

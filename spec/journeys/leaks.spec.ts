@@ -77,7 +77,7 @@ async function startCounted(t: Test, home: string): Promise<Counted> {
 }
 
 /** How long work may take to end: what is left after it has leaked. */
-const settleMs = 10_000;
+const settleMs = 90_000;
 
 /** Asks again and again until the answer is as expected; the last one is compared. */
 async function comesTo<Value>(t: Test, ask: () => Promise<Value>, expected: Value, title: string): Promise<void> {

@@ -18,7 +18,7 @@ import { eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { postSigned } from '../support/sign.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 /** By where each comes from. None has the shape of a well-known token unless it says so. */
 const planted = {
@@ -163,6 +163,12 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
   const followed: string[] = [];
   follower.onNotification((_, record) => followed.push(JSON.stringify(record)));
   await follower.call('inspect.follow', { full: true });
+  // Steps alone are spelled in another way.
+  const brief = await connectControl(`${home.path}/gateway.sock`);
+  t.teardown(() => brief?.close());
+  const briefly: string[] = [];
+  brief?.onNotification((_, record) => briefly.push(JSON.stringify(record)));
+  await brief?.call('inspect.follow', {});
 
   const note = `${planted.dotenv} ${planted.oauthAccess} ${planted.bodyToken}`;
   const body = {
@@ -204,6 +210,7 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
   doors.set('log', gateway.daemon.log.map((line) => JSON.stringify(line)).join('\n'));
   doors.set('stream', stream.text());
   doors.set('follow', followed.join('\n'));
+  doors.set('follow, steps alone', briefly.join('\n'));
   doors.set('metrics', (await ask(`${page.url}/metrics`)).body);
   doors.set('ready', (await ask(`${page.url}/ready`)).body);
   doors.set('traces', collector.text());

@@ -11,7 +11,7 @@ import { invisibleWords } from '../support/mcp/odd-tools.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 interface ModelRequest {
   readonly authorization: string | undefined;

@@ -10,7 +10,7 @@ import type { SeenByServer } from '../support/oauth/http.ts';
 import { html, oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { follow, type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 const child = new URL('../support/oauth/refreshing-child.js', import.meta.url).pathname;
 

@@ -10,7 +10,7 @@ import {
   toolCallMachine,
 } from '../../machines/mcp/tool-call.machine.ts';
 
-type Kind = { readonly readOnly: boolean; readonly asks: boolean };
+type Kind = { readonly readOnly: boolean; readonly asks: boolean; readonly reached?: boolean };
 
 const input: CallInput = { id: '1', profile: 'default', name: 'mcp__s__t', caller: 'cli' };
 const refused: Resolution = { kind: 'refused', fault: { code: 'unknown_tool', message: 'no such tool' } };
@@ -25,12 +25,13 @@ function machineOf(resolution: Resolution): AnyStateMachine {
   }) as unknown as AnyStateMachine;
 }
 
-const found = ({ readOnly, asks }: Kind): Resolution => ({
+const found = ({ readOnly, asks, reached = false }: Kind): Resolution => ({
   kind: 'found',
   server: 's',
   tool: 't',
   readOnly,
   asks,
+  reached,
   reachMs: 1_000,
 });
 
@@ -38,7 +39,7 @@ const answered: CallVerdict = { kind: 'answered' };
 const failed: CallVerdict = { kind: 'failed', fault: { code: 'timed_out', message: 'slow' } };
 const lostUnsent: CallVerdict = { kind: 'lost', dispatched: false, why: 'gone' };
 const lostSent: CallVerdict = { kind: 'lost', dispatched: true, why: 'gone' };
-const verdict = (output: CallVerdict): EventObject => ({ type: 'xstate.done.actor.callTool', output }) as EventObject;
+const verdict = (output: CallVerdict): EventObject => ({ type: 'call.answered', verdict: output }) as EventObject;
 
 const events: readonly EventObject[] = [
   { type: 'approval.settled', verdict: 'approved' } as EventObject,
@@ -49,7 +50,6 @@ const events: readonly EventObject[] = [
   { type: 'call.cancel' },
   { type: 'xstate.after.reachLimit.toolCall.reaching' },
   ...[answered, failed, lostUnsent, lostSent].map(verdict),
-  { type: 'xstate.error.actor.callTool', error: 'x' } as EventObject,
 ];
 
 interface Walk {
@@ -78,11 +78,13 @@ const kinds: readonly Kind[] = [
   { readOnly: false, asks: false },
   { readOnly: false, asks: true },
   { readOnly: true, asks: false },
+  { readOnly: false, asks: true, reached: true },
+  { readOnly: false, asks: false, reached: true },
 ];
 const all = kinds.flatMap((kind) => walks(kind));
 const isLost = (event: EventObject, dispatched: boolean): boolean =>
-  (event as { output?: CallVerdict }).output?.kind === 'lost' &&
-  (event as { output?: { dispatched?: boolean } }).output?.dispatched === dispatched;
+  (event as { verdict?: CallVerdict }).verdict?.kind === 'lost' &&
+  (event as { verdict?: { dispatched?: boolean } }).verdict?.dispatched === dispatched;
 const words = ({ told, value }: Walk): string => `${JSON.stringify(told)} → ${value}`;
 
 t.test('TRU-1 · TRU-2 · every state is reached that is not passed through', (t) => {
@@ -98,7 +100,7 @@ t.test('TRU-1 · TRU-2 · every state is reached that is not passed through', (t
 });
 
 t.test('TRU-1 · no way leads to the server before a person approved the call that asks', (t) => {
-  const asking = walks({ readOnly: false, asks: true });
+  const asking = [false, true].flatMap((reached) => walks({ readOnly: false, asks: true, reached }));
   for (const walk of asking) {
     const [first] = walk.told;
     if (walk.value === 'calling' || walk.value === 'reaching' || walk.context.tries > 0) {
@@ -159,8 +161,8 @@ t.test('TRU-2 · a call that never left is given to a session three times at mos
 
 t.test('LIF-7 · LIF-13 · a settled call has the answer or a reason, never neither', (t) => {
   for (const walk of all.filter(({ value }) => value === 'settled')) {
-    const last = walk.told.at(-1) as { output?: CallVerdict };
-    t.equal(walk.context.fault === null, last.output?.kind === 'answered', words(walk));
+    const last = walk.told.at(-1) as { verdict?: CallVerdict };
+    t.equal(walk.context.fault === null, last.verdict?.kind === 'answered', words(walk));
     if (walk.context.fault !== null) t.not(walk.context.fault.message, '', words(walk));
   }
   t.end();

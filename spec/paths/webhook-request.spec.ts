@@ -9,6 +9,7 @@ import {
   type RequestContext,
   type RequestEvent,
   type RequestInput,
+  requestContext,
   type ScriptInput,
   webhookRequestMachine,
 } from '../../machines/webhook/webhook-request.machine.ts';
@@ -126,4 +127,18 @@ t.test('DIS-1 · IDM-1 · LIM-1 · each way through has its one answer', async (
     t.same(walked.states, states, JSON.stringify(drawn));
     t.same(walked.answers, answers, JSON.stringify(drawn));
   }
+});
+
+t.test('RTE-3 · a copy of a context holds what it held, field by field', (t) => {
+  const input: RequestContext = { id: 'k1', origin: 'http', method: 'POST', path: '/webhooks/r', receivedAtMs: 5 };
+  const fields = Object.keys(requestContext(input));
+  const full = Object.fromEntries(fields.map((field) => [field, { of: field }])) as unknown as RequestContext;
+
+  t.same(requestContext(full), full);
+  t.same(
+    Object.entries(requestContext(input)).filter(([, value]) => value !== undefined),
+    Object.entries(input),
+    'and is made of an input likewise',
+  );
+  t.end();
 });

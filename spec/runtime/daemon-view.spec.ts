@@ -83,7 +83,6 @@ async function stage(records: readonly (readonly [Collection, string, object])[]
       nowMs: () => 1,
     },
     sendings: () => ({}) as never,
-    routes: () => [{ profile: 'default', name: 'r' }],
     cancelRun: () => Promise.reject(new Error('nothing is cancelled here')),
     chat: {} as never,
     cron: {} as never,

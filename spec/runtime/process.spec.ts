@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import t, { type Test } from 'tap';
-import { takeLock } from '../../runtime/process.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import { takeHome, takeLock } from '../../runtime/process.ts';
 import { makeHome } from '../support/home.ts';
 
 const process_ = JSON.stringify(new URL('../../runtime/process.js', import.meta.url).href);
@@ -78,6 +79,23 @@ t.test('HOME-2 · of several that start at once exactly one runs', async (t) => 
   t.equal(refused.length, 4);
   for (const output of refused) t.match(output, /already runs this home/);
 });
+
+t.test(
+  'HOME-1 · HOME-3 · a home is made private and held; one that cannot be written is said to be that',
+  async (t) => {
+    const base = makeHome(t, { file: 'where a folder should be' }).path;
+    const taken = await takeHome(homePaths(`${base}/deep/home`), '1');
+    t.ok(taken.ok);
+    for (const folder of ['', '/state']) t.equal(statSync(`${base}/deep/home${folder}`).mode & 0o777, 0o700, folder);
+    if (taken.ok) taken.value.release();
+
+    for (const home of [`${base}/file`, `${base}/file/home`]) {
+      const refused = await takeHome(homePaths(home));
+      const message = new RegExp(`^home ${home}: cannot be written: E\\w+: .*; make it a folder that you may write`);
+      t.match(refused, { ok: false, fault: { code: 'home-unwritable', message } }, home);
+    }
+  },
+);
 
 const daemon = `import { onSignals } from ${process_};
 import { createLog } from ${log_};

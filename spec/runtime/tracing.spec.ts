@@ -6,7 +6,7 @@ import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { postSigned } from '../support/sign.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 const secret = 'tracing-spec-secret-tracing';
 const traceId = '0af7651916cd43dd8448eb211c80319c';

@@ -173,7 +173,7 @@ export function createClient(settings: PlatformSettings, defaultBase: string): P
   };
 }
 
-export function withoutAnswer(outcome: Exclude<HttpOutcome, HttpAnswer>): Undelivered {
+function withoutAnswer(outcome: Exclude<HttpOutcome, HttpAnswer>): Undelivered {
   switch (outcome.kind) {
     case 'neverSent':
       return transient(outcome.reason);

@@ -71,7 +71,10 @@ t.test('DIS-3 · a failed run says why, and shows no half of a secret', async (t
     reason: /could not be started.*not a folder/,
   });
   const none = createCommandRunner(settingsOf([], home.path));
-  t.match(await none(request, new AbortController().signal), { kind: 'failed', reason: /was not found/ });
+  t.match(await none(request, new AbortController().signal), {
+    kind: 'failed',
+    reason: /was not found.*; install it, or give its whole path$/,
+  });
 });
 
 t.test('DIS-3 · a run that is stopped ends with everything it began', async (t) => {

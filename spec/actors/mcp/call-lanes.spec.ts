@@ -1,70 +1,67 @@
 import t from 'tap';
 import { createCallLanes } from '../../../actors/mcp/call-lanes.ts';
-import { deferred, turn } from '../../support/turns.ts';
+import { turn } from '../../support/turns.ts';
 
-const never = (): AbortSignal => new AbortController().signal;
+const serial = { server: 's', parallel: false };
 
-/** Work that waits to be released, and writes down when it began. */
-function work(began: string[], name: string) {
-  const gate = deferred<string>();
+/** Work that waits to be released, and writes down when it began, and how it ended. */
+function stage() {
+  const lanes = createCallLanes();
+  const told: string[] = [];
+  const open = new Map<string, () => void>();
   return {
-    run: () => {
-      began.push(name);
-      return gate.promise;
+    lanes,
+    told,
+    run: (name: string, lane = serial) =>
+      lanes.run<string>(
+        lane,
+        (settle) => {
+          told.push(`${name} began`);
+          open.set(name, () => settle(`${name} ended`));
+          return () => settle(`${name} cancelled`);
+        },
+        (outcome) => void told.push(outcome),
+      ),
+    release: async (name: string) => {
+      open.get(name)?.();
+      await turn();
     },
-    release: () => gate.resolve(name),
-    fail: () => gate.reject(new Error(name)),
   };
 }
 
 t.test('LIF-11 · calls of one server run one after another, in their order', async (t) => {
-  const lanes = createCallLanes();
-  const began: string[] = [];
-  const [one, two, other] = [work(began, 'one'), work(began, 'two'), work(began, 'other')];
-  const calls = [
-    lanes.run('s', false, one.run, never()),
-    lanes.run('s', false, two.run, never()),
-    lanes.run('t', false, other.run, never()),
-  ];
+  const { lanes, told, run, release } = stage();
+  run('one');
+  run('two');
+  run('other', { server: 't', parallel: false });
   await turn();
-  t.same([began, lanes.waiting('s')], [['one', 'other'], 1], 'another server does not wait');
-  one.release();
-  await calls[0];
-  await turn();
-  t.same([began, lanes.waiting('s')], [['one', 'other', 'two'], 0]);
-  two.release();
-  other.release();
-  t.same(await Promise.all(calls), ['one', 'two', 'other']);
+  t.same([told, lanes.waiting('s')], [['one began', 'other began'], 1], 'another server does not wait');
+  await release('one');
+  t.same([told.slice(2), lanes.waiting('s')], [['one ended', 'two began'], 0]);
+  await release('two');
+  t.equal(told.at(-1), 'two ended');
 });
 
-t.test('LIF-11 · a server that takes parallel calls gets them at once', async (t) => {
-  const lanes = createCallLanes();
-  const began: string[] = [];
-  const [one, two] = [work(began, 'one'), work(began, 'two')];
-  const calls = [lanes.run('s', true, one.run, never()), lanes.run('s', true, two.run, never())];
-  t.same(began, ['one', 'two']);
-  two.release();
-  one.release();
-  await Promise.all(calls);
+t.test('LIF-11 · a server that takes parallel calls gets them at once, in this very turn', async (t) => {
+  const { told, run, release } = stage();
+  run('one', { server: 's', parallel: true });
+  run('two', { server: 's', parallel: true });
+  t.same(told, ['one began', 'two began']);
+  await release('two');
+  await release('one');
+  t.same(told.slice(2), ['two ended', 'one ended']);
 });
 
-t.test(
-  'LIF-11 · a call that fails gives its turn on, and one that is cancelled while it waits never begins',
-  async (t) => {
-    const lanes = createCallLanes();
-    const began: string[] = [];
-    const [one, two, three] = [work(began, 'one'), work(began, 'two'), work(began, 'three')];
-    const stop = new AbortController();
-    const first = lanes.run('s', false, one.run, never());
-    const second = lanes.run('s', false, two.run, stop.signal);
-    const third = lanes.run('s', false, three.run, never());
-    second.catch(() => {});
-    stop.abort(new Error('given up'));
-    await t.rejects(second, { message: 'given up' });
-    one.fail();
-    await t.rejects(first, { message: 'one' });
-    three.release();
-    t.equal(await third, 'three');
-    t.same(began, ['one', 'three']);
-  },
-);
+t.test('LIF-11 · a cancelled call gives its turn on; one that is cancelled while it waits never begins', async (t) => {
+  const { lanes, told, run, release } = stage();
+  const cancelOne = run('one');
+  const cancelTwo = run('two');
+  run('three');
+  await turn();
+  cancelTwo();
+  cancelOne();
+  await turn();
+  t.same([told, lanes.waiting('s')], [['one began', 'one cancelled', 'three began'], 0]);
+  await release('three');
+  t.equal(told.at(-1), 'three ended');
+});

@@ -54,6 +54,10 @@ t.test('SRV-3 · log messages of the server are told as lines, and its progress 
   await until(() => facts.logged.length > 0);
   t.match(facts.logged, [/^\[info\].* half done$/]);
 
+  await session.call('log', { text: 'one\n[error] forged Bearer abcdef123456' }, { signal: never() });
+  await until(() => facts.logged.length > 1);
+  t.match(facts.logged[1], /^\[info\] .*one \[error\] forged Bearer \[redacted\]$/, 'one line, and no secret');
+
   const steps: unknown[] = [];
   await session.call(
     'progress',

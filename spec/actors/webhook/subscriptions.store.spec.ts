@@ -2,7 +2,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:f
 import t, { type Test } from 'tap';
 import { createSubscriptionsStore, type SubscriptionsStore } from '../../../actors/webhook/subscriptions.store.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
-import { editSubscriptions, readSubscriptions } from '../../../machines/config/subscription.ts';
+import { editSubscriptions, readingSubscriptions } from '../../../machines/config/subscription.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
 
 interface Fixture {
@@ -21,9 +21,9 @@ function fixture(t: Test, text?: string): Fixture {
   let reads = 0;
   const store = createSubscriptionsStore({
     path,
-    read: (written) => {
+    read: (written, known) => {
       reads += 1;
-      return readSubscriptions(written, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] });
+      return readingSubscriptions(written, { profile: defaultProfile, host: '0.0.0.0', checkFilters: () => [] }, known);
     },
   });
   return { home, path, store, names: () => store.current().routes.map(({ route }) => route.name), reads: () => reads };
@@ -109,7 +109,7 @@ t.test('SUB-2 · SIG-5 · new rules are held against the last good text, also wh
   let host = '127.0.0.1';
   const store = createSubscriptionsStore({
     path: `${home.path}/subs.json`,
-    read: (text) => readSubscriptions(text, { profile: defaultProfile, host, checkFilters: () => [] }),
+    read: (text) => readingSubscriptions(text, { profile: defaultProfile, host, checkFilters: () => [] }),
   });
   const names = (): string[] => store.current().routes.map(({ route }) => route.name);
   t.same(names(), ['open', 'shut']);
@@ -131,5 +131,79 @@ t.test(
     t.match(await store.update((text) => editSubscriptions(text, 'mine', { secret: 'abcdef' })), { ok: true });
     home.write('subs.json', '{ broken');
     t.same(names(), ['mine']);
+  },
+);
+
+/** More than is read at once. */
+function long(changed: Readonly<Record<string, object>> = {}): string {
+  const all: Record<string, object> = {};
+  for (let at = 0; at < 800; at += 1) all[`sub-${at}`] = { secret: 'abcdef', description: 'x'.repeat(100) };
+  return JSON.stringify({ ...all, ...changed }, null, 2);
+}
+
+/** Lets the loop turn until something holds. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+t.test('SUB-2 · a long file is read between other work; the set before it answers, and gives way whole', async (t) => {
+  const { home, names, store } = fixture(t, long());
+  t.equal(names().length, 800, 'the first set is waited for');
+  const before = store.current().routes;
+  home.write('subs.json', long({ fresh: { secret: 'abcdef' }, 'sub-7': { secret: 'other' } }));
+
+  t.equal(store.current().routes, before, 'not a record of it is in force yet');
+  await until(() => store.current().routes !== before);
+
+  t.same([names().length, names().at(-1)], [801, 'fresh']);
+  const { routes } = store.current();
+  t.equal(routes[8]?.route, before[8]?.route, 'a record of the same text was not read again');
+  t.not(routes[7]?.route, before[7]?.route);
+});
+
+t.test('SUB-2 · a long file that is spoilt keeps the last good set; a newer one is not kept waiting', async (t) => {
+  const { home, names, store } = fixture(t, long());
+  t.equal(names().length, 800);
+  home.write('subs.json', `${long()}}`);
+  await until(() => store.current().fault !== undefined);
+  t.same([names().length, store.current().fault?.code], [800, 'subscriptions-corrupt']);
+
+  home.write('subs.json', long({ late: { secret: 'abcdef' } }));
+  names();
+  home.write('subs.json', one);
+  t.same(names(), ['one']);
+  for (let turns = 0; turns < 50; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  t.same([names(), store.current().fault], [['one'], undefined], 'what was being read is dropped');
+});
+
+t.test('SUB-2 · an update of a long file is in force when it has resolved', async (t) => {
+  const { store, names } = fixture(t, long());
+  t.equal(names().length, 800);
+  const updated = await store.update((text) => editSubscriptions(text, 'mine', { secret: 'abcdef' }));
+  t.same([updated.ok, names().at(-1)], [true, 'mine']);
+});
+
+t.test(
+  'SUB-2 · SIG-5 · new rules that come while a long file is read hold for what is in force and for it',
+  async (t) => {
+    const home = makeHome(t, { 'subs.json': long({ open: { secret: 'INSECURE_NO_AUTH' } }) });
+    let host = '127.0.0.1';
+    const store = createSubscriptionsStore({
+      path: `${home.path}/subs.json`,
+      read: (text, known) =>
+        readingSubscriptions(text, { profile: defaultProfile, host, checkFilters: () => [] }, known),
+    });
+    const names = (): string[] => store.current().routes.map(({ route }) => route.name);
+    t.ok(names().includes('open'));
+    home.write('subs.json', long({ open: { secret: 'INSECURE_NO_AUTH' }, next: { secret: 'abcdef' } }));
+    names();
+    await new Promise((resolve) => setImmediate(resolve));
+
+    host = '0.0.0.0';
+    store.reconsider();
+
+    t.notOk(names().includes('open'));
+    await until(() => names().includes('next'));
+    t.notOk(names().includes('open'));
   },
 );

@@ -133,6 +133,48 @@ t.test('an invoked promise is awaited, and aborted when its state is left', asyn
   t.same(Object.keys((actor.getSnapshot() as unknown as { children: object }).children), []);
 });
 
+t.test(
+  'INS-1 · a chart copies its contexts by the copy it is given, once for the assignments of one macrostep',
+  (t) => {
+    interface Light {
+      readonly on: boolean;
+      readonly times: number;
+    }
+    const seen: unknown[] = [];
+    const copied: unknown[] = [];
+    const machine = setup({
+      types: { context: {} as Light },
+      actions: {
+        light: assign({ on: true }),
+        count: assign({ times: ({ context }) => context.times + 1 }),
+        look: ({ context }) => void seen.push(context),
+      },
+    }).createMachine({
+      id: 'm',
+      context: { on: false, times: 0 },
+      initial: 'a',
+      states: { a: { on: { go: { actions: ['look', 'light', 'count', 'look'] } } } },
+    });
+    const copy = ({ on, times }: Light): Light => {
+      copied.push(times);
+      return { on, times };
+    };
+
+    const actor = createActor(compile(machine, { copy })).start();
+    actor.send({ type: 'go' });
+    actor.send({ type: 'go' });
+
+    t.same(copied, [0, 1]);
+    t.same(seen, [
+      { on: false, times: 0 },
+      { on: true, times: 1 },
+      { on: true, times: 1 },
+      { on: true, times: 2 },
+    ]);
+    t.end();
+  },
+);
+
 t.test('a failing action ends the actor and its children with it', (t) => {
   let stopped = false;
   const machine = setup({

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
-import { homeOf, homePaths, profilePaths } from '../../../machines/config/profile.ts';
+import { homeOf, homePaths, profilePaths, unwritableHome } from '../../../machines/config/profile.ts';
 
 t.test('HOME-1 · AGENT_HOME moves the home, profiles lie under it', (t) => {
   t.equal(homeOf({}, '/home/me'), '/home/me/.agent');
@@ -35,5 +35,15 @@ t.test('HOME-2 · everything of a home and of a profile lies where the law says'
   });
   t.same(profilePaths('/srv/a', defaultProfile), under('/srv/a'));
   t.same(profilePaths('/srv/a', 'work' as ProfileName), under('/srv/a/profiles/work'));
+  t.end();
+});
+
+t.test('HOME-1 · what is said of a home that cannot be written names it, the cause and the cure', (t) => {
+  t.same(unwritableHome('/srv/a', 'EROFS: read-only file system'), {
+    code: 'home-unwritable',
+    message:
+      'home /srv/a: cannot be written: EROFS: read-only file system; make it a folder that you may write, with room on its disk, or set AGENT_HOME to another',
+    cause: 'EROFS: read-only file system',
+  });
   t.end();
 });

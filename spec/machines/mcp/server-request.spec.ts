@@ -206,3 +206,19 @@ t.test('SRV-3 · roots answers the workspace folder, by a file URL only', (t) =>
   for (const [url, roots] of rows) t.same(rootsAnswer(url), { roots }, url);
   t.end();
 });
+
+t.test('SRV-1 · a form is bounded, and what nobody sees or may see is not in it', (t) => {
+  const policy = { enabled: true, timeoutMs: 1_000 };
+  const message = `Sign in${String.fromCodePoint(0xe0041)} with Bearer abcdef123456 ${'x'.repeat(10_000)}`;
+  const verdict = admitElicitation(policy, { message, requestedSchema: { type: 'object', title: 'sk-abcdef123' } }, 0);
+  t.match(verdict, { kind: 'ask', requestedSchema: { type: 'object', title: '[redacted]' } });
+  const shown = verdict.kind === 'ask' ? verdict.message : '';
+  t.match(shown, /^Sign in with Bearer \[redacted\] x/);
+  t.equal(shown.length, 4_000);
+  const long = { type: 'object', properties: { a: { type: 'string', description: 'x'.repeat(70_000) } } };
+  t.same(admitElicitation(policy, { message: 'Who?', requestedSchema: long }, 0), {
+    kind: 'decline',
+    why: 'its form is too long',
+  });
+  t.end();
+});

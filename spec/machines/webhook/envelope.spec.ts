@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { deliveryIdOf, eventMatcher, eventTypeOf } from '../../../machines/webhook/envelope.ts';
+import { deliveryIdOf, eventMatcher, eventTypeOf, isPing } from '../../../machines/webhook/envelope.ts';
 
 const body = Buffer.from('{}');
 
@@ -57,5 +57,11 @@ t.test('EVT-1 · an event header is read as UTF-8', (t) => {
   const sent = Buffer.from('événement_créé', 'utf8').toString('latin1');
   t.equal(eventTypeOf({ 'x-github-event': sent }, {}), 'événement_créé');
   t.equal(eventTypeOf({ 'x-github-event': 'a\xffb' }, {}), 'a\uFFFDb');
+  t.equal(eventTypeOf({ 'x-github-event': '\xef\xbb\xbfx' }, {}), '\uFEFFx', 'no byte of it is lost');
+  t.end();
+});
+
+t.test('EVT-1 · the greeting of a code host is told apart from every other event', (t) => {
+  t.same(['ping', 'Ping', 'pinged', 'push'].map(isPing), [true, false, false, false]);
   t.end();
 });

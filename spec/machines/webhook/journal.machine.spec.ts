@@ -8,6 +8,7 @@ async function stage(t: Test) {
   const facts: { readonly type: string; readonly fault?: string }[] = [];
   const asked: string[] = [];
   const reported: (readonly [string | null, number])[] = [];
+  let mended = 0;
   const clock = new SimulatedClock();
   let fault: string | undefined;
   const effect = (name: string) =>
@@ -18,7 +19,12 @@ async function stage(t: Test) {
     });
   const journal = journalMachine.provide({
     actors: { openJournal: effect('open'), keepJournal: effect('keep') },
-    actions: { reportFault: ({ context }) => void reported.push([context.fault, context.tries]) },
+    actions: {
+      reportFault: ({ context }) => void reported.push([context.fault, context.tries]),
+      reportMended: () => {
+        mended += 1;
+      },
+    },
   });
   const parent = createActor(
     createMachine({
@@ -32,6 +38,7 @@ async function stage(t: Test) {
     facts,
     asked,
     reported,
+    mended: () => mended,
     clock,
     breaks: (why: string) => {
       fault = why;
@@ -65,6 +72,7 @@ t.test(
     await one.passes(heartbeatMs);
     t.same(one.asked, ['open', 'keep', 'keep']);
     t.same([one.state(), one.facts.length, heartbeatMs], ['ready', 1, 20_000]);
+    t.equal(one.mended(), 0, 'nothing was broken, so nothing is said to be mended');
   },
 );
 
@@ -84,8 +92,10 @@ t.test('DUR-1 · one that does not open is told of once per try, and tried again
     one.reported,
     [1, 2, 3, 4, 5, 6, 7].map((tries) => ['disk full', tries]),
   );
+  t.equal(one.mended(), 0);
   one.heals();
   await one.passes(15_000);
+  t.equal(one.mended(), 1, 'who was told that it broke is told that it writes again');
   t.same(
     [one.state(), one.context(), one.facts.at(-1)],
     ['ready', { fault: null, tries: 0 }, { type: 'journal.ready' }],

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type Outcome, replyTo } from '../../../machines/webhook/reply.ts';
+import { type Outcome, replyTo, statusOf } from '../../../machines/webhook/reply.ts';
 
 t.test('DIS-1 · DIS-2 · IDM-1 · RTE-2 · the table of replies', (t) => {
   const named = { route: 'r', event: 'e', deliveryId: 'd' };
@@ -25,12 +25,19 @@ t.test('DIS-1 · DIS-2 · IDM-1 · RTE-2 · the table of replies', (t) => {
     ],
     [{ kind: 'deliveryFailed' }, 502, { error: 'Delivery failed' }],
     [{ kind: 'unavailable' }, 503, { error: 'Service unavailable' }],
+    [{ kind: 'overloaded' }, 503, { error: 'Service unavailable' }],
+    [{ kind: 'draining' }, 503, { error: 'Service unavailable' }],
+    [{ kind: 'methodNotAllowed' }, 405, { error: 'Method not allowed' }],
+    [{ kind: 'internal' }, 500, { error: 'Internal error' }],
   ];
   for (const [outcome, status, body] of rows) {
     const reply = replyTo(outcome);
     t.same([reply.status, JSON.parse(reply.body)], [status, body], outcome.kind);
+    t.equal(statusOf(outcome), status, `${outcome.kind}, without its body`);
   }
   t.equal(replyTo({ kind: 'rateLimited', retryAfterSeconds: 7 }).headers?.['retry-after'], '7');
+  for (const kind of ['unavailable', 'overloaded', 'draining'] as const)
+    t.equal(replyTo({ kind }).headers?.['retry-after'], '5', kind);
   t.equal(replyTo({ kind: 'methodNotAllowed' }).headers?.allow, 'POST');
   t.end();
 });

@@ -29,6 +29,13 @@ t.test('RTE-3 · PRF-1 · a path names one route of one profile', (t) => {
     '/webhooks/%zz',
     '/p/work%2F/webhooks/w',
     '/p/..%2f/webhooks/a',
+    'x/p/work/webhooks/w',
+    '/q/work/webhooks/w',
+    '/p/work/hooks/w',
+    '/p/work/webhooks/w/',
+    '/p/work/webhooks',
+    '/p//webhooks/w',
+    '/p/work/webhooks/',
     '/',
     '',
   ]) {
@@ -36,5 +43,7 @@ t.test('RTE-3 · PRF-1 · a path names one route of one profile', (t) => {
   }
   t.equal(find('/p/work/webhooks/w', false), undefined, 'no prefix without multiplexing');
   t.equal(readTarget('/health').kind, 'health');
+  t.same(readTarget('/other'), { kind: 'none' });
+  t.same(readTarget('/webhooks/'), { kind: 'none' });
   t.end();
 });

@@ -28,11 +28,21 @@ t.test('SCR-2 · every row of the outcome table', (t) => {
   t.end();
 });
 
-t.test('SCR-1 · a script that did not run says why', (t) => {
+t.test('SCR-1 · SCR-2 · an ignored request says why', (t) => {
   const why = (result: ScriptResult): string | undefined => {
     const verdict = readScriptOutcome(result, {});
     return verdict.kind === 'ignored' ? verdict.why : undefined;
   };
+  const exited = (code: number | null, stdout = ''): string | undefined => why({ kind: 'exited', code, stdout });
+  t.equal(exited(3, '{"b":2}'), 'exited with 3');
+  t.equal(exited(null), 'exited with a signal');
+  t.equal(exited(0, ' \n'), 'printed nothing');
+  t.equal(exited(0, '[SILENT]'), 'printed [SILENT]');
+  t.equal(exited(0, '{"__agent_ignore__": true}'), 'asked to be ignored');
+  t.equal(exited(0, '{"__agent_ignore__": true, "a": 1}'), undefined, 'an object with more in it is a payload');
+  t.equal(why({ kind: 'timedOut' }), 'timed out');
+  t.equal(why({ kind: 'flooded' }), 'printed more than the output cap');
+  t.equal(why({ kind: 'aborted' }), 'stopped');
   t.equal(why({ kind: 'missing' }), 'not found in the scripts folder');
   t.equal(why({ kind: 'missing', why: 'its interpreter "x" is not there' }), 'its interpreter "x" is not there');
   t.end();

@@ -59,6 +59,11 @@ t.test('SIG-3 · takes what the Standard Webhooks library signs, by its own secr
     'refused',
     'the id is signed',
   );
+  t.same(
+    standard({ headers, body: Buffer.from('{}'), nowMs }),
+    { kind: 'refused', scheme: 'standard-webhooks', why: 'no signature matches' },
+    'the body is signed',
+  );
   t.equal(standard({ headers: { ...headers, 'webhook-id': '' }, body, nowMs }).kind, 'refused', 'an empty id');
   t.end();
 });
@@ -132,6 +137,26 @@ t.test('SIG-3 · allows 300 s of skew either way and not one more', (t) => {
     const headers = { 'x-webhook-timestamp': timestamp, 'x-webhook-signature-v2': hmac(`${timestamp}.${body}`) };
     t.equal(check(headers).kind, 'refused', `"${timestamp}" is no whole second`);
   }
+  t.end();
+});
+
+t.test('SIG-2 · a refusal says why, for the log alone', (t) => {
+  const v2 = (timestamp?: string): Record<string, string> => ({
+    'x-webhook-signature-v2': hmac('x'),
+    ...(timestamp === undefined ? {} : { 'x-webhook-timestamp': timestamp }),
+  });
+  const rows: readonly (readonly [Record<string, string>, string])[] = [
+    [{}, 'no recognised signature header'],
+    [{ 'x-hub-signature-256': hmac(body) }, 'the signature does not begin with sha256='],
+    [{ 'x-hub-signature-256': 'sha256=12' }, 'the signature is not a SHA-256 hex digest'],
+    [{ 'x-webhook-signature': hmac('other') }, 'the signature does not match'],
+    [{ 'x-gitlab-token': 'other' }, 'the token does not match'],
+    [{ 'webhook-signature': 'v1,x' }, 'webhook-id is missing'],
+    [v2(), 'the timestamp is missing'],
+    [v2('1.5'), 'the timestamp is not in whole Unix seconds'],
+    [v2(String(seconds - 400)), 'the timestamp is 400 s from the clock; 300 s are allowed'],
+  ];
+  for (const [headers, why] of rows) t.match(check(headers), { kind: 'refused', why }, why);
   t.end();
 });
 

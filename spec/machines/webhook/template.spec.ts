@@ -64,6 +64,13 @@ t.test('TPL-1 · without a prompt the indented payload is the prompt', (t) => {
   t.end();
 });
 
+t.test('COA-1 · values that tell events apart stand whole, whatever their length', (t) => {
+  const payload = { long: { text: 'x'.repeat(9_000) } };
+  const whole = compileTemplate('{__raw__}|{long}', 'whole').render({ payload, eventType: '' });
+  t.equal(whole, `${JSON.stringify(payload)}|${JSON.stringify(payload.long)}`);
+  t.end();
+});
+
 t.test('TPL-2 · renders deliver_extra at any depth and leaves keys and other values', (t) => {
   const extra = compileExtra({ chat_id: '{id}', nested: [{ '{id}': '{event_type}' }], n: 3, b: true });
   t.same(extra.render({ payload: { id: 9 }, eventType: 'e' }), {

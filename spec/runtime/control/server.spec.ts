@@ -75,19 +75,19 @@ t.test('CLI-3 · OBS-1 · a refusal keeps its code, and no error its secrets', a
 });
 
 t.test('CLI-3 · INS-1 · a subscription streams until its reader leaves', async (t) => {
-  const listeners = new Set<(record: object) => void>();
+  const listeners = new Set<(record: string) => void>();
   const { client } = await serve(t, {
     tree: () => ({ id: 'supervisor' }) as never,
     follow: (_query, listener) => {
-      listeners.add(listener as (record: object) => void);
-      return () => void listeners.delete(listener as (record: object) => void);
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
   });
   const heard: unknown[] = [];
   client.onNotification((method, params) => void heard.push([method, params]));
   const snapshot = await client.call('inspect.follow');
   t.ok(snapshot !== null, 'a snapshot first');
-  for (const n of [1, 2]) for (const listener of listeners) listener({ n });
+  for (const n of [1, 2]) for (const listener of listeners) listener(JSON.stringify({ n }));
   await until(() => heard.length === 2);
   t.same(heard, [
     ['inspect.record', { n: 1 }],
@@ -99,18 +99,18 @@ t.test('CLI-3 · INS-1 · a subscription streams until its reader leaves', async
 });
 
 t.test('CLI-3 · INS-2 · the last words before the socket closes are said', async (t) => {
-  let listener: (record: object) => void = () => {};
+  let listener: (record: string) => void = () => {};
   const { client, server } = await serve(t, {
     tree: () => ({ id: 'supervisor' }) as never,
     follow: (_query, given) => {
-      listener = given as (record: object) => void;
+      listener = given;
       return () => {};
     },
   });
   const heard: unknown[] = [];
   client.onNotification((_, params) => void heard.push(params));
   await client.call('inspect.follow');
-  listener({ n: 'last' });
+  listener(JSON.stringify({ n: 'last' }));
 
   await server.close();
 
@@ -119,11 +119,11 @@ t.test('CLI-3 · INS-2 · the last words before the socket closes are said', asy
 });
 
 t.test('CLI-3 · a reader that does not read is cut off, with one line', async (t) => {
-  let listener: (record: object) => void = () => {};
+  let listener: (record: string) => void = () => {};
   const { path, lines } = await serve(t, {
     tree: () => ({ id: 'supervisor' }) as never,
     follow: (_query, given) => {
-      listener = given as (record: object) => void;
+      listener = given;
       return () => {};
     },
   });
@@ -132,7 +132,7 @@ t.test('CLI-3 · a reader that does not read is cut off, with one line', async (
   const closed = new Promise((resolve) => socket.once('close', resolve));
   socket.once('data', () => socket.pause());
   socket.write('{"jsonrpc":"2.0","id":1,"method":"inspect.follow"}\n');
-  const record = { text: 'x'.repeat(100_000) };
+  const record = JSON.stringify({ text: 'x'.repeat(100_000) });
   await until(() => {
     listener(record);
     return lines.length > 0;

@@ -226,7 +226,7 @@ t.test('INS-3 · records have the shape of @statelyai/inspect, and the living ar
   t.match(JSON.parse(String(introduced[1]?.definition)), { id: 'thing', states: { checking: {} } });
 
   const records: Record<string, unknown>[] = [];
-  t.teardown(watcher.follow({ full: true, actor: 'early' }, (record) => records.push(record)));
+  t.teardown(watcher.follow({ full: true, actor: 'early' }, (record) => records.push(JSON.parse(record))));
   ward.get('early')?.send({ type: 'fail', why: secret });
   t.match(records, [
     { type: '@xstate.event', event: { type: 'fail', why: '[redacted]' }, sessionId: introduced[1]?.sessionId },
@@ -241,10 +241,34 @@ t.test('INS-3 · records have the shape of @statelyai/inspect, and the living ar
   t.end();
 });
 
+t.test('INS-3 · the quick spelling of a step says what the whole record says of it', (t) => {
+  const { watcher, ward } = assemble(t);
+  const quick: Record<string, unknown>[] = [];
+  const whole: Record<string, unknown>[] = [];
+  t.teardown(watcher.follow({ actor: 'odd' }, (record) => quick.push(JSON.parse(record))));
+  t.teardown(watcher.follow({ actor: 'odd', full: true }, (record) => whole.push(JSON.parse(record))));
+  ward.spawn('odd "name"\n', { deliveryId: 'd"1' });
+  ward.get('odd "name"\n')?.send({ type: 'fail', why: `${secret} said "no"` });
+  t.ok(quick.length > 2);
+  const steps = whole.filter(({ type }) => type === '@xstate.microstep' || type === '@xstate.actor');
+  t.same(
+    quick,
+    steps.map((step) =>
+      Object.fromEntries(
+        Object.entries(step).filter(
+          ([name]) => !/^(?:createdAt|id|rootId|sessionId|_version|definition|snapshot)$/.test(name),
+        ),
+      ),
+    ),
+  );
+  t.notMatch(JSON.stringify(quick), secret);
+  t.end();
+});
+
 t.test('INS-2 · who follows one delivery sees its first steps too, and nothing of others', (t) => {
   const { watcher, ward } = assemble(t);
   const records: Record<string, unknown>[] = [];
-  t.teardown(watcher.follow({ delivery: 'wanted' }, (record) => records.push(record)));
+  t.teardown(watcher.follow({ delivery: 'wanted' }, (record) => records.push(JSON.parse(record))));
   ward.spawn('a', { deliveryId: 'other' });
   ward.spawn('b', {});
   ward.spawn('c', { deliveryId: 'wanted' });

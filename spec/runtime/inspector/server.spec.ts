@@ -7,7 +7,7 @@ import { ask, linkOf, openPage } from '../../support/inspector.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
 import { postSigned } from '../../support/sign.ts';
 
-t.setTimeout(110_000);
+t.setTimeout(280_000);
 
 const secret = 'inspector-server-secret';
 const config = {

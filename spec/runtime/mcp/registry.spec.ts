@@ -92,3 +92,20 @@ t.test('LIF-12 · what is configured no more is gone; what changed is filtered a
   t.same(registry.all(), []);
   t.end();
 });
+
+t.test('FLT-4 · a listing makes anew what its own server has, and nothing of any other', (t) => {
+  const registry = createRegistry(log);
+  const [one, two] = [server('one'), server('two')];
+  registry.configure([one, two]);
+  registry.learn('one', listed('a'));
+  const standing = registry.find('mcp__one__a');
+  registry.learn('two', listed('a'));
+  t.equal(registry.find('mcp__one__a'), standing);
+  registry.configure([{ ...server('one', { exclude: ['a'] }) }, two]);
+  t.equal(registry.find('mcp__one__a'), undefined, 'other settings choose again');
+  t.ok(registry.find('mcp__two__a'));
+  registry.configure([two]);
+  registry.configure([one, two]);
+  t.equal(registry.find('mcp__one__a'), undefined, 'who was gone is listed again before it has tools');
+  t.end();
+});

@@ -39,6 +39,18 @@ t.test('SRV-1 · SRV-2 · each request of a server is a chart of its own, and is
   t.equal(requests.get(first), undefined);
 });
 
+t.test('SRV-1 · SRV-2 · a request whose chart crashes is refused, and does not count as waiting', async (t) => {
+  const { ward, requests } = stage();
+  const answer = requests.deskOf('default', 's').elicit({}, never());
+  const key = ward.spawned[0]?.key ?? '';
+  const row = requests.get(key);
+  if (row !== undefined) row.question = 'a1';
+  t.equal(requests.waiting('default', 's'), 1);
+  requests.crashed(key);
+  t.match(await answer, { kind: 'refused', reason: /crashed in the gateway/ });
+  t.equal(requests.waiting('default', 's'), 0);
+});
+
 t.test('SRV-1 · a request that its server takes back is cancelled', async (t) => {
   const { ward, requests } = stage();
   const stop = new AbortController();

@@ -122,4 +122,5 @@ t.test('DUR-1 · the journal’s chart opens the real keeper, and says why it ca
   broken = false;
   t.equal(await start(), 'ready');
   t.ok(keeper.session());
+  t.equal(lines.length, 1, 'a journal that opens at once says nothing');
 });

@@ -2,10 +2,13 @@
 
 import { setImmediate } from 'node:timers/promises';
 import type { Test } from 'tap';
+import type { CallOutcome } from '../../../actors/mcp/call-outcome.ts';
 import { type OpenVerdict, openSession, type RequestDesk } from '../../../actors/mcp/open-session.ts';
+import type { CallOptions, Session, Settle } from '../../../actors/mcp/session.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { Handshake } from '../../../machines/mcp/era.ts';
 import { readServerSettings, type ServerSettings } from '../../../machines/mcp/server-settings.ts';
+import type { Utility } from '../../../machines/mcp/tool-name.ts';
 
 export interface OpenFacts {
   readonly closed: string[];
@@ -72,9 +75,29 @@ export async function open(
   return { verdict, facts };
 }
 
+export interface PromisedOptions extends CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** A session whose calls are waited for. */
+export function promised(session: Session) {
+  const run = (begin: (settle: Settle) => () => void, signal?: AbortSignal): Promise<CallOutcome> =>
+    new Promise((resolve) => {
+      const cancel = begin(resolve);
+      signal?.addEventListener('abort', cancel, { once: true });
+    });
+  return {
+    ...session,
+    call: (tool: string, args: JsonObject, { signal, ...options }: PromisedOptions = {}) =>
+      run((settle) => session.call(tool, args, options, settle), signal),
+    callUtility: (utility: Utility, args: JsonObject, { signal, ...options }: PromisedOptions = {}) =>
+      run((settle) => session.callUtility(utility, args, options, settle), signal),
+  };
+}
+
 /** Opens what must open. */
 export async function opened(t: Test, entry: JsonObject, options: OpenOptions = {}) {
   const { verdict, facts } = await open(t, entry, options);
   if (verdict.kind === 'failed') throw new Error(`it did not open: ${JSON.stringify(verdict.failures)}`);
-  return { session: verdict.session, listing: verdict.listing, facts };
+  return { session: promised(verdict.session), listing: verdict.listing, facts };
 }

@@ -1,0 +1,173 @@
+/**
+ * Calls tools past the SDK's client, over the transport under it, in the era of handshakes: a request out, its answer to
+ * whoever waits for it. The client's own way makes for each call a promise, a timer, a listener and three readings of the
+ * answer's shape; here a row in a table does. Ids are far above those that the client counts, so that both may wait on one
+ * transport. Knows no schema, no breaker and nothing of what follows.
+ * @see LIF-3, SRV-3 and TRU-2 in docs/specification.md
+ */
+
+import {
+  type JSONRPCMessage,
+  ProtocolError,
+  SdkError,
+  SdkErrorCode,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { streamEndedCode, streamEndedWords } from './mend-transport.ts';
+
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+}
+
+export interface DirectRequest {
+  readonly tool: string;
+  readonly args: JsonObject;
+  readonly onProgress: ((progress: Progress) => void) | undefined;
+  /** The trace that the call belongs to. */
+  readonly traceparent: string | undefined;
+}
+
+export type DirectAnswer =
+  | { readonly kind: 'result'; readonly result: JsonObject }
+  /** What the SDK's client would have thrown. */
+  | { readonly kind: 'failed'; readonly thrown: unknown }
+  | { readonly kind: 'cancelled' };
+
+export interface DirectCalls {
+  /** Sends, and says once what came of it, maybe at once. Returns what cancels it, on the wire too. */
+  call(request: DirectRequest, settle: (answer: DirectAnswer) => void): () => void;
+  /** The connection is over: whoever waits is told. */
+  closed(): void;
+}
+
+interface Waiting {
+  readonly settle: (answer: DirectAnswer) => void;
+  readonly onProgress: DirectRequest['onProgress'];
+  readonly dueAtMs: number;
+}
+
+/** The client counts its requests from 0; nobody counts 32 bits full from both ends. */
+const firstId = 1_000_000_000;
+const ignore = (): void => {};
+
+/** Takes the transport's messages from now on; what is no answer to a call goes on to whoever took them before. */
+export function createDirectCalls(transport: Transport, timeoutMs: number): DirectCalls {
+  /** In the order in which they are due: all have the same time. */
+  const waiting = new Map<number, Waiting>();
+  const take = transport.onmessage;
+  let last = firstId;
+  let clock: NodeJS.Timeout | undefined;
+
+  function settled(id: number, answer: DirectAnswer): void {
+    const row = waiting.get(id);
+    if (row === undefined) return;
+    waiting.delete(id);
+    row.settle(answer);
+  }
+
+  /** One timer for all: it looks at the oldest, and again when the oldest of then is due. */
+  function watch(inMs: number): void {
+    clock = setTimeout(() => {
+      clock = undefined;
+      for (const [id, { dueAtMs }] of waiting) {
+        const leftMs = dueAtMs - performance.now();
+        if (leftMs > 0) {
+          watch(Math.ceil(leftMs));
+          return;
+        }
+        tellCancelled(id, 'it took too long');
+        const thrown = new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out', { timeout: timeoutMs });
+        settled(id, { kind: 'failed', thrown });
+      }
+    }, inMs);
+    clock.unref();
+  }
+
+  function tellCancelled(requestId: number, reason: string): void {
+    // A transport that cannot send has told its loss already.
+    transport.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId, reason } }).catch(ignore);
+  }
+
+  transport.onmessage = (message, extra) => {
+    if ('method' in message) {
+      if (message.method === 'notifications/progress' && tellProgress(message.params)) return;
+    } else if (waiting.has(Number(message.id))) {
+      settled(Number(message.id), answerOf(message));
+      return;
+    }
+    take?.(message, extra);
+  };
+
+  function tellProgress(params: unknown): boolean {
+    const told = params as JsonObject | undefined;
+    const row = waiting.get(Number(told?.progressToken));
+    if (row === undefined) return false;
+    const { progress, total, message } = told ?? {};
+    if (typeof progress !== 'number') return true;
+    row.onProgress?.(
+      cleanProgress({
+        progress,
+        ...(typeof total === 'number' ? { total } : {}),
+        ...(typeof message === 'string' ? { message } : {}),
+      }),
+    );
+    return true;
+  }
+
+  return {
+    call({ tool, args, onProgress, traceparent }, settle) {
+      last += 1;
+      const id = last;
+      const meta = {
+        ...(traceparent === undefined ? {} : { traceparent }),
+        ...(onProgress === undefined ? {} : { progressToken: id }),
+      };
+      const hasMeta = traceparent !== undefined || onProgress !== undefined;
+      const params = hasMeta ? { name: tool, arguments: args, _meta: meta } : { name: tool, arguments: args };
+      waiting.set(id, { settle, onProgress, dueAtMs: performance.now() + timeoutMs });
+      if (clock === undefined) watch(timeoutMs);
+      transport
+        .send({ jsonrpc: '2.0', id, method: 'tools/call', params } as JSONRPCMessage, {
+          // Over HTTP a trace is read from the header by whatever stands before the server.
+          ...(traceparent === undefined ? {} : { headers: { traceparent } }),
+          onRequestStreamEnd: () =>
+            settled(id, { kind: 'failed', thrown: new ProtocolError(streamEndedCode, streamEndedWords) }),
+        })
+        .catch((thrown: unknown) => settled(id, { kind: 'failed', thrown }));
+      return () => {
+        if (!waiting.has(id)) return;
+        tellCancelled(id, 'the caller gave it up');
+        settled(id, { kind: 'cancelled' });
+      };
+    },
+    closed() {
+      clearTimeout(clock);
+      clock = undefined;
+      const thrown = new SdkError(SdkErrorCode.ConnectionClosed, 'Connection closed');
+      for (const id of [...waiting.keys()]) settled(id, { kind: 'failed', thrown });
+    },
+  };
+}
+
+/** A message of progress is shown to a person. */
+export function cleanProgress({ message, ...rest }: Progress): Progress {
+  return message === undefined ? rest : { ...rest, message: strangersWords(message) };
+}
+
+/** What of the blocks can be read is decided where the result is shaped. */
+function answerOf(message: object): DirectAnswer {
+  const { result, error } = message as { readonly result?: Json; readonly error?: Json };
+  if (isJsonObject(error)) {
+    const { code, message: words, data } = error;
+    const thrown = ProtocolError.fromError(Number(code), typeof words === 'string' ? words : '', data);
+    return { kind: 'failed', thrown };
+  }
+  if (isJsonObject(result) && (result.content === undefined || Array.isArray(result.content)))
+    return { kind: 'result', result };
+  const words = 'Invalid result for tools/call: content is no list of blocks';
+  return { kind: 'failed', thrown: new SdkError(SdkErrorCode.InvalidResult, words) };
+}

@@ -1,0 +1,103 @@
+/**
+ * Says where the rows that a listing asks for lie in the journal: the marks that they bear and, for a status that passes,
+ * the work that is due. Looks at no row; whoever lists does.
+ * @see DUR-2 and CON-4 in docs/specification.md
+ */
+
+import type { Journal, StoredRecord } from '../actors/store/journal.ts';
+import {
+  idMark,
+  isPassing,
+  jobMark,
+  routeMark,
+  shownOfWork,
+  statusMark,
+  targetMark,
+  workMark,
+} from '../machines/webhook/marks.ts';
+import type { EventRecord, GroupRecord } from '../machines/webhook/record.ts';
+import type { HistoryQuery, SendingQuery } from './control/view.ts';
+import { newestFirst, type Question } from './newest-first.ts';
+
+/** The events of a route, of a status that their rows show, or of both. */
+export function eventsLike(journal: Journal | undefined, query: HistoryQuery): Question {
+  const { status, limit } = query;
+  const marks = marksOf(query);
+  return {
+    collection: 'events',
+    limit,
+    ...(marks.length === 0 ? {} : { marks: [marks] }),
+    ...(isPassing(status) && journal !== undefined ? { also: eventsUnderWay(journal, String(status)) } : {}),
+  };
+}
+
+/** The runs of a route, of a status, or of both. */
+export function runsLike(journal: Journal | undefined, query: HistoryQuery): Question {
+  return workLike('runs', journal, query, marksOf(query));
+}
+
+/** The deliveries to a target, of a route or of a status, or of several of these. */
+export function deliveriesLike(journal: Journal | undefined, query: SendingQuery): Question {
+  const { target } = query;
+  return workLike('deliveries', journal, query, [
+    ...marksOf(query),
+    ...(target === undefined ? [] : [targetMark(target)]),
+  ]);
+}
+
+/** The events of cron jobs. */
+export function eventsOfJobs(jobs: readonly string[], limit: number): Question {
+  return { collection: 'events', limit, marks: jobs.map((job) => [jobMark(job)]) };
+}
+
+/** The newest event that came under an id; a duplicate is none. */
+export function eventOfId(
+  journal: Journal | undefined,
+  id: string,
+): { readonly key: string; readonly event: EventRecord } | undefined {
+  const [found] = newestFirst(journal, { collection: 'events', limit: 1, marks: [[idMark(id)]] }, ({ key, value }) => {
+    const event = value as unknown as EventRecord;
+    return event.deliveryId === id && event.status !== 'duplicate' ? { key, event } : undefined;
+  });
+  return found;
+}
+
+function marksOf({ route, status }: HistoryQuery): string[] {
+  if (status !== undefined) return [statusMark(status, route)];
+  return route === undefined ? [] : [routeMark(route)];
+}
+
+function workLike(
+  collection: 'runs' | 'deliveries',
+  journal: Journal | undefined,
+  { status, limit }: HistoryQuery,
+  marks: readonly string[],
+): Question {
+  return {
+    collection,
+    limit,
+    ...(marks.length === 0 ? {} : { marks: [marks] }),
+    ...(isPassing(status) && journal !== undefined ? { also: journal.dueKeys(collection) } : {}),
+  };
+}
+
+/** The keys of the events whose work is due and may show a status: of runs, deliveries and bursts that still gather. */
+function eventsUnderWay(journal: Journal, status: string): string[] {
+  const bursts = journal
+    .dueKeys('groups')
+    .flatMap((key) => (journal.get('groups', key)?.value as unknown as GroupRecord | undefined)?.burst.id ?? []);
+  const works = new Set([...journal.dueKeys('runs'), ...journal.dueKeys('deliveries'), ...bursts]);
+  return [...works].flatMap((work) => {
+    const shown = shownOfWork(journal.get('runs', work)?.value, journal.get('deliveries', work)?.value);
+    if (shown !== undefined && shown !== status) return [];
+    return [work, ...allMarked(journal, workMark(work)).map(({ key }) => key)];
+  });
+}
+
+function allMarked(journal: Journal, mark: string): StoredRecord[] {
+  return newestFirst(
+    journal,
+    { collection: 'events', limit: Number.POSITIVE_INFINITY, marks: [[mark]] },
+    (stored) => stored,
+  );
+}

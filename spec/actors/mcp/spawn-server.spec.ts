@@ -1,0 +1,51 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { SpawnFailure } from '../../../actors/mcp/connect-errors.ts';
+import { notStarted, spawnServer } from '../../../actors/mcp/spawn-server.ts';
+import { makeHome } from '../../support/home.ts';
+
+const plan = (command: string, args: readonly string[] = []) => ({ kind: 'stdio' as const, command, args, env: {} });
+
+function failureOf(start: () => unknown): SpawnFailure {
+  try {
+    start();
+  } catch (thrown) {
+    if (thrown instanceof SpawnFailure) return thrown;
+  }
+  throw new Error('it started');
+}
+
+t.test('LIF-7 · a command that cannot be is told with its server and the way out', (t) => {
+  const { path } = makeHome(t);
+  const plain = join(path, 'plain.txt');
+  writeFileSync(plain, 'no program');
+  chmodSync(plain, 0o600);
+  mkdirSync(join(path, 'folder'));
+  for (const [command, cwd, words, code] of [
+    [
+      'no-such-command-at-all',
+      path,
+      /^mcp server "s": command not found: no-such-command-at-all; install it, or/,
+      'ENOENT',
+    ],
+    [plain, path, /command not found/, 'ENOENT'],
+    [join(path, 'folder'), path, /command not found/, 'ENOENT'],
+    ['node', join(path, 'nowhere'), /nowhere is not a folder/, 'ENOTDIR'],
+  ] as const) {
+    const failure = failureOf(() => spawnServer({ server: 's', plan: plan(command), cwd }));
+    t.match(failure.message, words, command);
+    t.equal(failure.code, code, command);
+  }
+  t.end();
+});
+
+t.test('LIF-7 · what the system refuses is told without the words that it refused', (t) => {
+  const { path } = makeHome(t);
+  const secret = 'secret\0word';
+  const failure = failureOf(() => spawnServer({ server: 's', plan: plan('sh', [secret]), cwd: path }));
+  t.match(failure.message, /does not start its command \(ERR_INVALID_ARG_VALUE\)/);
+  t.notMatch(failure.message, /secret/);
+  t.match(notStarted('s', 'x', {}).message, /\(unknown\)/);
+  t.end();
+});

@@ -1,0 +1,88 @@
+import t from 'tap';
+import type { Output } from '../../cli/context.ts';
+import { inTime, table, wrapped } from '../../cli/terminal.ts';
+
+const out = (columns: number, isTerminal = true): Output => ({
+  isTerminal,
+  coloured: false,
+  columns,
+  print: () => {},
+  complain: () => {},
+});
+
+const head = ['AGO', 'STATUS', 'PROFILE', 'ROUTE', 'NEXT', 'ID', 'REASON'];
+const rows = [
+  [
+    '4s',
+    'failed',
+    'default',
+    'reports-of-the-northern-region',
+    '',
+    '0mwqfges70000ewy8l',
+    'slack: the channel is archived',
+  ],
+  ['5s', 'delivered', 'default', 'alerts', '', '0mwqfgcvy0000ewy8l', ''],
+];
+
+t.test('CLI-2 · a table that has room is one line a row, on a pipe always', (t) => {
+  const wide = table(out(400), head, rows).split('\n');
+  t.equal(wide.length, 4);
+  t.match(wide[0], /^AGO {2}STATUS {5}PROFILE {2}ROUTE/);
+  t.match(wide[1], /the channel is archived$/);
+  t.equal(table(out(20, false), head, rows), wide.join('\n'), 'a pipe has no width');
+  t.end();
+});
+
+t.test('CLI-2 · at 80 columns what is to be copied is whole, and a reason is told under its row', (t) => {
+  const lines = table(out(80), head, rows).trimEnd().split('\n');
+  t.ok(
+    lines.every((line) => line.length <= 80),
+    'nothing is broken by the terminal',
+  );
+  t.same(lines, [
+    'AGO  STATUS     ROUTE                           ID',
+    '4s   failed     reports-of-the-northern-region  0mwqfges70000ewy8l',
+    '     slack: the channel is archived',
+    '5s   delivered  alerts                          0mwqfgcvy0000ewy8l',
+  ]);
+  t.end();
+});
+
+t.test('CLI-2 · in a narrow terminal the widest column is cut, never an id or a status', (t) => {
+  const lines = table(out(50), head, rows).split('\n');
+  t.match(lines[1], /^4s {3}failed {5}reports-of-th… {2}0mwqfges70000ewy8l$/);
+  const least = table(out(10), ['ID', 'ROUTE'], [['0mwqfges70000ewy8l', 'a-route-of-some-length']]).split('\n');
+  t.equal(least[1], '0mwqfges70000ewy8l  a-route…', 'too narrow for all of it: the terminal breaks the line');
+  t.end();
+});
+
+t.test('CLI-2 · a sentence under its row is two lines at most', (t) => {
+  const long = 'word '.repeat(60).trim();
+  const lines = table(out(60), ['NAME', 'WHY'], [['a', long]])
+    .trimEnd()
+    .split('\n');
+  t.equal(lines.length, 4);
+  t.match(lines[3], /^ {5}word .*…$/);
+  t.ok(lines.every((line) => line.length <= 60));
+  t.end();
+});
+
+t.test('CLI-2 · times to come are told in their largest unit', (t) => {
+  const at = (seconds: number) => inTime(new Date(seconds * 1_000).toISOString(), 0);
+  t.same([0, 119, 120, 7_199, 7_200, 172_799, 172_800].map(at), [
+    'in 0s',
+    'in 119s',
+    'in 2m',
+    'in 120m',
+    'in 2h',
+    'in 48h',
+    'in 2d',
+  ]);
+  t.end();
+});
+
+t.test('CLI-2 · lines are broken between words, and a word that is longer than a line stays whole', (t) => {
+  t.same(wrapped('one two three', 7, '  '), ['one two', '  three']);
+  t.same(wrapped('0123456789 x', 4, ''), ['0123456789', 'x']);
+  t.end();
+});

@@ -1,0 +1,45 @@
+/**
+ * Gathers the program into few files: `dist/cli/main.js` and what it loads from `dist/bundle`. Node 20 spends more on finding
+ * and reading five hundred modules than on running them. What a command does not need stays a file of its own, loaded where
+ * the source says `import()`; nothing is shortened, and source maps lead to the source. Compiled without it, the program runs
+ * as well, only slower to start.
+ * @see CLI-2 in docs/specification.md
+ */
+
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { build } from 'vite';
+
+const target = 'dist/bundle';
+/** Packages of many files that every start loads. The others stay where they are, those with native parts among them. */
+const gathered = ['croner', 'eventemitter3', 'lru-cache', 'p-queue', 'p-timeout', 're2js', 'xstate', 'yaml'];
+
+rmSync(target, { recursive: true, force: true });
+await build({
+  configFile: false,
+  logLevel: 'warn',
+  publicDir: false,
+  ssr: { noExternal: gathered },
+  build: {
+    ssr: 'cli/main.ts',
+    outDir: 'dist',
+    emptyOutDir: false,
+    target: 'node20',
+    minify: false,
+    sourcemap: true,
+    rolldownOptions: {
+      output: {
+        entryFileNames: 'cli/main.js',
+        chunkFileNames: 'bundle/[name]-[hash].js',
+        // The inspector asks for charts by name, which would make each a file of its own.
+        codeSplitting: { includeDependenciesRecursively: false, groups: [{ name: 'charts', test: /\.machine\.ts$/ }] },
+      },
+    },
+  },
+});
+chmodSync('dist/cli/main.js', 0o755);
+mkdirSync(`${target}/licences`, { recursive: true });
+for (const name of gathered) {
+  const licence = readdirSync(`node_modules/${name}`).find((file) => /^licen[cs]e/i.test(file));
+  if (licence === undefined) throw new Error(`${name} has no licence beside it`);
+  copyFileSync(`node_modules/${name}/${licence}`, `${target}/licences/${name}.txt`);
+}

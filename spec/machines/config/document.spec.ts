@@ -1,0 +1,68 @@
+import t from 'tap';
+import { type ConfigPath, parseDocument, samePath } from '../../../machines/config/document.ts';
+
+const text = `# of a person
+agent:
+  command: [node, main.js]
+list:
+  - first
+  - id: 7
+`;
+
+t.test('CFG-2 · a path has the place of its key or item; one that does not exist, of its nearest holder', (t) => {
+  const document = parseDocument(text);
+  t.same(document.value, { agent: { command: ['node', 'main.js'] }, list: ['first', { id: 7 }] });
+  const rows: readonly (readonly [ConfigPath, number, number])[] = [
+    [[], 2, 1],
+    [['agent'], 2, 1],
+    [['agent', 'command'], 3, 3],
+    [['agent', 'command', 1], 3, 19],
+    [['agent', 'command', '1'], 3, 19],
+    [['list', 1, 'id'], 6, 5],
+    [['list', 9], 4, 1],
+    [['agent', 'nope'], 2, 1],
+    [['agent', 'command', 0, 'deeper'], 3, 13],
+    [['nope'], 2, 1],
+  ];
+  for (const [path, line, column] of rows) t.same(document.place(path), { line, column }, path.join('.'));
+  t.equal(document.line(3), '  command: [node, main.js]');
+  t.equal(document.line(99), '');
+  t.end();
+});
+
+t.test('CFG-2 · an empty file holds nothing and every place is its top', (t) => {
+  for (const empty of ['', '# only words\n']) {
+    const { value, findings, place, line } = parseDocument(empty);
+    t.same([value, findings, place(['a'])], [{}, [], { line: 1, column: 1 }], JSON.stringify(empty));
+    t.equal(line(1), empty.trimEnd());
+  }
+  t.end();
+});
+
+t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
+  const many = Array.from({ length: 101 }, () => '*a').join(', ');
+  const rows: readonly (readonly [string, string, number])[] = [
+    ['a: 1\nb: [', 'yaml-syntax', 2],
+    ['a: 1\na: 2\n', 'yaml-syntax', 2],
+    ['a: 1\n---\nb: 2\n', 'yaml-documents', 2],
+    ['- a\n', 'config-not-mapping', 1],
+    ['just words', 'config-not-mapping', 1],
+    [`a: &a [1, 2]\nb: [${many}]\n`, 'yaml-aliases', 1],
+  ];
+  for (const [source, code, line] of rows) {
+    const { value, findings } = parseDocument(source);
+    t.match(findings, [{ code, line }], source.slice(0, 20));
+    t.notMatch(findings[0]?.message, /at line/, 'the place is told once');
+    t.same(value, {}, 'nothing of it is used');
+  }
+  t.same(parseDocument('a: &a [1]\nb: *a\n').value, { a: [1], b: [1] }, 'an alias as people use it');
+  t.same(parseDocument('a: &a { x: 1 }\nb: { <<: *a, y: 2 }\n').value, { a: { x: 1 }, b: { x: 1, y: 2 } }, 'a merge');
+  t.end();
+});
+
+t.test('CFG-2 · two paths are one where their steps are, an index as its text', (t) => {
+  t.ok(samePath(['a', 1], ['a', '1']));
+  t.notOk(samePath(['a'], ['a', 1]));
+  t.notOk(samePath(['a', 1], ['a', 2]));
+  t.end();
+});

@@ -1,0 +1,60 @@
+import t from 'tap';
+import type { Json } from '../../../machines/base/json.ts';
+import { validate } from '../../../machines/config/validate.ts';
+
+t.test('CFG-1 · CFG-2 · every difference is a sentence with the name, what is asked and what is there', (t) => {
+  const rows: readonly (readonly [schema: object, value: Json, message: string, code: string])[] = [
+    [{ type: 'string' }, 7, '"a" must be a text; it is a number', 'wrong-type'],
+    [{ type: 'integer' }, 'x', '"a" must be a whole number; it is a text', 'wrong-type'],
+    [{ type: 'boolean' }, null, '"a" must be true or false; it is empty', 'wrong-type'],
+    [{ type: 'array' }, {}, '"a" must be a list; it is a mapping', 'wrong-type'],
+    [{ type: 'object' }, [], '"a" must be a mapping; it is a list', 'wrong-type'],
+    [{ type: ['string', 'null'] }, true, '"a" must be a text or null; it is true or false', 'wrong-type'],
+    [
+      { anyOf: [{ type: 'string' }, { type: 'array' }] },
+      7,
+      '"a" must be a text or a list; it is a number',
+      'wrong-type',
+    ],
+    [
+      { anyOf: [{ enum: ['x'] }, { type: 'array' }], description: 'x or a list' },
+      7,
+      '"a" must be x or a list; it is a number',
+      'wrong-type',
+    ],
+    [{ enum: ['x', 'y'] }, 'z', '"a" must be one of x, y', 'wrong-value'],
+    [{ type: 'string', minLength: 1 }, '', '"a" must not be empty', 'wrong-value'],
+    [{ type: 'string', pattern: '^x$' }, 'y', '"a" must match pattern "^x$"', 'wrong-value'],
+    [{ type: 'array', minItems: 2 }, [1], '"a" needs at least 2 items', 'wrong-value'],
+    [{ type: 'array', maxItems: 1 }, [1, 2], '"a" holds at most 1 items', 'wrong-value'],
+    [{ type: 'number', minimum: 1 }, 0, '"a" must be >= 1', 'wrong-value'],
+    [{ type: 'number', maximum: 1 }, 2, '"a" must be <= 1', 'wrong-value'],
+    [{ type: 'number', exclusiveMinimum: 0 }, 0, '"a" must be > 0', 'wrong-value'],
+  ];
+  for (const [schema, value, message, code] of rows) {
+    const findings = validate({ type: 'object', properties: { a: schema } }, { a: value });
+    t.same(findings, [{ path: ['a'], message, code }], message);
+  }
+  t.end();
+});
+
+t.test('CFG-1 · an unknown key is reported with the nearest known one, else with all of them', (t) => {
+  const schema = { type: 'object', properties: { timeout: {}, enabled: {} }, additionalProperties: false };
+  t.same(validate(schema, { timout: 1, zzzzzz: 2 }), [
+    { path: ['timout'], message: 'unknown key "timout"; did you mean "timeout"?', code: 'unknown-key' },
+    { path: ['zzzzzz'], message: 'unknown key "zzzzzz"; known are timeout, enabled', code: 'unknown-key' },
+  ]);
+  t.end();
+});
+
+t.test('CFG-2 · what is missing is told at its holder, and the whole file has a name too', (t) => {
+  const schema = { type: 'object', properties: { list: { items: { type: 'object', required: ['id'] } } } };
+  t.same(validate(schema, { list: [{ id: 1 }, {}] }), [
+    { path: ['list', '1'], message: '"list.1" lacks "id"', code: 'missing-key' },
+  ]);
+  t.same(validate(schema, 7), [
+    { path: [], message: 'the file must be a mapping; it is a number', code: 'wrong-type' },
+  ]);
+  t.same(validate(schema, {}), []);
+  t.end();
+});

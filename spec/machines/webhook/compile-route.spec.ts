@@ -1,0 +1,73 @@
+import { createHmac } from 'node:crypto';
+import t from 'tap';
+import { defaultProfile, type RouteName } from '../../../machines/base/names.ts';
+import type { Route, RouteSecret } from '../../../machines/config/route.ts';
+import { compileRoute } from '../../../machines/webhook/compile-route.ts';
+
+const shared: RouteSecret = { kind: 'shared', secret: 'a-secret-of-routes' };
+const plain: Route = {
+  name: 'r' as RouteName,
+  source: 'static',
+  profile: defaultProfile,
+  enabled: true,
+  events: [],
+  filters: [],
+  scriptTimeoutMs: 1,
+  skills: [],
+  deliver: 'log',
+  deliverExtra: {},
+  deliverOnly: false,
+};
+const view = { payload: { n: 7, env: 'live' }, eventType: 'push' };
+
+t.test('RTE-1 · a route with nothing but its secret takes every event and shows the whole payload', (t) => {
+  const compiled = compileRoute({ route: plain, secret: shared });
+  t.equal(compiled.route, plain, 'the very route, by which its window is found');
+  t.same([compiled.insecure, compiled.groupKey], [false, undefined]);
+  t.ok(compiled.acceptsEvent('anything'));
+  t.equal(compiled.filters.match({ ...view, event: 'push', headers: {}, list: () => undefined }).kind, 'matched');
+  t.equal(compiled.prompt.render(view), JSON.stringify(view.payload, null, 2));
+  t.same(compiled.extra.render(view), {});
+  t.end();
+});
+
+t.test('RTE-1 · COA-1 · FIL-1 · each property becomes its function', (t) => {
+  const body = Buffer.from('{}');
+  const compiled = compileRoute({
+    route: {
+      ...plain,
+      events: ['merge_request'],
+      filters: [{ field: 'headers.X-Team', equals: 'core' }],
+      prompt: '{event_type} {n}',
+      deliverExtra: { chat_id: '{n}' },
+      coalesce: { key: 'env', quietWindowMs: 1, maxWaitMs: 2 },
+    } as unknown as Route,
+    secret: shared,
+  });
+  t.same([compiled.acceptsEvent('Merge Request Hook'), compiled.acceptsEvent('push')], [true, false]);
+  t.equal(compiled.prompt.render(view), 'push 7');
+  t.same(compiled.extra.render(view), { chat_id: '7' });
+  t.same(compiled.filters.headers, ['x-team']);
+  t.same(
+    compiled.keptHeaders({ 'x-team': 'core', 'x-other': 'x', 'x-github-event': 'push' }),
+    { 'x-team': 'core', 'x-github-event': 'push' },
+    'what its filters read is kept for a replay',
+  );
+  t.not(compiled.groupKey?.(view), undefined);
+  t.equal(compiled.groupKey?.({ ...view, payload: {} }), undefined, 'a key that does not resolve');
+  const signature = createHmac('sha256', 'a-secret-of-routes').update(body).digest('hex');
+  t.equal(compiled.verify({ headers: { 'x-webhook-signature': signature }, body, nowMs: 0 }).kind, 'genuine');
+  t.equal(compiled.verify({ headers: {}, body, nowMs: 0 }).kind, 'refused');
+  t.end();
+});
+
+t.test('SIG-5 · an insecure route is known as one', (t) => {
+  t.ok(compileRoute({ route: plain, secret: { kind: 'insecure' } }).insecure);
+  t.end();
+});
+
+t.test('FIL-2 · conditions that cannot be used after all let nothing through', (t) => {
+  const compiled = compileRoute({ route: { ...plain, filters: [{ field: 'n' }] }, secret: shared });
+  t.equal(compiled.filters.match({ ...view, event: 'push', headers: {}, list: () => undefined }).kind, 'unmatched');
+  t.end();
+});

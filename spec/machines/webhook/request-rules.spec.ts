@@ -1,0 +1,286 @@
+import { createHmac } from 'node:crypto';
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { defaultProfile, type RouteName } from '../../../machines/base/names.ts';
+import type { Route, RouteSecret } from '../../../machines/config/route.ts';
+import { compileRoute } from '../../../machines/webhook/compile-route.ts';
+import {
+  checkRate,
+  checkSize,
+  findRoute,
+  matchEvent,
+  parsePayload,
+  type RequestDesk,
+  readScript,
+  renderTexts,
+  verifySignature,
+} from '../../../machines/webhook/request-rules.ts';
+import type { RequestContext } from '../../../machines/webhook/webhook-request.machine.ts';
+
+const secret = 'a-secret-of-rules';
+const plain: Route = {
+  name: 'r' as RouteName,
+  source: 'static',
+  profile: defaultProfile,
+  enabled: true,
+  events: [],
+  filters: [],
+  scriptTimeoutMs: 1,
+  skills: [],
+  deliver: 'log',
+  deliverExtra: {},
+  deliverOnly: false,
+};
+
+interface Stage {
+  readonly route?: Partial<Route>;
+  readonly secret?: RouteSecret;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Answers of the window, one for each time it is asked. */
+  readonly windows?: readonly (number | undefined)[];
+  readonly known?: Partial<RequestContext>;
+}
+
+/** A desk that notes what it was asked to do, and the request as it stands before a rule. */
+function stage({ route: more = {}, secret: given, body = '{}', headers = {}, windows = [], known = {} }: Stage = {}) {
+  const compiled = compileRoute({ route: { ...plain, ...more }, secret: given ?? { kind: 'shared', secret } });
+  const done: string[] = [];
+  let asked = 0;
+  const desk: RequestDesk = {
+    nowMs: () => 7_000,
+    maxBodyBytes: () => 10,
+    findRoute: (path) => (path === '/webhooks/r' ? compiled : undefined),
+    compiled: () => compiled,
+    headers: () => headers,
+    body: () => Buffer.from(body, 'latin1'),
+    text: () => (body.includes('\xff') ? undefined : body),
+    secondsUntilFree: () => {
+      asked += 1;
+      return windows[asked - 1];
+    },
+    takeSlot: ({ name }, nowMs) => void done.push(`slot of ${name} at ${nowMs}`),
+    list: (profile, file) => (profile === defaultProfile && file === 'vip.txt' ? new Set(['mona']) : undefined),
+    newDeliveryId: () => 'made',
+    noteDeprecated: ({ name }, scheme) => void done.push(`${scheme} on ${name}`),
+  };
+  const context: RequestContext = {
+    id: 'k1',
+    origin: 'http',
+    method: 'POST',
+    path: '/webhooks/r',
+    receivedAtMs: 0,
+    route: compiled.route,
+    ...known,
+  };
+  return { desk, context, done, route: compiled.route };
+}
+
+const signed = (body: string): Record<string, string> => ({
+  'x-webhook-signature': createHmac('sha256', secret).update(body).digest('hex'),
+});
+
+t.test('LIM-1 · a declared length decides before the body is read; exactly the cap passes', (t) => {
+  for (const [declaredBytes, outcome] of [
+    [undefined, undefined],
+    [10, undefined],
+    [11, { kind: 'tooLarge' }],
+  ] as const) {
+    const { context, desk } = stage({ known: { declaredBytes } });
+    const known = checkSize(context, desk);
+    t.same(known.outcome, outcome, `${declaredBytes}`);
+    t.equal(known.reason, outcome && 'declared 11 bytes');
+  }
+  t.end();
+});
+
+t.test('RTE-2 · RTE-3 · method, then route, then whether it is enabled', (t) => {
+  const rows: readonly (readonly [Stage, Partial<RequestContext>])[] = [
+    [{ known: { method: 'GET', path: '/webhooks/none' } }, { outcome: { kind: 'methodNotAllowed' }, reason: 'GET' }],
+    [{ known: { path: '/webhooks/none' } }, { outcome: { kind: 'unknownRoute' } }],
+  ];
+  for (const [given, expected] of rows) {
+    const { context, desk } = stage(given);
+    t.same(findRoute(context, desk), expected);
+  }
+  const open = stage();
+  t.same(findRoute(open.context, open.desk), { route: open.route, profile: 'default' });
+  const shut = stage({ route: { enabled: false } });
+  t.same(findRoute(shut.context, shut.desk), {
+    route: shut.route,
+    profile: 'default',
+    outcome: { kind: 'routeDisabled' },
+  });
+  t.end();
+});
+
+t.test('LIM-2 · a full window answers before the signature, and again where it filled meanwhile', (t) => {
+  const full = { outcome: { kind: 'rateLimited', retryAfterSeconds: 12 } };
+  const before = stage({ windows: [12] });
+  t.same(checkRate(before.context, before.desk), full);
+  const room = stage();
+  t.same(checkRate(room.context, room.desk), {});
+
+  const late = stage({ windows: [12], headers: signed('{}') });
+  t.same(verifySignature(late.context, late.desk), full);
+  t.same(late.done, [], 'what is turned away takes no slot');
+  t.end();
+});
+
+t.test('LIM-2 · SIG-2 · SIG-4 · only a genuine request takes a slot, at the time of its verdict', (t) => {
+  const forged = stage({ headers: signed('other') });
+  t.same(verifySignature(forged.context, forged.desk), {
+    scheme: 'generic-v1',
+    outcome: { kind: 'badSignature' },
+    reason: 'the signature does not match',
+  });
+  t.same(forged.done, []);
+
+  const genuine = stage({ headers: signed('{}') });
+  t.same(verifySignature(genuine.context, genuine.desk), { scheme: 'generic-v1' });
+  t.same(genuine.done, ['slot of r at 7000', 'generic-v1 on r']);
+
+  const open = stage({ secret: { kind: 'insecure' } });
+  t.same(verifySignature(open.context, open.desk), { scheme: 'none' });
+  t.same(open.done, ['slot of r at 7000'], 'nothing deprecated is noted');
+  t.end();
+});
+
+t.test('LIM-3 · EVT-1 · IDM-2 · the payload, its type and its id', (t) => {
+  const headers = { 'x-github-event': 'push', 'x-github-delivery': 'd1' };
+  const rows: readonly (readonly [string, Stage, Partial<RequestContext>])[] = [
+    ['named by its headers', { body: '{"a":1}', headers }, { deliveryId: 'd1', payload: { a: 1 }, event: 'push' }],
+    [
+      'a replay has an id of its own',
+      { body: '{"a":1}', headers, known: { origin: 'replay' } },
+      { deliveryId: 'made', payload: { a: 1 }, event: 'push' },
+    ],
+    ['without headers', { body: '{"type":"t"}' }, { deliveryId: 'made', payload: { type: 't' }, event: 't' }],
+    [
+      'a form',
+      { body: 'payload=%7B%22a%22%3A1%7D', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
+      { deliveryId: 'made', payload: { a: 1 }, event: 'unknown' },
+    ],
+    [
+      'a body that is none, with its id for the log',
+      { body: '[', headers },
+      { deliveryId: 'd1', outcome: { kind: 'badBody' }, reason: 'the body is not JSON' },
+    ],
+    [
+      'no UTF-8',
+      { body: '\xff' },
+      { deliveryId: 'made', outcome: { kind: 'badBody' }, reason: 'the body is not UTF-8' },
+    ],
+  ];
+  for (const [title, given, expected] of rows) {
+    const { context, desk } = stage(given);
+    t.same(parsePayload(context, desk), expected, title);
+  }
+  t.end();
+});
+
+t.test('EVT-1 · FIL-1 · what is ignored says which event or condition it was and what that saw', (t) => {
+  const known = { payload: { who: 'ada', long: 'x'.repeat(300) } as JsonObject, event: 'push' };
+  const filter = (condition: JsonObject, headers = {}): Stage => ({ known, headers, route: { filters: [condition] } });
+  const ignored = (reason: string): Partial<RequestContext> => ({
+    outcome: { kind: 'ignoredFilter', route: 'r' },
+    reason,
+  });
+  const rows: readonly (readonly [string, Stage, Partial<RequestContext>])[] = [
+    ['any event', { known }, {}],
+    ['a listed one', { known, route: { events: ['pull', 'push'] } }, {}],
+    [
+      'one that is not',
+      { known, route: { events: ['pull', 'issues'] } },
+      { outcome: { kind: 'ignoredEvent', event: 'push' }, reason: 'event push is not among pull, issues' },
+    ],
+    [
+      'the greeting',
+      { known: { ...known, event: 'ping' }, route: { events: ['pull'] } },
+      { outcome: { kind: 'ignoredEvent', event: 'ping' }, reason: 'ping' },
+    ],
+    ['a condition that holds', filter({ field: 'who', equals: 'ada' }), {}],
+    ['one that does not', filter({ field: 'who', in: ['mona'] }), ignored('filter: who in ["mona"] saw "ada"')],
+    ['a field that is missing', filter({ field: 'nope', equals: 1 }), ignored('filter: nope equals 1 saw nothing')],
+    [
+      'a list of the profile',
+      filter({ field: 'who', in_file: 'vip.txt' }),
+      ignored('filter: who in_file "vip.txt" saw "ada"'),
+    ],
+    [
+      'a long value is cut',
+      filter({ field: 'long', equals: 'y' }),
+      ignored(`filter: long equals "y" saw "${'x'.repeat(119)}…`),
+    ],
+    [
+      'a header that is no credential is shown',
+      filter({ field: 'headers.X-Team', equals: 'a' }, { 'x-team': 'b' }),
+      ignored('filter: headers.X-Team equals "a" saw "b"'),
+    ],
+    [
+      'one that is a credential is hidden, in the condition too',
+      filter({ field: 'headers.Authorization', equals: 'Bearer one' }, { authorization: 'Bearer two' }),
+      ignored('filter: headers.Authorization equals [redacted] saw [redacted]'),
+    ],
+    [
+      'but not whether it has to be there',
+      filter({ field: 'headers.Authorization', exists: false }, { authorization: 'Bearer two' }),
+      ignored('filter: headers.Authorization exists false saw [redacted]'),
+    ],
+    [
+      'nor the name of a list',
+      filter({ field: 'headers.Authorization', in_file: 'vip.txt' }, { authorization: 'Bearer two' }),
+      ignored('filter: headers.Authorization in_file "vip.txt" saw [redacted]'),
+    ],
+  ];
+  for (const [title, given, expected] of rows) {
+    const { context, desk } = stage(given);
+    t.same(matchEvent(context, desk), expected, title);
+  }
+  t.end();
+});
+
+t.test('SCR-2 · a script replaces, adds or ignores, and the reason says that it was the script', (t) => {
+  const { context } = stage({ known: { payload: { a: 1 } } });
+  t.same(readScript(context, { kind: 'exited', code: 0, stdout: '{"b":2}' }), {
+    payload: { b: 2 },
+    script: 'replaced',
+  });
+  t.same(readScript(context, { kind: 'exited', code: 0, stdout: 'note' }), {
+    payload: { a: 1, script_output: 'note' },
+    script: 'annotated',
+  });
+  t.same(readScript(context, { kind: 'timedOut' }), {
+    outcome: { kind: 'ignoredScript', route: 'r' },
+    reason: 'script: timed out',
+  });
+  t.end();
+});
+
+t.test('DIS-1 · COA-1 · TPL-2 · the texts, and what becomes of the event', (t) => {
+  const known = { payload: { n: 7 } as JsonObject, event: 'push' };
+  const route = { prompt: '{event_type} {n}', deliverExtra: { chat_id: '{n}' } };
+  const texts = { prompt: 'push 7', deliverExtra: { chat_id: '7' } };
+  const coalesce = (key: string) => ({ key, windowMs: 1, maxWaitMs: 2 });
+  const rows: readonly (readonly [string, Partial<Route>, string, boolean])[] = [
+    ['a run', {}, 'run', false],
+    ['a text of its own', { deliverOnly: true }, 'direct', false],
+    ['a cron job', { cronJob: 'nightly' }, 'cron', false],
+    ['a burst', { coalesce: coalesce('n') }, 'group', true],
+    ['a burst whose key does not resolve runs at once', { coalesce: coalesce('gone') }, 'run', false],
+  ];
+  for (const [title, more, plan, grouped] of rows) {
+    const { context, desk } = stage({ known, route: { ...route, ...more } as Partial<Route> });
+    const { groupKey, ...rest } = renderTexts(context, desk);
+    t.same(rest, { ...texts, plan }, title);
+    t.equal(groupKey !== undefined, grouped, title);
+  }
+  t.end();
+});
+
+t.test('RTE-3 · a rule asked before what it needs is known says nothing', (t) => {
+  const { context, desk, done } = stage({ known: { route: undefined } });
+  for (const rule of [checkRate, verifySignature, matchEvent, renderTexts]) t.same(rule(context, desk), {}, rule.name);
+  t.same(done, []);
+  t.end();
+});

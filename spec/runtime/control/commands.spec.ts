@@ -1,0 +1,157 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import type { Json, JsonObject } from '../../../machines/base/json.ts';
+import { signatureVerifier } from '../../../machines/webhook/signature.ts';
+import { type CommandHost, commands } from '../../../runtime/control/commands.ts';
+import type { Refusal } from '../../../runtime/control/refusal.ts';
+import type { DaemonView } from '../../../runtime/control/view.ts';
+import { makeHome } from '../../support/home.ts';
+
+const secret = 'a-secret-of-its-own';
+const nobody = { notify: () => {}, onEnd: () => {} };
+
+/** A home without a daemon, or with the part of one that a command asks. */
+function hostOf(t: Test, daemon?: Partial<DaemonView>): CommandHost {
+  const home = makeHome(t, {
+    'config.yaml':
+      'gateway: { multiplex_profiles: true }\nplatforms: { webhook: { enabled: true, extra: { port: 9000 } } }\n',
+    'webhook_subscriptions.json': JSON.stringify({ hook: { secret } }),
+    'profiles/work/webhook_subscriptions.json': JSON.stringify({ theirs: { secret } }),
+  });
+  const source = { home: home.path, env: {} };
+  return daemon === undefined ? { source } : { source, daemon: { url: () => undefined, ...daemon } as DaemonView };
+}
+
+async function ask(host: CommandHost, method: string, params: JsonObject = {}): Promise<unknown> {
+  const command = commands.get(method);
+  if (command === undefined) throw new Error(`no command ${method}`);
+  return command.run(params, host, nobody);
+}
+
+async function codeOf(asked: Promise<unknown>): Promise<string> {
+  return asked.then(
+    () => 'none',
+    (thrown: Refusal) => thrown.code,
+  );
+}
+
+t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says that none runs', async (t) => {
+  const host = hostOf(t);
+  t.match(await ask(host, 'webhook.list'), [
+    { name: 'hook', url: 'http://127.0.0.1:9000/webhooks/hook' },
+    { name: 'theirs' },
+  ]);
+  t.match(await ask(host, 'webhook.show', { name: 'hook' }), { name: 'hook', definition: {} });
+  t.same(await ask(host, 'config.check'), []);
+  t.type(await ask(host, 'config.schema'), 'object');
+  t.match(await ask(host, 'webhook.subscribe', { name: 'new', record: { events: ['push'] } }), { events: ['push'] });
+  t.equal(await codeOf(ask(host, 'webhook.subscribe', { name: 'new' })), 'subscription-exists');
+  t.match(await ask(host, 'webhook.subscribe', { name: 'new', force: true }), { events: [] });
+  t.same(await ask(host, 'webhook.remove', { name: 'theirs', profile: 'work' }), { removed: 'theirs' });
+  for (const method of ['gateway.status', 'gateway.stop', 'gateway.reload', 'webhook.deliveries', 'runs.list']) {
+    t.equal(commands.get(method)?.access, 'daemon', method);
+    t.equal(await codeOf(ask(host, method)), 'gateway-not-running', method);
+  }
+  t.equal(await codeOf(ask(host, 'webhook.test', { name: 'hook' })), 'gateway-not-running');
+});
+
+t.test('CLI-3 · a parameter that is missing or of another form is said to be so', async (t) => {
+  const host = hostOf(t, {});
+  for (const method of [
+    'webhook.show',
+    'webhook.subscribe',
+    'webhook.remove',
+    'webhook.test',
+    'runs.show',
+    'runs.cancel',
+  ]) {
+    for (const params of [{}, { name: '', id: '' }, { name: 7, id: 7 }]) {
+      t.equal(await codeOf(ask(host, method, params)), 'params-missing', `${method} ${JSON.stringify(params)}`);
+    }
+  }
+});
+
+t.test('DUR-2 · histories are asked for within bounds, by route and status', async (t) => {
+  const seen: unknown[] = [];
+  const note = (query: unknown) => {
+    seen.push(query);
+    return [];
+  };
+  const host = hostOf(t, { deliveries: note, runs: note });
+  await ask(host, 'webhook.deliveries');
+  await ask(host, 'runs.list', { limit: 0, route: 'r', status: 'failed' });
+  await ask(host, 'runs.list', { limit: 5_000, route: 7, status: null } as JsonObject);
+  await ask(host, 'webhook.deliveries', { limit: 'many' });
+  t.same(seen, [{ limit: 50 }, { limit: 1, route: 'r', status: 'failed' }, { limit: 1_000 }, { limit: 50 }]);
+});
+
+t.test('CLI-5 · what the history does not hold has its code, and what it holds is told whole', async (t) => {
+  const stopped: string[] = [];
+  const host = hostOf(t, {
+    status: () => ({ pid: 1 }),
+    stop: () => void stopped.push('stopped'),
+    reload: async () => void stopped.push('reloaded'),
+    delivery: (id) => (id === 'd1' ? { delivery_id: id } : undefined),
+    replay: async (id) => (id === 'd1' ? { status: 202 } : undefined),
+    run: (id, more) => (id === 'r1' ? { id, transcript: more?.transcript === true } : undefined),
+  });
+  t.same(await ask(host, 'gateway.status'), { pid: 1 });
+  t.same(await ask(host, 'gateway.reload'), { reloaded: true });
+  t.same(await ask(host, 'gateway.stop'), { stopping: true });
+  t.same(stopped, ['reloaded', 'stopped']);
+  t.same(await ask(host, 'webhook.delivery', { id: 'd1' }), { delivery_id: 'd1' });
+  t.same(await ask(host, 'webhook.replay', { id: 'd1' }), { status: 202 });
+  t.same(await ask(host, 'runs.show', { id: 'r1' }), { id: 'r1', transcript: false });
+  t.same(await ask(host, 'runs.show', { id: 'r1', transcript: true }), { id: 'r1', transcript: true });
+  t.equal(await codeOf(ask(host, 'webhook.delivery', { id: 'x' })), 'delivery-unknown');
+  t.equal(await codeOf(ask(host, 'webhook.replay', { id: 'x' })), 'delivery-unknown');
+  t.equal(await codeOf(ask(host, 'runs.show', { id: 'x' })), 'run-unknown');
+});
+
+t.test('DIS-3 · every verdict of a cancel has its answer', async (t) => {
+  const cancel = (kind: object): Promise<unknown> =>
+    ask(hostOf(t, { cancelRun: async () => kind as never }), 'runs.cancel', { id: 'r1' });
+  t.same(await cancel({ kind: 'cancelled' }), { cancelled: 'r1' });
+  t.same(await cancel({ kind: 'told' }), { cancelling: 'r1' });
+  t.equal(await codeOf(cancel({ kind: 'over', status: 'delivered' })), 'run-over');
+  t.equal(await codeOf(cancel({ kind: 'refused', reason: 'disk full' })), 'journal-unavailable');
+  t.equal(await codeOf(cancel({ kind: 'unknown' })), 'run-unknown');
+});
+
+t.test(
+  'SUB-4 · a test is signed with the subscription’s secret, sent to its path, and its answer shown as it is',
+  async (t) => {
+    const got: { readonly path: string | undefined; readonly genuine: boolean; readonly body: Json }[] = [];
+    const verify = signatureVerifier({ kind: 'shared', secret });
+    const gateway = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const body = Buffer.concat(chunks);
+        const headers = request.headers as Record<string, string>;
+        const verdict = verify({ headers, body, nowMs: Date.now() });
+        got.push({
+          path: request.url,
+          genuine: verdict.kind === 'genuine' && verdict.scheme === 'generic-v2',
+          body: JSON.parse(body.toString()) as Json,
+        });
+        response.writeHead(418).end('short and stout');
+      });
+    });
+    await new Promise<void>((resolve) => gateway.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => new Promise((resolve) => gateway.close(resolve)));
+    const host = hostOf(t, { url: () => `http://127.0.0.1:${(gateway.address() as AddressInfo).port}` });
+
+    t.same(await ask(host, 'webhook.test', { name: 'hook' }), { status: 418, body: 'short and stout' });
+    await ask(host, 'webhook.test', { name: 'theirs', profile: 'work', event: 'push', payload: { a: 1 } });
+    await ask(host, 'webhook.test', { name: 'hook', event: 'push', payload: [1] });
+    t.same(got, [
+      { path: '/webhooks/hook', genuine: true, body: { test: true, message: 'Hello from agent webhook test' } },
+      { path: '/p/work/webhooks/theirs', genuine: true, body: { event_type: 'push', a: 1 } },
+      { path: '/webhooks/hook', genuine: true, body: [1] },
+    ]);
+    t.equal(await codeOf(ask(hostOf(t, {}), 'webhook.test', { name: 'hook' })), 'gateway-not-listening');
+    t.equal(await codeOf(ask(host, 'webhook.test', { name: 'none' })), 'subscription-unknown');
+  },
+);

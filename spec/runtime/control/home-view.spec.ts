@@ -1,0 +1,205 @@
+import { readFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
+import {
+  dynamicRoute,
+  listRoutes,
+  profileOf,
+  readDesk,
+  type SubscriptionRequest,
+  showRoute,
+  subscribe,
+  unsubscribe,
+} from '../../../runtime/control/home-view.ts';
+import type { Refusal } from '../../../runtime/control/refusal.ts';
+import { makeHome } from '../../support/home.ts';
+
+const work = 'work' as ProfileName;
+const shared = 'a-secret-of-the-home';
+const config = `
+gateway: { multiplex_profiles: true }
+platforms:
+  webhook:
+    enabled: true
+    extra:
+      host: 0.0.0.0
+      port: 9000
+      secret: ${shared}
+      routes:
+        both: { events: [push], description: Of the file }
+        off: { enabled: false }
+        theirs: { profile: work, deliver: telegram }
+        a b: {}
+`;
+const dynamic = (more: JsonObject = {}): JsonObject => ({ secret: 'a-secret-of-its-own', ...more });
+
+function homeOf(t: Test, records: JsonObject = {}, ofWork: JsonObject = {}) {
+  const home = makeHome(t, {
+    'config.yaml': config,
+    'webhook_subscriptions.json': JSON.stringify(records),
+    'profiles/work/webhook_subscriptions.json': JSON.stringify(ofWork),
+    'cron/jobs.json': JSON.stringify({ jobs: [{ id: 'nightly', schedule: '@daily', prompt: 'p' }] }),
+  });
+  return { home, desk: () => readDesk({ home: home.path, env: {} }) };
+}
+
+const codeOf = (thrown: unknown): string => (thrown as Refusal).code;
+async function refusalOf(work: () => unknown): Promise<{ readonly code: string; readonly message: string }> {
+  try {
+    await work();
+  } catch (thrown) {
+    return { code: codeOf(thrown), message: (thrown as Error).message };
+  }
+  return { code: 'none', message: '' };
+}
+
+t.test('CON-4 · SUB-2 · PRF-1 · the list has every route with its URL, and what cannot be used with why', (t) => {
+  const { desk } = homeOf(t, { both: dynamic(), hook: dynamic({ deliver: 'slack' }), broken: 7 }, { hook: dynamic() });
+  const rows = listRoutes(desk(), undefined);
+  t.same(
+    rows.map(({ name, url, source, profile, enabled }) => [name, url, source, profile, enabled]),
+    [
+      ['both', 'http://127.0.0.1:9000/webhooks/both', 'static', 'default', true],
+      ['off', 'http://127.0.0.1:9000/webhooks/off', 'static', 'default', false],
+      ['theirs', 'http://127.0.0.1:9000/p/work/webhooks/theirs', 'static', 'work', true],
+      ['a b', 'http://127.0.0.1:9000/webhooks/a%20b', 'static', 'default', true],
+      ['both', 'http://127.0.0.1:9000/webhooks/both', 'dynamic', 'default', true],
+      ['hook', 'http://127.0.0.1:9000/webhooks/hook', 'dynamic', 'default', true],
+      ['broken', '', undefined, undefined, undefined],
+      ['hook', 'http://127.0.0.1:9000/p/work/webhooks/hook', 'dynamic', 'work', true],
+    ],
+  );
+  t.match(rows[0], { events: ['push'], deliver: 'log', description: 'Of the file', problem: undefined });
+  t.match(rows[4]?.problem, /config\.yaml has the same name/);
+  t.match(rows[5], { deliver: 'slack', problem: undefined });
+  t.type(rows[6]?.problem, 'string');
+  t.notMatch(JSON.stringify(rows), /a-secret/, 'no secret is listed');
+  t.match(listRoutes(desk(), 'http://real:1')[0]?.url, 'http://real:1/webhooks/both', 'the living address wins');
+  t.end();
+});
+
+t.test('CFG-3 · a broken route of the file and a corrupt file of subscriptions are rows of their own', (t) => {
+  const { home, desk } = homeOf(t);
+  home.write('webhook_subscriptions.json', '{"a":');
+  home.write('config.yaml', config.replace('{ enabled: false }', '{ deliver_only: true }'));
+  const rows = listRoutes(desk(), undefined);
+  t.match(
+    rows.map(({ name }) => name),
+    ['both', 'theirs', 'a b', 'webhook_subscriptions.json', /^config\.yaml:\d+$/],
+  );
+  t.match(rows.at(-1)?.problem, /deliver_only/);
+  t.end();
+});
+
+t.test('CLI-5 · PRF-1 · one route by its name and profile, with its definition and without its secret', async (t) => {
+  const { desk } = homeOf(t, { hook: dynamic() }, { hook: dynamic(), mine: dynamic(), off: dynamic() });
+  t.match(showRoute(desk(), { name: 'both' }, undefined), { source: 'static', definition: { events: ['push'] } });
+  t.match(showRoute(desk(), { name: 'hook' }, undefined), { profile: 'default' }, 'the default one is meant');
+  t.match(showRoute(desk(), { name: 'hook', profile: work }, undefined), { profile: 'work' });
+  t.match(showRoute(desk(), { name: 'mine' }, undefined), { profile: 'work' }, 'the only one of that name');
+  t.match(showRoute(desk(), { name: 'off' }, undefined), { profile: 'default', source: 'static' });
+  t.notMatch(JSON.stringify(showRoute(desk(), { name: 'hook' }, undefined)), /a-secret/);
+  t.match(await refusalOf(() => showRoute(desk(), { name: 'none' }, undefined)), { code: 'route-unknown' });
+  t.match(await refusalOf(() => showRoute(desk(), { name: 'mine', profile: defaultProfile }, undefined)), {
+    code: 'route-unknown',
+    message: /of profile "default"/,
+  });
+  const many = readDesk({ home: homeOfTwo(t), env: {} });
+  t.match(await refusalOf(() => showRoute(many, { name: 'x' }, undefined)), {
+    code: 'route-ambiguous',
+    message: /profiles one, two; name one with --profile/,
+  });
+});
+
+/** A home in which two profiles, neither of them the default one, have a route of one name. */
+function homeOfTwo(t: Test): string {
+  const text = JSON.stringify({ x: dynamic() });
+  return makeHome(t, {
+    'config.yaml': config.replace('        theirs: { profile: work, deliver: telegram }\n', ''),
+    'profiles/one/webhook_subscriptions.json': text,
+    'profiles/two/webhook_subscriptions.json': text,
+  }).path;
+}
+
+t.test('SUB-4 · only dynamic routes can be tested, and their secret is lent for that', async (t) => {
+  const { desk } = homeOf(t, { hook: dynamic() });
+  t.match(dynamicRoute(desk(), { name: 'hook' }), { secret: { kind: 'shared', secret: 'a-secret-of-its-own' } });
+  for (const name of ['both', 'none']) {
+    t.equal((await refusalOf(() => dynamicRoute(desk(), { name }))).code, 'subscription-unknown', name);
+  }
+});
+
+t.test('SUB-1 · SUB-3 · a subscription is written with a secret of its own and shown once', async (t) => {
+  const { home, desk } = homeOf(t, { old: dynamic() });
+  const asked = (more: Partial<SubscriptionRequest> = {}): SubscriptionRequest => ({
+    name: 'new',
+    profile: defaultProfile,
+    record: { events: ['push'] },
+    force: false,
+    ...more,
+  });
+  const written = (name: string, profile = ''): JsonObject =>
+    (JSON.parse(readFileSync(`${home.path}/${profile}webhook_subscriptions.json`, 'utf8')) as JsonObject)[
+      name
+    ] as JsonObject;
+
+  const made = await subscribe(desk(), asked(), 'http://real:1');
+  t.match(made, { name: 'new', url: 'http://real:1/webhooks/new', source: 'dynamic', secret: /^[0-9a-f]{64}$/ });
+  t.match(written('new'), { events: ['push'], secret: String(made.secret), created_at: /^\d{4}-.*Z$/ });
+  t.match(written('old'), { secret: 'a-secret-of-its-own' }, 'the others stand');
+  const theirs = await subscribe(desk(), asked({ profile: work }), undefined);
+  t.equal(theirs.url, 'http://127.0.0.1:9000/p/work/webhooks/new');
+  t.equal(written('new', 'profiles/work/').secret, theirs.secret);
+  t.not(theirs.secret, made.secret);
+  await subscribe(desk(), asked({ name: 'fired', record: { cron_job: 'nightly' } }), undefined);
+  const again = await subscribe(desk(), asked({ force: true, record: {} }), undefined);
+  t.not(again.secret, made.secret, 'replaced, with a secret anew');
+  t.same(written('new').events, undefined);
+
+  const refused: readonly (readonly [Partial<SubscriptionRequest>, string, RegExp])[] = [
+    [{}, 'subscription-exists', /remove it first or pass --force/],
+    [{ name: 'both' }, 'subscription-static', /takes precedence; choose another name/],
+    [{ name: 'both', force: true }, 'subscription-static', /config\.yaml/],
+    [{ name: 'x', record: { cron_job: 'gone' } }, 'cron-job-unknown', /"gone" does not exist in profile "default"/],
+    [{ name: 'x', profile: work, record: { cron_job: 'nightly' } }, 'cron-job-unknown', /in profile "work"/],
+    [{ name: 'x', record: { deliver_only: true } }, 'deliver-only-needs-target', /deliver_only/],
+    [{ name: 'x', profile: 'nobody' as ProfileName }, 'profile-missing', /make the folder profiles\/nobody/],
+  ];
+  const before = readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8');
+  for (const [more, code, message] of refused) {
+    t.match(await refusalOf(() => subscribe(desk(), asked(more), undefined)), { code, message }, JSON.stringify(more));
+  }
+  t.equal((await refusalOf(() => subscribe(desk(), asked({ name: 'Not A Name' }), undefined))).code === 'none', false);
+  home.write('config.yaml', config.replace('gateway: { multiplex_profiles: true }', '').replace(/ +theirs.*\n/, ''));
+  t.match(await refusalOf(() => subscribe(desk(), asked({ name: 'x', profile: work }), undefined)), {
+    code: 'profile-unknown',
+    message: /set gateway\.multiplex_profiles: true and make profiles\/work/,
+  });
+  t.equal(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'), before, 'nothing refused is written');
+});
+
+t.test('SUB-1 · CFG-3 · a subscription is removed, a broken one too, and a route of the file is not', async (t) => {
+  const { home, desk } = homeOf(t, { hook: dynamic(), broken: 7 }, { hook: dynamic() });
+  await unsubscribe(desk(), 'hook', defaultProfile);
+  await unsubscribe(desk(), 'broken', defaultProfile);
+  t.same(JSON.parse(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8')), {});
+  t.match(showRoute(desk(), { name: 'hook' }, undefined), { profile: 'work' }, 'the other profile keeps its own');
+  for (const [name, profile] of [
+    ['both', defaultProfile],
+    ['hook', defaultProfile],
+    ['hook', 'nobody' as ProfileName],
+  ] as const) {
+    t.equal(
+      (await refusalOf(() => unsubscribe(desk(), name, profile))).code,
+      'subscription-unknown',
+      `${name} ${profile}`,
+    );
+  }
+});
+
+t.test('PRF-1 · a profile is named by a flag, the default one by none', async (t) => {
+  for (const none of [undefined, null, '']) t.equal(profileOf(none), defaultProfile);
+  t.equal(profileOf('work'), 'work');
+  for (const odd of ['..', 'a/b', '.x']) t.equal((await refusalOf(() => profileOf(odd))).code, 'profile-name', odd);
+});

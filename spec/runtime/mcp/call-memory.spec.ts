@@ -1,0 +1,32 @@
+import t from 'tap';
+import { type CallMemo, createCallMemory } from '../../../runtime/mcp/call-memory.ts';
+
+const memo = (run: string, startedAtMs: number): CallMemo => ({
+  id: `${run}-${startedAtMs}`,
+  run,
+  tool: 'mcp__s__t',
+  server: 's',
+  outcome: 'result',
+  startedAtMs,
+  endedAtMs: startedAtMs + 1,
+  tries: 1,
+});
+
+t.test('INS-2 · the calls of a run are told in the order in which they began, and nobody else’s', (t) => {
+  const memory = createCallMemory();
+  for (const each of [memo('a', 2), memo('b', 1), memo('a', 1)]) memory.keep(each);
+  t.same(
+    memory.ofRun('a').map(({ startedAtMs }) => startedAtMs),
+    [1, 2],
+  );
+  t.same(memory.ofRun('c'), []);
+  t.end();
+});
+
+t.test('INS-2 · the memory is bounded: the oldest goes first', (t) => {
+  const memory = createCallMemory();
+  for (let at = 0; at < 2_100; at += 1) memory.keep(memo('a', at));
+  const kept = memory.ofRun('a');
+  t.same([kept.length, kept[0]?.startedAtMs, kept.at(-1)?.startedAtMs], [2_000, 100, 2_099]);
+  t.end();
+});
