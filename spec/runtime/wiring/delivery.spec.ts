@@ -64,6 +64,7 @@ async function stage(t: Test, { from = record, outcome, crowded = false, hasPlac
         steps.push(['sent', sent.status, stored()]);
         return {
           outcome: outcome ?? { kind: 'delivered', messageId: 'm1' },
+          chat: 'C1',
           startedAtMs: 9,
           endedAtMs: 10,
           jitter: 0,
@@ -117,7 +118,10 @@ t.test(
     t.equal(one.actor.getSnapshot().status, 'active', 'its outcome is not on disk yet');
     await one.disk.settle();
     t.match(one.actor.getSnapshot(), { status: 'done', output: { status: 'delivered', messageId: 'm1' } });
-    t.match(one.journal.get('deliveries', 'k'), { value: { status: 'delivered', endedAtMs: 9 }, dueAtMs: undefined });
+    t.match(one.journal.get('deliveries', 'k'), {
+      value: { status: 'delivered', chat: 'C1', endedAtMs: 9 },
+      dueAtMs: undefined,
+    });
     t.ok(one.journal.claimed(name, 9), 'its id stays taken');
   },
 );
