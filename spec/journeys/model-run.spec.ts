@@ -142,31 +142,45 @@ t.test(
   },
 );
 
-t.test('TRU-1 · TRU-3 · a run waits for the yes to a tool of an untrusted server', async (t) => {
-  const path = join(process.cwd(), 'dist', 'never-made');
-  const server = await startModelServer(t, [
-    { kind: 'says', calls: [{ name: 'mcp__files__create_directory', args: JSON.stringify({ path }) }] },
-    { kind: 'says', text: 'It was not allowed.' },
-  ]);
-  const home = makeModelHome(t, server, { trust: 'untrusted' });
-  const daemon = await startDaemon(t, home.path);
-  await send(daemon, { n: 1 });
-  let asked: readonly JsonObject[] = [];
-  await until(async () => {
-    asked = (await cliJson(home.path, 'approvals', 'list')) as readonly JsonObject[];
-    return asked.length === 1;
-  });
+t.test(
+  'TRU-1 · TRU-3 · INS-2 · a run waits for the yes to a tool of an untrusted server, and its story says so',
+  async (t) => {
+    const path = join(process.cwd(), 'dist', 'never-made');
+    const server = await startModelServer(t, [
+      { kind: 'says', calls: [{ name: 'mcp__files__create_directory', args: JSON.stringify({ path }) }] },
+      { kind: 'says', text: 'It was not allowed.' },
+    ]);
+    const home = makeModelHome(t, server, { trust: 'untrusted' });
+    const daemon = await startDaemon(t, home.path);
+    await send(daemon, { n: 1 });
+    let asked: readonly JsonObject[] = [];
+    await until(async () => {
+      asked = (await cliJson(home.path, 'approvals', 'list')) as readonly JsonObject[];
+      return asked.length === 1;
+    });
 
-  await runCli(['approvals', 'deny', String(asked[0]?.id)], home.path);
+    const { id, run: waiting } = asked[0] ?? {};
+    t.match(await cliJson(home.path, 'inspect', 'why', String(waiting)), {
+      verdict: 'Accepted: its run waits for your yes to mcp__files__create_directory.',
+      cure: new RegExp(`^\`agent approvals approve ${String(id)}\` lets it run`),
+      chapters: [
+        { kind: 'request' },
+        { kind: 'run' },
+        { kind: 'call', state: 'approving', stairs: [{ state: 'approving', result: 'waiting', rule: 'TRU-1' }] },
+      ],
+    });
 
-  const run = await runThatIs(home.path, 'delivered');
-  t.match(run.transcript, [
-    {},
-    {},
-    { kind: 'call' },
-    { kind: 'result', text: /was denied \[approval_denied\]/, is_error: true },
-  ]);
-});
+    await runCli(['approvals', 'deny', String(id)], home.path);
+
+    const run = await runThatIs(home.path, 'delivered');
+    t.match(run.transcript, [
+      {},
+      {},
+      { kind: 'call' },
+      { kind: 'result', text: /was denied \[approval_denied\]/, is_error: true },
+    ]);
+  },
+);
 
 t.test('DIS-3 · DIS-4 · what a model does wrong is a known outcome in the history', async (t) => {
   const key401 = { kind: 'status', status: 401, body: '{"error":{"message":"bad key"}}' } as const;

@@ -6,7 +6,15 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { PeerTool } from '../support/mcp/catalogue.ts';
-import { commandOf, controlOf, entryOf, eventually, startGateway, wordsOf } from '../support/mcp/gateway.ts';
+import {
+  type CallAnswer,
+  commandOf,
+  controlOf,
+  entryOf,
+  eventually,
+  startGateway,
+  wordsOf,
+} from '../support/mcp/gateway.ts';
 import { invisibleWords } from '../support/mcp/odd-tools.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
@@ -70,9 +78,14 @@ for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
     for (const server of ['peer', 'hasty', 'never']) await gateway.reaches(server, 'connected');
 
     t.test(`SRV-1 · TRU-3 · ${kind}: a form is answered from the command line with its values`, async (t) => {
-      const call = gateway.call('mcp__peer__ask');
+      const call = gateway.control.call('mcp.call', { name: 'mcp__peer__ask', run: 'the-run' });
       const row = await gateway.asked();
-      t.match(row, { kind: 'form', server: 'peer', message: 'What is your name?' });
+      const run = 'the-run';
+      t.match(
+        row,
+        { kind: 'form', server: 'peer', run, message: 'What is your name?' },
+        'it is known whose call it is of',
+      );
       const shown = JSON.parse((await gateway.cli('approvals', 'show', row.id, '--json')).stdout);
       t.match(shown.detail, { type: 'object', properties: { name: { type: 'string' } } });
 
@@ -84,7 +97,7 @@ for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
       t.match(wrong.stderr, new RegExp(`approval ${row.id}: name .*; give the values anew \\[approval-values\\]`));
       t.equal(noJson.code, 2);
       t.equal(right.code, 0);
-      t.match(told(await call), { action: 'accept', content: { name: 'Ada' } });
+      t.match(told((await call) as CallAnswer), { action: 'accept', content: { name: 'Ada' } });
     });
 
     t.test(`SRV-1 · ${kind}: a form that a person denies is declined`, async (t) => {
