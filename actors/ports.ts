@@ -54,9 +54,13 @@ export interface DeliveryRequest {
   readonly extra: JsonObject;
   /** What an earlier attempt has delivered of it. */
   readonly sent?: PartlySent;
+  /** Where an earlier try has begun to bring it: the rest goes nowhere else. */
+  readonly begunAt?: string;
 }
 
 export interface DeliveryTarget {
+  /** Where a text with this `deliver_extra` goes, as people call it; undefined where there is no place, or none is said. */
+  placeOf(extra: JsonObject): string | undefined;
   /**
    * For how long sending the same delivery again delivers it once, by where it goes; 0 where it never does. Only within
    * this time is one sent again whose outcome is not known.

@@ -426,7 +426,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       ['deliveries retry --all --target team_chat_a', 'every dead letter of a target'],
     ],
     needsGateway: true,
-    exits: { 1: 'It may have arrived already; --force sends it all the same.' },
+    exits: { 1: 'It may have arrived already (--force sends it all the same), or one of --all could not be touched.' },
     see: ['deliveries list', 'docs/deliveries.md'],
   },
   'deliveries drop': {
@@ -435,6 +435,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
       ['deliveries drop --all --route ci', 'every dead letter of a route'],
     ],
     needsGateway: true,
+    exits: { 1: 'One of --all could not be touched.' },
     see: ['deliveries list'],
   },
   'deliveries targets': {

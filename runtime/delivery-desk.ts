@@ -4,6 +4,7 @@
  * @see DLV-4, DUR-1 and CLI-2 in docs/specification.md
  */
 
+import { setImmediate as turn } from 'node:timers/promises';
 import type { StoredRecord, Write } from '../actors/store/journal.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { RecordWriter } from '../actors/store/record-writer.ts';
@@ -11,7 +12,7 @@ import type { JsonObject } from '../machines/base/json.ts';
 import { canonicalTarget } from '../machines/config/targets.ts';
 import { asSeen, type DeliveryRecord, isOver, type RunRecord, sendingRow } from '../machines/webhook/record.ts';
 import { Refusal } from './control/refusal.ts';
-import type { DeliveryDesk, SendingQuery } from './control/view.ts';
+import type { DeadLetterQuery, DeliveryDesk, SendingQuery, Sweep } from './control/view.ts';
 import { deliveriesLike } from './history.ts';
 import { newestFirst } from './newest-first.ts';
 import type { Platforms } from './platforms.ts';
@@ -21,14 +22,21 @@ import type { Wards } from './wiring/wards.ts';
 export interface DeliveryDeskPorts {
   readonly keeper: JournalKeeper;
   readonly writer: RecordWriter;
-  readonly platforms: Pick<Platforms, 'check' | 'rows'>;
+  readonly platforms: Pick<Platforms, 'check' | 'placeOf' | 'rows'>;
   readonly wards: () => Wards;
   /** The key of a delivery by the id of its event; undefined where none is known. */
   readonly keyOf: (id: string) => string | undefined;
   /** The judge of what is secret. */
   readonly redact: (record: JsonObject) => JsonObject;
   readonly nowMs: () => number;
+  /** False while so many deliveries live that others wait on disk, from where they are taken up. */
+  readonly hasRoom: () => boolean;
 }
+
+/** How many records are looked at, and changed, at a time. */
+const pageSize = 200;
+/** A disk that is full refuses each for the same reason. */
+const mostTold = 20;
 
 interface Found {
   readonly key: string;
@@ -65,12 +73,13 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     });
   }
 
-  const rowOf = ({ key, record }: Found): JsonObject => redact(sendingRow(key, record) as unknown as JsonObject);
+  const rowOf = ({ key, record }: Found): JsonObject =>
+    redact(sendingRow(key, record, ports.platforms.placeOf(record)) as unknown as JsonObject);
 
   async function commit({ key, stored }: Found, next: DeliveryRecord): Promise<void> {
     const over = isOver(next);
     const nowMs = ports.nowMs();
-    const session = keeper.session();
+    const session = over || !ports.hasRoom() ? undefined : keeper.session();
     const verdict = await keeper.commit([
       {
         kind: 'put',
@@ -79,14 +88,14 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
         value: (over ? { ...next, endedAtMs: nowMs } : next) as unknown as JsonObject,
         expect: stored.version,
         dueAtMs: over ? null : nowMs,
-        ...(over || session === undefined ? {} : { heldBy: session }),
+        ...(session === undefined ? {} : { heldBy: session }),
       },
       ...(over ? runOf(next, ports) : reopenedRun(next)),
     ]);
     if (verdict.kind === 'unavailable') throw new Refusal('journal-unavailable', verdict.fault.message);
     if (verdict.kind !== 'committed')
       throw new Refusal('delivery-under-way', `delivery "${key}" has just changed; look at it again`);
-    if (over) return;
+    if (session === undefined) return;
     writer.adopt('deliveries', key, stored.version + 1);
     wards().deliveries.spawn(key, { key, record: next, atMs: nowMs });
   }
@@ -139,6 +148,45 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     if (record.status !== 'dropped') await commit(found, { ...record, status: 'dropped' });
   }
 
+  async function sweep(query: DeadLetterQuery, act: (found: Found) => Promise<void>): Promise<Sweep> {
+    const refusals: Sweep['refusals'][number][] = [];
+    let done = 0;
+    let left = 0;
+    for (const page of deadLetters(query)) {
+      // A long history is gone through beside everything else.
+      await turn();
+      // Their commits share a flush of the disk, and land in their order.
+      const settled = await Promise.allSettled(page.map(act));
+      for (const [index, one] of settled.entries()) {
+        if (one.status === 'fulfilled') {
+          done += 1;
+          continue;
+        }
+        left += 1;
+        if (!(one.reason instanceof Refusal)) throw one.reason;
+        const { code, message } = one.reason;
+        if (refusals.length < mostTold) refusals.push({ id: page[index]?.key ?? '', code, error: message });
+      }
+    }
+    return { done, left, refusals };
+  }
+
+  /** The oldest first, so that a chat has them in the order in which they were meant to come. */
+  function* deadLetters(query: DeadLetterQuery): Generator<readonly Found[]> {
+    let from: string | undefined;
+    for (;;) {
+      const page = keeper.journal()?.list('deliveries', {
+        limit: pageSize,
+        order: 'oldest',
+        ...(from === undefined ? {} : { from }),
+      });
+      const last = page?.at(-1);
+      if (page === undefined || last === undefined) return;
+      from = last.key;
+      yield page.map(foundIn).filter(({ record }) => fits(record, { ...query, status: 'deadLettered' }));
+    }
+  }
+
   return {
     list: (query) => matching(query).map(rowOf),
     show(id) {
@@ -155,16 +203,8 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
       await drop(found);
       return rowOf(find(found.key));
     },
-    async retryAll(query) {
-      const found = matching({ ...query, status: 'deadLettered' });
-      for (const one of found) await retry(one, false);
-      return found.length;
-    },
-    async dropAll(query) {
-      const found = matching({ ...query, status: 'deadLettered' });
-      for (const one of found) await drop(one);
-      return found.length;
-    },
+    retryAll: (query) => sweep(query, (one) => retry(one, false)),
+    dropAll: (query) => sweep(query, drop),
     targets: () => ports.platforms.rows().map(redact),
   };
 }
@@ -175,7 +215,7 @@ function putBack(record: DeliveryRecord, sinceMs: number): DeliveryRecord {
   return { ...rest, status: 'queued', sinceMs, failures: 0 };
 }
 
-function fits(record: DeliveryRecord, { route, status, target }: SendingQuery): boolean {
+function fits(record: DeliveryRecord, { route, status, target }: Omit<SendingQuery, 'limit'>): boolean {
   return (
     (route === undefined || record.route === route) &&
     (status === undefined || record.status === status) &&

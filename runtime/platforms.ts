@@ -49,6 +49,8 @@ export interface Platforms {
   /** Asks for a delivery's place on the way to its platform; the returned function gives it back. */
   ask(record: DeliveryRecord, granted: () => void): () => void;
   deduplicatesForMs(record: DeliveryRecord): number;
+  /** Where it goes: its own place, else the home channel; undefined where its target is not made or knows no places. */
+  placeOf(record: DeliveryRecord): string | undefined;
   verify(context: PlatformContext, signal: AbortSignal): Promise<VerifyResult>;
   /** A check has ended, or the connection has. */
   checked(key: string): void;
@@ -149,6 +151,10 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     return neutral.get(platformKey(profile, canonicalTarget(name) ?? name));
   }
 
+  function placeOf(record: DeliveryRecord): string | undefined {
+    return goesOnAt(record) ?? find(record.profile, record.target)?.made.placeOf(record.extra);
+  }
+
   function stateOf(key: string): Seen | undefined {
     return ward()?.get(key)?.getSnapshot() as unknown as Seen | undefined;
   }
@@ -229,8 +235,16 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
     const entry = await reach(record, signal);
     if ('kind' in entry) return entry;
     const { deliveryId, text, extra, sent } = record;
-    const request = { deliveryId, profile: record.profile as ProfileName, text, extra };
-    const outcome = await entry.made.deliver(sent === undefined ? request : { ...request, sent }, signal);
+    const begunAt = goesOnAt(record);
+    const request = {
+      deliveryId,
+      profile: record.profile as ProfileName,
+      text,
+      extra,
+      ...(sent === undefined ? {} : { sent }),
+      ...(begunAt === undefined ? {} : { begunAt }),
+    };
+    const outcome = await entry.made.deliver(request, signal);
     learn(entry, outcome);
     return outcome;
   }
@@ -246,8 +260,10 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
       const startedAtMs = nowMs();
       const outcome = await deliver(record, signal);
       const entry = find(record.profile, record.target);
+      const chat = placeOf(record);
       return {
         outcome,
+        ...(chat === undefined ? {} : { chat }),
         startedAtMs,
         endedAtMs: nowMs(),
         jitter: ports.random(),
@@ -255,15 +271,14 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
         policy: entry?.settings.retries ?? usualRetries,
       };
     },
-    ask({ profile, target, extra }, granted) {
-      const entry = find(profile, target);
+    ask(record, granted) {
+      const entry = find(record.profile, record.target);
       if (entry?.lane === undefined) {
         granted();
         return () => {};
       }
-      const chat = extra.chat_id ?? entry.settings.homeChannel ?? extra.repo ?? '';
       const leaving = new AbortController();
-      const leave = entry.lane.ask(String(chat), () => {
+      const leave = entry.lane.ask(placeOf(record) ?? '', () => {
         if (stateOf(entry.key)?.value === 'verifying') void grantOnceChecked(entry.key, leaving.signal, granted);
         else granted();
       });
@@ -273,6 +288,7 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
       };
     },
     deduplicatesForMs: ({ profile, target, extra }) => find(profile, target)?.made.deduplicatesForMs(extra) ?? 0,
+    placeOf,
     async verify({ profile, target }, signal) {
       const entry = find(profile, target);
       if (entry === undefined)
@@ -316,6 +332,11 @@ export function createPlatforms(ports: PlatformsPorts): Platforms {
       for (const key of [...waiting.keys()]) checked(key);
     },
   };
+}
+
+/** Where the rest of it goes that may have begun to arrive: another home channel must not get the second half. */
+function goesOnAt({ chat, sent, unsureSinceMs }: DeliveryRecord): string | undefined {
+  return sent === undefined && unsureSinceMs === undefined ? undefined : chat;
 }
 
 /** The key of a target's connection in the ward: by one name, that which people have given it. */

@@ -31,7 +31,7 @@ export interface ResumePorts {
 }
 
 /** How much is taken from the journal at a time. */
-const sliceSize = 500;
+export const sliceSize = 500;
 
 /** Takes up everything; what finds no room stays on disk and is taken by a refill later. */
 export async function resumeWork(ports: ResumePorts): Promise<void> {

@@ -1,68 +1,53 @@
 /**
- * Assembles the webhook half: the journal, the desks of the routes, the charts with their holes filled, and what the
- * supervisor asks of them. Decides nothing.
+ * Assembles the webhook half: the journal, the desks of the routes, the requests with their chart's holes filled, the
+ * front, and what the supervisor asks of them; the work that events lead to is `work-half.ts`'s. Decides nothing.
  * @see INS-1 and RTE-3 in docs/specification.md
  */
 
 import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../actors/config/load-config.ts';
-import { createPlaces } from '../actors/dispatch/places.ts';
-import { createRunAgent } from '../actors/dispatch/run-agent.ts';
 import type { Logger } from '../actors/ports.ts';
 import { createKeeper, type JournalKeeper } from '../actors/store/keeper.ts';
 import { openLmdbJournal } from '../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../actors/store/memory-journal.ts';
-import { createRecordWriter } from '../actors/store/record-writer.ts';
-import { createBursts } from '../actors/webhook/bursts.ts';
 import { createClaimDelivery } from '../actors/webhook/claim-delivery.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done } from '../machines/base/fault.ts';
 import { Roster } from '../machines/base/roster.ts';
-import { createWard, wardHandle } from '../machines/base/ward.ts';
+import { createWard } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
-import { groupContext } from '../machines/webhook/coalescing-group.machine.ts';
 import type { CompiledRoute } from '../machines/webhook/compile-route.ts';
 import { deliveryIdOf } from '../machines/webhook/envelope.ts';
-import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
 import {
   type RequestContext,
   type RequestOutput,
   requestContext,
 } from '../machines/webhook/webhook-request.machine.ts';
-import { type CancelVerdict, createCancelRun } from './cancel-run.ts';
+import type { CancelRun } from './cancel-run.ts';
 import type { DeliveryDesk } from './control/view.ts';
-import { createCrashedWork } from './crashed-work.ts';
-import { assembleCron } from './cron/assemble.ts';
 import type { CronView } from './cron/view.ts';
 import { createDecisions, type Decisions } from './decisions.ts';
-import { createDeliveryDesk } from './delivery-desk.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
 import { createFrontKeeper, urlOf } from './front-keeper.ts';
 import { openFront } from './http/choose.ts';
 import { createIds, timeKey } from './ids.ts';
 import type { Metrics } from './metrics.ts';
-import { countDelivery, countRun, createRequestCount, timedKeeper } from './metrics-counts.ts';
-import { assemblePlatforms, wake } from './platforms-half.ts';
+import { createRequestCount, timedKeeper } from './metrics-counts.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
 import type { Redactor } from './redact.ts';
 import type { ReplayPorts } from './replay.ts';
-import { type ResumePorts, refillDeliveries, refillRuns, resumeWork } from './resume.ts';
 import { createRouteDesk, type RouteSources } from './route-desk.ts';
 import { createSourceReader } from './route-sources.ts';
 import type { Tracing } from './tracing.ts';
-import { createEventTraces, createRunTraces } from './tracing-spans.ts';
-import { wireDelivery } from './wiring/delivery.ts';
+import { createEventTraces } from './tracing-spans.ts';
 import { wireGateway } from './wiring/gateway.ts';
-import { wireGroup } from './wiring/group.ts';
 import { wireRequest } from './wiring/request.ts';
-import { wireRun } from './wiring/run.ts';
 import { wireJournal } from './wiring/supervisor.ts';
-import { createWards, type Wards } from './wiring/wards.ts';
-import { logDelivery, logRun } from './work-log.ts';
+import { assembleWork } from './work-half.ts';
 
 export interface WebhookPorts {
   readonly paths: HomePaths;
@@ -93,7 +78,7 @@ export interface Webhooks {
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
-  cancelRun(key: string, by: string): Promise<CancelVerdict>;
+  readonly cancelRun: CancelRun;
   readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
@@ -119,13 +104,6 @@ const sessionTtlMs = 60_000;
 const answerGraceMs = 5_000;
 /** A body that stalls for this long ends its exchange. */
 const bodyTimeoutMs = 10_000;
-/** Runs that may wait in memory; further ones wait on disk. */
-const mostWaitingRuns = 10_000;
-/** Deliveries likewise: a dead platform must not fill the memory. */
-const mostWaitingDeliveries = 10_000;
-/** How often deliveries that wait on disk alone are looked for. */
-const refillMs = 5_000;
-
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, log } = ports;
   const traces = createEventTraces(tracing);
@@ -144,10 +122,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
   });
   const keeper = timedKeeper(opened, metrics);
-  const bursts = createBursts(keeper);
   const countRequest = createRequestCount(metrics);
-  const writer = createRecordWriter(keeper);
-  const places = createPlaces(settings().agent.concurrency);
   const windows = createRateWindows(() => settings().webhook.rateLimit);
   const reader = createSourceReader({ log, learn: redactor.learn });
   let sources = reader.read(home());
@@ -158,56 +133,22 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keptHeaders: (route, headers) => routes.compiled(route).keptHeaders(headers),
     redact: redactor.text,
   });
-  const eventOf = (key: string): EventRecord | undefined =>
-    keeper.journal()?.get('events', key)?.value as unknown as EventRecord | undefined;
-
-  let standing: Wards | undefined;
   let isAbandoned = false;
-  const wards = (): Wards => {
-    standing ??= createWards(
-      {
-        requests: wardHandle(wardRef(root(), 'requests')),
-        groups: wardHandle(wardRef(root(), 'groups')),
-        runs: wardHandle(wardRef(root(), 'runs')),
-        deliveries: wardHandle(wardRef(root(), 'deliveries')),
-      },
-      nowMs,
-    );
-    return standing;
-  };
-
-  const { ward: platformWard, platforms } = assemblePlatforms({ root, home, compiling, nowMs, log });
-  const resumePorts: ResumePorts = {
-    keeper,
-    writer,
-    bursts,
-    wards,
-    nowMs,
-    log,
-    onInterrupted: (profile) => deskOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
-    deduplicatesForMs: platforms.deduplicatesForMs,
-    room: () => mostWaitingRuns - wards().runs.size,
-    deliveryRoom: () => mostWaitingDeliveries - wards().deliveries.size,
-  };
-  // What waits on disk alone is taken up from here; while nothing does, a look at one index is all that it costs.
-  const refilling = setInterval(() => {
-    if (root().getSnapshot().matches({ up: 'running' })) void refillDeliveries(resumePorts);
-  }, refillMs);
-  refilling.unref();
-
-  const cron = assembleCron({
+  const work = assembleWork({
     root,
     home,
+    deskOf,
+    routeConcurrency: (profile, route) => routes.named(profile, route)?.concurrency,
     keeper,
-    // A run that is fired while no ward lives stays on disk for the gateway that comes.
-    hasRoom: () => root().system.get('runs') !== undefined && resumePorts.room() > 0,
-    open: (opened) => wards().open(opened),
     nextId,
-    redact: redactor.record,
+    redactor,
     compiling,
+    metrics,
+    tracing,
     nowMs,
     log,
   });
+  const { wards } = work;
 
   const requestLogic = wireRequest({
     desk: {
@@ -235,9 +176,9 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     traceparentOf: traces.traceparentOf,
     claim: createClaimDelivery({
       keeper,
-      bursts,
-      findJob: cron.findJob,
-      hasRoom: () => resumePorts.room() > 0,
+      bursts: work.bursts,
+      findJob: work.cron.findJob,
+      hasRoom: work.hasRoom,
     }),
     runScript: (input, signal) => {
       const desk = deskOf(input.route.profile);
@@ -245,56 +186,6 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     wards,
   });
-  const runTraces = createRunTraces(tracing);
-  const runWork = wireRun({
-    keeper,
-    writer,
-    places,
-    runAgent: runTraces.traced(
-      createRunAgent({
-        event: eventOf,
-        runnerOf: (profile) => deskOf(profile)?.runner,
-        traceparentOf: runTraces.traceparentOf,
-        log,
-      }),
-      eventOf,
-    ),
-    routeConcurrency: (profile, route) => routes.named(profile, route)?.concurrency,
-    redact: redactor.text,
-    nowMs,
-    wards,
-  });
-  const deliveryWork = wireDelivery({
-    keeper,
-    writer,
-    platforms: { ...platforms, send: runTraces.tracedSending(platforms.send, eventOf) },
-    redact: redactor.text,
-    nowMs,
-    wake,
-    wards,
-    retried: (record) => logDelivery(record, log),
-    crowded: () => resumePorts.deliveryRoom() <= 0,
-  });
-  const crashed = (room: string) => (key: string, error: unknown) => {
-    log.log('error', `${room}/${key} crashed`, { error: String(error) });
-  };
-  const crashedWork = createCrashedWork({ keeper, writer, wards, nowMs });
-  const runEnded = (key: string, record: RunRecord): void => {
-    countRun(record, nowMs(), metrics);
-    logRun(key, record, eventOf(record.eventKey), log);
-    wards().runFinished(key, record);
-    cron.schedule.runFinished(key);
-    if (resumePorts.room() === 1) void refillRuns(resumePorts);
-  };
-  const deliveryEnded = (key: string, record: DeliveryRecord): void => {
-    // One that waits on disk alone has been logged.
-    if (record.status !== 'waitingToRetry') {
-      countDelivery(record, nowMs(), metrics);
-      logDelivery(record, log);
-    }
-    wards().deliverySettled(key, record);
-  };
-
   const receive = createReceiver({ exchanges, wards, nextId, traces, nowMs });
   const fronts = createFrontKeeper({
     openFront: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
@@ -315,6 +206,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
 
   const gateway = wireGateway({
+    ...work.gateway,
     requests: createWard({
       name: 'requests',
       logic: compile(requestLogic, { ...compiling, copy: requestContext }),
@@ -326,7 +218,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         decisions.decided(output, live);
       },
       onCrashed: (key, error) => {
-        crashed('requests')(key, error);
+        log.log('error', `requests/${key} crashed`, { error: String(error) });
         const live = exchanges.get(key);
         exchanges.delete(key);
         if (live === undefined) return;
@@ -336,41 +228,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         decisions.decided(ended, live);
       },
     }),
-    groups: createWard({
-      name: 'groups',
-      logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), {
-        ...compiling,
-        copy: groupContext,
-      }),
-      onCrashed: crashed('groups'),
-    }),
-    runs: createWard({
-      name: 'runs',
-      logic: compile(runWork.logic, compiling),
-      onDone: runEnded,
-      onCrashed: (key, error) => {
-        crashed('runs')(key, error);
-        runWork.release(key);
-        void crashedWork.run(key).then((record) => record && runEnded(key, record));
-      },
-    }),
-    deliveries: createWard({
-      name: 'deliveries',
-      logic: compile(deliveryWork.logic, compiling),
-      onDone: deliveryEnded,
-      onCrashed: (key, error) => {
-        crashed('deliveries')(key, error);
-        deliveryWork.release(key);
-        void crashedWork.delivery(key).then((record) => record && deliveryEnded(key, record));
-      },
-    }),
-    platforms: platformWard,
-    cronJobs: cron.ward,
-    schedule: cron.schedule,
     fronts,
-    places,
-    parkDelivery: deliveryWork.release,
-    wards,
     nowMs,
     log,
     drainTimeoutMs: () => settings().gateway.drainTimeoutMs,
@@ -392,8 +250,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper,
     decisions,
     replay: { exchanges, wards, nextId, nowMs },
-    sendings: (keyOf) =>
-      createDeliveryDesk({ keeper, writer, platforms, wards, keyOf, redact: redactor.record, nowMs }),
+    sendings: work.sendings,
     resume: async () => {
       if (isAbandoned) {
         // The session lives on, and would keep what it held from the gateway that comes.
@@ -401,33 +258,26 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         if (fault !== undefined) log.log('error', fault.message, { code: fault.code });
         isAbandoned = fault !== undefined;
       }
-      await platforms.reconcile();
-      await resumeWork(resumePorts);
+      await work.resume();
     },
-    cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
-    cron: cron.view,
-    load: places.load,
+    cancelRun: work.cancelRun,
+    cron: work.cron.view,
+    load: work.load,
     sources: () => sources,
     listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
     reconfigure() {
       sources = reader.read(home());
       routes.replace(sources);
-      places.resize(settings().agent.concurrency);
-      void platforms.reconcile();
-      cron.schedule.look();
+      work.reconfigure();
     },
     abandon() {
       isAbandoned = true;
       fronts.retire();
-      platforms.clear();
-      cron.schedule.stop();
-      for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
-      standing = undefined;
-      places.clear();
+      work.abandon();
       exchanges.clear();
     },
     close() {
-      clearInterval(refilling);
+      work.close();
       return keeper.close();
     },
   };
@@ -454,10 +304,4 @@ function crashedRequest(
     outcome: { kind: 'internal' },
     reason: `internal error; the log tells more of request ${id}`,
   };
-}
-
-function wardRef(root: AnyActorRef, name: string): AnyActorRef {
-  const ref: AnyActorRef | undefined = root.system.get(name);
-  if (ref === undefined) throw new TypeError(`the ward "${name}" does not live`);
-  return ref;
 }

@@ -11,7 +11,7 @@ import type { ChatScreen } from './screen.ts';
 
 export interface QuestionPorts {
   readonly lines: Pick<Lines, 'answer'>;
-  readonly screen: Pick<ChatScreen, 'say' | 'note'>;
+  readonly screen: Pick<ChatScreen, 'say' | 'set' | 'note'>;
   readonly call: (method: string, params: JsonObject) => Promise<Json>;
   readonly signal: AbortSignal;
 }
@@ -43,14 +43,18 @@ interface Given {
 }
 
 async function yesOrNo(
-  { tool, server, message, detail }: JsonObject,
+  { id, tool, server, message, detail }: JsonObject,
   ports: QuestionPorts,
 ): Promise<Given | undefined> {
   const { screen, lines, signal } = ports;
   const words = oneLine(String(message ?? ''));
-  const about =
-    words === '' ? '' : `  ${words.length > longestMessage ? `${words.slice(0, longestMessage)}…` : words}\n`;
-  screen.say(`? ${plain(String(tool))} of ${plain(String(server))} wants a yes\n${about}${indented(detail)}`);
+  screen.say(`? ${plain(String(tool))} of ${plain(String(server))} wants a yes`);
+  if (words !== '') screen.set(words.length > longestMessage ? `${words.slice(0, longestMessage)}…` : words);
+  const shown = plain(JSON.stringify(detail ?? {}, null, 2));
+  screen.say(shown.slice(0, longestDetail).replace(/^/gm, '    '));
+  const left = shown.length - longestDetail;
+  // Nobody may be led to say yes to the harmless beginning of a long call.
+  if (left > 0) screen.set(`${left} more characters are not shown; agent approvals show ${id} shows them all`);
   for (;;) {
     const line = await lines.answer('  allow it? [y/n] ', signal);
     if (line === undefined) return undefined;
@@ -93,9 +97,4 @@ function readField(line: string, { type }: JsonObject, choices: readonly string[
   if ((type === 'number' || type === 'integer') && Number.isFinite(Number(line))) return Number(line);
   if (type === 'boolean' && /^(y|yes|true|n|no|false)$/i.test(line)) return /^[yt]/i.test(line);
   return line;
-}
-
-function indented(detail: Json | undefined): string {
-  const text = plain(JSON.stringify(detail ?? {}, null, 2)).slice(0, longestDetail);
-  return text.replace(/^/gm, '    ');
 }

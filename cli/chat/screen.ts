@@ -6,7 +6,7 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Output } from '../context.ts';
-import { dim, oneLine, plain } from '../terminal.ts';
+import { dim, oneLine, plain, wrapped } from '../terminal.ts';
 
 export interface ChatScreen {
   /** A notification of the turn under way. */
@@ -15,6 +15,8 @@ export interface ChatScreen {
   outcome(outcome: JsonObject): void;
   /** Lines of their own. */
   say(text: string): void;
+  /** A sentence on lines of their own, set in. */
+  set(text: string): void;
   /** A remark, set apart. */
   note(text: string): void;
 }
@@ -78,6 +80,11 @@ export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
     say(text) {
       fresh();
       out.print(`${text}\n`);
+    },
+    set(text) {
+      fresh();
+      const lines = isTerminal ? wrapped(text, out.columns - 2, '') : [text];
+      for (const line of lines) out.print(`  ${line}\n`);
     },
     note,
   };

@@ -3,6 +3,7 @@
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { labelled } from '../labelled.ts';
 import { ago, bold, inTime, oneLine, plain, printJson, table } from '../terminal.ts';
 
 interface JobRow {
@@ -99,7 +100,7 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
     printJson(context, job);
     return 0;
   }
-  const lines: readonly (readonly [string, string])[] = [
+  const head = labelled(context.out, [
     ['Id', job.id],
     ['Profile', job.profile],
     ['State', job.state],
@@ -109,12 +110,9 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
     ['Skills', job.skills.join(', ')],
     ['Run', job.run ?? ''],
     ['Problem', job.problem ?? job.why ?? ''],
-    ['Next', job.next.join('\n            ')],
-  ];
-  const shown = lines
-    .filter(([, value]) => value !== '')
-    .map(([name, value]) => `  ${name.padEnd(8)}  ${plain(value)}`);
-  context.out.print(`${bold(context.out, plain(job.name))}\n${shown.join('\n')}\n\n${plain(job.prompt)}\n`);
+    ['Next', job.next.join('\n')],
+  ]);
+  context.out.print(`${bold(context.out, plain(job.name))}\n${head}\n${plain(job.prompt)}\n`);
   if (job.history === undefined) context.out.print('\nThe history is kept by the gateway, which is not running.\n');
   else if (job.history.length > 0) context.out.print(`\n${historyTable(context, job.history)}`);
   return 0;

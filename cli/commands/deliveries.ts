@@ -4,8 +4,9 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { whole } from '../draw.ts';
+import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
 import { ago, inTime, plain, printJson, table } from '../terminal.ts';
-import { printWhole, queryOf } from './webhook.ts';
+import { queryOf } from './webhook.ts';
 
 interface SendingRow {
   readonly id: string;
@@ -19,6 +20,19 @@ interface SendingRow {
   readonly next_try_at?: string;
 }
 
+interface SendingDetail extends SendingRow {
+  readonly delivery_id: string;
+  readonly profile: string;
+  readonly event: string;
+  readonly message_id?: string;
+  readonly ended_at?: string;
+  readonly record: {
+    readonly text: string;
+    /** The pieces of a long text that have arrived. */
+    readonly sent?: { readonly pieces: number; readonly of: number };
+  };
+}
+
 interface TargetRow {
   readonly name: string;
   readonly profile: string;
@@ -28,6 +42,14 @@ interface TargetRow {
   readonly home_channel?: string;
   readonly note?: string;
   readonly error?: string;
+}
+
+/** What was done to all of them. */
+interface Sweep {
+  readonly retried?: number;
+  readonly dropped?: number;
+  readonly left: number;
+  readonly refusals: readonly { readonly id: string; readonly code: string; readonly error: string }[];
 }
 
 export async function listSendings(context: CommandContext): Promise<ExitCode> {
@@ -62,7 +84,32 @@ export async function listSendings(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function showSending(context: CommandContext): Promise<ExitCode> {
-  printWhole(context, await context.call('deliveries.show', { id: context.args[0] ?? '' }));
+  const answer = await context.call('deliveries.show', { id: context.args[0] ?? '' });
+  if (hasFlag(context, 'json')) {
+    printJson(context, answer);
+    return 0;
+  }
+  const { out } = context;
+  const { record, ...row } = answer as unknown as SendingDetail;
+  const nowMs = Date.now();
+  const { sent } = record;
+  out.print(
+    titled(out, row.id, row.status) +
+      labelled(out, [
+        ['Target', row.target],
+        ['Chat', row.chat_id],
+        ['Route', routeOf(row)],
+        ['Event', `${row.event}, delivery ${row.delivery_id}`],
+        ['Queued', moment(row.queued_at, nowMs)],
+        ['Tries', row.attempts === 0 ? 'none yet' : String(row.attempts)],
+        ['Arrived', sent === undefined ? undefined : `${sent.pieces} of ${counted(sent.of, 'piece')}`],
+        ['Next try', row.next_try_at && moment(row.next_try_at, nowMs)],
+        ['Ended', row.ended_at && `${moment(row.ended_at, nowMs)}, after ${span(row.queued_at, row.ended_at)}`],
+        ['Message', row.message_id],
+        ['Reason', row.reason],
+      ]) +
+      titledText(out, 'Text', record.text),
+  );
   return 0;
 }
 
@@ -126,14 +173,21 @@ async function change(
     ? { ...sendingQuery(context), all: true }
     : { id: id ?? '', force: hasFlag(context, 'force') };
   const answer = await context.call(method, params);
+  const { left, refusals } = { left: 0, refusals: [], ...(all ? (answer as unknown as Sweep) : {}) };
   if (hasFlag(context, 'json')) printJson(context, answer);
-  else context.out.print(`${plain(all ? countWords(answer) : words(answer as unknown as SendingRow))}\n`);
-  return 0;
+  else {
+    context.out.print(`${plain(all ? countWords(answer) : words(answer as unknown as SendingRow))}\n`);
+    for (const { id: one, error, code } of refusals) context.out.complain(plain(`agent: ${one}: ${error} [${code}]\n`));
+    if (left > refusals.length) context.out.complain(`agent: and ${left - refusals.length} more\n`);
+  }
+  return left === 0 ? 0 : 1;
 }
 
 function countWords(answer: Json): string {
-  const { retried, dropped } = answer as { readonly retried?: number; readonly dropped?: number };
-  return retried === undefined ? `Dropped ${dropped ?? 0} dead letters.` : `Trying ${retried} dead letters again.`;
+  const { retried, dropped, left } = answer as unknown as Sweep;
+  const many = (count: number): string => counted(count, 'dead letter');
+  const done = retried === undefined ? `Dropped ${many(dropped ?? 0)}.` : `Trying ${many(retried)} again.`;
+  return left === 0 ? done : `${done} ${left} could not be touched:`;
 }
 
 function sendingQuery(context: CommandContext): JsonObject {

@@ -3,8 +3,9 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
+import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
 import { ago, dim, plain, printJson, table } from '../terminal.ts';
-import { printWhole, queryOf } from './webhook.ts';
+import { queryOf } from './webhook.ts';
 
 interface RunRow {
   readonly id: string;
@@ -15,6 +16,29 @@ interface RunRow {
   readonly superseded: number;
   readonly reason?: string;
   readonly queued_at: string;
+}
+
+interface RunDetail extends RunRow {
+  readonly delivery_id: string;
+  readonly profile: string;
+  readonly kind: string;
+  readonly started_at?: string;
+  readonly ended_at?: string;
+  readonly prompt: string;
+  readonly response: string | null;
+  readonly steps?: number;
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cost?: number;
+  readonly delivery?: DeliveryOfRun;
+}
+
+interface DeliveryOfRun {
+  readonly target: string;
+  readonly chat?: string;
+  readonly status: string;
+  readonly messageId?: string;
+  readonly attempts?: number;
 }
 
 export async function listRuns(context: CommandContext): Promise<ExitCode> {
@@ -53,11 +77,46 @@ export async function showRun(context: CommandContext): Promise<ExitCode> {
   const { transcript, ...run } = (await context.call('runs.show', params)) as JsonObject;
   if (hasFlag(context, 'json')) printJson(context, { ...run, ...(withTranscript ? { transcript } : {}) });
   else {
-    printWhole(context, run);
+    context.out.print(spellRun(context, run as unknown as RunDetail, withTranscript));
     for (const entry of (transcript ?? []) as readonly JsonObject[])
       context.out.print(`\n${spellEntry(context, entry)}`);
   }
   return 0;
+}
+
+/** What the transcript tells is not told before it. */
+function spellRun({ out }: CommandContext, run: RunDetail, withTranscript: boolean): string {
+  const nowMs = Date.now();
+  const { started_at, ended_at, response, superseded } = run;
+  const head = labelled(out, [
+    ['Route', routeOf(run)],
+    ['Event', `${run.event}, delivery ${run.delivery_id}`],
+    ['Fired by', run.kind === 'cron' ? 'a cron job' : undefined],
+    ['Burst', superseded === 0 ? undefined : `stands for ${counted(superseded, 'earlier event')}`],
+    ['Queued', moment(run.queued_at, nowMs)],
+    ['Started', started_at && `${moment(started_at, nowMs)}, after ${span(run.queued_at, started_at)}`],
+    ['Ended', ended_at && `${moment(ended_at, nowMs)}, after ${span(started_at ?? run.queued_at, ended_at)}`],
+    ['Tries', run.attempt > 1 ? String(run.attempt) : undefined],
+    ['Spent', spentBy(run)],
+    ['Delivery', run.delivery && arrivalOf(run.delivery)],
+    ['Reason', run.reason],
+  ]);
+  const texts = withTranscript
+    ? ''
+    : titledText(out, 'Prompt', run.prompt) + (response === null ? '' : titledText(out, 'Response', response));
+  return titled(out, run.id, run.status) + head + texts;
+}
+
+function spentBy({ steps, input_tokens, output_tokens, cost }: RunDetail): string | undefined {
+  if (steps === undefined) return undefined;
+  const tokens = `${input_tokens ?? 0} tokens in and ${output_tokens ?? 0} out`;
+  return `${counted(steps, 'step')}, ${tokens}${cost === undefined ? '' : `, cost ${cost}`}`;
+}
+
+function arrivalOf({ target, chat, status, messageId, attempts = 0 }: DeliveryOfRun): string {
+  const place = chat === undefined ? target : `${target}, ${chat}`;
+  const as = messageId === undefined ? '' : ` as ${messageId}`;
+  return `${place}: ${status}${as}, ${counted(attempts, 'try', 'tries')}`;
 }
 
 export async function cancelRun(context: CommandContext): Promise<ExitCode> {

@@ -25,6 +25,8 @@ export interface TryHistory {
 
 export interface Attempt {
   readonly outcome: SendOutcome;
+  /** Where it went, or would have; absent where the target knows no places. */
+  readonly chat?: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   /** In [0, 1). */

@@ -223,7 +223,8 @@ function begun(record: DeliveryRecord, startedAtMs: number): DeliveryRecord {
 }
 
 function afterAttempt(record: DeliveryRecord, attempt: Attempt): DeliveryRecord {
-  const { reason: _, unsureSinceMs: __, ...known } = record;
+  const { reason: _, unsureSinceMs: __, ...before } = record;
+  const known = attempt.chat === undefined ? before : { ...before, chat: attempt.chat };
   const { sinceMs, failures = 0, unsureSinceMs, sent, answerByMs } = record;
   const next = nextTry(
     {

@@ -93,6 +93,8 @@ export interface DeliveryRecord {
   readonly status: (typeof deliveryStatuses)[number];
   readonly text: string;
   readonly extra: JsonObject;
+  /** Where the last try brought it, or would have: its own place, else the target's home channel. */
+  readonly chat?: string;
   readonly queuedAtMs: number;
   /** How often it has been sent. */
   readonly attempts?: number;
@@ -208,14 +210,15 @@ export function runRow(id: string, run: RunRecord, event: EventRecord | undefine
   };
 }
 
-export function sendingRow(id: string, delivery: DeliveryRecord): SendingRow {
+/** `chat` is where it would go now; a try that was made tells better. */
+export function sendingRow(id: string, delivery: DeliveryRecord, chat?: string): SendingRow {
   const { extra, reason, messageId, dueAtMs, endedAtMs } = delivery;
-  const chat = extra.chat_id;
+  const place = delivery.chat ?? (isOver(delivery) ? undefined : chat) ?? extra.chat_id;
   return {
     id,
     delivery_id: delivery.deliveryId,
     target: delivery.target,
-    ...(typeof chat === 'string' || typeof chat === 'number' ? { chat_id: String(chat) } : {}),
+    ...(typeof place === 'string' || typeof place === 'number' ? { chat_id: String(place) } : {}),
     route: delivery.route,
     profile: delivery.profile,
     event: delivery.event,

@@ -6,7 +6,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Command, CommandHost } from './commands.ts';
 import { Refusal } from './refusal.ts';
-import type { DeliveryDesk, SendingQuery } from './view.ts';
+import type { DeliveryDesk, SendingQuery, Sweep } from './view.ts';
 
 const mostRows = 1_000;
 const usualRows = 50;
@@ -18,18 +18,22 @@ export const deliveryCommands: ReadonlyMap<string, Command> = new Map<string, Co
     'deliveries.retry',
     asking(async (desk, params) =>
       params.all === true
-        ? { retried: await desk.retryAll(queryOf(params, mostRows)) }
+        ? sweepOf('retried', await desk.retryAll(queryOf(params, mostRows)))
         : desk.retry(idOf(params), { force: params.force === true }),
     ),
   ],
   [
     'deliveries.drop',
     asking(async (desk, params) =>
-      params.all === true ? { dropped: await desk.dropAll(queryOf(params, mostRows)) } : desk.drop(idOf(params)),
+      params.all === true ? sweepOf('dropped', await desk.dropAll(queryOf(params, mostRows))) : desk.drop(idOf(params)),
     ),
   ],
   ['deliveries.targets', asking((desk) => desk.targets())],
 ]);
+
+function sweepOf(name: 'retried' | 'dropped', { done, left, refusals }: Sweep): JsonObject {
+  return { [name]: done, left, refusals: refusals.map((one) => ({ ...one })) };
+}
 
 function asking(run: (desk: DeliveryDesk, params: JsonObject) => unknown): Command {
   return { access: 'daemon', run: async (params, host) => run(deskOf(host), params) };

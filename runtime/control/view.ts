@@ -22,6 +22,17 @@ export interface SendingQuery extends HistoryQuery {
   readonly target?: string;
 }
 
+/** Which of the dead letters. */
+export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'target'>;
+
+/** What came of doing something to many. */
+export interface Sweep {
+  readonly done: number;
+  readonly left: number;
+  /** Why, for the first of those that are left. */
+  readonly refusals: readonly { readonly id: string; readonly code: string; readonly error: string }[];
+}
+
 /** Deliveries to targets. Refuses what is not known and what must not be. */
 export interface DeliveryDesk {
   list(query: SendingQuery): readonly JsonObject[];
@@ -29,9 +40,9 @@ export interface DeliveryDesk {
   show(id: string): JsonObject;
   retry(id: string, how: { readonly force: boolean }): Promise<JsonObject>;
   drop(id: string): Promise<JsonObject>;
-  /** All dead letters that fit; resolves with how many. */
-  retryAll(query: SendingQuery): Promise<number>;
-  dropAll(query: SendingQuery): Promise<number>;
+  /** All dead letters that fit, the oldest first; one that cannot be touched holds up no other. */
+  retryAll(query: DeadLetterQuery): Promise<Sweep>;
+  dropAll(query: DeadLetterQuery): Promise<Sweep>;
   /** The configured targets with the state of their connections. */
   targets(): readonly JsonObject[];
 }

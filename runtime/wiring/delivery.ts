@@ -105,9 +105,12 @@ function boundedBy({ answerByMs }: DeliveryRecord, signal: AbortSignal, nowMs: n
   return createStopSignal([signal], answerByMs === undefined ? undefined : answerByMs - nowMs);
 }
 
-/** A direct delivery that did not succeed gives its id back, so that the sender's next try is a new one (IDM-2). */
+/**
+ * A direct delivery that did not succeed gives its id back, so that the sender's next try is a new one (IDM-2). Also one
+ * that a person dropped: its sender was answered that it failed, and must not be told `duplicate` afterwards.
+ */
 export function releaseOf(record: DeliveryRecord): readonly Write[] {
-  const failed = record.status === 'failed' || record.status === 'unknown';
+  const failed = isOver(record) && record.status !== 'delivered';
   if (!isWaitedFor(record) || !failed) return [];
   return [{ kind: 'release', name: claimName(record.profile, record.route, record.deliveryId) }];
 }

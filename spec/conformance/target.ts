@@ -173,6 +173,15 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
 
       t.match(await home.target.deliver(requestOf('hello', extra), never), { kind: 'delivered' });
       t.match(bench.platform.world.messages, [{ place: fixture.place }]);
+      t.same(
+        [{ chat_id: chat }, { chat_id: ' ' }, {}].map((at) => [bench.target.placeOf(at), home.target.placeOf(at)]),
+        [
+          [chat, chat],
+          [undefined, chat],
+          [undefined, chat],
+        ],
+        'people are told the place that it resolves to',
+      );
       t.match(await bench.with({ homeChannel: 'nowhere at all' }).deliver('hello'), { kind: 'delivered' });
     },
   );
@@ -217,6 +226,24 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
           [],
         );
       t.equal(texts(bench).join(''), text);
+    });
+
+    check('DLV-4 · the longest text that is taken arrives whole, whatever it is made of', async (t, bench) => {
+      const part = `Words of a line, 漢字 and 👩‍👩‍👧‍👦 e\u0301 🇩🇪.\n\n\`\`\`sh\nrun --all 👍\n\`\`\`\n`;
+      const room = limit.most * (maxPieces - 1);
+      const text = part.repeat(Math.floor(room / lengthIn(part, limit.unit) / 1.1));
+      t.ok(lengthIn(text, limit.unit) > room * 0.85, 'as long as may be');
+
+      t.match(await bench.deliver(text), { kind: 'delivered' });
+
+      const arrived = texts(bench);
+      t.ok(arrived.length <= maxPieces && arrived.every((piece) => lengthIn(piece, limit.unit) <= limit.most));
+      t.ok(
+        arrived.every((piece) => piece.isWellFormed() && [...piece.matchAll(/^```/gm)].length % 2 === 0),
+        'no piece breaks a character or a block',
+      );
+      const bare = (all: string): string => all.replace(/\s/g, '');
+      t.ok(bare(arrived.join('')) === bare(text), 'nothing is lost or added');
     });
 
     check('DLV-4 · a later piece waits as long as the platform asks, and then goes', async (t, bench) => {

@@ -31,7 +31,7 @@ t.test(
 
     t.match(await it.reaches('1', 'delivered'), { target: 'slack', attempts: 1 });
     t.match(await it.reaches('2', 'delivered'), { target: 'community_chat', attempts: 1 });
-    await it.reaches('3', 'delivered');
+    t.match(await it.reaches('3', 'delivered'), { chat_id: teamChatA.chat }, 'the home channel, by name');
     t.same(texts(it.slack).sort(), ['Build 1 is green.', 'Build 3 is green.']);
     t.same(texts(it.discord), ['Build 2 is green.']);
     const tree = JSON.stringify(await it.json('inspect', 'tree'));
@@ -98,6 +98,15 @@ t.test(
     await it.reaches('1', 'delivered');
     t.same(texts(alive), ['Build 1 is green.']);
     t.match(await it.json<unknown>('webhook', 'deliveries', '1'), { status: 'delivered' });
+    const shown = (await it.cli('deliveries', 'show', '1')).stdout;
+    t.match(shown, /^\S+ {2}delivered\n {2}Target +slack\n {2}Chat +C\w+\n {2}Route +slack\n/);
+    t.match(shown, / {2}Queued +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, \d+s ago\n {2}Tries +4\n/);
+    t.match(shown, /\nText\nBuild 1 is green\.\n$/);
+    const run = (await it.cli('runs', 'show', dead.id)).stdout;
+    t.match(run, / {2}delivered\n {2}Route +slack\n {2}Event +\S+, delivery 1\n/);
+    t.match(run, / {2}Delivery +slack, C\w+: delivered as [\d.]+, 4 tries\n/);
+    t.match(run, /\nPrompt\nBuild 1 is green\.\n\nResponse\nBuild 1 is green\.\n$/);
+    t.notMatch(`${shown}${run}`, /queuedAtMs|deliveryId|_/, 'words, not keys');
     const again = await it.cli('deliveries', 'retry', '1');
     t.match([again.code, again.stderr], [1, /has arrived already.*\[delivery-settled\]/s]);
     t.equal((await it.cli('deliveries', 'retry')).code, 2);

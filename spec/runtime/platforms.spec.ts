@@ -8,6 +8,7 @@ import { wirePlatform } from '../../runtime/wiring/platform.ts';
 import { never } from '../conformance/target.ts';
 import { makeHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
+import { freePort } from '../support/oauth/ports.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackError, teamChatA } from '../support/platforms/team-chat-a.ts';
 import { startWard } from '../support/wards.ts';
@@ -121,7 +122,7 @@ t.test('DLV-2 · what a delivery finds out about the credentials is looked into 
 t.test(
   'DLV-1 · a platform that is not reached is tried all the same, and a delivery that arrives connects it',
   async (t) => {
-    const it = await openPlatforms(t, { api_base: 'http://127.0.0.1:1' });
+    const it = await openPlatforms(t, { api_base: `http://127.0.0.1:${await freePort()}` });
     t.match(await it.send(), { outcome: { kind: 'transient' } });
     t.equal(it.state('slack'), 'failed');
     it.ward().get('slack')?.send({ type: 'platform.delivered' });
@@ -176,3 +177,29 @@ t.test('DLV-4 · a platform that asks to wait holds the others back as well', as
   });
   t.equal(granted, 1);
 });
+
+t.test(
+  'DLV-2 · DUR-1 · a text that has begun to arrive goes on at its place, whatever the home channel is now',
+  async (t) => {
+    const old = teamChatA.chat ?? '';
+    const it = await openPlatforms(t, { home_channel: old });
+    const first = await it.send({ extra: {} });
+    t.match(first, { outcome: { kind: 'delivered' }, chat: old });
+    it.configure({ home_channel: 'C0NEW' });
+    await it.platforms.reconcile();
+    const at = (more: object) =>
+      it.platforms.placeOf({ target: 'slack', profile: 'default', ...more } as DeliveryRecord);
+
+    t.equal(at({ extra: {}, chat: old }), 'C0NEW', 'nothing has arrived: a mended home channel is obeyed');
+    t.equal(at({ extra: {}, chat: old, unsureSinceMs: 1 }), old);
+    const text = 'x'.repeat(4_001);
+    t.match(await it.send({ extra: {}, text, chat: old, sent: { pieces: 1, of: 2 } }), {
+      outcome: { kind: 'delivered' },
+      chat: old,
+    });
+    t.same(
+      it.server.world.messages.map(({ place }) => place),
+      [teamChatA.place, teamChatA.place],
+    );
+  },
+);

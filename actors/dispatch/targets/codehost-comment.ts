@@ -65,6 +65,10 @@ const complaints: readonly (readonly [RegExp, RefusalClass | 'rateLimited' | 'tr
 
 export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget {
   return {
+    placeOf({ repo, pr_number }) {
+      const number = numberOf(pr_number);
+      return typeof repo === 'string' && number !== undefined ? `${repo}#${number}` : undefined;
+    },
     deduplicatesForMs: () => 0,
     async deliver({ text, extra, sent }, signal) {
       const repo = extra.repo;

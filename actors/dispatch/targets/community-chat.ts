@@ -48,6 +48,7 @@ const meanings: Readonly<Record<string, CodeMeaning>> = {
   40004: 'transient',
   40005: 'tooLong',
   40062: 'rateLimited',
+  40333: { refusal: 'forbidden', because: 'the platform’s proxy blocks this gateway’s address' },
   50001: 'forbidden',
   50007: { refusal: 'forbidden', because: 'the user takes no direct messages from this bot' },
   50008: 'notFound',

@@ -75,6 +75,8 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
     const response = await progress.run(mine, () => fetch(request, { signal: stop.signal }));
     return await readAnswer(response);
   } catch (thrown) {
+    if (isClosedPort(thrown))
+      return { kind: 'unsendable', reason: `no HTTP client speaks to port ${new URL(call.url).port}; check api_base` };
     const why = signal.aborted
       ? 'stopped before an answer came'
       : stop.isTimeOver()
@@ -128,6 +130,11 @@ function parsed(text: string): Json | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The web's own list of ports that belong to other protocols; whoever asks there again is refused again. */
+function isClosedPort(thrown: unknown): boolean {
+  return thrown instanceof Error && thrown.cause instanceof Error && thrown.cause.message === 'bad port';
 }
 
 /** The code of the innermost error that has one, never its words. */

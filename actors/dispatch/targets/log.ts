@@ -4,6 +4,7 @@ import type { DeliveryTarget, Logger } from '../../ports.ts';
 
 export function createLogTarget(log: Logger): DeliveryTarget {
   return {
+    placeOf: () => undefined,
     deduplicatesForMs: () => Number.POSITIVE_INFINITY,
     deliver({ deliveryId, profile, text }) {
       log.log('info', `response: ${text}`, { delivery_id: deliveryId, profile });

@@ -68,6 +68,8 @@ const meanings: Readonly<Record<string, CodeMeaning>> = {
     because: 'the recipient has not written within 24 hours; until then the platform takes approved templates only',
   },
   131049: { refusal: 'forbidden', because: 'the platform holds the message back to spare the recipient' },
+  130497: { refusal: 'forbidden', because: 'the business account may not write to that country' },
+  131042: { refusal: 'forbidden', because: 'the business account has an open payment matter' },
   131050: { refusal: 'forbidden', because: 'the recipient has opted out' },
 };
 

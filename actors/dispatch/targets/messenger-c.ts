@@ -63,6 +63,8 @@ const meanings: Readonly<Record<string, CodeMeaning>> = {
   304048: 'forbidden',
   304026: expired,
   304027: expired,
+  40034024: expired,
+  40034102: { refusal: 'forbidden', because: needsInbound },
   10001: 'notFound',
   10003: 'notFound',
   10004: 'notFound',

@@ -77,14 +77,17 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     return outcome.kind === 'unknown' && known && !signal.aborted ? wire.send(message, signal) : outcome;
   };
 
+  const placeOf = (extra: JsonObject, begunAt?: string): string | undefined =>
+    wire.onlyPlace ?? textOf(extra.chat_id) ?? begunAt ?? textOf(settings.homeChannel);
+
   const deliver = async (request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
-    const { extra, text, sent } = request;
+    const { extra, text, sent, begunAt } = request;
     if (wire.problem !== undefined) return refused('auth', wire.problem);
     const asked = textOf(extra.chat_id);
     if (wire.onlyPlace !== undefined && asked !== undefined) {
       return refused('notFound', `these credentials lead to ${wire.onlyPlace} only; leave deliver_extra.chat_id out`);
     }
-    const chat = wire.onlyPlace ?? asked ?? textOf(settings.homeChannel);
+    const chat = placeOf(extra, begunAt);
     if (chat === undefined) {
       const where = `set deliver_extra.chat_id on the route or platforms.${name}.home_channel`;
       return refused('notFound', `there is nowhere to deliver to; ${where}`);
@@ -109,8 +112,9 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
   };
 
   return {
+    placeOf: (extra) => placeOf(extra),
     deduplicatesForMs(extra) {
-      const chat = wire.onlyPlace ?? textOf(extra.chat_id) ?? textOf(settings.homeChannel) ?? '';
+      const chat = placeOf(extra) ?? '';
       const known = wire.knowsAgain?.({ chat, extra }) ?? true;
       return known ? deduplicatesForMs : 0;
     },

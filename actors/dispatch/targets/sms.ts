@@ -1,13 +1,14 @@
 /**
  * sms: text messages through Twilio. Each piece costs money, so there are few. "Delivered" here means that the provider
- * took the message: the carrier's answer comes later, elsewhere.
+ * took the message: the carrier's answer comes later, elsewhere. An API key of the usual kind is refused at the account
+ * itself, so it is verified by a list of one message.
  * @see [Messages resource](https://www.twilio.com/docs/messaging/api/message-resource)
  * @see DLV-1 in docs/specification.md
  */
 
 import { isJsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { deliveredAs, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import { deliveredAs, type SendOutcome, type VerifyOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import type { HttpAnswer } from './http-request.ts';
 import {
   type CodeMeaning,
@@ -56,6 +57,7 @@ const meanings: Readonly<Record<string, CodeMeaning>> = {
   21602: 'permanent',
   21605: 'tooLong',
   21617: 'tooLong',
+  21658: 'tooLong',
 };
 
 export function createSms(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
@@ -96,12 +98,21 @@ export function createSms(settings: PlatformSettings, ports: TargetPorts): Platf
           return taken ? deliveredAs(json.sid) : read(answer, ports.now());
         });
       },
-      verify: (signal) =>
-        client.ask({ method: 'GET', path: `${account}.json`, headers }, signal, (answer) =>
-          answer.status === 200 && isJsonObject(answer.json) && answer.json.sid === sid
-            ? verifiedAs(answer.json.friendly_name)
-            : read(answer, ports.now()),
-        ),
+      verify(signal) {
+        const isKey = user !== sid;
+        const path = isKey ? `${account}/Messages.json?PageSize=1` : `${account}.json`;
+        return client.ask({ method: 'GET', path, headers }, signal, (answer): SendOutcome | VerifyOutcome => {
+          const { json, status } = answer;
+          if (status === 200 && isJsonObject(json) && (isKey ? Array.isArray(json.messages) : json.sid === sid))
+            return isKey ? { kind: 'verified' } : verifiedAs(json.friendly_name);
+          return isKey && status === 403
+            ? {
+                kind: 'unverifiable',
+                reason: 'the API key may not read messages; whether it may send shows with the first',
+              }
+            : read(answer, ports.now());
+        });
+      },
     },
     settings,
     ports,

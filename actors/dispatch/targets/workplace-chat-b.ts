@@ -7,7 +7,7 @@
 
 import { isJsonObject, lookUp } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { deliveredAs, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import { deliveredAs, type SendOutcome, type VerifyOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import { createAccessToken, lifetimeOf, tokenRefused } from './access-token.ts';
 import type { HttpAnswer } from './http-request.ts';
 import {
@@ -54,13 +54,15 @@ const meanings: Readonly<Record<string, CodeMeaning>> = {
   230110: 'notFound',
   230025: 'tooLong',
   230049: 'unknown',
-  // The platform's own failures.
+  // An envelope around a cause that is told in words alone.
   230099: 'permanent',
   99991401: { refusal: 'auth', because: 'the app takes requests from listed addresses only' },
 };
 
 export function createWorkplaceChatB(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
   const client = createClient(settings, defaultBase);
+  /** What a token was last verified as. */
+  let known: { readonly token: string; readonly outcome: VerifyOutcome } | undefined;
   const token = createAccessToken(
     (signal) =>
       client.ask(
@@ -120,9 +122,14 @@ export function createWorkplaceChatB(settings: PlatformSettings, ports: TargetPo
       verify: (signal) =>
         token.use(signal, (accessToken) => {
           const headers = { authorization: `Bearer ${accessToken}` };
+          // The call counts among the ten thousand that a free plan has in a month, so it is made once for each token.
+          if (known?.token === accessToken) return Promise.resolve(known.outcome);
           return client.ask({ method: 'GET', path: '/open-apis/bot/v3/info', headers }, signal, (answer) => {
             const body = answer.json;
-            if (isJsonObject(body) && body.code === 0) return verifiedAs(lookUp(body, 'bot.app_name'));
+            if (isJsonObject(body) && body.code === 0) {
+              known = { token: accessToken, outcome: verifiedAs(lookUp(body, 'bot.app_name')) };
+              return known.outcome;
+            }
             return isJsonObject(body) && tokenCodes.has(body.code) ? tokenRefused : read(answer, ports.now());
           });
         }),

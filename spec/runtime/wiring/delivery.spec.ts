@@ -64,6 +64,7 @@ async function stage(t: Test, { from = record, outcome, crowded = false, hasPlac
         steps.push(['sent', sent.status, stored()]);
         return {
           outcome: outcome ?? { kind: 'delivered', messageId: 'm1' },
+          chat: 'C1',
           startedAtMs: 9,
           endedAtMs: 10,
           jitter: 0,
@@ -117,7 +118,10 @@ t.test(
     t.equal(one.actor.getSnapshot().status, 'active', 'its outcome is not on disk yet');
     await one.disk.settle();
     t.match(one.actor.getSnapshot(), { status: 'done', output: { status: 'delivered', messageId: 'm1' } });
-    t.match(one.journal.get('deliveries', 'k'), { value: { status: 'delivered', endedAtMs: 9 }, dueAtMs: undefined });
+    t.match(one.journal.get('deliveries', 'k'), {
+      value: { status: 'delivered', chat: 'C1', endedAtMs: 9 },
+      dueAtMs: undefined,
+    });
     t.ok(one.journal.claimed(name, 9), 'its id stays taken');
   },
 );
@@ -162,6 +166,14 @@ t.test('DIS-2 · a sender is not kept waiting for a place longer than it waits',
   t.same(patient.wakes, [], 'one that nobody waits for waits as long as it takes');
 });
 
+t.test('IDM-2 · DLV-4 · a direct delivery that a person drops tells its sender so, and frees its id', async (t) => {
+  const one = await stage(t, { from: direct, hasPlace: false });
+  one.actor.send({ type: 'delivery.drop' });
+  for (let n = 0; n < 3; n += 1) await one.disk.settle();
+  t.match(one.journal.get('deliveries', 'k')?.value, { status: 'dropped' });
+  t.equal(one.journal.claimed(name, 9), undefined, 'the sender’s next try is a new delivery, not a duplicate');
+});
+
 t.test('DLV-4 · what is tried again waits in memory, or on disk alone where many wait already', async (t) => {
   const outcome: SendOutcome = { kind: 'transient', reason: 'busy' };
   const waiting = await deliver(t, { outcome });
@@ -180,9 +192,11 @@ t.test('IDM-2 · only a direct delivery that did not succeed frees its id', (t) 
   for (const [given, frees] of [
     [{ ...direct, status: 'failed' }, true],
     [{ ...direct, status: 'unknown' }, true],
+    [{ ...direct, status: 'dropped' }, true],
     [{ ...direct, status: 'delivered' }, false],
     [{ ...direct, status: 'sending' }, false],
     [{ ...record, runKey: 'k', status: 'failed' }, false],
+    [{ ...record, runKey: 'k', status: 'dropped' }, false],
   ] as const) {
     t.same(releaseOf(given), frees ? [{ kind: 'release', name }] : [], JSON.stringify(given.status));
   }

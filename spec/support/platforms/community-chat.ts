@@ -61,6 +61,7 @@ export const communityChat: PlatformFixture = {
       { status: 429, headers: { 'retry-after': '600' }, text: '<html>1015</html>' },
       waitMs(600_000),
     ],
+    ['blocked at its proxy', discordError(403, 40333), { ...forbidden, reason: /this gateway’s address/ }],
     ['overloaded', discordError(503, 130000), transient],
   ],
   sends: ({ method, path }) => method === 'POST' && path.endsWith('/messages'),

@@ -46,6 +46,7 @@ export const messengerB: PlatformFixture = {
     ['a test number', graphError(400, 131030), forbidden],
     ['no permission', graphError(403, 200), forbidden],
     ['locked', graphError(403, 131031), forbidden],
+    ['a country that is closed to it', graphError(403, 130497), { ...forbidden, reason: /country/ }],
     [
       'too long',
       graphError(400, 100, {

@@ -53,6 +53,8 @@ export const messengerC: PlatformFixture = {
     ],
     ['it has this message already', qqError(400, 40054005), { kind: 'delivered' }],
     ['the answered message is too old', qqError(400, 304027), { ...forbidden, reason: /too old/ }],
+    ['a msg_id that is no longer good', qqError(400, 40034024), { ...forbidden, reason: /too old/ }],
+    ['a push', qqError(400, 40034102), { ...forbidden, reason: /msg_id/ }],
     ['an address that is not listed', qqError(400, 304003), { ...permanent, reason: /address/ }],
     ['no permission', qqError(403, 11253), forbidden],
     ['no permission in a channel', qqError(400, 301003), forbidden],

@@ -16,6 +16,8 @@ import {
 const sid = 'AC00000000000000000000000000000001';
 const token = 'sec-twilio-token';
 const chat = '+15552223333';
+/** The usual kind of key: for everything but accounts and keys. */
+export const smsKey = { api_key: 'SK1', api_secret: 'sec-twilio-key' };
 
 export function twilioError(status: number, code: number): FakeAnswer {
   const json = { code, message: providerWords, more_info: `https://www.twilio.com/docs/errors/${code}`, status };
@@ -42,6 +44,7 @@ export const sms: PlatformFixture = {
     ['a trial account', twilioError(400, 21608), forbidden],
     ['a sender that is not ours', twilioError(400, 21606), { ...permanent, reason: /platforms\.sms\.from/ }],
     ['too long', twilioError(400, 21617), tooLong],
+    ['a parameter too long', twilioError(400, 21658), tooLong],
     ['wrong credentials', twilioError(401, 20003), auth],
     ['no such account', twilioError(404, 20404), auth],
     ['too many requests without a wait', twilioError(429, 20429), waitMs(30_000)],
@@ -50,8 +53,13 @@ export const sms: PlatformFixture = {
   ],
   sends: ({ path }) => path.endsWith('/Messages.json'),
   answer({ method, path, headers, form }, world) {
-    if (headers.authorization !== `Basic ${Buffer.from(`${sid}:${token}`).toString('base64')}`)
-      return twilioError(401, 20003);
+    const is = (user: string, secret: string): boolean =>
+      headers.authorization === `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`;
+    const isKey = is(smsKey.api_key, smsKey.api_secret);
+    if (isKey && path === `/2010-04-01/Accounts/${sid}.json`) return twilioError(401, 20003);
+    if (!isKey && !is(sid, token)) return twilioError(401, 20003);
+    if (method === 'GET' && path === `/2010-04-01/Accounts/${sid}/Messages.json`)
+      return { status: 200, json: { messages: [], page: 0, page_size: 1 } };
     if (path === `/2010-04-01/Accounts/${sid}.json`)
       return { status: 200, json: { sid, friendly_name: 'Ops', status: 'active' } };
     if (path !== `/2010-04-01/Accounts/${sid}/Messages.json` || method !== 'POST') return twilioError(404, 20404);

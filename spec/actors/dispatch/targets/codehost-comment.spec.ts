@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { createCodehostTarget } from '../../../../actors/dispatch/targets/codehost-comment.ts';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
@@ -11,6 +11,8 @@ const never = new AbortController().signal;
 
 interface StandIn {
   deliver(extra: JsonObject, text?: string, signal?: AbortSignal, sent?: PartlySent): Promise<SendOutcome>;
+  /** The texts, in their order, where the script keeps them. */
+  parts(): readonly string[];
   /** How long each text was, where the script writes that down. */
   sizes(): readonly number[];
   /** The words and the standard input of the last call; undefined before the first. */
@@ -43,6 +45,11 @@ function standIn(
         { deliveryId: 'd1', profile: defaultProfile, text, extra, ...(sent === undefined ? {} : { sent }) },
         signal,
       ),
+    parts: () =>
+      readdirSync(home.path)
+        .filter((name) => name.startsWith('part'))
+        .sort()
+        .map(read),
     sizes: () => numbersIn(`${home.path}/sizes`),
     last: () => {
       try {
@@ -167,6 +174,21 @@ t.test('DLV-4 · a text above the host’s limit becomes several comments, and g
     class: 'tooLong',
     reason: /a text of 655361 characters is too long; 10 comments of 65536/,
   });
+});
+
+t.test('DLV-4 · a comment is cut between characters and blocks, and a megabyte reaches no client', async (t) => {
+  const client = standIn(t, 'cat text >>all; cp text "part$(ls | grep -c part)"; echo done');
+  const text = '👩‍👩‍👧‍👦 e\u0301 🇩🇪 漢字\n\n```sh\nrun --all 👍\n```\n'.repeat(2_000);
+
+  t.match(await client.deliver(pull, text), { kind: 'delivered' });
+
+  const parts = client.parts();
+  t.equal(parts.length, 2);
+  for (const part of parts)
+    t.ok(part.isWellFormed() && !part.includes('\ufffd') && [...part.matchAll(/^```/gm)].length % 2 === 0);
+  t.ok(parts.join('').replace(/\s/g, '') === text.replace(/\s/g, ''));
+  t.match(await client.deliver(pull, 'word '.repeat(209_716)), { kind: 'refused', class: 'tooLong' });
+  t.equal(client.parts().length, 2);
 });
 
 t.test('DLV-3 · a client that is not installed is named with its cure', async (t) => {

@@ -88,6 +88,22 @@ t.test('DLV-4 · a mail of a megabyte goes in one piece', { skip: without }, asy
   t.match(await deliver('x'.repeat(5_000_001)), { kind: 'refused', class: 'tooLong' });
 });
 
+t.test(
+  'DLV-4 · characters of every kind and code blocks arrive in a mail as they are',
+  { skip: without },
+  async (t) => {
+    const { server, deliver } = await openMail(t);
+    const text = '👩‍👩‍👧‍👦 e\u0301 🇩🇪 漢字\n\n```sh\nrun --all 👍\n```\n'.repeat(400);
+
+    t.match(await deliver(text), { kind: 'delivered' });
+
+    const [head = '', ...body] = (server.mails[0] ?? '').split(/\r?\n\r?\n/);
+    t.match(head, /Content-Transfer-Encoding: base64/i);
+    const arrived = Buffer.from(body.join(''), 'base64').toString('utf8').replaceAll('\r\n', '\n');
+    t.equal(arrived.trimEnd(), text.trimEnd());
+  },
+);
+
 const scripts: readonly (readonly [string, SmtpScript, object])[] = [
   ['the server is busy', { step: 'greeting', reply: '421 4.3.2 PROVIDER-WORDS' }, transient],
   ['the server wants nobody', { step: 'greeting', reply: '554 5.7.1 PROVIDER-WORDS' }, permanent],

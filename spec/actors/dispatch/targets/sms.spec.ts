@@ -1,6 +1,6 @@
 import t from 'tap';
-import { openBench, targetContract } from '../../../conformance/target.ts';
-import { sms } from '../../../support/platforms/sms.ts';
+import { never, openBench, targetContract } from '../../../conformance/target.ts';
+import { sms, smsKey } from '../../../support/platforms/sms.ts';
 
 targetContract(t, sms);
 
@@ -17,4 +17,17 @@ t.test('DLV-1 · a messaging service stands in for a number', async (t) => {
     class: 'auth',
     reason: /platforms\.sms\.from/,
   });
+});
+
+t.test('DLV-1 · an API key of the usual kind is verified where it may look, and sends', async (t) => {
+  const bench = await openBench(t, sms);
+  const { auth_token: _, ...options } = sms.options;
+  const keyed = bench.with({ options: { ...options, ...smsKey } });
+
+  t.match(await keyed.target.verify(never), { kind: 'verified' });
+  t.match(await keyed.deliver('hello'), { kind: 'delivered' });
+  bench.platform.scripts.push({ status: 403, json: { code: 20403, message: 'no', status: 403 } });
+  t.match(await keyed.target.verify(never), { kind: 'unverifiable', reason: /may not read messages/ });
+  const wrong = bench.with({ options: { ...options, ...smsKey, api_secret: 'sec-other' } });
+  t.match(await wrong.target.verify(never), { kind: 'refused', class: 'auth' });
 });

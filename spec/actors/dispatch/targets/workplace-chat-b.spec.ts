@@ -1,5 +1,5 @@
 import t from 'tap';
-import { openBench, targetContract } from '../../../conformance/target.ts';
+import { never, openBench, targetContract } from '../../../conformance/target.ts';
 import { workplaceChatB } from '../../../support/platforms/workplace-chat-b.ts';
 
 targetContract(t, workplaceChatB);
@@ -44,4 +44,11 @@ t.test('DLV-1 · a token is fetched once, and again where the platform no longer
   bench.platform.scripts.push({ status: 400, json: { code: 99991663, msg: 'expired' } });
   t.match(await bench.deliver('three'), { kind: 'delivered' });
   t.equal(tokens(), 2);
+});
+
+t.test('DLV-1 · a bot is looked up once for each token: a free plan counts the calls', async (t) => {
+  const bench = await openBench(t, workplaceChatB);
+  for (let n = 0; n < 3; n += 1) t.match(await bench.target.verify(never), { kind: 'verified', as: 'Ops bot' });
+  const lookUps = (): number => bench.platform.requests.filter(({ path }) => path.endsWith('/bot/v3/info')).length;
+  t.equal(lookUps(), 1);
 });

@@ -1,0 +1,57 @@
+/** Puts one record into words for a terminal: labels, times with how long ago, spans. Knows no command. */
+
+import type { Output } from './context.ts';
+import { ago, bold, dim, inTime, plain, wrapped } from './terminal.ts';
+
+/** A label with its value; one without a value is left out. */
+export type Labelled = readonly [label: string, value: string | undefined];
+
+/** Labels in a column, values beside them; where a terminal ends they go on below themselves. */
+export function labelled(out: Output, rows: readonly Labelled[]): string {
+  const shown = rows.filter((row): row is readonly [string, string] => row[1] !== undefined && row[1] !== '');
+  const width = Math.max(...shown.map(([label]) => label.length)) + 2;
+  const margin = ' '.repeat(width + 2);
+  return shown
+    .map(([label, value]) => {
+      const lines = plain(value)
+        .split('\n')
+        .flatMap((line) => (out.isTerminal ? wrapped(line, out.columns - margin.length, '') : [line]));
+      return `  ${label.padEnd(width)}${lines.join(`\n${margin}`)}\n`;
+    })
+    .join('');
+}
+
+/** The head of a record. */
+export function titled(out: Output, name: string, state: string): string {
+  return `${bold(out, plain(name))}  ${plain(state)}\n`;
+}
+
+/** A text of its own below a record; a blank one is said to be so. */
+export function titledText(out: Output, title: string, text: string): string {
+  return `\n${dim(out, title)}\n${text.trim() === '' ? dim(out, '(empty)') : plain(text)}\n`;
+}
+
+/** A time as people read it, and how long ago it was or how soon it comes. */
+export function moment(iso: string, nowMs: number): string {
+  const atMs = Date.parse(iso);
+  const clock = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+  return atMs > nowMs ? `${clock}, ${inTime(iso, nowMs)}` : `${clock}, ${ago(iso, nowMs)} ago`;
+}
+
+/** The time between two times. */
+export function span(fromIso: string, toIso: string): string {
+  const ms = Math.max(0, Date.parse(toIso) - Date.parse(fromIso));
+  if (ms < 1_000) return `${ms} ms`;
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1_000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}
+
+export function counted(count: number, word: string, plural = `${word}s`): string {
+  return `${count} ${count === 1 ? word : plural}`;
+}
+
+/** A route, with its profile where that is not the usual one. */
+export function routeOf({ route, profile }: { readonly route: string; readonly profile: string }): string {
+  return profile === 'default' ? route : `${route}, of profile ${profile}`;
+}

@@ -1,0 +1,61 @@
+/**
+ * Takes up the runs and deliveries that wait on disk alone, because so many wait in memory. Looks when enough runs have
+ * ended to make a look worth its while, and every few seconds whatever happened: a commit that landed late, a journal that
+ * could not be read, work that was left while no gateway stood. One look at a time. Knows nothing of what it takes up.
+ * @see DIS-3, DLV-4 and DUR-1 in docs/specification.md
+ */
+
+import { type ResumePorts, refillDeliveries, refillRuns, sliceSize } from './resume.ts';
+
+export interface RefillPorts {
+  readonly resume: ResumePorts;
+  /** False before the gateway runs and while it drains: nothing is begun then. */
+  readonly isUp: () => boolean;
+  /** Calls back again and again; returns how to end that. */
+  readonly every: (callback: () => void, intervalMs: number) => () => void;
+}
+
+export interface Refill {
+  /** Whether one more run may wait in memory; one that may not waits on disk, and is looked for. */
+  hasRoom(): boolean;
+  /** A run is gone from memory. */
+  runEnded(): void;
+  stop(): void;
+}
+
+/** While nothing waits on disk, a look at two indexes is all that it costs. */
+export const lookEveryMs = 5_000;
+
+export function createRefill({ resume, isUp, every }: RefillPorts): Refill {
+  /** Whether runs have been left on disk since a look found the last of them. */
+  let runsWait = false;
+  let looking = false;
+
+  async function look(): Promise<void> {
+    if (looking || !isUp()) return;
+    looking = true;
+    try {
+      runsWait = false;
+      await refillRuns(resume);
+      // What filled the room may have left others behind.
+      runsWait ||= resume.room() <= 0;
+      await refillDeliveries(resume);
+    } finally {
+      looking = false;
+    }
+  }
+
+  const stop = every(() => void look(), lookEveryMs);
+
+  return {
+    hasRoom() {
+      if (resume.room() > 0) return true;
+      runsWait = true;
+      return false;
+    },
+    runEnded() {
+      if (runsWait && resume.room() >= sliceSize) void look();
+    },
+    stop,
+  };
+}

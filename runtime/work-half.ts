@@ -1,0 +1,273 @@
+/**
+ * Assembles the work that an event leads to and that outlives its request: bursts, runs, cron jobs and deliveries, with
+ * their charts' holes filled, their places, and how they are taken up again. Decides nothing.
+ * @see DUR-1 and DIS-3 in docs/specification.md
+ */
+
+import type { AnyActorRef } from 'xstate';
+import type { LoadedHome } from '../actors/config/load-config.ts';
+import { createPlaces } from '../actors/dispatch/places.ts';
+import { createRunAgent } from '../actors/dispatch/run-agent.ts';
+import type { Logger } from '../actors/ports.ts';
+import type { JournalKeeper } from '../actors/store/keeper.ts';
+import { createRecordWriter } from '../actors/store/record-writer.ts';
+import { type Bursts, createBursts } from '../actors/webhook/bursts.ts';
+import { type CompileOptions, compile } from '../machines/base/compile.ts';
+import { createWard, wardHandle } from '../machines/base/ward.ts';
+import { groupContext } from '../machines/webhook/coalescing-group.machine.ts';
+import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
+import { type CancelRun, createCancelRun } from './cancel-run.ts';
+import type { DeliveryDesk } from './control/view.ts';
+import { createCrashedWork } from './crashed-work.ts';
+import { assembleCron, type CronHalf } from './cron/assemble.ts';
+import { createDeliveryDesk } from './delivery-desk.ts';
+import type { NextId } from './ids.ts';
+import type { Metrics } from './metrics.ts';
+import { countDelivery, countRun } from './metrics-counts.ts';
+import { assemblePlatforms, wake } from './platforms-half.ts';
+import type { ProfileDesk } from './profile-desk.ts';
+import type { Redactor } from './redact.ts';
+import { createRefill } from './refill.ts';
+import { type ResumePorts, resumeWork } from './resume.ts';
+import type { Tracing } from './tracing.ts';
+import { createRunTraces } from './tracing-spans.ts';
+import { wireDelivery } from './wiring/delivery.ts';
+import type { GatewayPorts } from './wiring/gateway.ts';
+import { wireGroup } from './wiring/group.ts';
+import { wireRun } from './wiring/run.ts';
+import { createWards, type Wards } from './wiring/wards.ts';
+import { logDelivery, logRun } from './work-log.ts';
+
+export interface WorkPorts {
+  readonly root: () => AnyActorRef;
+  /** The home as it was last read. */
+  readonly home: () => LoadedHome;
+  /** What a profile lends; undefined for one that is not configured. */
+  readonly deskOf: (profile: string) => ProfileDesk | undefined;
+  /** The bound of a route's own runs at the same time, where it has one. */
+  readonly routeConcurrency: (profile: string, route: string) => number | undefined;
+  readonly keeper: JournalKeeper;
+  readonly nextId: NextId;
+  readonly redactor: Redactor;
+  readonly compiling: CompileOptions;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+export interface WorkHalf {
+  /** For the gateway chart: the wards of this work, and how it ends. */
+  readonly gateway: Pick<
+    GatewayPorts,
+    'groups' | 'runs' | 'deliveries' | 'platforms' | 'cronJobs' | 'schedule' | 'places' | 'parkDelivery' | 'wards'
+  >;
+  readonly wards: () => Wards;
+  readonly bursts: Bursts;
+  readonly cron: Pick<CronHalf, 'findJob' | 'view'>;
+  /** False while so many runs wait in memory that further ones stay on disk until some have ended. */
+  hasRoom(): boolean;
+  /** How many runs hold a place and how many wait for one. */
+  load(): { readonly running: number; readonly waiting: number };
+  /** Deliveries to targets, for the commands. */
+  sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
+  readonly cancelRun: CancelRun;
+  /** Takes up the work that the journal remembers. */
+  resume(): Promise<void>;
+  /** Takes the home over that was read anew. */
+  reconfigure(): void;
+  /** Ends what a crashed gateway left behind. */
+  abandon(): void;
+  close(): void;
+}
+
+/** Runs that may wait in memory; further ones wait on disk. */
+const mostWaitingRuns = 10_000;
+/** Deliveries likewise: a dead platform must not fill the memory. */
+const mostWaitingDeliveries = 10_000;
+
+export function assembleWork(ports: WorkPorts): WorkHalf {
+  const { root, home, deskOf, keeper, nextId, redactor, compiling, metrics, tracing, nowMs, log } = ports;
+  const concurrency = (): number => home().main.settings.agent.concurrency;
+  const bursts = createBursts(keeper);
+  const writer = createRecordWriter(keeper);
+  const places = createPlaces(concurrency());
+  const eventOf = (key: string): EventRecord | undefined =>
+    keeper.journal()?.get('events', key)?.value as unknown as EventRecord | undefined;
+
+  let standing: Wards | undefined;
+  const wards = (): Wards => {
+    standing ??= createWards(
+      {
+        requests: wardHandle(wardRef(root(), 'requests')),
+        groups: wardHandle(wardRef(root(), 'groups')),
+        runs: wardHandle(wardRef(root(), 'runs')),
+        deliveries: wardHandle(wardRef(root(), 'deliveries')),
+      },
+      nowMs,
+    );
+    return standing;
+  };
+
+  const { ward: platformWard, platforms } = assemblePlatforms({ root, home, compiling, nowMs, log });
+  const resumePorts: ResumePorts = {
+    keeper,
+    writer,
+    bursts,
+    wards,
+    nowMs,
+    log,
+    onInterrupted: (profile) => deskOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
+    deduplicatesForMs: platforms.deduplicatesForMs,
+    room: () => mostWaitingRuns - wards().runs.size,
+    deliveryRoom: () => mostWaitingDeliveries - wards().deliveries.size,
+  };
+  const refill = createRefill({
+    resume: resumePorts,
+    isUp: () => root().getSnapshot().matches({ up: 'running' }),
+    every: (callback, intervalMs) => {
+      const timer = setInterval(callback, intervalMs).unref();
+      return () => clearInterval(timer);
+    },
+  });
+
+  const cron = assembleCron({
+    root,
+    home,
+    keeper,
+    // A run that is fired while no ward lives stays on disk for the gateway that comes.
+    hasRoom: () => root().system.get('runs') !== undefined && refill.hasRoom(),
+    open: (opened) => wards().open(opened),
+    nextId,
+    redact: redactor.record,
+    compiling,
+    nowMs,
+    log,
+  });
+
+  const runTraces = createRunTraces(tracing);
+  const runWork = wireRun({
+    keeper,
+    writer,
+    places,
+    runAgent: runTraces.traced(
+      createRunAgent({
+        event: eventOf,
+        runnerOf: (profile) => deskOf(profile)?.runner,
+        traceparentOf: runTraces.traceparentOf,
+        log,
+      }),
+      eventOf,
+    ),
+    routeConcurrency: ports.routeConcurrency,
+    redact: redactor.text,
+    nowMs,
+    wards,
+  });
+  const deliveryWork = wireDelivery({
+    keeper,
+    writer,
+    platforms: { ...platforms, send: runTraces.tracedSending(platforms.send, eventOf) },
+    redact: redactor.text,
+    nowMs,
+    wake,
+    wards,
+    retried: (record) => logDelivery(record, log),
+    crowded: () => resumePorts.deliveryRoom() <= 0,
+  });
+  const crashed = (room: string, key: string, error: unknown): void => {
+    log.log('error', `${room}/${key} crashed`, { error: String(error) });
+  };
+  const crashedWork = createCrashedWork({ keeper, writer, wards, nowMs });
+  const runEnded = (key: string, record: RunRecord): void => {
+    countRun(record, nowMs(), metrics);
+    logRun(key, record, eventOf(record.eventKey), log);
+    wards().runFinished(key, record);
+    cron.schedule.runFinished(key);
+    refill.runEnded();
+  };
+  const deliveryEnded = (key: string, record: DeliveryRecord): void => {
+    // One that waits on disk alone has been logged.
+    if (record.status !== 'waitingToRetry') {
+      countDelivery(record, nowMs(), metrics);
+      logDelivery(record, log);
+    }
+    wards().deliverySettled(key, record);
+  };
+
+  return {
+    gateway: {
+      groups: createWard({
+        name: 'groups',
+        logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), { ...compiling, copy: groupContext }),
+        onCrashed: (key, error) => crashed('groups', key, error),
+      }),
+      runs: createWard({
+        name: 'runs',
+        logic: compile(runWork.logic, compiling),
+        onDone: runEnded,
+        onCrashed: (key, error) => {
+          crashed('runs', key, error);
+          runWork.release(key);
+          void crashedWork.run(key).then((record) => record && runEnded(key, record));
+        },
+      }),
+      deliveries: createWard({
+        name: 'deliveries',
+        logic: compile(deliveryWork.logic, compiling),
+        onDone: deliveryEnded,
+        onCrashed: (key, error) => {
+          crashed('deliveries', key, error);
+          deliveryWork.release(key);
+          void crashedWork.delivery(key).then((record) => record && deliveryEnded(key, record));
+        },
+      }),
+      platforms: platformWard,
+      cronJobs: cron.ward,
+      schedule: cron.schedule,
+      places,
+      parkDelivery: deliveryWork.release,
+      wards,
+    },
+    wards,
+    bursts,
+    cron,
+    hasRoom: refill.hasRoom,
+    load: places.load,
+    sendings: (keyOf) =>
+      createDeliveryDesk({
+        keeper,
+        writer,
+        platforms,
+        wards,
+        keyOf,
+        redact: redactor.record,
+        nowMs,
+        hasRoom: () => resumePorts.deliveryRoom() > 0,
+      }),
+    cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
+    resume: async () => {
+      await platforms.reconcile();
+      await resumeWork(resumePorts);
+    },
+    reconfigure() {
+      places.resize(concurrency());
+      void platforms.reconcile();
+      cron.schedule.look();
+    },
+    abandon() {
+      platforms.clear();
+      cron.schedule.stop();
+      for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
+      standing = undefined;
+      places.clear();
+    },
+    close: refill.stop,
+  };
+}
+
+function wardRef(root: AnyActorRef, name: string): AnyActorRef {
+  const ref: AnyActorRef | undefined = root.system.get(name);
+  if (ref === undefined) throw new TypeError(`the ward "${name}" does not live`);
+  return ref;
+}

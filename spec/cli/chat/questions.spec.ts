@@ -1,0 +1,60 @@
+import t from 'tap';
+import { askQuestion } from '../../../cli/chat/questions.ts';
+import { createScreen } from '../../../cli/chat/screen.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+
+/** Asks about a row, answers with lines, and gives what was shown and what the gateway was told. */
+async function ask(row: JsonObject, ...typed: readonly string[]) {
+  let shown = '';
+  const told: JsonObject[] = [];
+  const left = [...typed];
+  const print = (text: string): void => {
+    shown += text;
+  };
+  const out = { isTerminal: true, coloured: false, columns: 40, print, complain: print };
+  await askQuestion('q1', {
+    screen: createScreen(out, true),
+    lines: { answer: async () => left.shift() },
+    call: async (method, params) => {
+      if (method === 'approvals.show') return row;
+      told.push(params);
+      return {};
+    },
+    signal: new AbortController().signal,
+  });
+  return { shown, told };
+}
+
+const call = {
+  id: 'q1',
+  kind: 'call',
+  tool: 'mcp__a__b',
+  server: 'a',
+  message: 'Does a thing.',
+  detail: { path: '/x' },
+};
+
+t.test('TRU-3 · CLI-4 · only a yes is a yes; anything else is asked about again', async (t) => {
+  for (const [typed, grant] of [
+    [['y'], true],
+    [['', 'maybe', 'yes please', ' YES '], true],
+    [['n'], false],
+    [['sure', 'no'], false],
+  ] as const)
+    t.same((await ask(call, ...typed)).told, [{ id: 'q1', by: 'chat', grant }], typed.join(','));
+});
+
+t.test('TRU-3 · CLI-4 · who says yes sees the whole call, or is told how much of it is not shown', async (t) => {
+  const long = { ...call, detail: { path: '/x', content: `${'a'.repeat(5_000)}; rm -rf /` } };
+  const { shown } = await ask(long, 'n');
+  t.match(shown.replace(/\s+/g, ' '), /10\d\d more characters are not shown; agent approvals show q1 shows them all/);
+  t.notMatch((await ask(call, 'n')).shown, /not shown/);
+});
+
+t.test('CLI-4 · a long word of a tool about itself is set in lines that fit, and cannot move the cursor', async (t) => {
+  const { shown } = await ask({ ...call, message: `Reads\u001b[2J ${'many words of it '.repeat(30)}` }, 'n');
+  const [, ...lines] = shown.split('\n');
+  t.ok(lines.every((line) => line.length <= 40));
+  t.notOk(shown.includes('\u001b'));
+  t.match(shown, /…/);
+});
