@@ -3,6 +3,7 @@
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { labelled, moment, routeOf, titled, titledText } from '../labelled.ts';
 import { ago, bold, plain, printJson, table } from '../terminal.ts';
 
 interface RouteRow {
@@ -16,12 +17,24 @@ interface RouteRow {
 
 interface DeliveryRow {
   readonly delivery_id: string;
+  readonly profile: string;
   readonly route: string;
   readonly event: string;
   readonly status: string;
   readonly reason?: string;
   readonly received_at: string;
   readonly attempts: number;
+}
+
+/** One with what its record keeps, and its run where it has one. */
+interface DeliveryDetail extends DeliveryRow {
+  readonly record: {
+    readonly scheme?: string;
+    readonly body: string;
+    readonly work?: string;
+    readonly replayOf?: string;
+  };
+  readonly run?: object;
 }
 
 export async function subscribeWebhook(context: CommandContext): Promise<ExitCode> {
@@ -124,7 +137,9 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
 export async function listDeliveries(context: CommandContext): Promise<ExitCode> {
   const [id] = context.args;
   if (id !== undefined) {
-    printWhole(context, await context.call('webhook.delivery', { id }));
+    const found = await context.call('webhook.delivery', { id });
+    if (hasFlag(context, 'json')) printJson(context, found);
+    else context.out.print(spellDelivery(context, found as unknown as DeliveryDetail));
     return 0;
   }
   const rows = (await context.call('webhook.deliveries', queryOf(context))) as unknown as readonly DeliveryRow[];
@@ -149,6 +164,22 @@ export async function listDeliveries(context: CommandContext): Promise<ExitCode>
     ),
   );
   return 0;
+}
+
+function spellDelivery({ out }: CommandContext, detail: DeliveryDetail): string {
+  const { delivery_id: id, status, event, reason, attempts, received_at, record, run } = detail;
+  const head = labelled(out, [
+    ['Route', routeOf(detail)],
+    ['Event', event],
+    ['Received', moment(received_at, Date.now())],
+    ['Signed', record.scheme],
+    ['Repeats', record.replayOf],
+    ['Run', run === undefined ? undefined : record.work],
+    ['Tries', attempts > 1 ? String(attempts) : undefined],
+    ['Reason', reason],
+    ['Story', `agent inspect why ${id}`],
+  ]);
+  return titled(out, id, status) + head + (record.body === '' ? '' : titledText(out, 'Payload', record.body));
 }
 
 export async function replayDelivery(context: CommandContext): Promise<ExitCode> {

@@ -408,7 +408,12 @@ for (const { front, skip } of fronts) {
           ['ignored', 'delivered'],
           'newest first',
         );
-        const replayed = await agentCli('webhook', 'replay', rows[1]?.delivery_id ?? '');
+        const id = rows[1]?.delivery_id ?? '';
+        const shown = (await agentCli('webhook', 'deliveries', id)).stdout;
+        t.match(shown, new RegExp(`^${id}  delivered\\n  Route +hook\\n  Event +.*\\n  Received +\\d`), 'in words');
+        t.match(shown, `agent inspect why ${id}`);
+        t.match(shown, /\nPayload\n\{/);
+        const replayed = await agentCli('webhook', 'replay', id);
         t.match(replayed.stdout, /HTTP 202/);
         t.equal((await agentCli('webhook', 'remove', 'hook')).code, 0);
         t.equal(
