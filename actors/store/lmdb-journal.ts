@@ -9,13 +9,14 @@ import { createJournal } from './engine-journal.ts';
 import { createGroupCommit } from './group-commit.ts';
 import type { Journal } from './journal.ts';
 import { closedFault, commitFault } from './lmdb-faults.ts';
+import { sealStore } from './lmdb-seal.ts';
 import { enter, lookAt, openStore } from './lmdb-store.ts';
 import type { Environment } from './lmdb-tables.ts';
 import { draftedBytes } from './record-bytes.ts';
 import { type Engine, plainRow, type Tables } from './tables.ts';
 
 export interface LmdbJournalSettings {
-  /** Holds `data.mdb` and `lock.mdb`; made, with mode 0700, where it is missing. */
+  /** Holds `data.mdb`, `lock.mdb` and, while nobody has it open, `closed`; made, with mode 0700, where it is missing. */
   readonly directory: string;
   /** A clock in milliseconds, only to cut long work into pieces. */
   readonly now?: () => number;
@@ -66,8 +67,10 @@ function createEngine(directory: string, first: Environment): Engine {
   async function close(): Promise<void> {
     await probing;
     await commits.settled();
+    const isWell = commits.stopped() === undefined;
     commits.stop(closedFault(directory));
     await environment.close();
+    if (isWell) await sealStore(directory);
   }
 
   return {

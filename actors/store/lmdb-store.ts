@@ -19,6 +19,7 @@ import { dirname, join } from 'node:path';
 import { done, type Fault, type Result } from '../../machines/base/fault.ts';
 import { corruptFault, openFault, storePath, versionFault } from './lmdb-faults.ts';
 import { checkStoreFile } from './lmdb-file.ts';
+import { breakSeal } from './lmdb-seal.ts';
 import { type Environment, openEnvironment } from './lmdb-tables.ts';
 import { layout, layoutBefore, layoutOf, upgrade, writeLayout } from './lmdb-upgrade.ts';
 import type { Table } from './tables.ts';
@@ -28,7 +29,7 @@ const lockFileBytes = 12 * 1024;
 
 /** Opens the store in a folder; makes the folder and the store where they are missing. */
 export async function openStore(directory: string): Promise<Result<Environment>> {
-  const looked = await lookAt(directory);
+  const looked = breakSeal(directory) ? done('sound') : await lookAt(directory);
   if (!looked.ok) return looked;
   try {
     if (looked.value === 'absent') await makeStore(directory);

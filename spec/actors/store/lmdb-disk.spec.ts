@@ -67,5 +67,5 @@ t.test('DUR-1 · says that a folder is read-only', mounting, async (t) => {
   t.match(run(`${readOnly} $NODE open "$FOLDER/state"`, `${fresh}/fresh`), [fault]);
   const used = `$NODE open "$FOLDER/state"; ${readOnly} $NODE open "$FOLDER/state"`;
   t.match(run(used, `${fresh}/used`), ['opened', fault]);
-  t.same(readdirSync(`${fresh}/used/state`).sort(), ['data.mdb', 'lock.mdb']);
+  t.same(readdirSync(`${fresh}/used/state`).sort(), ['closed', 'data.mdb', 'lock.mdb']);
 });
