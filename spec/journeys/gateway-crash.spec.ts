@@ -15,7 +15,7 @@ import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
 t.setTimeout(280_000);
 
-const preload = (name: string): string => `--import ${new URL(`../support/${name}.js`, import.meta.url).href}`;
+const support = (name: string): URL => new URL(`../support/${name}.js`, import.meta.url);
 
 /** Stays in its first attempt, and answers in the second. */
 const agent = `import { appendFileSync } from 'node:fs';
@@ -43,10 +43,11 @@ t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started agai
   });
   home.setClock(Date.UTC(2026, 5, 1, 8, 50));
   home.jobs([digest]);
-  const daemon = await startDaemon(t, home.path, {
-    NODE_OPTIONS: `${preload('shifted-clock')} ${preload('crash-gateway')}`,
+  const env = {
+    NODE_OPTIONS: `--import ${support('shifted-clock').href}`,
     SPEC_CLOCK_FILE: `${home.path}/clock.txt`,
-  });
+  };
+  const daemon = await startDaemon(t, home.path, env, support('crash-gateway').pathname);
   const post = (route: string, id: string, url = daemon.url) =>
     postSigned(`${url}/webhooks/${route}`, { id: 1 }, { secret, id });
   await post('later', 'l');

@@ -1,9 +1,10 @@
 /**
- * Loaded into a daemon before anything else: at SIGUSR2 the gateway's chart falls over a flaw, as charts that hold one do.
- * What lives in it is neither asked nor told.
+ * The command line with a flaw to call on: at SIGUSR2 the gateway's chart falls, as charts that hold one do. What lives in
+ * it is neither asked nor told. Runs from the single modules: the gathered program has an xstate of its own.
  */
 
 import { Actor, type AnyActorRef } from 'xstate';
+import { runWords } from '../../cli/run.ts';
 
 let gateway: AnyActorRef | undefined;
 const { start } = Actor.prototype;
@@ -21,3 +22,5 @@ process.on('SIGUSR2', () => {
     },
   });
 });
+
+process.exitCode = await runWords(process.argv.slice(2));

@@ -28,11 +28,19 @@ export interface CliResult {
 
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
-/** Starts `agent gateway run`, and resolves when it says that it listens. Rejects with its log where it ends first. */
-export function startDaemon(t: Test, home: string, env: Readonly<Record<string, string>> = {}): Promise<Daemon> {
+/**
+ * Starts `agent gateway run`, and resolves when it says that it listens. Rejects with its log where it ends first.
+ * @param entry a command line of the spec's own
+ */
+export function startDaemon(
+  t: Test,
+  home: string,
+  env: Readonly<Record<string, string>> = {},
+  entry = main,
+): Promise<Daemon> {
   return followDaemon(
     t,
-    spawn(process.execPath, ['--enable-source-maps', main, 'gateway', 'run'], {
+    spawn(process.execPath, ['--enable-source-maps', entry, 'gateway', 'run'], {
       env: { ...process.env, AGENT_LOG_LEVEL: 'debug', ...env, AGENT_HOME: home },
       stdio: ['ignore', 'pipe', 'pipe'],
     }),
