@@ -17,11 +17,24 @@ import type { Listing } from './session.ts';
 
 export interface SchemaCache {
   read(settings: ServerSettings, nowMs: number): CacheReading | { readonly kind: 'absent' };
+  /** Resolves once it is written, after those before it; never rejects. */
   write(settings: ServerSettings, listing: Listing, nowMs: number): Promise<void>;
 }
 
 export function createSchemaCache(folder: string, log: Logger): SchemaCache {
   const pathOf = ({ name }: ServerSettings): string => join(folder, `${safeName(name)}.json`);
+  /** The last write of each file: a slow disk must not end the older of two after the newer. */
+  const writing = new Map<string, Promise<void>>();
+
+  async function put(path: string, text: string, server: string): Promise<void> {
+    try {
+      await ensurePrivateFolder(folder);
+      await writeFileAtomic(path, text);
+    } catch (thrown) {
+      log.warnOnce(`mcp/${server}/cache`, `mcp server "${server}": its tools cannot be remembered: ${causeOf(thrown)}`);
+    }
+  }
+
   return {
     read(settings, nowMs) {
       try {
@@ -30,24 +43,21 @@ export function createSchemaCache(folder: string, log: Logger): SchemaCache {
         return { kind: 'absent' };
       }
     },
-    async write(settings, { tools, capabilities, instructions, ttlMs }, nowMs) {
-      try {
-        await ensurePrivateFolder(folder);
-        const discovery = {
-          fingerprint: fingerprintOf(settings),
-          savedAtMs: nowMs,
-          tools,
-          capabilities,
-          ...(instructions === undefined ? {} : { instructions }),
-          ...(ttlMs === undefined ? {} : { ttlMs }),
-        };
-        await writeFileAtomic(pathOf(settings), cacheText(discovery));
-      } catch (thrown) {
-        log.warnOnce(
-          `mcp/${settings.name}/cache`,
-          `mcp server "${settings.name}": its tools cannot be remembered: ${causeOf(thrown)}`,
-        );
-      }
+    write(settings, { tools, capabilities, instructions, ttlMs }, nowMs) {
+      const text = cacheText({
+        fingerprint: fingerprintOf(settings),
+        savedAtMs: nowMs,
+        tools,
+        capabilities,
+        ...(instructions === undefined ? {} : { instructions }),
+        ...(ttlMs === undefined ? {} : { ttlMs }),
+      });
+      const path = pathOf(settings);
+      const written = (writing.get(path) ?? Promise.resolve()).then(() => put(path, text, settings.name));
+      writing.set(path, written);
+      return written.finally(() => {
+        if (writing.get(path) === written) writing.delete(path);
+      });
     },
   };
 }

@@ -39,6 +39,16 @@ t.test('LIF-6 · another entry, an old list and a damaged file do not stand for 
   }
 });
 
+t.test(
+  'LIF-6 · the list that was learnt last is the one that is kept, however long the one before takes',
+  async (t) => {
+    const cache = createSchemaCache(join(makeHome(t).path, 'cache'), log);
+    const long = { ...listing, instructions: 'x'.repeat(20_000_000) };
+    await Promise.all([cache.write(settingsOf(entry), long, 0), cache.write(settingsOf(entry), listing, 1)]);
+    t.match(cache.read(settingsOf(entry), 2), { kind: 'fresh', discovery: { savedAtMs: 1 } });
+  },
+);
+
 t.test('LIF-6 · names that are no file names stay in the folder and apart', async (t) => {
   const folder = join(makeHome(t).path, 'cache');
   const cache = createSchemaCache(folder, log);
