@@ -37,7 +37,11 @@ t.test('DUR-1 · a sealed store is not walked through, an unsealed one is', asyn
   const countAt = 128;
   for (const head of [0, pageSize]) data.writeBigUInt64LE(data.readBigUInt64LE(head + countAt) + 1n, head + countAt);
   writeFileSync(path, data);
-  t.match(await openLmdbJournal({ directory }), { ok: false, fault: { code: 'journal-corrupt' } }, 'it is another file');
+  t.match(
+    await openLmdbJournal({ directory }),
+    { ok: false, fault: { code: 'journal-corrupt' } },
+    'it is another file',
+  );
 
   await sealStore(directory);
   const journal = await openJournal(directory);
