@@ -179,10 +179,11 @@ export function createSessions(ports: SessionsPorts): Sessions {
     live.delete(key);
     const others = leaving.get(key) ?? new Set();
     leaving.set(key, others.add(lost));
-    void lost.retire().then(() => others.delete(lost));
     const session = standing.number;
+    // The connection hears of it first: the calls that end with the session ask it where to go next.
     if (how.kind === 'expired') ports.tell(key, { type: 'session.expired', session });
     else ports.tell(key, { type: 'session.closed', session, why: how.why, chance: ports.random() });
+    void lost.retire().then(() => others.delete(lost));
   };
 
   return {

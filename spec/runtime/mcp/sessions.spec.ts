@@ -131,6 +131,23 @@ t.test('TRU-2 · a call that finds the session expired or broken says so to the 
   }
 });
 
+t.test('TRU-2 · a connection hears of the loss of a session before the calls that end with it', async (t) => {
+  const peer = await started(t, { kind: 'sse' });
+  const { sessions, told } = stage(t, { url: peer.url, transport: 'sse' });
+  await sessions.connect(first, never());
+  const live = sessions.get('s');
+  const heard: (readonly [string, number])[] = [];
+  live?.call('slow', {}, { onProgress: undefined, traceparent: undefined } as never, ({ kind }) => {
+    heard.push([kind, told.length]);
+  });
+  await until(() => peer.executions('slow') === 1);
+
+  sessions.lose('s', { kind: 'expired' }, live);
+
+  await until(() => heard.length > 0);
+  t.same(heard, [['lost', 1]]);
+});
+
 t.test('LIF-4 · a ping without an answer loses the session; one with an answer does nothing', async (t) => {
   const peer = await started(t);
   const { sessions, told } = stage(t, { url: peer.url });
