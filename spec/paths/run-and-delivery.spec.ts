@@ -7,29 +7,11 @@ import { agentRunMachine } from '../../machines/webhook/agent-run.machine.ts';
 import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
 import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver, type RunRecord } from '../../machines/webhook/record.ts';
+import { plainDelivery, plainRun } from '../support/records.ts';
 
 const idle = fromPromise<never, never>(() => new Promise<never>(() => {})) as never;
-const run: RunRecord = {
-  eventKey: 'e',
-  profile: 'default',
-  route: 'r',
-  kind: 'agent',
-  status: 'queued',
-  attempt: 0,
-  queuedAtMs: 0,
-};
-const delivery: DeliveryRecord = {
-  eventKey: 'e',
-  deliveryId: 'd',
-  profile: 'default',
-  route: 'r',
-  event: 'e',
-  target: 'log',
-  status: 'queued',
-  text: '',
-  extra: {},
-  queuedAtMs: 0,
-};
+const run = plainRun;
+const delivery: DeliveryRecord = { ...plainDelivery, target: 'log' };
 
 const shared: readonly EventObject[] = [
   { type: 'journal.written' },

@@ -10,29 +10,11 @@ import { wireRun } from '../../runtime/wiring/run.ts';
 import { createWards } from '../../runtime/wiring/wards.ts';
 import { openKeeper } from '../support/keeper.ts';
 import { until } from '../support/processes.ts';
+import { plainDelivery, plainRun } from '../support/records.ts';
 import { fakeWard, startWard } from '../support/wards.ts';
 
-const run: RunRecord = {
-  eventKey: 'e',
-  profile: 'default',
-  route: 'r',
-  kind: 'agent',
-  status: 'queued',
-  attempt: 0,
-  queuedAtMs: 0,
-};
-const delivery: DeliveryRecord = {
-  eventKey: 'e',
-  deliveryId: 'd',
-  profile: 'default',
-  route: 'r',
-  event: 'push',
-  target: 'slack',
-  status: 'queued',
-  text: 'x',
-  extra: {},
-  queuedAtMs: 0,
-};
+const run = plainRun;
+const delivery = plainDelivery;
 
 async function openWork() {
   const { keeper } = await openKeeper();

@@ -6,29 +6,11 @@ import { createRefill, lookEveryMs } from '../../runtime/refill.ts';
 import type { ResumePorts } from '../../runtime/resume.ts';
 import { createWards } from '../../runtime/wiring/wards.ts';
 import { openKeeper, turn } from '../support/keeper.ts';
+import { plainDelivery, plainRun } from '../support/records.ts';
 import { fakeWard } from '../support/wards.ts';
 
-const run = {
-  eventKey: 'e',
-  profile: 'default',
-  route: 'r',
-  kind: 'agent',
-  status: 'queued',
-  attempt: 0,
-  queuedAtMs: 1,
-};
-const delivery = {
-  eventKey: 'e',
-  deliveryId: 'd',
-  profile: 'default',
-  route: 'r',
-  event: 'push',
-  target: 'slack',
-  status: 'queued',
-  text: 'x',
-  extra: {},
-  queuedAtMs: 0,
-};
+const run = { ...plainRun, queuedAtMs: 1 };
+const delivery = plainDelivery;
 
 async function openRefill({ most = 1_000 } = {}) {
   const journal = openMemoryJournal();

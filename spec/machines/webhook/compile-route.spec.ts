@@ -1,23 +1,11 @@
 import { createHmac } from 'node:crypto';
 import t from 'tap';
-import { defaultProfile, type RouteName } from '../../../machines/base/names.ts';
 import type { Route, RouteSecret } from '../../../machines/config/route.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
+import { plainRoute } from '../../support/records.ts';
 
 const shared: RouteSecret = { kind: 'shared', secret: 'a-secret-of-routes' };
-const plain: Route = {
-  name: 'r' as RouteName,
-  source: 'static',
-  profile: defaultProfile,
-  enabled: true,
-  events: [],
-  filters: [],
-  scriptTimeoutMs: 1,
-  skills: [],
-  deliver: 'log',
-  deliverExtra: {},
-  deliverOnly: false,
-};
+const plain = plainRoute;
 const view = { payload: { n: 7, env: 'live' }, eventType: 'push' };
 
 t.test('RTE-1 · a route with nothing but its secret takes every event and shows the whole payload', (t) => {

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { defaultProfile, type RouteName } from '../../../machines/base/names.ts';
+import { defaultProfile } from '../../../machines/base/names.ts';
 import type { Route, RouteSecret } from '../../../machines/config/route.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import {
@@ -16,21 +16,10 @@ import {
   verifySignature,
 } from '../../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../../machines/webhook/webhook-request.machine.ts';
+import { plainRoute } from '../../support/records.ts';
 
 const secret = 'a-secret-of-rules';
-const plain: Route = {
-  name: 'r' as RouteName,
-  source: 'static',
-  profile: defaultProfile,
-  enabled: true,
-  events: [],
-  filters: [],
-  scriptTimeoutMs: 1,
-  skills: [],
-  deliver: 'log',
-  deliverExtra: {},
-  deliverOnly: false,
-};
+const plain = plainRoute;
 
 interface Stage {
   readonly route?: Partial<Route>;

@@ -1,0 +1,42 @@
+/** A plain run, delivery and route, as most specs begin with one; each says what is its own. */
+
+import { defaultProfile, type RouteName } from '../../machines/base/names.ts';
+import type { Route } from '../../machines/config/route.ts';
+import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+
+export const plainRun: RunRecord = {
+  eventKey: 'e',
+  profile: 'default',
+  route: 'r',
+  kind: 'agent',
+  status: 'queued',
+  attempt: 0,
+  queuedAtMs: 0,
+};
+
+export const plainDelivery: DeliveryRecord = {
+  eventKey: 'e',
+  deliveryId: 'd',
+  profile: 'default',
+  route: 'r',
+  event: 'push',
+  target: 'slack',
+  status: 'queued',
+  text: 'x',
+  extra: {},
+  queuedAtMs: 0,
+};
+
+export const plainRoute: Route = {
+  name: 'r' as RouteName,
+  source: 'static',
+  profile: defaultProfile,
+  enabled: true,
+  events: [],
+  filters: [],
+  scriptTimeoutMs: 1,
+  skills: [],
+  deliver: 'log',
+  deliverExtra: {},
+  deliverOnly: false,
+};
