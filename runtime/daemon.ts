@@ -302,7 +302,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   const { fault } = await ended;
   stopWatching();
   if (fault !== null) log.log('error', fault);
-  await control.close();
+  control.stopListening();
   await inspector.close();
   await tracing.close();
   await webhooks.close();
@@ -310,5 +310,6 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   lock.value.release();
   log.log('info', 'stopped');
   log.flush();
+  await control.close();
   return fault === null ? 0 : 1;
 }

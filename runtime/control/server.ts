@@ -24,6 +24,9 @@ export interface ControlSettings {
 }
 
 export interface ControlServer {
+  /** Takes no further callers and frees the path; who is connected stays so. */
+  stopListening(): void;
+  /** Hangs up. Who asked for the stop takes that for its end, so the home must be free by then. */
   close(): Promise<void>;
 }
 
@@ -32,6 +35,8 @@ const mostBuffered = 4 * 1_048_576;
 /** A person sees no difference to at once, and a thousand words cost one write. */
 const notifyWithinMs = 20;
 const mostTogether = 65_536;
+/** A reader that stands still keeps no daemon from ending. */
+const lastWordsMs = 1_000;
 
 /** Listens; a socket file that a dead daemon left is taken over, for the lock proves that it is dead. */
 export async function createControlServer({ path, host, log, redact }: ControlSettings): Promise<ControlServer> {
@@ -53,15 +58,27 @@ export async function createControlServer({ path, host, log, redact }: ControlSe
     process.umask(before);
   }
   chmodSync(path, privateFile);
+  let closed: Promise<void> | undefined;
+  const stopListening = (): Promise<void> => {
+    closed ??= new Promise((resolve) => {
+      server.close(() => resolve());
+      rmSync(path, { force: true });
+    });
+    return closed;
+  };
   return {
+    stopListening: () => void stopListening(),
     async close() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      const ended = stopListening();
       for (const [socket, flush] of sockets) {
         flush();
         socket.destroySoon();
       }
-      await closed;
-      rmSync(path, { force: true });
+      const impatient = setTimeout(() => {
+        for (const socket of sockets.keys()) socket.destroy();
+      }, lastWordsMs);
+      await ended;
+      clearTimeout(impatient);
     },
   };
 }

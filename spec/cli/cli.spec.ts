@@ -1,6 +1,7 @@
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import t from 'tap';
+import { homePaths } from '../../machines/config/profile.ts';
 import { runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
@@ -80,6 +81,16 @@ t.test('CLI-1 · a gateway without webhooks says so and how they are enabled', a
   t.match(started.stdout, /webhooks are not enabled: agent gateway setup/);
   t.equal((await runCli(['gateway', 'stop'], home.path)).code, 0);
   t.match(readFileSync(`${home.path}/logs/gateway.log`, 'utf8'), /webhooks are not enabled: `agent gateway setup`/);
+});
+
+t.test('CLI-1 · HOME-2 · who stopped the gateway has its home for himself', async (t) => {
+  const home = makeHome(t, { 'config.yaml': 'agent: { runner: echo }\n' });
+  for (const round of [1, 2, 3]) {
+    t.equal((await runCli(['gateway'], home.path)).code, 0, `start ${round}`);
+    t.equal((await runCli(['gateway', 'stop'], home.path)).code, 0);
+    t.ok(existsSync(`${home.path}/state/closed`), 'the store is closed');
+    t.notOk(existsSync(homePaths(home.path).lock), 'and the lock is free');
+  }
 });
 
 t.test('SUB-1 · HOME-3 · subscriptions are made, refused and removed without a daemon', async (t) => {

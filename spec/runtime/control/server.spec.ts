@@ -142,6 +142,40 @@ t.test('CLI-3 · a reader that does not read is cut off, with one line', async (
   await closed;
 });
 
+t.test('CLI-3 · CON-2 · one that listens no more answers who is there until it hangs up', async (t) => {
+  const { client, server, path } = await serve(t, { status: () => ({ pid: 1 }) });
+  await client.call('gateway.status');
+
+  server.stopListening();
+
+  t.equal(await connectControl(path), undefined, 'nobody else comes in');
+  t.same(await client.call('gateway.status'), { pid: 1 });
+  await server.close();
+  await client.closed;
+});
+
+t.test('CLI-3 · CON-2 · a reader that stands still keeps no daemon from ending', async (t) => {
+  let listener: (record: string) => void = () => {};
+  const { path, server } = await serve(t, {
+    tree: () => ({ id: 'supervisor' }) as never,
+    follow: (_query, given) => {
+      listener = given;
+      return () => {};
+    },
+  });
+  const socket = connect(path);
+  await new Promise((resolve) => socket.once('connect', resolve));
+  const follows = new Promise((resolve) => socket.once('data', resolve));
+  socket.write('{"jsonrpc":"2.0","id":1,"method":"inspect.follow"}\n');
+  await follows;
+  socket.pause();
+  for (let n = 0; n < 20; n += 1) listener(JSON.stringify({ text: 'x'.repeat(100_000) }));
+
+  await server.close();
+
+  socket.destroy();
+});
+
 t.test('CLI-3 · who waits when the daemon goes is told so', async (t) => {
   const { client, server } = await serve(t, { reload: () => new Promise(() => {}) });
   const waiting = client.call('gateway.reload');
