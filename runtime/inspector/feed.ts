@@ -45,21 +45,13 @@ const mostEventsInBatch = 200;
 /** Rows of one batch; what changed beyond them comes with the next. */
 const mostChanged = 5_000;
 
-interface Taken {
-  readonly ref: AnyActorRef;
-  readonly at: number;
-  readonly event: string;
-  readonly from: string;
-  readonly to: string;
-  readonly context: unknown;
-}
-
 export function createFeed(ports: FeedPorts): Feed {
   const { tap, rows, history, redactor, nowMs } = ports;
   const listeners = new Set<(delta: DeltaMessage) => void>();
   let dirty = new Set<AnyActorRef>();
   let born = new Set<AnyActorRef>();
-  let taken: Taken[] = [];
+  let ended = new Set<string>();
+  let steps: StepRow[] = [];
   let skipped = 0;
   let remembered = 0;
   let sleeping: (() => void) | undefined;
@@ -67,6 +59,13 @@ export function createFeed(ports: FeedPorts): Feed {
 
   function mark(ref: AnyActorRef): void {
     dirty.add(ref);
+    sleeping ??= ports.wake(flush, batchMs);
+  }
+
+  /** At once, not with the batch: a thousand requests that live for a millisecond would be kept for a hundred. */
+  function forget(ref: AnyActorRef): void {
+    dirty.delete(ref);
+    if (!born.delete(ref)) ended.add(rows.addressOf(ref));
     sleeping ??= ports.wake(flush, batchMs);
   }
 
@@ -82,12 +81,14 @@ export function createFeed(ports: FeedPorts): Feed {
         return;
       }
       case '@xstate.microstep':
-        if (taken.length >= mostStepsInBatch) skipped += 1;
-        else taken.push(takenOf(ref, inspected as Microstep, nowMs()));
+        if (steps.length >= mostStepsInBatch) skipped += 1;
+        else steps.push(stepOf(ref, inspected as Microstep));
         mark(ref);
         return;
       case '@xstate.snapshot':
-        if (machineOf(ref) !== effectMachine) mark(ref);
+        if (machineOf(ref) === effectMachine) return;
+        if (inspected.snapshot.status === 'active') mark(ref);
+        else forget(ref);
         return;
       case '@xstate.event':
         received(ref, inspected.sourceRef as AnyActorRef | undefined, inspected.event);
@@ -101,9 +102,9 @@ export function createFeed(ports: FeedPorts): Feed {
     // The interpreter's own events carry whole inputs and outputs; their names tell enough.
     const own = event.type.startsWith('xstate.');
     if (isWard(ref)) {
-      // The last word of a child: it is gone, and its ward has one less.
+      // The last word of a child: its ward has one less. One that failed shows no last snapshot.
       mark(ref);
-      if (source !== undefined) mark(source);
+      if (source !== undefined && event.type.startsWith('xstate.error.actor.')) forget(source);
       return;
     }
     if (
@@ -126,7 +127,6 @@ export function createFeed(ports: FeedPorts): Feed {
   function flush(): void {
     sleeping = undefined;
     const changed = [];
-    const gone = new Set<string>();
     const rest = new Set<AnyActorRef>();
     for (const ref of dirty) {
       if (changed.length >= mostChanged) {
@@ -135,33 +135,43 @@ export function createFeed(ports: FeedPorts): Feed {
       }
       const row = rows.rowOf(ref);
       if (row !== undefined) changed.push(row);
-      else if (!born.has(ref)) gone.add(rows.addressOf(ref));
+      else if (!born.has(ref)) ended.add(rows.addressOf(ref));
     }
     // A chart that was started anew has the address of the one before it.
-    for (const { id } of changed) gone.delete(id);
-    const steps = taken.map(stepOf);
+    for (const { id } of changed) ended.delete(id);
     history.keep(steps);
-    const delta: DeltaMessage = { at: nowMs(), changed, gone: [...gone], steps, skipped };
-    taken = [];
-    skipped = 0;
-    remembered = 0;
-    born = new Set();
+    const delta: DeltaMessage = { at: nowMs(), changed, gone: [...ended], steps, skipped };
+    clear();
     dirty = rest;
     if (rest.size > 0) sleeping = ports.wake(flush, batchMs);
     for (const listener of listeners) listener(delta);
   }
 
-  function stepOf({ ref, at, event, from, to, context }: Taken): StepRow {
+  function clear(): void {
+    dirty = new Set();
+    born = new Set();
+    ended = new Set();
+    steps = [];
+    skipped = 0;
+    remembered = 0;
+  }
+
+  function stepOf(ref: AnyActorRef, step: Microstep): StepRow {
+    const [transition] = step._transitions;
+    const from = transition === undefined ? '' : stateName(transition.source);
+    const target = transition?.target?.[0];
+    const { context } = step.snapshot;
     const why = rows.reasonOf(context);
     const { delivery } = rows.briefOf(context);
     return {
       seq: history.nextSeq(),
-      at,
+      at: nowMs(),
       actor: rows.addressOf(ref),
       machine: machineOf(ref),
-      event,
+      // An eventless transition bears the event that led to it; the transition's own descriptor tells the two apart.
+      event: transition?.eventType === '' ? '' : step.event.type,
       from,
-      to,
+      to: target === undefined ? from : stateName(target),
       ...(why === undefined ? {} : { why }),
       ...(delivery === undefined ? {} : { delivery }),
     };
@@ -184,26 +194,8 @@ export function createFeed(ports: FeedPorts): Feed {
         leave = undefined;
         sleeping?.();
         sleeping = undefined;
-        dirty = new Set();
-        born = new Set();
-        taken = [];
-        skipped = 0;
+        clear();
       };
     },
-  };
-}
-
-function takenOf(ref: AnyActorRef, step: Microstep, at: number): Taken {
-  const [transition] = step._transitions;
-  const from = transition === undefined ? '' : stateName(transition.source);
-  const target = transition?.target?.[0];
-  return {
-    ref,
-    at,
-    // An eventless transition bears the event that led to it; the transition's own descriptor tells the two apart.
-    event: transition?.eventType === '' ? '' : step.event.type,
-    from,
-    to: target === undefined ? from : stateName(target),
-    context: step.snapshot.context,
   };
 }
