@@ -13,11 +13,13 @@ import type { History } from './history.ts';
 import type { Rows } from './rows.ts';
 import type { Sinces } from './sinces.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
+import type { Subjects } from './subjects.ts';
 import type { ActorDetails, StepRow, TimerRow } from './wire.ts';
 
 export interface DetailPorts {
   readonly find: (address: string) => AnyActorRef | undefined;
   readonly rows: Rows;
+  readonly subjects: Subjects;
   readonly history: History;
   readonly sinces: Sinces;
   readonly redactor: Redactor;
@@ -27,7 +29,7 @@ const mostChildren = 200;
 
 /** Undefined where no chart or ward lives at the address. */
 export function describeActor(id: string, ports: DetailPorts): ActorDetails | undefined {
-  const { rows, history, redactor } = ports;
+  const { rows, subjects, history, redactor } = ports;
   const ref = ports.find(id);
   const row = ref && rows.rowOf(ref);
   if (ref === undefined || row === undefined) return undefined;
@@ -42,7 +44,7 @@ export function describeActor(id: string, ports: DetailPorts): ActorDetails | un
     children: Object.values(view.children ?? {})
       .filter((child) => child !== undefined)
       .slice(0, mostChildren)
-      .map((child) => rows.addressOf(child)),
+      .map((child) => subjects.addressOf(child)),
   };
 }
 

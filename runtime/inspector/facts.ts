@@ -60,21 +60,25 @@ export function factsOf(context: unknown): ActorFacts {
   return facts;
 }
 
+/** What every step is told with; each is there, known or not. */
+export type BriefFacts = { readonly [Name in 'delivery' | 'route' | 'server' | 'key']: string | undefined };
+
+const noFacts: BriefFacts = { delivery: undefined, route: undefined, server: undefined, key: undefined };
+
 /** Those that every step is told with; a hundred thousand a second may be asked for. */
-export function briefFactsOf(context: unknown): Pick<ActorFacts, 'delivery' | 'route' | 'server' | 'key'> {
+export function briefFactsOf(context: unknown): BriefFacts {
   const held = objectOf(context);
-  if (held === undefined || typeof held.size === 'number') return {};
+  if (held === undefined || typeof held.size === 'number') return noFacts;
   const record = objectOf(held.record) ?? held;
   const delivery = record.deliveryId;
   const route = typeof record.route === 'string' ? record.route : objectOf(record.route)?.name;
   const server = record.server;
   const key = typeof delivery === 'string' ? undefined : (record.eventKey ?? held.run);
-  const facts: { delivery?: string; route?: string; server?: string; key?: string } = {};
-  if (typeof delivery === 'string') facts.delivery = delivery;
-  if (typeof route === 'string') facts.route = route;
-  if (typeof server === 'string') facts.server = server;
-  if (typeof key === 'string') facts.key = key;
-  return facts;
+  return { delivery: textOr(delivery), route: textOr(route), server: textOr(server), key: textOr(key) };
+}
+
+function textOr(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 /** Why the actor is as it is, where its context says. */

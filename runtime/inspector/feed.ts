@@ -12,6 +12,7 @@ import type { Redactor } from '../redact.ts';
 import { machineOf } from './address.ts';
 import type { History } from './history.ts';
 import { effectMachine, type Rows } from './rows.ts';
+import type { Subjects } from './subjects.ts';
 import { type Inspected, type Microstep, stateName, type Tap } from './tap.ts';
 import type { DeltaMessage, SnapshotMessage, StepRow, Vitals } from './wire.ts';
 
@@ -26,6 +27,7 @@ export interface Feed {
 export interface FeedPorts {
   readonly tap: Tap;
   readonly rows: Rows;
+  readonly subjects: Subjects;
   readonly history: History;
   readonly redactor: Redactor;
   readonly vitals: () => Vitals;
@@ -46,7 +48,7 @@ const mostEventsInBatch = 200;
 const mostChanged = 5_000;
 
 export function createFeed(ports: FeedPorts): Feed {
-  const { tap, rows, history, redactor, nowMs } = ports;
+  const { tap, rows, subjects, history, redactor, nowMs } = ports;
   const listeners = new Set<(delta: DeltaMessage) => void>();
   let dirty = new Set<AnyActorRef>();
   let born = new Set<AnyActorRef>();
@@ -65,7 +67,7 @@ export function createFeed(ports: FeedPorts): Feed {
   /** At once, not with the batch: a thousand requests that live for a millisecond would be kept for a hundred. */
   function forget(ref: AnyActorRef): void {
     dirty.delete(ref);
-    if (!born.delete(ref)) ended.add(rows.addressOf(ref));
+    if (!born.delete(ref)) ended.add(subjects.addressOf(ref));
     sleeping ??= ports.wake(flush, batchMs);
   }
 
@@ -116,10 +118,10 @@ export function createFeed(ports: FeedPorts): Feed {
     }
     remembered += 1;
     if (remembered > mostEventsInBatch) return;
-    history.keepEvent(rows.addressOf(ref), {
+    history.keepEvent(subjects.addressOf(ref), {
       at: nowMs(),
       type: event.type,
-      from: source === undefined ? '' : rows.addressOf(source),
+      from: source === undefined ? '' : subjects.addressOf(source),
       event: (own ? { type: event.type } : redactor.value(event)) as JsonObject,
     });
   }
@@ -135,7 +137,7 @@ export function createFeed(ports: FeedPorts): Feed {
       }
       const row = rows.rowOf(ref);
       if (row !== undefined) changed.push(row);
-      else if (!born.has(ref)) ended.add(rows.addressOf(ref));
+      else if (!born.has(ref)) ended.add(subjects.addressOf(ref));
     }
     // A chart that was started anew has the address of the one before it.
     for (const { id } of changed) ended.delete(id);
@@ -162,12 +164,12 @@ export function createFeed(ports: FeedPorts): Feed {
     const target = transition?.target?.[0];
     const { context } = step.snapshot;
     const why = rows.reasonOf(context);
-    const { delivery } = rows.briefOf(context);
+    const { actor, machine, delivery } = subjects.of(ref, context);
     return {
       seq: history.nextSeq(),
       at: nowMs(),
-      actor: rows.addressOf(ref),
-      machine: machineOf(ref),
+      actor,
+      machine,
       // An eventless transition bears the event that led to it; the transition's own descriptor tells the two apart.
       event: transition?.eventType === '' ? '' : step.event.type,
       from,

@@ -20,6 +20,7 @@ import type { InspectorServer } from './server.ts';
 import { createSessionFile } from './session-file.ts';
 import { createPageSessions } from './sessions.ts';
 import { createSinces, type Sinces } from './sinces.ts';
+import { createSubjects } from './subjects.ts';
 import { createTap } from './tap.ts';
 import { createWatcher, type Watcher } from './watcher.ts';
 import type { ActorDetails, Chart, Readiness, StepRow, Vitals } from './wire.ts';
@@ -66,11 +67,13 @@ export function createInspector(ports: InspectorPorts): Inspector {
     log.warnOnce('inspector', 'inspector: a record was left out', { error: String(error) });
   });
   const sinces = createSinces(nowMs);
-  const rows = createRows({ root, redactor, sinces, deliveryOf: ports.deliveryOf });
+  const subjects = createSubjects({ redactor, deliveryOf: ports.deliveryOf });
+  const rows = createRows({ root, redactor, sinces, subjects });
   const history = createHistory();
   const feed = createFeed({
     tap,
     rows,
+    subjects,
     history,
     redactor,
     vitals: ports.vitals,
@@ -83,7 +86,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
   const sessionsFile = (): string => `${homePaths(ports.host().source.home).state}/inspector-sessions.json`;
   const sessions = createPageSessions(nowMs, createSessionFile(sessionsFile, log));
   const actor = (id: string): ActorDetails | undefined =>
-    describeActor(id, { find: (address) => findActor(address, root()), rows, history, sinces, redactor });
+    describeActor(id, { find: (address) => findActor(address, root()), rows, subjects, history, sinces, redactor });
 
   let standing: { readonly settings: InspectorSettings; readonly server: InspectorServer } | undefined;
   let why = 'inspector: it has not been started yet; try again in a moment';
@@ -124,7 +127,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
 
   return {
     feed,
-    watcher: createWatcher({ tap, rows, redactor, nowMs }),
+    watcher: createWatcher({ tap, rows, subjects, redactor, nowMs }),
     sinces,
     isWatched: tap.isOpen,
     watching: () => tap.listeners() + Math.max(0, feed.followers() - 1),

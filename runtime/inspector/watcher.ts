@@ -10,9 +10,10 @@ import type { AnyActorRef } from 'xstate';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Redactor } from '../redact.ts';
 import { machineOf } from './address.ts';
-import { type Brief, effectMachine, type Rows } from './rows.ts';
+import { effectMachine, type Rows } from './rows.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
 import { createSpelledSteps, quoted, stepOf } from './spelled-steps.ts';
+import type { Subject, Subjects } from './subjects.ts';
 import type { Inspected, Microstep, Tap } from './tap.ts';
 
 export interface FollowQuery {
@@ -36,6 +37,7 @@ export interface Watcher {
 export interface WatcherPorts {
   readonly tap: Tap;
   readonly rows: Rows;
+  readonly subjects: Subjects;
   readonly redactor: Redactor;
   readonly nowMs: () => number;
 }
@@ -45,45 +47,32 @@ const shapeVersion = '0.7.1';
 const mostIntroduced = 2_000;
 
 interface Told {
-  readonly facts: Facts;
+  readonly subject: Subject;
   readonly text: string;
 }
 
-interface Facts extends Brief {
-  readonly actor: string;
-  readonly machine: string;
-}
-
-export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Watcher {
+export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherPorts): Watcher {
   const spelledStep = createSpelledSteps();
   let last = 0;
-  let spelledMs = -1;
-  let spelled = '';
+  let headMs = -1;
+  let headType = '';
+  let head = '';
 
   /** A record as it is written; a quick spelling of the same where nobody wants all of it. */
   function toldBy(inspected: Inspected, query: FollowQuery): Told | undefined {
     const ref = inspected.actorRef as AnyActorRef;
-    const machine = machineOf(ref);
     if (query.full !== true) {
-      const members = machine === effectMachine ? undefined : membersOf(inspected, ref);
+      const members = machineOf(ref) === effectMachine ? undefined : membersOf(inspected, ref);
       if (members === undefined) return undefined;
-      const facts = factsOf(ref, machine, inspected);
-      return fits(facts, query) ? { facts, text: `${headOf(inspected.type, facts)},${members}}` } : undefined;
+      const subject = subjectOf(ref, inspected);
+      if (!fits(subject, query)) return undefined;
+      return { subject, text: `${headNow(inspected.type)}${subject.members}${members}}` };
     }
     const body = bodyOf(inspected, ref, query);
     if (body === undefined) return undefined;
-    const facts = factsOf(ref, machine, inspected);
-    if (!fits(facts, query)) return undefined;
-    return { facts, text: JSON.stringify(Object.assign(base(inspected.type, ref, facts, query), body)) };
-  }
-
-  /** What `base` begins a record with, as JSON that is still open. */
-  function headOf(type: string, { actor, machine, delivery, route, server }: Facts): string {
-    let head = `{"type":"${type}","at":"${spelledNow(nowMs())}","actor":${quoted(actor)},"machine":${quoted(machine)}`;
-    if (delivery !== undefined) head += `,"delivery_id":${quoted(delivery)}`;
-    if (route !== undefined) head += `,"route":${quoted(route)}`;
-    if (server !== undefined) head += `,"server":${quoted(server)}`;
-    return head;
+    const subject = subjectOf(ref, inspected);
+    if (!fits(subject, query)) return undefined;
+    return { subject, text: JSON.stringify(Object.assign(base(inspected.type, ref, subject, query), body)) };
   }
 
   /** Of spawns and steps; undefined for all else. */
@@ -98,27 +87,30 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
     return why === undefined ? step : `${step},"reason":${quoted(why)}`;
   }
 
-  function spelledNow(atMs: number): string {
-    if (atMs !== spelledMs) {
-      spelledMs = atMs;
-      spelled = new Date(atMs).toISOString();
+  /** What `base` begins a record with. Many are told within a millisecond. */
+  function headNow(type: string): string {
+    const atMs = nowMs();
+    if (atMs !== headMs || type !== headType) {
+      headMs = atMs;
+      headType = type;
+      head = `{"type":"${type}","at":"${new Date(atMs).toISOString()}",`;
     }
-    return spelled;
+    return head;
   }
 
   /** At the first step of an actor its snapshot is not there yet; the step's own context is. */
-  function factsOf(ref: AnyActorRef, machine: string, inspected: Inspected): Facts {
+  function subjectOf(ref: AnyActorRef, inspected: Inspected): Subject {
     const context =
       inspected.type === '@xstate.microstep'
         ? (inspected as Microstep).snapshot.context
         : (viewOf(ref) as ReturnType<typeof viewOf> | undefined)?.context;
-    return { actor: rows.addressOf(ref), machine, ...rows.briefOf(context) };
+    return subjects.of(ref, context);
   }
 
-  function base(type: string, ref: AnyActorRef, facts: Facts, { full }: FollowQuery): Record<string, Json> {
+  function base(type: string, ref: AnyActorRef, subject: Subject, { full }: FollowQuery): Record<string, Json> {
     const atMs = nowMs();
-    const { actor, machine, delivery, route, server } = facts;
-    const record: Record<string, Json> = { type, at: spelledNow(atMs), actor, machine };
+    const { actor, machine, delivery, route, server } = subject;
+    const record: Record<string, Json> = { type, at: new Date(atMs).toISOString(), actor, machine };
     if (full === true) {
       last += 1;
       record.createdAt = String(atMs);
@@ -160,7 +152,7 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
     const { config } = (ref as unknown as { readonly logic: { readonly config?: object } }).logic;
     const view = viewOf(ref) as ReturnType<typeof viewOf> | undefined;
     return {
-      name: rows.addressOf(ref),
+      name: subjects.addressOf(ref),
       ...(parent === undefined ? {} : { parentId: parent.sessionId }),
       ...(query.full === true
         ? { definition: JSON.stringify(config ?? { id }), snapshot: snapshotOf(view ?? { status: 'active' }) }
@@ -188,35 +180,35 @@ export function createWatcher({ tap, rows, redactor, nowMs }: WatcherPorts): Wat
       return tap.listen((inspected) => {
         const told = toldBy(inspected, query);
         if (told === undefined) return;
-        const { facts, text } = told;
+        const { subject, text } = told;
         if (query.delivery !== undefined) {
           // Which delivery a request is about shows after its first steps; they are told once it does.
-          if (facts.delivery === undefined) {
-            held.keep(facts.actor, text);
+          if (subject.delivery === undefined) {
+            held.keep(subject.actor, text);
             return;
           }
-          for (const earlier of held.take(facts.actor)) listener(earlier);
+          for (const earlier of held.take(subject.actor)) listener(earlier);
         }
         listener(text);
       });
     },
     introduce(query) {
       return rows.living(mostIntroduced).flatMap((ref) => {
-        const facts = { actor: rows.addressOf(ref), machine: machineOf(ref), ...rows.briefOf(viewOf(ref).context) };
-        if (!fits(facts, query)) return [];
-        return [Object.assign(base('@xstate.actor', ref, facts, query), introduction(ref, query))];
+        const subject = subjects.of(ref, viewOf(ref).context);
+        if (!fits(subject, query)) return [];
+        return [Object.assign(base('@xstate.actor', ref, subject, query), introduction(ref, query))];
       });
     },
   };
 }
 
-function fits(facts: Facts, query: FollowQuery): boolean {
+function fits(subject: Subject, query: FollowQuery): boolean {
   return (
-    (query.actor === undefined || facts.actor.includes(query.actor)) &&
-    (query.machine === undefined || facts.machine === query.machine) &&
-    (query.route === undefined || facts.route === query.route) &&
-    (query.server === undefined || facts.server === query.server) &&
-    (query.delivery === undefined || facts.delivery === undefined || facts.delivery === query.delivery)
+    (query.actor === undefined || subject.actor.includes(query.actor)) &&
+    (query.machine === undefined || subject.machine === query.machine) &&
+    (query.route === undefined || subject.route === query.route) &&
+    (query.server === undefined || subject.server === query.server) &&
+    (query.delivery === undefined || subject.delivery === undefined || subject.delivery === query.delivery)
   );
 }
 

@@ -6,6 +6,7 @@ import { createFeed } from '../../../runtime/inspector/feed.ts';
 import { createHistory } from '../../../runtime/inspector/history.ts';
 import { createRows } from '../../../runtime/inspector/rows.ts';
 import { createSinces } from '../../../runtime/inspector/sinces.ts';
+import { createSubjects } from '../../../runtime/inspector/subjects.ts';
 import { createTap } from '../../../runtime/inspector/tap.ts';
 import { createWatcher } from '../../../runtime/inspector/watcher.ts';
 import type { DeltaMessage, Vitals } from '../../../runtime/inspector/wire.ts';
@@ -47,16 +48,18 @@ function assemble(t: Test) {
     () => root as unknown as AnyActorRef,
     (error) => failures.push(error),
   );
+  const subjects = createSubjects({ redactor, deliveryOf: () => undefined });
   const rows = createRows({
     root: () => root as unknown as AnyActorRef,
     redactor,
     sinces: createSinces(() => 5),
-    deliveryOf: () => undefined,
+    subjects,
   });
   const history = createHistory();
   const feed = createFeed({
     tap,
     rows,
+    subjects,
     history,
     redactor,
     vitals: () => ({}) as Vitals,
@@ -68,7 +71,7 @@ function assemble(t: Test) {
       };
     },
   });
-  const watcher = createWatcher({ tap, rows, redactor, nowMs: () => 5 });
+  const watcher = createWatcher({ tap, rows, subjects, redactor, nowMs: () => 5 });
   root.start();
   t.teardown(() => root.stop());
   return {
