@@ -52,8 +52,20 @@ export function spellRequest({ id, method, params }: RpcRequest): string {
 
 /** Params that are a text are JSON already. */
 export function spellNotification(method: string, params: JsonObject | string): string {
-  const spelled = typeof params === 'string' ? params : JSON.stringify(params);
-  return `{"jsonrpc":"2.0","method":"${method}","params":${spelled}}\n`;
+  return notificationParts(method, params).join('');
+}
+
+/** The few methods that notify, with what each of their lines begins with. */
+const beginnings = new Map<string, string>();
+
+/** A notification in parts, for a stream that joins many of them at once. */
+export function notificationParts(method: string, params: JsonObject | string): readonly [string, string, string] {
+  let beginning = beginnings.get(method);
+  if (beginning === undefined) {
+    beginning = `{"jsonrpc":"2.0","method":"${method}","params":`;
+    beginnings.set(method, beginning);
+  }
+  return [beginning, typeof params === 'string' ? params : JSON.stringify(params), '}\n'];
 }
 
 /** Reads one line; whatever it holds, the answer is a message. */

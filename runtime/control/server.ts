@@ -13,7 +13,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { answerRequest } from './answer.ts';
 import type { CommandHost } from './commands.ts';
 import { createLineSplitter } from './lines.ts';
-import { longestLine, readMessage, rpcCodes, spellError, spellNotification } from './protocol.ts';
+import { longestLine, notificationParts, readMessage, rpcCodes, spellError } from './protocol.ts';
 
 export interface ControlSettings {
   readonly path: string;
@@ -111,16 +111,16 @@ function serve(
     flush();
   };
   /** A stream says many words in one turn; they leave together, in one write and before the next answer. */
-  const notify = (text: string): void => {
+  const notify = ([beginning, params, end]: readonly [string, string, string]): void => {
     if (socket.destroyed) return;
-    waiting.push(text);
-    waitingLength += text.length;
+    waiting.push(beginning, params, end);
+    waitingLength += beginning.length + params.length + end.length;
     if (waitingLength > mostTogether) flush();
     else timer ??= setTimeout(flush, notifyWithinMs).unref();
   };
   const peer = {
     redact,
-    notify: (name: string, sent: JsonObject | string) => notify(spellNotification(name, sent)),
+    notify: (name: string, sent: JsonObject | string) => notify(notificationParts(name, sent)),
     onEnd: (end: () => void) => void ends.push(end),
   };
   const lines = createLineSplitter(

@@ -31,7 +31,7 @@ export function stepOf(taken: Taken, event: string): JsonObject {
   return step;
 }
 
-/** Returns what gives the members of a step's JSON, without the braces around them. */
+/** Returns what gives a step's JSON without the brace that opens it. */
 export function createSpelledSteps(): (taken: Taken, event: string) => string {
   const known = new WeakMap<Taken, Map<string, string>>();
   return (taken, event) => {
@@ -42,7 +42,7 @@ export function createSpelledSteps(): (taken: Taken, event: string) => string {
     }
     let step = spelled.get(event);
     if (step === undefined) {
-      step = JSON.stringify(stepOf(taken, event)).slice(1, -1);
+      step = JSON.stringify(stepOf(taken, event)).slice(1);
       if (spelled.size >= mostEvents) spelled.clear();
       spelled.set(event, step);
     }

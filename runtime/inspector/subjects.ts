@@ -56,11 +56,13 @@ export class Subject {
 
   /** As members of a record's JSON that others follow; spelled once. */
   get members(): string {
-    this.#members ??=
-      `"actor":${quoted(this.actor)},"machine":${quoted(this.machine)},` +
-      (this.delivery === undefined ? '' : `"delivery_id":${quoted(this.delivery)},`) +
-      (this.route === undefined ? '' : `"route":${quoted(this.route)},`) +
-      (this.server === undefined ? '' : `"server":${quoted(this.server)},`);
+    this.#members ??= spelled([
+      ['actor', this.actor],
+      ['machine', this.machine],
+      ['delivery_id', this.delivery],
+      ['route', this.route],
+      ['server', this.server],
+    ]);
     return this.#members;
   }
 }
@@ -128,6 +130,13 @@ export function createSubjects({ redactor, deliveryOf }: SubjectPorts): Subjects
     deliveryOf: deliveryFor,
     clean,
   };
+}
+
+/** Joined, for a text that is added up is a tree, which every record that holds it would walk through anew. */
+function spelled(members: readonly (readonly [name: string, text: string | undefined])[]): string {
+  const parts: string[] = [];
+  for (const [name, text] of members) if (text !== undefined) parts.push('"', name, '":', quoted(text), ',');
+  return parts.join('');
 }
 
 function isSame(one: BriefFacts, other: BriefFacts): boolean {

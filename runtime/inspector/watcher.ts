@@ -54,9 +54,8 @@ interface Told {
 export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherPorts): Watcher {
   const spelledStep = createSpelledSteps();
   let last = 0;
-  let headMs = -1;
-  let headType = '';
-  let head = '';
+  let headsMs = -1;
+  const heads = new Map<string, string>();
 
   /** A record as it is written; a quick spelling of the same where nobody wants all of it. */
   function toldBy(inspected: Inspected, query: FollowQuery): Told | undefined {
@@ -66,7 +65,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
       if (members === undefined) return undefined;
       const subject = subjectOf(ref, inspected);
       if (!fits(subject, query)) return undefined;
-      return { subject, text: `${headNow(inspected.type)}${subject.members}${members}}` };
+      return { subject, text: headNow(inspected.type) + subject.members + members };
     }
     const body = bodyOf(inspected, ref, query);
     if (body === undefined) return undefined;
@@ -75,25 +74,29 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
     return { subject, text: JSON.stringify(Object.assign(base(inspected.type, ref, subject, query), body)) };
   }
 
-  /** Of spawns and steps; undefined for all else. */
+  /** Of spawns and steps, with the brace that closes them; undefined for all else. */
   function membersOf(inspected: Inspected, ref: AnyActorRef): string | undefined {
-    if (inspected.type === '@xstate.actor') return JSON.stringify(introduction(ref, {})).slice(1, -1);
+    if (inspected.type === '@xstate.actor') return JSON.stringify(introduction(ref, {})).slice(1);
     if (inspected.type !== '@xstate.microstep') return undefined;
     const { event, snapshot, _transitions: transitions } = inspected as Microstep;
     const [taken] = transitions;
     if (taken === undefined) return undefined;
     const why = rows.reasonOf(snapshot.context);
     const step = spelledStep(taken, event.type);
-    return why === undefined ? step : `${step},"reason":${quoted(why)}`;
+    return why === undefined ? step : `${step.slice(0, -1)},"reason":${quoted(why)}}`;
   }
 
   /** What `base` begins a record with. Many are told within a millisecond. */
   function headNow(type: string): string {
     const atMs = nowMs();
-    if (atMs !== headMs || type !== headType) {
-      headMs = atMs;
-      headType = type;
-      head = `{"type":"${type}","at":"${new Date(atMs).toISOString()}",`;
+    if (atMs !== headsMs) {
+      headsMs = atMs;
+      heads.clear();
+    }
+    let head = heads.get(type);
+    if (head === undefined) {
+      head = ['{"type":"', type, '","at":"', new Date(atMs).toISOString(), '",'].join('');
+      heads.set(type, head);
     }
     return head;
   }
