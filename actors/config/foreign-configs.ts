@@ -13,41 +13,61 @@ import {
   type ForeignPlaces,
   type ForeignServer,
   foreignFiles,
+  type ServersElsewhere,
+  serversElsewhere,
   serversIn,
+  switchedOffIn,
+  withoutOff,
 } from '../../machines/mcp/foreign-files.ts';
 import { readText } from '../files.ts';
 
 export interface ForeignConfig {
   readonly file: ForeignFile;
   readonly servers: readonly ForeignServer[];
+  /** Those that the program has for other folders. */
+  readonly elsewhere: readonly ServersElsewhere[];
   /** Why nothing could be read of it. */
   readonly problem?: string;
 }
 
 export async function readForeignConfigs(places: ForeignPlaces): Promise<readonly ForeignConfig[]> {
-  const found = await Promise.all(foreignFiles(places).map((file) => readOne(file, places.folder)));
+  const found = await Promise.all(foreignFiles(places).map((file) => readOne(file, places)));
   return found.filter((one) => one !== undefined);
 }
 
-async function readOne(file: ForeignFile, folder: string): Promise<ForeignConfig | undefined> {
+async function readOne(file: ForeignFile, places: ForeignPlaces): Promise<ForeignConfig | undefined> {
   let text: string | undefined;
   try {
     text = await readText(file.path);
   } catch (thrown) {
     // Where a file stands in a folder’s place, the program is not there either.
     if ((thrown as NodeJS.ErrnoException).code === 'ENOTDIR') return undefined;
-    return { file, servers: [], problem: `cannot be read: ${causeOf(thrown)}` };
+    return { file, servers: [], elsewhere: [], problem: `cannot be read: ${causeOf(thrown)}` };
   }
   if (text === undefined) return undefined;
   const read = documentOf(file, text);
-  if (read.kind === 'malformed') return { file, servers: [], problem: read.why };
-  return { file, servers: serversIn(file, read.value, folder) };
+  if (read.kind === 'malformed') return { file, servers: [], elsewhere: [], problem: read.why };
+  const off = new Set((await Promise.all((file.switches ?? []).map((path) => switchesOf(path, file)))).flat());
+  return {
+    file,
+    servers: withoutOff(serversIn(file, read.value, places), off),
+    elsewhere: serversElsewhere(file, read.value, places),
+  };
+}
+
+/** A file of switches that cannot be read switches nothing off. */
+async function switchesOf(path: string, { workspace = '' }: ForeignFile): Promise<readonly string[]> {
+  const text = await readText(path).catch(() => undefined);
+  const read = text === undefined ? undefined : parseJsonc(text);
+  return read?.kind === 'read' ? switchedOffIn(read.value, workspace) : [];
 }
 
 function documentOf(
   file: ForeignFile,
   text: string,
 ): { readonly kind: 'read'; readonly value: Json } | { readonly kind: 'malformed'; readonly why: string } {
+  // Some programs leave an empty file where they have nothing to say.
+  if (text.trim() === '') return { kind: 'read', value: {} };
   if (file.form === 'json') return parseJsonc(text);
   const read = parseToml(text);
   return read.kind === 'read' ? read : { kind: 'malformed', why: `not TOML at line ${read.line}: ${read.why}` };

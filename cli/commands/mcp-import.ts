@@ -45,9 +45,9 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
     secrets: parseEnvFile(env),
     env: context.env,
   });
-  if (plan.length === 0) return nothingFound(context);
+  if (plan.length === 0) return nothingFound(context, configs);
   const wantsJson = hasFlag(context, 'json');
-  if (!wantsJson) out.print(describe(context, plan));
+  if (!wantsJson) out.print(describe(context, plan) + elsewhere(context, configs));
   const open = plan.filter(({ standing }) => standing.kind === 'new' || standing.kind === 'taken');
   const offered = open.filter(({ standing }) => standing.kind === 'new' || hasFlag(context, 'rename'));
   if (hasFlag(context, 'dry-run')) {
@@ -81,11 +81,11 @@ function placesOf({ env }: CommandContext): Parameters<typeof foreignFiles>[0] {
   return { platform: process.platform, userHome: env.HOME ?? homedir(), folder: process.cwd(), env };
 }
 
-function nothingFound(context: CommandContext): ExitCode {
+function nothingFound(context: CommandContext, configs: readonly ForeignConfig[]): ExitCode {
   const from = textFlag(context, 'from');
   const looked = foreignFiles(placesOf(context)).filter(({ program }) => from === undefined || program === from);
   context.out.complain(
-    `agent: no MCP servers were found; looked for\n${looked.map(({ path }) => `  ${plain(path)}\n`).join('')}Add one by hand: agent mcp add\n`,
+    `agent: no MCP servers were found; looked for\n${looked.map(({ path }) => `  ${plain(path)}\n`).join('')}${elsewhere(context, configs)}Add one by hand: agent mcp add\n`,
   );
   return 1;
 }
@@ -196,6 +196,20 @@ function describe({ out }: CommandContext, plan: readonly ImportItem[]): string 
     for (const told of remarks(item)) lines.push(...wrapped(plain(told), width, '').map((line) => `      ${line}`));
   }
   return `${lines.join('\n')}\n\n`;
+}
+
+/** Servers that a program has for other folders: where the command finds them. */
+function elsewhere({ out }: CommandContext, configs: readonly ForeignConfig[]): string {
+  const lines = configs.flatMap(({ file, elsewhere: others }) =>
+    others.flatMap(({ folder, names }) =>
+      wrapped(
+        plain(`${titles[file.program]} has ${names.join(', ')} for ${folder}: run the import in that folder`),
+        Math.max(40, out.columns),
+        '',
+      ),
+    ),
+  );
+  return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
 }
 
 function remarks({ standing, variables, missing, notes, name }: ImportItem): readonly string[] {

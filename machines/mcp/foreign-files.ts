@@ -15,6 +15,8 @@ export interface ForeignFile {
   readonly form: 'json' | 'toml';
   /** The folder that `${workspaceFolder}` means, where the file belongs to one. */
   readonly workspace?: string;
+  /** Other files of the program, that may say which of this one's servers are switched off. */
+  readonly switches?: readonly string[];
 }
 
 export interface ForeignPlaces {
@@ -33,43 +35,114 @@ export interface ForeignServer {
   readonly inputs: Readonly<Record<string, string>>;
 }
 
-/** Every file that may be there, those of the user first. */
+/** Servers that Claude Code has for a folder that is not looked at. */
+export interface ServersElsewhere {
+  readonly folder: string;
+  readonly names: readonly string[];
+}
+
+/** Every file that may be there, those of the user first; then the folder's and those of the folders that hold it. */
 export function foreignFiles({ platform, userHome, folder, env }: ForeignPlaces): readonly ForeignFile[] {
   const settings = settingsFolder(platform, userHome, env);
   const codex = env.CODEX_HOME ?? `${userHome}/.codex`;
   const claude = env.CLAUDE_CONFIG_DIR ?? userHome;
   const json = (program: ForeignProgram, path: string): ForeignFile => ({ program, path, form: 'json' });
-  const own = (program: ForeignProgram, path: string): ForeignFile => ({ ...json(program, path), workspace: folder });
+  const around = foldersAround(folder, userHome);
+  const inEach = (program: ForeignProgram, name: string): readonly ForeignFile[] =>
+    around.map((workspace) => ({ ...json(program, `${workspace}/${name}`), workspace }));
   const editors = ['Code', 'Code - Insiders', 'VSCodium'];
-  return [
-    json('claude-code', `${claude}/.claude.json`),
-    own('claude-code', `${folder}/.mcp.json`),
+  const ofClaude = `${claude}/.claude.json`;
+  const files: readonly ForeignFile[] = [
+    json('claude-code', ofClaude),
+    ...inEach('claude-code', '.mcp.json').map((file) => ({
+      ...file,
+      switches: [
+        ofClaude,
+        `${env.CLAUDE_CONFIG_DIR ?? `${userHome}/.claude`}/settings.json`,
+        `${file.workspace}/.claude/settings.json`,
+        `${file.workspace}/.claude/settings.local.json`,
+      ],
+    })),
     json('claude-desktop', `${settings}/Claude/claude_desktop_config.json`),
     json('cursor', `${userHome}/.cursor/mcp.json`),
-    own('cursor', `${folder}/.cursor/mcp.json`),
-    ...editors.map((editor) => json('vscode', `${settings}/${editor}/User/mcp.json`)),
-    own('vscode', `${folder}/.vscode/mcp.json`),
+    ...inEach('cursor', '.cursor/mcp.json'),
+    ...editors.flatMap((editor) => [
+      json('vscode', `${settings}/${editor}/User/mcp.json`),
+      json('vscode', `${settings}/${editor}/User/settings.json`),
+    ]),
+    ...inEach('vscode', '.vscode/mcp.json'),
+    ...inEach('vscode', '.vscode/settings.json'),
     { program: 'codex', path: `${codex}/config.toml`, form: 'toml' },
-    { program: 'codex', path: `${folder}/.codex/config.toml`, form: 'toml', workspace: folder },
+    ...inEach('codex', '.codex/config.toml').map((file) => ({ ...file, form: 'toml' as const })),
   ];
+  // In the home itself a program's own file and the folder's are one.
+  return files.filter(({ path }, index) => files.findIndex((other) => other.path === path) === index);
 }
 
 /** The servers of a file's value. Claude Code's own file has some for every folder, of which this folder's count. */
-export function serversIn(file: ForeignFile, value: Json, folder: string): readonly ForeignServer[] {
+export function serversIn(
+  file: ForeignFile,
+  value: Json,
+  { folder, userHome }: Pick<ForeignPlaces, 'folder' | 'userHome'>,
+): readonly ForeignServer[] {
   if (!isJsonObject(value)) return [];
   switch (file.program) {
     case 'claude-code': {
       const projects = objectOf(value.projects);
-      return [...named(value.mcpServers), ...named(objectOf(projects[folder]).mcpServers)];
+      const own = foldersAround(folder, userHome).map((around) => objectOf(projects[around]));
+      const servers = [...named(value.mcpServers), ...own.flatMap((project) => named(project.mcpServers))];
+      return withoutOff(servers, new Set(own.flatMap((project) => texts(project.disabledMcpServers))));
     }
     case 'claude-desktop':
     case 'cursor':
       return named(value.mcpServers);
-    case 'vscode':
-      return named(value.servers, inputsOf(value.inputs));
+    case 'vscode': {
+      // Older versions kept both in the settings, under one key.
+      const held = file.path.endsWith('/settings.json') ? objectOf(value.mcp) : value;
+      return named(held.servers, inputsOf(held.inputs));
+    }
     case 'codex':
       return named(value.mcp_servers);
   }
+}
+
+/** Names of a folder's servers that a person has refused or switched off, as one of Claude Code's files says. */
+export function switchedOffIn(value: Json, workspace: string): readonly string[] {
+  if (!isJsonObject(value)) return [];
+  const project = objectOf(objectOf(value.projects)[workspace]);
+  return [value.disabledMcpjsonServers, project.disabledMcpjsonServers, project.disabledMcpServers].flatMap(texts);
+}
+
+/** The servers, those of the names switched off here as there. */
+export function withoutOff(servers: readonly ForeignServer[], off: ReadonlySet<string>): readonly ForeignServer[] {
+  return servers.map((server) =>
+    off.has(server.name) ? { ...server, value: { ...server.value, disabled: true } } : server,
+  );
+}
+
+/** What Claude Code's own file has for other folders: shown, so that nobody misses it. */
+export function serversElsewhere(
+  file: ForeignFile,
+  value: Json,
+  { folder, userHome }: Pick<ForeignPlaces, 'folder' | 'userHome'>,
+): readonly ServersElsewhere[] {
+  if (file.program !== 'claude-code' || !isJsonObject(value)) return [];
+  const around = new Set(foldersAround(folder, userHome));
+  return Object.entries(objectOf(value.projects)).flatMap(([other, project]) => {
+    const names = named(objectOf(project).mcpServers).map(({ name }) => name);
+    return around.has(other) || names.length === 0 ? [] : [{ folder: other, names }];
+  });
+}
+
+/** The folder and those that hold it, the nearest first, as far as they are the user's own: what lies above may be anybody's. */
+function foldersAround(folder: string, userHome: string): readonly string[] {
+  const around = [folder];
+  if (!folder.startsWith(`${userHome}/`)) return around;
+  for (let at = folder; at !== userHome; ) {
+    at = at.slice(0, at.lastIndexOf('/'));
+    around.push(at);
+  }
+  return around;
 }
 
 function settingsFolder(platform: string, userHome: string, env: ForeignPlaces['env']): string {
@@ -88,9 +161,28 @@ function inputsOf(inputs: Json | undefined): Readonly<Record<string, string>> {
   const found: [string, string][] = [];
   for (const input of Array.isArray(inputs) ? (inputs as readonly Json[]) : []) {
     if (!isJsonObject(input) || typeof input.id !== 'string') continue;
-    found.push([input.id, typeof input.description === 'string' ? input.description : input.id]);
+    found.push([input.id, whatIsAsked(input, input.id)]);
   }
   return Object.fromEntries(found);
+}
+
+/** Its description, with what VS Code would offer. */
+function whatIsAsked(input: JsonObject, id: string): string {
+  const what = typeof input.description === 'string' ? input.description : id;
+  const offered = (Array.isArray(input.options) ? (input.options as readonly Json[]) : []).map((option) =>
+    isJsonObject(option) ? option.value : option,
+  );
+  const told = [
+    ...(offered.length > 0 ? [`one of ${texts(offered.filter((one) => one !== undefined)).join(', ')}`] : []),
+    ...(typeof input.default === 'string' && input.password !== true && input.default !== ''
+      ? [`VS Code proposes ${input.default}`]
+      : []),
+  ];
+  return told.length > 0 ? `${what} (${told.join('; ')})` : what;
+}
+
+function texts(value: Json | undefined): readonly string[] {
+  return Array.isArray(value) ? (value as readonly Json[]).filter((one): one is string => typeof one === 'string') : [];
 }
 
 function objectOf(value: Json | undefined): JsonObject {

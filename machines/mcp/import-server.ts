@@ -6,16 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import type { ForeignProgram, ForeignServer } from './foreign-files.ts';
-import { spelled } from './secret-places.ts';
-
-/** A variable that the entry refers to and that somebody must set. */
-export interface WantedVariable {
-  readonly variable: string;
-  /** What it is for. */
-  readonly why: string;
-  /** What the other program takes where nothing is set. */
-  readonly fallback?: string;
-}
+import { ownReferences, type WantedVariable } from './foreign-references.ts';
 
 export interface ImportedServer {
   readonly entry: JsonObject;
@@ -35,17 +26,39 @@ export type ImportVerdict =
 
 export function importServer(server: ForeignServer, place: ImportPlace): ImportVerdict {
   const { value } = server;
-  if (typeof value.command !== 'string' && typeof value.url !== 'string' && typeof value.serverUrl !== 'string') {
+  const remote = typeof value.url === 'string' ? value.url : value.serverUrl;
+  if (typeof value.command !== 'string' && typeof remote !== 'string') {
     return { kind: 'unusable', why: 'it has neither a command nor a url' };
+  }
+  if (typeof value.command !== 'string' && !/^(https?:|\$\{)/i.test(String(remote))) {
+    const [way = ''] = String(remote).split(':', 1);
+    return { kind: 'unusable', why: `its url is not http or https but ${way.slice(0, 20)}` };
   }
   const wanted: WantedVariable[] = [];
   const notes: string[] = [];
-  const mapped = place.program === 'codex' ? fromCodex(value, wanted, notes) : fromJson(value, notes);
-  const entry = withReferences(mapped, server, place, wanted) as JsonObject;
+  const mapped = place.program === 'codex' ? fromCodex(value, wanted, notes) : fromJson(value, place.program, notes);
+  const entry = isLiteral(place.program) ? mapped : referred(mapped, server, place, { wanted, notes });
   if (entry.url !== undefined && entry.headers === undefined && entry.auth === undefined) {
     notes.push('if it asks for a login, set auth: oauth and run `agent mcp login`');
   }
   return { kind: 'imported', entry, wanted, notes };
+}
+
+/** Codex and Claude Desktop take every text as it stands; the others know references, each in its spelling. */
+function isLiteral(program: ForeignProgram): boolean {
+  return program === 'codex' || program === 'claude-desktop';
+}
+
+function referred(
+  mapped: JsonObject,
+  server: ForeignServer,
+  { workspace }: ImportPlace,
+  { wanted, notes }: { readonly wanted: WantedVariable[]; readonly notes: string[] },
+): JsonObject {
+  const unknown = new Set<string>();
+  const entry = ownReferences(mapped, { server, workspace, wanted, unknown }) as JsonObject;
+  if (unknown.size > 0) notes.push(`means nothing here, put its value there: ${[...unknown].join(', ')}`);
+  return entry;
 }
 
 /** Keys that say nothing beyond what others say, or that only the other program's screen needs. */
@@ -59,7 +72,7 @@ const silent: ReadonlySet<string> = new Set([
   'autoApprove',
 ]);
 
-function fromJson(value: JsonObject, notes: string[]): JsonObject {
+function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): JsonObject {
   const {
     command,
     args,
@@ -78,68 +91,100 @@ function fromJson(value: JsonObject, notes: string[]): JsonObject {
   } = value;
   const remote = typeof url === 'string' ? url : serverUrl;
   const isStdio = typeof command === 'string';
-  const login = isJsonObject(oauth) ? oauth : isJsonObject(auth) ? auth : undefined;
-  leaveOut(rest, notes);
+  const login = isJsonObject(oauth) ? oauth : isJsonObject(auth) ? auth : auth === 'oauth' ? {} : undefined;
+  // The others count milliseconds; fewer than a thousand are somebody's seconds, and nobody's wish.
+  const isTimed = typeof timeout === 'number' && timeout >= 1_000;
+  leaveOut({ ...rest, ...(timeout === undefined || isTimed ? {} : { timeout }) }, notes);
   return present({
     command: isStdio ? command : undefined,
     args: isStdio && Array.isArray(args) && args.length > 0 ? args : undefined,
     env: isStdio ? filled(env) : undefined,
     url: isStdio ? undefined : remote,
-    transport: !isStdio && (type === 'sse' || transport === 'sse') ? 'sse' : undefined,
+    transport: !isStdio && isSse(type ?? transport, String(remote), { program, notes }) ? 'sse' : undefined,
     headers: isStdio ? undefined : filled(headers),
     enabled: disabled === true || enabled === false ? false : undefined,
-    // The others count milliseconds.
-    timeout: typeof timeout === 'number' && timeout >= 1_000 ? timeout / 1_000 : undefined,
-    ...(isStdio || login === undefined ? {} : loginOf(login)),
+    timeout: isTimed ? timeout / 1_000 : undefined,
+    ...(isStdio || login === undefined ? {} : loginOf(login, notes)),
   });
 }
 
+/** The editors try the newer transport and fall back to the older one by themselves, so their files need not say which. */
+function isSse(
+  type: Json | undefined,
+  url: string,
+  { program, notes }: { readonly program: ForeignProgram; readonly notes: string[] },
+): boolean {
+  if (type === 'sse') return true;
+  const isEditor = program === 'cursor' || program === 'vscode';
+  if (!isEditor || !/\/sse\/?(?:[?#]|$)/.test(url)) return false;
+  notes.push('taken for the sse transport by its url; drop transport if it speaks the newer one');
+  return true;
+}
+
 function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[]): JsonObject {
-  const { command, args, env, env_vars, url, bearer_token_env_var, http_headers, env_http_headers, ...more } = value;
-  const { enabled, startup_timeout_sec, startup_timeout_ms, tool_timeout_sec, enabled_tools, disabled_tools, ...rest } =
+  const { command, args, env, env_vars, url, bearer_token, bearer_token_env_var, ...remote } = value;
+  const { http_headers, env_http_headers, scopes, oauth, ...more } = remote;
+  const { enabled, startup_timeout_sec, startup_timeout_ms, tool_timeout_sec, enabled_tools, disabled_tools, ...last } =
     more;
+  const { supports_parallel_tool_calls, default_tools_approval_mode, ...rest } = last;
   const isStdio = typeof command === 'string';
-  leaveOut(rest, notes);
+  const asks = default_tools_approval_mode === 'prompt';
+  leaveOut({ ...rest, ...(asks ? {} : present({ default_tools_approval_mode })) }, notes);
   const referred = (variable: string): string => {
     wanted.push({ variable, why: 'Codex reads it from the environment' });
     return `\${${variable}}`;
   };
-  const forwarded = texts(env_vars).map((name) => [name, referred(name)] as const);
+  const forwarded = namesIn(env_vars).map((name) => [name, referred(name)] as const);
   const fromEnv = Object.entries(objectOf(env_http_headers)).map(
     ([header, name]) => [header, referred(String(name))] as const,
   );
   const bearer =
-    typeof bearer_token_env_var === 'string' ? { Authorization: `Bearer ${referred(bearer_token_env_var)}` } : {};
-  const seconds = typeof startup_timeout_ms === 'number' ? startup_timeout_ms / 1_000 : startup_timeout_sec;
+    typeof bearer_token_env_var === 'string'
+      ? { Authorization: `Bearer ${referred(bearer_token_env_var)}` }
+      : typeof bearer_token === 'string'
+        ? { Authorization: `Bearer ${bearer_token}` }
+        : {};
+  const seconds = startup_timeout_sec ?? (typeof startup_timeout_ms === 'number' ? startup_timeout_ms / 1_000 : 0);
   const tools = present({
-    include: texts(enabled_tools).length > 0 ? texts(enabled_tools) : undefined,
+    // An empty list allows nothing, there as here.
+    include: Array.isArray(enabled_tools) ? texts(enabled_tools) : undefined,
     exclude: texts(disabled_tools).length > 0 ? texts(disabled_tools) : undefined,
   });
+  const hasLogin = !isStdio && (isJsonObject(oauth) || texts(scopes).length > 0);
   return present({
     command: isStdio ? command : undefined,
     args: isStdio && Array.isArray(args) && args.length > 0 ? args : undefined,
     env: isStdio ? filled({ ...objectOf(env), ...Object.fromEntries(forwarded) }) : undefined,
     url: isStdio ? undefined : url,
     headers: isStdio ? undefined : filled({ ...objectOf(http_headers), ...Object.fromEntries(fromEnv), ...bearer }),
+    ...(hasLogin ? loginOf({ ...objectOf(oauth), ...present({ scopes }) }, notes) : {}),
     enabled: enabled === false ? false : undefined,
     connect_timeout: typeof seconds === 'number' && seconds > 0 ? seconds : undefined,
     timeout: typeof tool_timeout_sec === 'number' && tool_timeout_sec > 0 ? tool_timeout_sec : undefined,
+    supports_parallel_tool_calls: supports_parallel_tool_calls === true ? true : undefined,
+    trust: asks ? 'untrusted' : undefined,
     tools: Object.keys(tools).length > 0 ? tools : undefined,
   });
 }
 
-/** Claude Code's and Cursor's spellings of one thing. */
-function loginOf(login: JsonObject): JsonObject {
-  const scopes = login.scopes ?? login.scope;
-  return {
-    auth: 'oauth',
-    oauth: present({
-      client_id: login.clientId ?? login.CLIENT_ID,
-      client_secret: login.clientSecret ?? login.CLIENT_SECRET,
-      redirect_port: login.callbackPort,
-      scope: Array.isArray(scopes) ? texts(scopes).join(' ') : scopes,
-    }),
-  };
+/** Names of variables, some of them with where Codex would look. */
+function namesIn(variables: Json | undefined): readonly string[] {
+  if (!Array.isArray(variables)) return [];
+  return texts((variables as readonly Json[]).map((one) => (isJsonObject(one) ? (one.name ?? null) : one)));
+}
+
+/** Claude Code's, Cursor's and Codex' spellings of one thing. */
+function loginOf(login: JsonObject, notes: string[]): JsonObject {
+  const { scopes, scope, clientId, CLIENT_ID, client_id, clientSecret, CLIENT_SECRET, callbackPort, ...rest } = login;
+  const asked = scopes ?? scope;
+  leaveOut(Object.fromEntries(Object.entries(rest).map(([key, value]) => [`oauth.${key}`, value])), notes);
+  const oauth = present({
+    client_id: clientId ?? CLIENT_ID ?? client_id,
+    client_secret: clientSecret ?? CLIENT_SECRET,
+    redirect_port: callbackPort,
+    scope: Array.isArray(asked) ? texts(asked).join(' ') : asked,
+  });
+  return present({ auth: 'oauth', oauth: filled(oauth) });
 }
 
 function leaveOut(rest: JsonObject, notes: string[]): void {
@@ -147,55 +192,15 @@ function leaveOut(rest: JsonObject, notes: string[]): void {
   if (left.length > 0) notes.push(`not taken over: ${left.join(', ')}`);
 }
 
-/** Codex and Claude Desktop take every text as it stands; the others know references, each in its spelling. */
-function withReferences(value: Json, server: ForeignServer, place: ImportPlace, wanted: WantedVariable[]): Json {
-  if (place.program === 'codex' || place.program === 'claude-desktop') return value;
-  if (Array.isArray(value)) return value.map((item) => withReferences(item, server, place, wanted));
-  if (isJsonObject(value)) {
-    return Object.fromEntries(
-      Object.entries(value).map(([key, held]) => [key, withReferences(held, server, place, wanted)]),
-    );
-  }
-  return typeof value === 'string' ? referencesOf(value, server, place, wanted) : value;
-}
-
-function referencesOf(
-  text: string,
-  server: ForeignServer,
-  { workspace }: ImportPlace,
-  wanted: WantedVariable[],
-): string {
-  return text.replace(/\$\{([^{}]+)\}/g, (whole, inner: string) => {
-    if (inner.startsWith('input:')) {
-      const id = inner.slice('input:'.length);
-      const [prefix, own] = [spelled(server.name), spelled(id)];
-      const variable = own.startsWith(prefix) ? own : `${prefix}_${own}`;
-      wanted.push({ variable, why: server.inputs[id] ?? id });
-      return `\${${variable}}`;
-    }
-    if ((inner === 'workspaceFolder' || inner === 'cwd') && workspace !== undefined) return workspace;
-    const [, variable, fallback] = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s.exec(inner) ?? [];
-    if (variable === undefined || places.has(variable)) return whole;
-    const why = 'it is read from the environment';
-    wanted.push(fallback === undefined ? { variable, why } : { variable, why, fallback });
-    return `\${${variable}}`;
-  });
-}
-
-/** References that are no variables; they mean the same here. */
-const places: ReadonlySet<string> = new Set([
-  'userHome',
-  'workspaceFolder',
-  'workspaceFolderBasename',
-  'pathSeparator',
-]);
-
 function present(entry: Readonly<Record<string, Json | undefined>>): JsonObject {
   return Object.fromEntries(Object.entries(entry).filter((pair): pair is [string, Json] => pair[1] !== undefined));
 }
 
 function filled(value: Json | undefined): JsonObject | undefined {
-  const map = objectOf(value);
+  // VS Code's null takes a variable away, which is not there in the first place.
+  const map = present(
+    Object.fromEntries(Object.entries(objectOf(value)).map(([key, held]) => [key, held === null ? undefined : held])),
+  );
   return Object.keys(map).length > 0 ? map : undefined;
 }
 

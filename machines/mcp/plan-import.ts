@@ -6,7 +6,8 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import type { ForeignFile, ForeignServer } from './foreign-files.ts';
-import { importServer, type WantedVariable } from './import-server.ts';
+import type { WantedVariable } from './foreign-references.ts';
+import { importServer } from './import-server.ts';
 import { isName } from './install-link.ts';
 import { type TakenSecret, takeSecrets } from './secret-places.ts';
 

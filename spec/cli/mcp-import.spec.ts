@@ -88,12 +88,13 @@ t.test('CLI-5 · HOME-3 · HOME-4 · import keeps comments, overwrites no name, 
 t.test('CLI-5 · what cannot be read or used is told, and the rest goes on', async (t) => {
   const { agent, read } = machine(t, {
     '.cursor/mcp.json': '{"mcpServers": {"x": ',
-    '.codex/config.toml': '[mcp_servers.bad]\nurl = "ftp://no"\n',
+    '.codex/config.toml': '[mcp_servers.bad]\nurl = "http://"\n[mcp_servers.worse]\nurl = "ftp://no"\n',
   });
   const result = await agent('mcp', 'import', '--yes');
   t.equal(result.code, 1);
   t.match(result.stderr, /\.cursor\/mcp\.json: not JSON.*passed over/);
-  t.match(result.stderr, /bad: .*http or https/);
+  t.match(result.stderr, /bad: .*host/);
+  t.match(result.stdout, /worse {2}\n.*not http or https but ftp/);
   t.match(result.stdout, /Added github\./);
   t.notMatch(read('config.yaml'), /bad/);
 
@@ -104,3 +105,26 @@ t.test('CLI-5 · what cannot be read or used is told, and the rest goes on', asy
   t.equal(none.code, 1);
   t.match(none.stderr, /no MCP servers were found; looked for\n {2}\/nowhere\/Code\/User\/mcp\.json/);
 });
+
+t.test(
+  'CLI-5 · what is switched off in another program is off here, and servers of other folders are named',
+  async (t) => {
+    const folder = process.cwd();
+    const { agent, read } = machine(t, {
+      '.claude.json': JSON.stringify({
+        mcpServers: { github: { command: 'gh-mcp' }, quiet: { command: 'q' } },
+        projects: {
+          [folder]: { mcpServers: { local: { command: 'l' } }, disabledMcpServers: ['quiet'] },
+          '/elsewhere': { mcpServers: { far: { command: 'f' } } },
+        },
+      }),
+      '.cursor/mcp.json': '',
+    });
+    const result = await agent('mcp', 'import', '--yes', '--from', 'claude-code');
+    t.equal(result.code, 0, result.stderr);
+    t.equal(result.stderr, '', 'an empty file has no servers');
+    t.match(result.stdout, /Claude Code has far for \/elsewhere: run the import in that folder/);
+    t.match(read('config.yaml'), /quiet:\n {4}command: q\n {4}enabled: false\n {2}local:\n {4}command: l/);
+    t.notMatch(read('config.yaml'), /github:\n {4}command: gh-mcp\n {4}enabled/);
+  },
+);

@@ -102,6 +102,66 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
     },
   ],
   ['codex', { command: 'x', startup_timeout_ms: 1_500 }, { entry: { connect_timeout: 1.5 } }],
+  ['codex', { command: 'x', startup_timeout_ms: 1_500, startup_timeout_sec: 9 }, { entry: { connect_timeout: 9 } }],
+  [
+    'codex',
+    { command: 'x', env_vars: ['A', { name: 'B', source: 'local' }, 3, {}], enabled_tools: [] },
+    { entry: { env: { A: '${A}', B: '${B}' }, tools: { include: [] } } },
+  ],
+  [
+    'codex',
+    {
+      url: 'https://x/',
+      scopes: ['a', 'b'],
+      oauth: { client_id: 'c' },
+      oauth_resource: 'https://r/',
+      supports_parallel_tool_calls: true,
+      default_tools_approval_mode: 'prompt',
+    },
+    {
+      entry: {
+        auth: 'oauth',
+        oauth: { client_id: 'c', scope: 'a b' },
+        supports_parallel_tool_calls: true,
+        trust: 'untrusted',
+      },
+      notes: ['not taken over: oauth_resource'],
+    },
+  ],
+  [
+    'codex',
+    { url: 'https://x/', bearer_token: 't', default_tools_approval_mode: 'auto' },
+    { entry: { headers: { Authorization: 'Bearer t' } }, notes: ['not taken over: default_tools_approval_mode'] },
+  ],
+  [
+    'claude-code',
+    { type: 'streamable-http', url: 'https://x/sse', headers: { A: 'b' } },
+    { entry: { url: 'https://x/sse' } },
+  ],
+  [
+    'cursor',
+    { url: 'https://x/sse?a=b' },
+    { entry: { transport: 'sse' }, notes: [/taken for the sse transport/, /auth/] },
+  ],
+  ['vscode', { type: 'http', url: 'https://x/sse/' }, { entry: { transport: 'sse' } }],
+  ['vscode', { command: 'x', env: { P: 8_080, N: null } }, { entry: { command: 'x', env: { P: 8_080 } } }],
+  [
+    'vscode',
+    { command: '${config:x.y}', args: ['${/}', '${command:z}'] },
+    {
+      entry: { command: '${config:x.y}', args: ['${/}', '${command:z}'] },
+      wanted: [],
+      notes: ['means nothing here, put its value there: ${config:x.y}, ${command:z}'],
+    },
+  ],
+  ['claude-code', { command: 'x', timeout: 60 }, { entry: { command: 'x' }, notes: ['not taken over: timeout'] }],
+  [
+    'claude-code',
+    { type: 'http', url: 'https://x/', oauth: { clientId: 'c', authServerMetadataUrl: 'https://m/' } },
+    { entry: { oauth: { client_id: 'c' } }, notes: ['not taken over: oauth.authServerMetadataUrl'] },
+  ],
+  ['claude-code', { type: 'http', url: '${API_BASE:-https://x}/mcp' }, { entry: { url: '${API_BASE}/mcp' } }],
+  ['cursor', { url: 'https://x/', auth: 'oauth' }, { entry: { auth: 'oauth' }, notes: [] }],
 ];
 
 t.test('CLI-5 · each program’s keys become ours, and what has no counterpart is named', (t) => {
@@ -118,6 +178,28 @@ t.test('CLI-5 · CFG-1 · what is imported is an entry without a finding', (t) =
     const entry = verdict.kind === 'imported' ? verdict.entry : {};
     t.same([...validate(serverEntrySchema, entry), ...checkServerEntry(entry)], [], JSON.stringify(entry));
   }
+  t.end();
+});
+
+t.test('CLI-5 · what is silent in a file stays silent: no key is written that nobody meant', (t) => {
+  const exact: readonly (readonly [ForeignProgram, JsonObject, JsonObject])[] = [
+    ['claude-code', { type: 'streamable-http', url: 'https://x/sse' }, { url: 'https://x/sse' }],
+    ['cursor', { url: 'https://x/', auth: 'oauth' }, { url: 'https://x/', auth: 'oauth' }],
+    ['cursor', { url: 'https://x/assess' }, { url: 'https://x/assess' }],
+    ['vscode', { command: 'x', env: { N: null } }, { command: 'x' }],
+    ['codex', { command: 'x', enabled: true, disabled_tools: [], required: false }, { command: 'x' }],
+  ];
+  for (const [program, value, entry] of exact) t.same((imported(program, value) as { entry: object }).entry, entry);
+  t.end();
+});
+
+t.test('CLI-5 · a way that no server here is reached by is told, not written', (t) => {
+  const rows: readonly (readonly [ForeignProgram, JsonObject, RegExp])[] = [
+    ['claude-code', { type: 'ws', url: 'wss://x/' }, /not http or https but wss$/],
+    ['vscode', { type: 'http', url: 'unix:///tmp/mcp.sock' }, /but unix$/],
+    ['claude-code', { type: 'sdk', name: 'x' }, /neither/],
+  ];
+  for (const [program, value, why] of rows) t.match(imported(program, value), { kind: 'unusable', why });
   t.end();
 });
 
