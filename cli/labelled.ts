@@ -55,3 +55,21 @@ export function counted(count: number, word: string, plural = `${word}s`): strin
 export function routeOf({ route, profile }: { readonly route: string; readonly profile: string }): string {
   return profile === 'default' ? route : `${route}, of profile ${profile}`;
 }
+
+/** A row of the history that may wait for a person. */
+export interface Waiting {
+  readonly status: string;
+  readonly reason?: string;
+  /** The open question. */
+  readonly question?: string;
+}
+
+/** What a row says it is: a run that waits for a person is under way for nobody else. */
+export function statusOf({ status, question }: Waiting): string {
+  return question === undefined ? status : 'waiting for you';
+}
+
+/** Why it is so, or the command that lets it go on. */
+export function reasonOf({ reason, question }: Waiting): string {
+  return question === undefined ? (reason ?? '') : `agent approvals show ${question}`;
+}

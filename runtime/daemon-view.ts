@@ -45,6 +45,8 @@ export interface ViewPorts {
   readonly mcp: McpView;
   /** What the servers' half knows of a run. */
   readonly workOf: (run: string) => WorkOfRun;
+  /** The runs that wait for a person, each with its oldest question. */
+  readonly runsThatWait: () => ReadonlyMap<string, string>;
   readonly chat: ChatView;
   readonly cron: CronView;
   readonly url: () => string | undefined;
@@ -120,16 +122,19 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const rows = newestFirst(journal, eventsLike(journal, query), ({ key, value }) => {
         const event = value as unknown as EventRecord;
         const row = deliveryRow(event, workOf(event));
-        return matches(row, query) ? { key, row } : undefined;
+        return matches(row, query) ? { key, row, run: event.work } : undefined;
       });
       const refused = decisions
         .refusals()
-        .map(({ key, event }) => ({ key, row: deliveryRow(event, undefined) }))
+        .map(({ key, event }) => ({ key, row: deliveryRow(event, undefined), run: undefined }))
         .filter(({ row }) => matches(row, query));
-      return [...rows, ...refused]
-        .sort((one, other) => (one.key < other.key ? 1 : -1))
-        .slice(0, query.limit)
-        .map(({ key, row }) => ({ ...ports.redact(row as unknown as JsonObject), key }));
+      const shown = [...rows, ...refused].sort((one, other) => (one.key < other.key ? 1 : -1)).slice(0, query.limit);
+      const waiting = ports.runsThatWait();
+      return shown.map(({ key, row, run }) => ({
+        ...ports.redact(row as unknown as JsonObject),
+        ...questionOf(run, waiting),
+        key,
+      }));
     },
     delivery(id) {
       const found = find(id);
@@ -139,6 +144,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const delivery = event.work === undefined ? undefined : get('deliveries', event.work);
       return ports.redact({
         ...(deliveryRow(event, workOf(event)) as unknown as JsonObject),
+        ...questionOf(event.work, ports.runsThatWait()),
         key,
         record: event as unknown as JsonObject,
         ...(run === undefined ? {} : { run }),
@@ -153,10 +159,12 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     },
     runs(query) {
       const journal = keeper.journal();
+      const waiting = ports.runsThatWait();
       return newestFirst(journal, runsLike(journal, query), ({ key, value }) => {
         const run = value as unknown as RunRecord;
         if (!matches(run, query)) return undefined;
-        return ports.redact(runRow(key, run, eventOf(run.eventKey)) as unknown as JsonObject);
+        const row = ports.redact(runRow(key, run, eventOf(run.eventKey)) as unknown as JsonObject);
+        return { ...row, ...questionOf(key, waiting) };
       });
     },
     run(id, { transcript = false } = {}) {
@@ -167,6 +175,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const delivery = get('deliveries', id);
       return ports.redact({
         ...(runRow(id, run, event) as unknown as JsonObject),
+        ...questionOf(id, ports.runsThatWait()),
         prompt: event?.prompt ?? '',
         response: run.response ?? null,
         ...spendingOf(run),
@@ -240,6 +249,12 @@ function iso(atMs: number): string {
 
 function faultOf(fault: string | undefined): JsonObject {
   return fault === undefined ? {} : { fault };
+}
+
+/** What a run waits for, where that is a person. */
+function questionOf(run: string | undefined, waiting: ReadonlyMap<string, string>): JsonObject {
+  const question = run === undefined ? undefined : waiting.get(run);
+  return question === undefined ? {} : { question };
 }
 
 /** In the spelling of all rows; absent where the runner does not know. */

@@ -269,6 +269,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
         callsUnderWay: servers.calls.ofRun(run),
         questions: servers.approvals.ofRun(run),
       }),
+      runsThatWait: servers.approvals.runsThatWait,
       url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
       webhookEnabled: () => settings().webhook.enabled,
       webhookFault: gatewayFault,

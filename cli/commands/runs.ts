@@ -3,7 +3,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
-import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
+import { counted, labelled, moment, reasonOf, routeOf, span, statusOf, titled, titledText } from '../labelled.ts';
 import { ago, dim, plain, printJson, table } from '../terminal.ts';
 import { queryOf } from './webhook.ts';
 
@@ -16,6 +16,7 @@ interface RunRow {
   readonly superseded: number;
   readonly reason?: string;
   readonly queued_at: string;
+  readonly question?: string;
 }
 
 interface RunDetail extends RunRow {
@@ -58,13 +59,13 @@ export async function listRuns(context: CommandContext): Promise<ExitCode> {
       ['AGO', 'STATUS', 'ROUTE', 'EVENT', 'TRY', 'BURST', 'RUN', 'REASON'],
       rows.map((row) => [
         ago(row.queued_at, nowMs),
-        row.status,
+        statusOf(row),
         row.route,
         row.event,
         String(row.attempt),
         row.superseded === 0 ? '' : `+${row.superseded}`,
         row.id,
-        row.reason ?? '',
+        reasonOf(row),
       ]),
     ),
   );
@@ -99,12 +100,13 @@ function spellRun({ out }: CommandContext, run: RunDetail, withTranscript: boole
     ['Tries', run.attempt > 1 ? String(run.attempt) : undefined],
     ['Spent', spentBy(run)],
     ['Delivery', run.delivery && arrivalOf(run.delivery)],
+    ['Answer with', run.question && reasonOf(run)],
     ['Reason', run.reason],
   ]);
   const texts = withTranscript
     ? ''
     : titledText(out, 'Prompt', run.prompt) + (response === null ? '' : titledText(out, 'Response', response));
-  return titled(out, run.id, run.status) + head + texts;
+  return titled(out, run.id, statusOf(run)) + head + texts;
 }
 
 function spentBy({ steps, input_tokens, output_tokens, cost }: RunDetail): string | undefined {

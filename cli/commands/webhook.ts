@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { labelled, moment, routeOf, titled, titledText } from '../labelled.ts';
+import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
 import { ago, bold, plain, printJson, table } from '../terminal.ts';
 
 interface RouteRow {
@@ -24,6 +24,7 @@ interface DeliveryRow {
   readonly reason?: string;
   readonly received_at: string;
   readonly attempts: number;
+  readonly question?: string;
 }
 
 /** One with what its record keeps, and its run where it has one. */
@@ -154,12 +155,12 @@ export async function listDeliveries(context: CommandContext): Promise<ExitCode>
       ['AGO', 'STATUS', 'ROUTE', 'EVENT', 'TRIES', 'DELIVERY', 'REASON'],
       rows.map((row) => [
         ago(row.received_at, nowMs),
-        row.status,
+        statusOf(row),
         row.route,
         row.event,
         String(row.attempts),
         row.delivery_id,
-        row.reason ?? '',
+        reasonOf(row),
       ]),
     ),
   );
@@ -167,7 +168,7 @@ export async function listDeliveries(context: CommandContext): Promise<ExitCode>
 }
 
 function spellDelivery({ out }: CommandContext, detail: DeliveryDetail): string {
-  const { delivery_id: id, status, event, reason, attempts, received_at, record, run } = detail;
+  const { delivery_id: id, event, reason, attempts, received_at, record, run, question } = detail;
   const head = labelled(out, [
     ['Route', routeOf(detail)],
     ['Event', event],
@@ -176,10 +177,11 @@ function spellDelivery({ out }: CommandContext, detail: DeliveryDetail): string 
     ['Repeats', record.replayOf],
     ['Run', run === undefined ? undefined : record.work],
     ['Tries', attempts > 1 ? String(attempts) : undefined],
+    ['Answer with', question && reasonOf(detail)],
     ['Reason', reason],
     ['Story', `agent inspect why ${id}`],
   ]);
-  return titled(out, id, status) + head + (record.body === '' ? '' : titledText(out, 'Payload', record.body));
+  return titled(out, id, statusOf(detail)) + head + (record.body === '' ? '' : titledText(out, 'Payload', record.body));
 }
 
 export async function replayDelivery(context: CommandContext): Promise<ExitCode> {

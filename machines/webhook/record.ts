@@ -145,6 +145,8 @@ export interface DeliveryRow {
   readonly reason?: string;
   readonly received_at: string;
   readonly attempts: number;
+  /** The open question that its run waits for, while a person must answer. */
+  readonly question?: string;
 }
 
 /** A row of `agent runs list --json`. */
@@ -162,6 +164,8 @@ export interface RunRow {
   readonly queued_at: string;
   readonly started_at?: string;
   readonly ended_at?: string;
+  /** The open question that it waits for, while a person must answer. */
+  readonly question?: string;
 }
 
 /** The name under which a delivery id is claimed; parts are escaped so that no two triples share one. */

@@ -36,6 +36,8 @@ export interface Approvals {
   show(id: string): JsonObject | undefined;
   /** The questions that a run waits for, oldest first. */
   ofRun(run: string): readonly WaitingQuestion[];
+  /** The runs that wait for a person, each with its oldest question's id. */
+  runsThatWait(): ReadonlyMap<string, string>;
   /** Calls back with each question as it is asked, until the returned function is called. */
   onAsked(listener: (row: JsonObject) => void): () => void;
   /** The chart of a question has ended, or is announced. */
@@ -101,6 +103,15 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
         return true;
       });
       return found;
+    },
+    runsThatWait() {
+      const oldest = new Map<string, string>();
+      ward().each((id, child) => {
+        const { run } = child.getSnapshot().context as ApprovalContext;
+        if (run !== undefined && !oldest.has(run)) oldest.set(run, id);
+        return true;
+      });
+      return oldest;
     },
     onAsked(listener) {
       listeners.add(listener);

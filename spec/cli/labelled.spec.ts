@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Output } from '../../cli/context.ts';
-import { labelled, moment, routeOf, span, titled, titledText } from '../../cli/labelled.ts';
+import { labelled, moment, reasonOf, routeOf, span, statusOf, titled, titledText } from '../../cli/labelled.ts';
 
 const pipe: Output = { isTerminal: false, coloured: false, columns: 80, print: () => {}, complain: () => {} };
 const nowMs = Date.parse('2026-03-01T12:00:00.000Z');
@@ -53,5 +53,14 @@ t.test('CLI-2 · times are told with how long ago or how soon, and spans in thei
     [routeOf({ route: 'ci', profile: 'default' }), routeOf({ route: 'ci', profile: 'work' })],
     ['ci', 'ci, of profile work'],
   );
+  t.end();
+});
+
+t.test('TRU-3 · CLI-2 · a run that waits for a person says so, with the command that lets it go on', (t) => {
+  const row = { status: 'running', reason: 'interrupted once' };
+  t.same([statusOf(row), reasonOf(row)], ['running', 'interrupted once']);
+  t.same([statusOf({ status: 'running' }), reasonOf({ status: 'running' })], ['running', '']);
+  const asked = { ...row, question: 'a3' };
+  t.same([statusOf(asked), reasonOf(asked)], ['waiting for you', 'agent approvals show a3']);
   t.end();
 });

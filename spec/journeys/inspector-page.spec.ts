@@ -22,6 +22,7 @@ import { makeHome } from '../support/home.ts';
 import { commandOf, entryOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { startModelServer } from '../support/model-server.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { postSigned } from '../support/sign.ts';
@@ -373,6 +374,55 @@ const watchChart = `
 `;
 
 const configText = ({ home }: Gateway): string => readFileSync(join(home.path, 'config.yaml'), 'utf8');
+
+t.test(
+  'TRU-3 · INS-2 · a run that waits for a person is seen to wait, and leads to its question',
+  options,
+  async (t) => {
+    const browser = await openBrowser(t);
+    const asks = JSON.stringify({ question: 'Which one is it?', choices: ['the first', 'the second'] });
+    const model = await startModelServer(t, ({ body }) =>
+      (body.messages as readonly JsonObject[]).some(({ role }) => role === 'tool')
+        ? { kind: 'says', text: 'Closed.' }
+        : { kind: 'says', text: '', calls: [{ name: 'clarify', args: asks }] },
+    );
+    const config = {
+      ...configOf(),
+      agent: {
+        runner: 'model',
+        model: { provider: 'openai-compatible', base_url: model.url, api_key: 'k', name: 'm' },
+      },
+    };
+    const gateway = await startGateway(t, {}, { config });
+    await send(gateway, 'reviews', { action: 'opened', title: 'one' }, 'd-one');
+    await send(gateway, 'reviews', { action: 'opened', title: 'two' }, 'd-two');
+    await eventually(async () => (await gateway.approvals()).length === 2 || undefined);
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+
+    await goTo(open, '#/events');
+    const row = page.getByRole('option', { name: /d-one/ });
+    await row.getByText('waiting for you').waitFor();
+    await page.getByRole('searchbox').fill('waiting for');
+    t.equal(await page.locator('.event').count(), 2);
+    await row.click();
+    const story = page.getByRole('article', { name: 'Delivery d-one' });
+    await story.locator('.chip').getByText('waiting for you').waitFor();
+    await story.getByRole('link', { name: 'Answer it' }).click();
+    const question = page.locator('.question.at');
+    await question.getByText('Which one is it?').waitFor();
+    t.equal(await page.locator('.question').count(), 2, 'the one of two');
+    await question.getByRole('link', { name: 'the event that waits for it' }).click();
+    await page.getByRole('article', { name: 'Delivery d-one' }).waitFor();
+    await page.goBack();
+    await question.getByRole('button', { name: 'Decline' }).click();
+
+    await eventually(async () => (await gateway.approvals()).length === 1 || undefined);
+    await goTo(open, '#/events');
+    await page.getByRole('option', { name: /d-two/ }).getByText('waiting for you').waitFor();
+    await open.context.close();
+  },
+);
 
 t.test('INS-2 · strangers get nothing', options, async (t) => {
   const browser = await openBrowser(t);

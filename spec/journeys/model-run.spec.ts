@@ -170,6 +170,18 @@ t.test(
       ],
     });
 
+    for (const words of [
+      ['runs', 'list'],
+      ['webhook', 'deliveries'],
+      ['runs', 'show', String(waiting)],
+      ['webhook', 'deliveries', String(waiting)],
+    ]) {
+      const { stdout } = await runCli(words, home.path);
+      t.match(stdout, /waiting for you/, words.join(' '));
+      t.match(stdout, `agent approvals show ${String(id)}`, 'and how it goes on');
+    }
+    t.match(await runs(home.path), [{ status: 'running', question: id }]);
+
     await runCli(['approvals', 'deny', String(id)], home.path);
 
     const run = await runThatIs(home.path, 'delivered');

@@ -73,6 +73,7 @@ async function stage(records: readonly (readonly [Collection, string, object])[]
     version: '1.2.3',
     inspector: { sinces: createSinces(() => 0), watcher: {} } as unknown as ViewPorts['inspector'],
     workOf: () => noWork,
+    runsThatWait: () => new Map(),
     redactText: redactor.text,
     keeper,
     decisions,
@@ -266,6 +267,26 @@ t.test('CLI-5 · DIS-3 · runs are rows, and one of them its prompt, response an
   t.same(view.run('e1'), { ...first, prompt: 'the prompt', response: 'said', delivery });
   t.same(view.run('e2'), { ...second, prompt: '', response: 'said' });
   t.equal(view.run('none'), undefined);
+});
+
+t.test('TRU-3 · DUR-2 · a run that waits for a person says for which question, everywhere it is shown', async (t) => {
+  const waiting = new Map([['e1', 'a7']]);
+  const { view } = await stage(
+    [
+      ['events', 'e1', { ...event, work: 'e1' }],
+      ['runs', 'e1', { ...run, status: 'running' }],
+      ['events', 'e2', { ...event, work: 'e2' }],
+      ['runs', 'e2', { ...run, eventKey: 'e2', status: 'running' }],
+    ],
+    { runsThatWait: () => waiting },
+  );
+  const questions = (rows: readonly JsonObject[]) => rows.map(({ question }) => question);
+  t.same(questions(view.runs({ limit: 10 })), [undefined, 'a7']);
+  t.same(questions(view.deliveries({ limit: 10 })), [undefined, 'a7']);
+  t.match(view.run('e1'), { status: 'running', question: 'a7' });
+  t.match(view.delivery('e1'), { status: 'running', question: 'a7' });
+  waiting.clear();
+  t.same(questions([...view.runs({ limit: 10 }), ...view.deliveries({ limit: 10 })]), Array(4).fill(undefined));
 });
 
 t.test('OBS-1 · no answer of the view holds a secret', async (t) => {

@@ -85,7 +85,7 @@ function ViewOf({ place: at }: { readonly place: Place }): JSX.Element {
     case 'servers':
       return <Servers place={at} />;
     case 'approvals':
-      return <Approvals />;
+      return <Approvals place={at} />;
     case 'cron':
       return <Cron />;
     case 'targets':

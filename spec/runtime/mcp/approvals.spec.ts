@@ -41,6 +41,17 @@ t.test('INS-2 · TRU-3 · a run’s questions are known by its key until they ar
   t.match(approvals.ofRun('r1'), [{ id, tool: 'mcp__s__write', askedAtMs: 1_000_000 }]);
   t.equal(approvals.list()[0]?.run, 'r1');
   t.same(approvals.ofRun('r2'), []);
+  approvals.ask({ ...tool, run: 'r1' }, () => {});
+  const second = approvals.ask({ ...form, run: 'r3' }, () => {});
+  t.same(
+    [...approvals.runsThatWait()],
+    [
+      ['r1', id],
+      ['r3', second],
+    ],
+    'each run with its oldest question',
+  );
+  for (const { id: one } of approvals.list().slice(1)) approvals.answer(String(one), false, 'cli');
   approvals.answer(id, true, 'cli');
   t.same(approvals.ofRun('r1'), []);
   t.end();

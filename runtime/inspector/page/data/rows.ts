@@ -13,6 +13,8 @@ export interface DeliveryRow {
   readonly attempts: number;
   /** The journal's key, which is unique where delivery ids repeat. */
   readonly key?: string;
+  /** The open question that its run waits for, while a person must answer. */
+  readonly question?: string;
 }
 
 export interface DeliveryDetail extends DeliveryRow {

@@ -48,6 +48,16 @@ export function standingOfStatus(status: string): Standing {
   return statusStandings[status] ?? 'ended';
 }
 
+/** What a row of the history says, and how it stands: a run that waits for a person is under way for nobody else. */
+export function wordsOfRow({ status, question }: { readonly status: string; readonly question?: string }): {
+  readonly standing: Standing;
+  readonly text: string;
+} {
+  return question === undefined
+    ? { standing: standingOfStatus(status), text: status }
+    : { standing: 'needsUser', text: 'waiting for you' };
+}
+
 /** The standing of a server, a job or a platform by its state's name alone, where no tags come with it. */
 export function standingOfState(state: string): Standing {
   if (failedStates.test(state)) return 'failed';

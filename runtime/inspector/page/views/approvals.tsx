@@ -4,12 +4,12 @@
  */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../../machines/base/json.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
 import { spellCountdown } from '../data/format.ts';
-import { hashOf } from '../data/place.ts';
+import { hashOf, type Place } from '../data/place.ts';
 import type { ApprovalRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
@@ -18,7 +18,7 @@ import { SchemaForm } from '../parts/schema-form.tsx';
 
 const changing = /^approval$/;
 
-export function Approvals(): JSX.Element {
+export function Approvals({ place }: { readonly place: Place }): JSX.Element {
   const { asked, again } = useAsked('approvals', () => call<readonly ApprovalRow[]>('approvals.list'));
   useFresh(changing, again);
   return (
@@ -35,7 +35,7 @@ export function Approvals(): JSX.Element {
             <ul class="questions">
               {rows.map((row) => (
                 <li key={row.id}>
-                  <Question row={row} onAnswered={again} />
+                  <Question row={row} chosen={row.id === place.chosen} onAnswered={again} />
                 </li>
               ))}
             </ul>
@@ -46,12 +46,25 @@ export function Approvals(): JSX.Element {
   );
 }
 
-function Question({ row, onAnswered }: { readonly row: ApprovalRow; readonly onAnswered: () => void }): JSX.Element {
+function Question({
+  row,
+  chosen,
+  onAnswered,
+}: {
+  readonly row: ApprovalRow;
+  /** A link led to it: it is scrolled to and framed. */
+  readonly chosen: boolean;
+  readonly onAnswered: () => void;
+}): JSX.Element {
+  const article = useRef<HTMLElement>(null);
   const { asked } = useAsked(`approval ${row.id}`, () => call<ApprovalRow>('approvals.show', { id: row.id }));
   const [busy, setBusy] = useState(false);
   const [why, setWhy] = useState('');
   const now = useNow();
   const left = Date.parse(row.expires_at) - now;
+  useEffect(() => {
+    if (chosen) article.current?.scrollIntoView({ block: 'nearest' });
+  }, [chosen]);
   const isForm = row.kind === 'form';
   // The daemon itself asks for what a run wants to know; no server has that name.
   const isOfRun = row.tool === 'clarify' && isForm;
@@ -76,7 +89,8 @@ function Question({ row, onAnswered }: { readonly row: ApprovalRow; readonly onA
   );
   return (
     <article
-      class="question"
+      ref={article}
+      class={`question${chosen ? ' at' : ''}`}
       aria-label={isOfRun ? 'Question of a run' : isForm ? `Form of ${row.server}` : `Call of ${row.tool ?? ''}`}
     >
       <header>

@@ -10,7 +10,7 @@ import { counted } from '../data/format.ts';
 import { go, goFiltered, type Place } from '../data/place.ts';
 import type { DeliveryRow } from '../data/rows.ts';
 import { call, useAsked } from '../data/rpc.ts';
-import { standingOfStatus } from '../data/standing.ts';
+import { wordsOfRow } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Age, Nothing, Refused } from '../parts/basics.tsx';
 import { Chip } from '../parts/chip.tsx';
@@ -20,7 +20,7 @@ import { StoryPane } from './story.tsx';
 const rowHeight = 44;
 const pageRows = 200;
 const mostRows = 1_000;
-const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|cronJob)$/;
+const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|cronJob|approval)$/;
 
 export function Events({ place }: { readonly place: Place }): JSX.Element {
   const { chosen, query } = place;
@@ -162,7 +162,7 @@ function EventItem({
         <span class="route">{row.route}</span>
         <span class="kind">{row.event}</span>
         {row.attempts > 1 ? <span class="depth num">{row.attempts} attempts</span> : null}
-        <Chip standing={standingOfStatus(row.status)} text={row.status} />
+        <Chip {...wordsOfRow(row)} />
         <span class="age num">
           <Age at={row.received_at} />
         </span>
@@ -178,7 +178,7 @@ function EventItem({
 function holds(row: DeliveryRow, text: string): boolean {
   if (text === '') return true;
   const wanted = text.toLowerCase();
-  return [row.delivery_id, row.event, row.reason ?? '', row.route, row.status].some((held) =>
+  return [row.delivery_id, row.event, row.reason ?? '', row.route, row.status, wordsOfRow(row).text].some((held) =>
     held.toLowerCase().includes(wanted),
   );
 }

@@ -15,7 +15,7 @@ import { living } from '../data/live.ts';
 import { go, hashOf } from '../data/place.ts';
 import type { DeliveryDetail } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
-import { type Standing, sendTwice, settledText, standingOfStatus } from '../data/standing.ts';
+import { type Standing, sendTwice, settledText, wordsOfRow } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Answered, Clock, Fact, JsonText, LongText, withCode } from '../parts/basics.tsx';
 import { Chip, Mark } from '../parts/chip.tsx';
@@ -38,28 +38,31 @@ export function StoryPane({ id }: { readonly id: string }): JSX.Element {
   });
   return (
     <Answered asked={asked}>
-      {(story) => (
-        <article class="story" aria-label={`Delivery ${story.delivery}`}>
-          <header class="head">
-            <div>
-              <h2>{story.delivery}</h2>
-              <p class="sub">
-                <a href={hashOf('events', '', { route: story.route })}>{story.route}</a>
-                {story.profile === 'default' ? '' : ` · ${story.profile}`} · {story.event} ·{' '}
-                <Clock at={story.received} />
-              </p>
-            </div>
-            <Chip standing={standingOfStatus(story.status)} text={story.status} />
-          </header>
-          <p class="verdict">{story.verdict}</p>
-          {story.cure === '' ? null : <p class="cure">{withCode(story.cure)}</p>}
-          <Actions story={story} detail={detail.asked.kind === 'there' ? detail.asked.value : undefined} />
-          {story.chapters.map((chapter) => (
-            <ChapterPart key={`${chapter.kind} ${chapter.actor}`} chapter={chapter} />
-          ))}
-          {detail.asked.kind === 'there' ? <Papers detail={detail.asked.value} /> : null}
-        </article>
-      )}
+      {(story) => {
+        const waits = story.chapters.some(needsAnswer);
+        return (
+          <article class="story" aria-label={`Delivery ${story.delivery}`}>
+            <header class="head">
+              <div>
+                <h2>{story.delivery}</h2>
+                <p class="sub">
+                  <a href={hashOf('events', '', { route: story.route })}>{story.route}</a>
+                  {story.profile === 'default' ? '' : ` · ${story.profile}`} · {story.event} ·{' '}
+                  <Clock at={story.received} />
+                </p>
+              </div>
+              <Chip {...wordsOfRow({ status: story.status, ...(waits ? { question: '' } : {}) })} />
+            </header>
+            <p class="verdict">{story.verdict}</p>
+            {story.cure === '' ? null : <p class="cure">{withCode(story.cure)}</p>}
+            <Actions story={story} detail={detail.asked.kind === 'there' ? detail.asked.value : undefined} />
+            {story.chapters.map((chapter) => (
+              <ChapterPart key={`${chapter.kind} ${chapter.actor}`} chapter={chapter} />
+            ))}
+            {detail.asked.kind === 'there' ? <Papers detail={detail.asked.value} /> : null}
+          </article>
+        );
+      }}
     </Answered>
   );
 }
@@ -106,7 +109,7 @@ function Actions({
   return (
     <div class="buttons">
       {story.chapters.some(needsAnswer) ? (
-        <a class="button main" href={hashOf('approvals')}>
+        <a class="button main" href={hashOf('approvals', detail?.question)}>
           Answer it
         </a>
       ) : null}

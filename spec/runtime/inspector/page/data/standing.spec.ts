@@ -1,5 +1,10 @@
 import t from 'tap';
-import { standingOf, standingOfState, standingOfStatus } from '../../../../../runtime/inspector/page/data/standing.ts';
+import {
+  standingOf,
+  standingOfState,
+  standingOfStatus,
+  wordsOfRow,
+} from '../../../../../runtime/inspector/page/data/standing.ts';
 
 const rows = [
   ['connected', ['resting'], 'resting'],
@@ -26,6 +31,11 @@ t.test('INS-2 · what became of a delivery stands in the same words', async (t) 
   t.equal(standingOfStatus('refused'), 'failed');
   t.equal(standingOfStatus('ignored'), 'ended');
   t.equal(standingOfStatus('a word of tomorrow'), 'ended');
+});
+
+t.test('TRU-3 · INS-2 · a run that waits for a person is not shown as running', async (t) => {
+  t.same(wordsOfRow({ status: 'running' }), { standing: 'working', text: 'running' });
+  t.same(wordsOfRow({ status: 'running', question: 'a1' }), { standing: 'needsUser', text: 'waiting for you' });
 });
 
 t.test('INS-2 · a state without tags is read by its name', async (t) => {
