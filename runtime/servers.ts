@@ -175,7 +175,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const logic = wireServers({
     connections: createWard({
       name: 'connections',
-      logic: compile(wireConnection({ sessions, reach }), compiling),
+      logic: compile(wireConnection({ sessions, reach, log }), compiling),
       onDone: (key) => reconcile.ended(key),
       onCrashed: (key, error) => {
         crashed('connections')(key, error);

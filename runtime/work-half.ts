@@ -172,7 +172,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     nowMs,
     wake,
     wards,
-    retried: (record) => logDelivery(record, log),
+    retried: (key, record) => logDelivery(key, record, log),
     crowded: () => resumePorts.deliveryRoom() <= 0,
   });
   const crashed = (room: string, key: string, error: unknown): void => {
@@ -190,7 +190,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     // One that waits on disk alone has been logged.
     if (record.status !== 'waitingToRetry') {
       countDelivery(record, nowMs(), metrics);
-      logDelivery(record, log);
+      logDelivery(key, record, log);
     }
     wards().deliverySettled(key, record);
   };

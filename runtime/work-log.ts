@@ -23,9 +23,10 @@ export function logRun(key: string, run: RunRecord, event: EventRecord | undefin
   });
 }
 
-export function logDelivery(delivery: DeliveryRecord, log: Logger): void {
+export function logDelivery(key: string, delivery: DeliveryRecord, log: Logger): void {
   log.log(levels[delivery.status] ?? 'error', `delivery ${delivery.status}`, {
     delivery_id: delivery.deliveryId,
+    delivery: key,
     route: delivery.route,
     profile: delivery.profile,
     target: delivery.target,

@@ -1,6 +1,10 @@
-/** Fills the holes of the connection chart: its session, its pings, and the calls that wait for it. */
+/**
+ * Fills the holes of the connection chart: its session, its pings, the calls that wait for it, and its lines in the log.
+ * @see LIF-1 and OBS-1 in docs/specification.md
+ */
 
 import { fromPromise } from 'xstate';
+import type { Logger } from '../../actors/ports.ts';
 import {
   type ConnectInput,
   type ConnectionContext,
@@ -13,10 +17,27 @@ import { connectionKey, type Sessions } from '../mcp/sessions.ts';
 export interface ConnectionPorts {
   readonly sessions: Sessions;
   readonly reach: Reach;
+  readonly log: Logger;
 }
 
-export function wireConnection({ sessions, reach }: ConnectionPorts) {
+export function wireConnection({ sessions, reach, log }: ConnectionPorts) {
+  /** What was last said of each: one that sleeps and wakes, or stays away, is one line and not one for every attempt. */
+  const said = new WeakMap<object, string>();
   const keyOf = ({ profile, server }: ConnectionContext): string => connectionKey(profile, server);
+  function say(self: object, context: ConnectionContext, why: string): void {
+    const before = said.get(self);
+    if (before === why) return;
+    said.set(self, why);
+    const { server, profile, tools } = context;
+    const fields = { server, profile, actor: `connections/${keyOf(context)}` };
+    if (why !== '') log.log('warn', why, fields);
+    else
+      log.log('info', `mcp server "${server}" is connected${before === undefined ? '' : ' again'}`, {
+        ...fields,
+        tools,
+      });
+  }
+
   return serverConnectionMachine.provide({
     actors: {
       connectServer: fromPromise<ConnectVerdict, ConnectInput>(({ input, signal }) => sessions.connect(input, signal)),
@@ -27,9 +48,14 @@ export function wireConnection({ sessions, reach }: ConnectionPorts) {
     },
     actions: {
       ping: ({ context }) => sessions.ping(keyOf(context)),
-      tellReached: ({ context }) => reach.reached(keyOf(context)),
-      tellUnreachable: ({ context }) =>
-        reach.unreachable(keyOf(context), context.why ?? `mcp server "${context.server}": stopped`),
+      tellReached: ({ context, self }) => {
+        say(self, context, '');
+        reach.reached(keyOf(context));
+      },
+      tellUnreachable: ({ context, self }) => {
+        if (context.why !== null) say(self, context, context.why);
+        reach.unreachable(keyOf(context), context.why ?? `mcp server "${context.server}": stopped`);
+      },
     },
   });
 }

@@ -25,7 +25,7 @@ export interface DeliveryPorts {
   readonly wake: (callback: () => void, waitMs: number) => () => void;
   readonly wards: () => Wards;
   /** A try has failed, and there will be another. */
-  readonly retried: (record: DeliveryRecord) => void;
+  readonly retried: (key: string, record: DeliveryRecord) => void;
   /** True while so many deliveries live that those that wait do so on disk. */
   readonly crowded: () => boolean;
 }
@@ -86,7 +86,7 @@ export function wireDelivery(ports: DeliveryPorts) {
           });
       },
       reportResult: ({ context: { key, record } }) => {
-        if (record.status === 'waitingToRetry') ports.retried(record);
+        if (record.status === 'waitingToRetry') ports.retried(key, record);
         // Whoever waits for a direct delivery is told its end.
         if (isOver(record) || !isWaitedFor(record)) ports.wards().deliverySettled(key, record);
       },

@@ -63,12 +63,20 @@ t.test('OBS-1 · DIS-2 · a delivery that ended has one line that holds the caus
     ['unknown', 'error'],
   ] as const) {
     const { lines, log } = collect();
-    logDelivery({ ...delivery, status, reason: 'why' }, log);
+    logDelivery('k2', { ...delivery, status, reason: 'why' }, log);
     t.same(lines, [
       [
         level,
         `delivery ${status}`,
-        { delivery_id: 'd1', route: 'r', profile: 'default', target: 'telegram', message_id: 'm1', reason: 'why' },
+        {
+          delivery_id: 'd1',
+          delivery: 'k2',
+          route: 'r',
+          profile: 'default',
+          target: 'telegram',
+          message_id: 'm1',
+          reason: 'why',
+        },
       ],
     ]);
   }

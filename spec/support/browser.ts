@@ -82,3 +82,33 @@ export async function axeFindings({ page }: OpenPage): Promise<readonly string[]
     nodes.map(({ target, failureSummary }) => `${id}: ${target.join(' ')}: ${failureSummary ?? ''}`),
   );
 }
+
+/**
+ * What does not fit the window: a page that is wider than it, and controls of which a part lies where nobody can bring it
+ * into sight, beyond the window or cut off by what is around them.
+ */
+export async function clippedParts({ page }: OpenPage): Promise<readonly string[]> {
+  return page.evaluate(`(() => {
+    const found = [];
+    const name = (one) => one.tagName.toLowerCase() + '.' + [...one.classList].join('.') + ' "' + (one.innerText ?? '').slice(0, 30) + '"';
+    const root = document.documentElement;
+    if (root.scrollWidth > root.clientWidth) found.push('the page is ' + root.scrollWidth + ' wide in a window of ' + root.clientWidth);
+    for (const one of document.querySelectorAll('button, a, input, select, textarea, summary, .chip, h1, h2, h3')) {
+      const box = one.getBoundingClientRect();
+      if (box.width < 2 || box.height < 2 || !one.checkVisibility({ visibilityProperty: true })) continue;
+      if (one.matches('.skip, .unseen')) continue;
+      let left = 0;
+      let right = root.clientWidth;
+      for (let at = one.parentElement; at !== null; at = at.parentElement) {
+        const { overflowX } = getComputedStyle(at);
+        if (overflowX === 'auto' || overflowX === 'scroll') break;
+        if (overflowX === 'visible') continue;
+        const around = at.getBoundingClientRect();
+        left = Math.max(left, around.left);
+        right = Math.min(right, around.right);
+      }
+      if (box.left < left - 1 || box.right > right + 1) found.push(name(one) + ' lies at ' + Math.round(box.left) + '–' + Math.round(box.right) + ', seen is ' + Math.round(left) + '–' + Math.round(right));
+    }
+    return found;
+  })()`) as Promise<readonly string[]>;
+}

@@ -84,7 +84,7 @@ async function stage(t: Test, { from = record, outcome, crowded = false, hasPlac
         runs: runs.handle(),
         deliverySettled: (_: string, settled: DeliveryRecord) => steps.push(['told', settled.status, stored()]),
       }) as unknown as Wards,
-    retried: ({ status }) => void steps.push(['retried', status]),
+    retried: (_, { status }) => void steps.push(['retried', status]),
     crowded: () => crowded,
   });
   const actor = createActor(logic, { input: { key: 'k', record: from, atMs: 9 } }).start();
