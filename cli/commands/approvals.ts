@@ -1,6 +1,7 @@
 /** `agent approvals …`: the questions that wait for a person. @see TRU-3 and SRV-1 in docs/specification.md */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import { shownJson } from '../../machines/base/shown-json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
@@ -40,7 +41,7 @@ export async function showApproval(context: CommandContext): Promise<ExitCode> {
   const { out } = context;
   out.print(`${bold(out, row.id)}  ${row.kind}  ${plain(row.server)}  ${plain(row.tool ?? '')}\n`);
   out.print(`  ${plain(row.message)}\n`);
-  out.print(`${plain(JSON.stringify(row.detail, null, 2)).replace(/^/gm, '    ')}\n`);
+  out.print(`${shownJson(row.detail).replace(/^/gm, '    ')}\n`);
   out.print(`  expires in ${remaining(row.expires_at)}\n`);
   if (out.isTerminal) {
     const values = row.kind === 'form' ? ` --values '${plain(JSON.stringify(blankForm(row.detail)))}'` : '';

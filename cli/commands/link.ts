@@ -11,6 +11,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { shownJson } from '../../machines/base/shown-json.ts';
 import type { AddServerContext, AddServerEvent } from '../../machines/mcp/add-server.machine.ts';
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
 import { runLinkDialog } from '../../runtime/link-dialog.ts';
@@ -120,7 +121,7 @@ async function ask(
 function describe({ out }: CommandContext, { name, config, why }: AddServerContext): string {
   const lines = [`A link asks to add the MCP server ${bold(out, plain(name))}:`, ''];
   lines.push(
-    ...plain(JSON.stringify(config, null, 2))
+    ...shownJson(config)
       .split('\n')
       .map((line) => `  ${line}`),
     '',

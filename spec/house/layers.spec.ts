@@ -51,7 +51,7 @@ const rooms: readonly Room[] = [
     holds: under('runtime/inspector/page/'),
     may: [
       /^runtime\/inspector\/(page\/|wire\.ts$)/,
-      /^machines\/base\/(json|status)\.ts$/,
+      /^machines\/base\/(json|shown-json|status)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
       /^elkjs\//,
     ],

@@ -10,6 +10,7 @@ import type { ActorRow, SnapshotMessage } from '../../runtime/inspector/wire.ts'
 import {
   axeFindings,
   chromiumPath,
+  clippedParts,
   goTo,
   linkOf,
   noChromium,
@@ -321,11 +322,20 @@ t.test('one daemon, looked at', options, async (t) => {
     t.match(configText(gateway), new RegExp(peer.url), 'the server of that name stands');
     await gateway.reaches('linked', 'connected', 'lazy');
     await page.getByText('Says the text again').waitFor();
+
+    const turned = Buffer.from(JSON.stringify({ command: 'a\u202eb\u200b' })).toString('base64url');
+    const link = `agent://mcp/install?name=turned&config=${turned}`;
+    await goTo(open, `#/servers?${new URLSearchParams({ add: '1', link })}`);
+    await dialog.locator('pre').waitFor();
+    t.match(await dialog.locator('pre').innerText(), 'a\\u202eb\\u200b', 'nothing of a command can hide');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    t.notMatch(configText(gateway), /turned/, 'a link in the address is shown and nothing more');
     await open.context.close();
   });
 
   for (const scheme of ['light', 'dark'] as const) {
-    await t.test(`INS-2 · axe finds nothing in any view, ${scheme}`, async (t) => {
+    await t.test(`INS-2 · axe finds nothing in any view, and a telephone shows all of it, ${scheme}`, async (t) => {
       const open = await openInspector(browser, gateway, { scheme });
       const asking = gateway.call('mcp__stranger__write_note', { text: scheme });
       const { id } = await gateway.asked();
@@ -333,6 +343,15 @@ t.test('one daemon, looked at', options, async (t) => {
         await goTo(open, hash);
         await open.page.locator(ready).first().waitFor();
         t.same(await axeFindings(open), [], hash);
+      }
+      for (const width of [390, 320]) {
+        await open.page.setViewportSize({ width, height: 800 });
+        for (const [hash, ready] of places) {
+          await goTo(open, hash);
+          await open.page.locator(ready).first().waitFor({ state: 'attached' });
+          t.same(await clippedParts(open), [], `${hash} at ${width} px`);
+          if (width === 390) t.same(await axeFindings(open), [], `${hash} at ${width} px`);
+        }
       }
       await gateway.answer(id, false);
       await asking;

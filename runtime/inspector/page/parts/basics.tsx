@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useState } from 'preact/hooks';
+import { shownJson } from '../../../../machines/base/shown-json.ts';
 import { useNow } from '../data/clock.ts';
 import { spellClock, spellSpan } from '../data/format.ts';
 import type { Asked } from '../data/rpc.ts';
@@ -94,7 +95,7 @@ export function Scrolled({ label, class: name = '', frame, children }: ScrolledP
 
 /** A value as indented JSON that can be copied. */
 export function JsonText({ value, label }: { readonly value: unknown; readonly label: string }): JSX.Element {
-  return <LongText text={JSON.stringify(value, null, 2) ?? ''} label={label} />;
+  return <LongText text={shownJson(value)} label={label} />;
 }
 
 export function LongText({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {

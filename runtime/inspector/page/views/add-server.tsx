@@ -6,6 +6,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { shownJson } from '../../../../machines/base/shown-json.ts';
 import { announce } from '../data/announce.ts';
 import { go } from '../data/place.ts';
 import type { LinkReading } from '../data/rows.ts';
@@ -95,7 +96,7 @@ export function AddServer({ link, onClose }: { readonly link: string; readonly o
             A link asks to add the MCP server <strong>{step.link.name}</strong>:
           </p>
           <Scrolled class="config" label="The whole config">
-            <pre>{JSON.stringify(step.link.config, null, 2)}</pre>
+            <pre>{shownJson(step.link.config)}</pre>
           </Scrolled>
           {step.link.kind === 'command' ? (
             <p class="caution" role="note">

@@ -92,7 +92,9 @@ export function Servers({ place }: { readonly place: Place }): JSX.Element {
           </Answered>
         )}
       </div>
-      {isAdding ? <AddServer link={query.link ?? ''} onClose={() => go('servers', chosen)} /> : null}
+      {isAdding ? (
+        <AddServer key={query.link ?? ''} link={query.link ?? ''} onClose={() => go('servers', chosen)} />
+      ) : null}
     </div>
   );
 }

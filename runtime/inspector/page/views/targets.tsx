@@ -14,7 +14,7 @@ import type { OutgoingRow, TargetRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { sendTwice, settledText, standingOfState, standingOfStatus } from '../data/standing.ts';
 import { useFresh } from '../data/use-fresh.ts';
-import { Age, Answered, Nothing } from '../parts/basics.tsx';
+import { Age, Answered, Nothing, withCode } from '../parts/basics.tsx';
 import { Chip } from '../parts/chip.tsx';
 
 const changing = /^(delivery|platformConnection)$/;
@@ -72,7 +72,7 @@ function Platforms(): JSX.Element {
                   <td class="num" {...named('waiting', row.waiting)}>
                     {row.waiting}
                   </td>
-                  <td class="why">{row.error ?? row.note}</td>
+                  <td class="why">{withCode(row.error ?? row.note ?? '')}</td>
                 </tr>
               ))}
             </tbody>

@@ -1,0 +1,19 @@
+/**
+ * Spells a stranger's JSON for a person who is to say yes to it: indented, and with everything that nobody sees written as
+ * an escape. What is shown is still the same value, and nothing in it can hide, turn a line around or look like another.
+ * @see LNK-2 and TRU-3 in docs/specification.md
+ */
+
+/**
+ * Control characters, those that only format (directions, joiners, tags, soft hyphens), separators that end lines, and
+ * letters without a shape. JSON itself escapes the first thirty-two.
+ */
+const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
+
+export function shownJson(value: unknown): string {
+  return (JSON.stringify(value, null, 2) ?? '').replace(unseen, (found) =>
+    [...Array(found.length).keys()]
+      .map((unit) => `\\u${found.charCodeAt(unit).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+}

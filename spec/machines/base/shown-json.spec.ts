@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { shownJson } from '../../../machines/base/shown-json.ts';
+
+const hidden = [
+  ['a direction turned around', '\u202e', '\\u202e'],
+  ['an isolate', '\u2066', '\\u2066'],
+  ['a joiner of no width', '\u200b', '\\u200b'],
+  ['a tag', '\u{e0041}', '\\udb40\\udc41'],
+  ['a soft hyphen', '\u00ad', '\\u00ad'],
+  ['the end of a line', '\u2028', '\\u2028'],
+  ['delete', '\u007f', '\\u007f'],
+  ['a filler', '\u3164', '\\u3164'],
+  ['a mark of byte order', '\ufeff', '\\ufeff'],
+] as const;
+
+t.test('LNK-2 · TRU-3 · what nobody sees is spelled out, in keys and values', (t) => {
+  for (const [what, character, spelled] of hidden) {
+    const shown = shownJson({ [`k${character}`]: `rm${character}x` });
+    t.equal(shown, `{\n  "k${spelled}": "rm${spelled}x"\n}`, what);
+  }
+  t.equal(shownJson({ é: '日本 ☃ "\n' }), '{\n  "é": "日本 ☃ \\"\\n"\n}', 'what is seen stays');
+  t.equal(shownJson(undefined), '');
+  t.end();
+});
+
+t.test('LNK-2 · what is shown is the same value', (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      t.same(JSON.parse(shownJson(value)), JSON.parse(JSON.stringify(value)));
+    }),
+  );
+  t.end();
+});
