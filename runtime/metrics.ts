@@ -68,7 +68,9 @@ export function createMetrics(): Metrics {
   }
 
   function read(name: MetricName): { readonly labels: Labels; readonly series: Series }[] {
-    return [...(tables.get(name) ?? [])].map(([key, one]) => ({ labels: key.split(separator), series: one }));
+    // A metric without labels has one series, whose key is empty and no label's value.
+    const labelsOf = (key: string): Labels => (metricCatalogue[name].labels.length === 0 ? [] : key.split(separator));
+    return [...(tables.get(name) ?? [])].map(([key, one]) => ({ labels: labelsOf(key), series: one }));
   }
 
   return {

@@ -8,6 +8,7 @@ t.test('OBS-1 · counters and histograms are spelled as Prometheus reads them', 
   metrics.count('agent_webhook_requests_total', 'default', 'a "quoted"\\\nname', 'accepted');
   metrics.count('agent_webhook_requests_total', 'default', 'a "quoted"\\\nname', 'accepted');
   for (const seconds of [0, 0.001, 0.3, 1_000]) metrics.observe('agent_delivery_duration_seconds', seconds, 'log');
+  metrics.observe('agent_journal_commit_duration_seconds', 0.3);
   const text = metrics.render([
     { name: 'agent_ready', value: 1 },
     { name: 'agent_mcp_servers', value: 2, labels: ['connected'] },
@@ -26,6 +27,12 @@ t.test('OBS-1 · counters and histograms are spelled as Prometheus reads them', 
   t.ok(lines.includes('agent_delivery_duration_seconds_bucket{target="log",le="+Inf"} 4'));
   t.ok(lines.includes('agent_delivery_duration_seconds_sum{target="log"} 1000.301'));
   t.ok(lines.includes('agent_mcp_servers{state="connected"} 2'));
+  t.ok(
+    lines.includes('agent_journal_commit_duration_seconds_bucket{le="0.5"} 1'),
+    'one without labels has its bounds too',
+  );
+  const series = lines.filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.replace(/ \S+$/, ''));
+  t.equal(new Set(series).size, series.length, 'no series is told twice');
   for (const line of lines.filter((one) => one !== '' && !one.startsWith('#')))
     t.match(line, /^[a-z_]+(?:\{(?:[a-z_]+="(?:[^"\\\n]|\\.)*",?)*\})? [\d.eE+-]+$/);
   t.same(
