@@ -56,7 +56,12 @@ t.test('OBS-1 · ADP-2 · every metric is told, with what the daemon did and hol
   const { origin } = new URL(await linkOf(gateway.home.path));
   const samples = await eventually(async () => {
     const read = samplesOf((await ask(`${origin}/metrics`)).body);
-    return read.get('agent_deliveries_total{target="log",status="delivered"}') === 1 ? read : undefined;
+    const ended = ['agent_deliveries_total{', 'agent_runs_total{'].every((name) =>
+      [...read.keys()].some((series) => series.startsWith(name)),
+    );
+    return ended && read.get('agent_runs_running') === 0 && read.get('agent_deliveries_in_flight') === 0
+      ? read
+      : undefined;
   });
 
   const of = (series: string): number | undefined => samples.get(series);
