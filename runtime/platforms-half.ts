@@ -61,7 +61,7 @@ export function assemblePlatforms({ root, home, compiling, nowMs, log }: Platfor
       logic: compile(wirePlatform({ platforms: () => platforms, log }), compiling),
       onDone: (key) => platforms.ended(key),
       onCrashed: (key, error) => {
-        log.log('error', `platforms/${key} crashed`, { error: String(error) });
+        log.log('error', `platforms/${key} crashed`, { actor: `platforms/${key}`, error: String(error) });
         platforms.ended(key);
       },
     }),

@@ -123,6 +123,7 @@ async function resumeDelivery(stored: StoredRecord, ports: ResumePorts): Promise
     await put(ports, 'deliveries', key, ended as unknown as JsonObject, null, also);
     ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
       delivery_id: record.deliveryId,
+      delivery: key,
       route: record.route,
       target: record.target,
     });
@@ -139,7 +140,9 @@ async function resumeRun(stored: StoredRecord, ports: ResumePorts): Promise<void
   ports.writer.adopt('runs', key, stored.version);
   const delivery = ports.keeper.journal()?.get('deliveries', key)?.value as unknown as DeliveryRecord | undefined;
   const next = interruptedRun(record, delivery, ports.onInterrupted(record.profile));
+  const event = ports.keeper.journal()?.get('events', record.eventKey)?.value;
   ports.log.log('info', `run taken up again: ${next.status}`, {
+    delivery_id: event?.deliveryId,
     run: key,
     route: record.route,
     attempt: record.attempt,

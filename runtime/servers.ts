@@ -124,7 +124,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     log,
   });
   const crashed = (room: string) => (key: string, error: unknown) => {
-    log.log('error', `${room}/${key} crashed`, { error: String(error) });
+    log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
   };
   const stores = new Map<string, Credentials>();
   const credentials = (profile: string): Credentials =>

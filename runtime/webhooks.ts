@@ -218,7 +218,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         decisions.decided(output, live);
       },
       onCrashed: (key, error) => {
-        log.log('error', `requests/${key} crashed`, { error: String(error) });
+        log.log('error', `requests/${key} crashed`, { actor: `requests/${key}`, error: String(error) });
         const live = exchanges.get(key);
         exchanges.delete(key);
         if (live === undefined) return;

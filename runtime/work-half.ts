@@ -176,7 +176,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     crowded: () => resumePorts.deliveryRoom() <= 0,
   });
   const crashed = (room: string, key: string, error: unknown): void => {
-    log.log('error', `${room}/${key} crashed`, { error: String(error) });
+    log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
   };
   const crashedWork = createCrashedWork({ keeper, writer, wards, nowMs });
   const runEnded = (key: string, record: RunRecord): void => {

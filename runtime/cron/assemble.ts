@@ -83,7 +83,7 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
       logic: compile(chart, compiling),
       onDone: (key) => schedule.ended(key, false),
       onCrashed: (key, error) => {
-        log.log('error', `cronJobs/${key} crashed`, { error: String(error) });
+        log.log('error', `cronJobs/${key} crashed`, { actor: `cronJobs/${key}`, error: String(error) });
         schedule.ended(key, true);
       },
     }),

@@ -199,16 +199,24 @@ function verdictOf(outcome: CallOutcome, answered: Answered): CallVerdict {
     keepResult(outcome.result, answered);
     return { kind: 'answered' };
   } catch (thrown) {
-    answered.log.log('error', `mcp server "${context.server}": ${context.name}: its result: ${causeOf(thrown)}`);
+    answered.log.log(
+      'error',
+      `mcp server "${context.server}": ${context.name}: its result: ${causeOf(thrown)}`,
+      fieldsOf(context),
+    );
     const message = 'the call crashed in the gateway; see the log';
     return { kind: 'failed', fault: { code: 'outcome_uncertain', message } };
   }
 }
 
+function fieldsOf({ server, profile, run, id }: CallContext): Record<string, unknown> {
+  return { server, profile, run, actor: `calls/${id}` };
+}
+
 function keepResult(given: Json, { context, cap, row, log }: Answered): void {
   const { result, notes } = shapeResult(given, cap);
   for (const note of notes) {
-    log.log('warn', `mcp server "${context.server}": ${context.name}: ${note}`, { server: context.server });
+    log.log('warn', `mcp server "${context.server}": ${context.name}: ${note}`, fieldsOf(context));
   }
   row.result = result;
 }

@@ -76,7 +76,7 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     bursts,
     wards: () => wards,
     nowMs: () => 100,
-    log: { log: (level, message) => void lines.push([level, message]), warnOnce: () => {} },
+    log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
     room: () => 1_000 - wards.runs.size,
@@ -114,6 +114,7 @@ t.test('DUR-1 · runs go on by what is known of them: queued, cut off once, cut 
   ];
   for (const [found, sent, policy, expected] of rows) {
     const journal = await left(
+      ['events', run.eventKey, { deliveryId: 'd1' }],
       ['runs', 'k1', { ...run, ...found }],
       ...(sent === undefined ? [] : [['deliveries', 'k1', { ...sent, runKey: 'k1' }] as const]),
     );
@@ -125,7 +126,7 @@ t.test('DUR-1 · runs go on by what is known of them: queued, cut off once, cut 
     const { runs, deliveries, groups } = spawned();
     t.match(runs, [['k1', { key: 'k1', record: expected }]], title);
     t.same([runs.length, deliveries, groups], [1, [], []], `${title}: its delivery is the run's own to open`);
-    t.match(lines.at(-1), ['info', /^run taken up again: /], title);
+    t.match(lines.at(-1), ['info', /^run taken up again: /, { delivery_id: 'd1', run: 'k1' }], title);
   }
 });
 
