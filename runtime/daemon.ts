@@ -29,6 +29,7 @@ import { onSignals, takeHome } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
 import { assembleServers } from './servers.ts';
+import { createTicks } from './ticks.ts';
 import { indexTimers } from './timers.ts';
 import { createTracing } from './tracing.ts';
 import { createVitals } from './vitals.ts';
@@ -117,6 +118,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     log,
   });
   const compiling = { now: nowMs, trail: trailLength, watched: inspector.isWatched };
+  const every = createTicks();
   const webhooks = assembleWebhooks({
     paths,
     root: () => root,
@@ -131,6 +133,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     metrics,
     tracing,
     nowMs,
+    every,
     log,
   });
 
@@ -299,6 +302,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   const stopWatching = watchConfig(
     () => [...loaded.profiles.values()].flatMap(({ paths: own }) => [own.config, own.env]),
     () => void reload().catch(() => {}),
+    every,
   );
 
   const { fault } = await ended;
