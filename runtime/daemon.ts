@@ -29,11 +29,13 @@ import { onSignals, takeHome } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
 import { assembleServers } from './servers.ts';
+import { createTicks } from './ticks.ts';
 import { indexTimers } from './timers.ts';
 import { createTracing } from './tracing.ts';
 import { createVitals } from './vitals.ts';
 import { assembleWebhooks, type Webhooks } from './webhooks.ts';
 import { wireSupervisor } from './wiring/supervisor.ts';
+import { makeObjectsYoung } from './young-heap.ts';
 
 export interface DaemonOptions {
   readonly home: string;
@@ -54,6 +56,7 @@ const trailLength = 24;
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
 export async function runDaemon({ home, env, version, lend }: DaemonOptions): Promise<0 | 1> {
+  makeObjectsYoung();
   const paths = homePaths(home);
   const redactor = createRedactor();
   const metrics = createMetrics();
@@ -115,6 +118,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     log,
   });
   const compiling = { now: nowMs, trail: trailLength, watched: inspector.isWatched };
+  const every = createTicks();
   const webhooks = assembleWebhooks({
     paths,
     root: () => root,
@@ -129,6 +133,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     metrics,
     tracing,
     nowMs,
+    every,
     log,
   });
 
@@ -298,6 +303,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   const stopWatching = watchConfig(
     () => [...loaded.profiles.values()].flatMap(({ paths: own }) => [own.config, own.env]),
     () => void reload().catch(() => {}),
+    every,
   );
 
   const { fault } = await ended;

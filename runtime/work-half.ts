@@ -29,6 +29,7 @@ import type { ProfileDesk } from './profile-desk.ts';
 import type { Redactor } from './redact.ts';
 import { createRefill } from './refill.ts';
 import { type ResumePorts, resumeWork } from './resume.ts';
+import type { Every } from './ticks.ts';
 import type { Tracing } from './tracing.ts';
 import { createRunTraces } from './tracing-spans.ts';
 import { wireDelivery } from './wiring/delivery.ts';
@@ -53,6 +54,7 @@ export interface WorkPorts {
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly nowMs: () => number;
+  readonly every: Every;
   readonly log: Logger;
 }
 
@@ -87,7 +89,7 @@ const mostWaitingRuns = 10_000;
 const mostWaitingDeliveries = 10_000;
 
 export function assembleWork(ports: WorkPorts): WorkHalf {
-  const { root, home, deskOf, keeper, nextId, redactor, compiling, metrics, tracing, nowMs, log } = ports;
+  const { root, home, deskOf, keeper, nextId, redactor, compiling, metrics, tracing, nowMs, every, log } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
@@ -125,10 +127,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const refill = createRefill({
     resume: resumePorts,
     isUp: () => root().getSnapshot().matches({ up: 'running' }),
-    every: (callback, intervalMs) => {
-      const timer = setInterval(callback, intervalMs).unref();
-      return () => clearInterval(timer);
-    },
+    every,
   });
 
   const cron = assembleCron({
@@ -142,6 +141,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     redact: redactor.record,
     compiling,
     nowMs,
+    every,
     log,
   });
 
