@@ -150,7 +150,8 @@ function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[])
     include: Array.isArray(enabled_tools) ? texts(enabled_tools) : undefined,
     exclude: texts(disabled_tools).length > 0 ? texts(disabled_tools) : undefined,
   });
-  const hasLogin = !isStdio && (isJsonObject(oauth) || texts(scopes).length > 0);
+  // Where a token is given nobody logs in, there as here.
+  const hasLogin = !isStdio && Object.keys(bearer).length === 0 && (isJsonObject(oauth) || texts(scopes).length > 0);
   return present({
     command: isStdio ? command : undefined,
     args: isStdio && Array.isArray(args) && args.length > 0 ? args : undefined,
