@@ -431,6 +431,7 @@ t.test(
     const question = page.locator('.question.at');
     await question.getByText('Which one is it?').waitFor();
     t.equal(await page.locator('.question').count(), 2, 'the one of two');
+    t.equal(await page.evaluate('document.activeElement?.classList.contains("question")'), true, 'it has the keys');
     await question.getByRole('link', { name: 'the event that waits for it' }).click();
     await page.getByRole('article', { name: 'Delivery d-one' }).waitFor();
     await page.goBack();

@@ -52,7 +52,7 @@ function Question({
   onAnswered,
 }: {
   readonly row: ApprovalRow;
-  /** A link led to it: it is scrolled to and framed. */
+  /** A link led to it: it is framed, and has the keys. */
   readonly chosen: boolean;
   readonly onAnswered: () => void;
 }): JSX.Element {
@@ -63,7 +63,7 @@ function Question({
   const now = useNow();
   const left = Date.parse(row.expires_at) - now;
   useEffect(() => {
-    if (chosen) article.current?.scrollIntoView({ block: 'nearest' });
+    if (chosen) article.current?.focus();
   }, [chosen]);
   const isForm = row.kind === 'form';
   // The daemon itself asks for what a run wants to know; no server has that name.
@@ -90,6 +90,7 @@ function Question({
   return (
     <article
       ref={article}
+      tabIndex={-1}
       class={`question${chosen ? ' at' : ''}`}
       aria-label={isOfRun ? 'Question of a run' : isForm ? `Form of ${row.server}` : `Call of ${row.tool ?? ''}`}
     >
