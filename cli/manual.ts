@@ -237,7 +237,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'mcp import': {
     about: [
-      'Looks where Claude Code, Claude Desktop, Cursor, VS Code and Codex keep their MCP servers, shows what it found, and asks before it writes. Keys are mapped to ours, and what cannot be mapped is named. Values that are secrets go into .env and are referred to by ${NAME}. A name that is taken is never overwritten.',
+      'Looks where Claude Code, Claude Desktop, Cursor, VS Code and Codex keep their MCP servers, those of the user and those of this folder and of the folders of yours that hold it, shows what it found, and asks before it writes. Keys are mapped to ours, and what cannot be mapped is named; what is switched off there stays so here. Values that are secrets go into .env and are referred to by ${NAME}. A name that is taken is never overwritten.',
     ],
     examples: [
       ['mcp import --dry-run', 'show what would be written'],

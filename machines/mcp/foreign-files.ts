@@ -44,8 +44,8 @@ export interface ServersElsewhere {
 /** Every file that may be there, those of the user first; then the folder's and those of the folders that hold it. */
 export function foreignFiles({ platform, userHome, folder, env }: ForeignPlaces): readonly ForeignFile[] {
   const settings = settingsFolder(platform, userHome, env);
-  const codex = env.CODEX_HOME ?? `${userHome}/.codex`;
-  const claude = env.CLAUDE_CONFIG_DIR ?? userHome;
+  const codex = setIn(env.CODEX_HOME) ?? `${userHome}/.codex`;
+  const claude = setIn(env.CLAUDE_CONFIG_DIR) ?? userHome;
   const json = (program: ForeignProgram, path: string): ForeignFile => ({ program, path, form: 'json' });
   const around = foldersAround(folder, userHome);
   const inEach = (program: ForeignProgram, name: string): readonly ForeignFile[] =>
@@ -58,7 +58,7 @@ export function foreignFiles({ platform, userHome, folder, env }: ForeignPlaces)
       ...file,
       switches: [
         ofClaude,
-        `${env.CLAUDE_CONFIG_DIR ?? `${userHome}/.claude`}/settings.json`,
+        `${setIn(env.CLAUDE_CONFIG_DIR) ?? `${userHome}/.claude`}/settings.json`,
         `${file.workspace}/.claude/settings.json`,
         `${file.workspace}/.claude/settings.local.json`,
       ],
@@ -147,8 +147,13 @@ function foldersAround(folder: string, userHome: string): readonly string[] {
 
 function settingsFolder(platform: string, userHome: string, env: ForeignPlaces['env']): string {
   if (platform === 'darwin') return `${userHome}/Library/Application Support`;
-  if (platform === 'win32') return env.APPDATA ?? `${userHome}/AppData/Roaming`;
-  return env.XDG_CONFIG_HOME ?? `${userHome}/.config`;
+  if (platform === 'win32') return setIn(env.APPDATA) ?? `${userHome}/AppData/Roaming`;
+  return setIn(env.XDG_CONFIG_HOME) ?? `${userHome}/.config`;
+}
+
+/** An empty variable is as good as none: the XDG specification says so, and the programs do so. */
+function setIn(variable: string | undefined): string | undefined {
+  return variable === '' ? undefined : variable;
 }
 
 function named(servers: Json | undefined, inputs: Readonly<Record<string, string>> = {}): readonly ForeignServer[] {

@@ -38,6 +38,7 @@ export function importServer(server: ForeignServer, place: ImportPlace): ImportV
   const notes: string[] = [];
   const mapped = place.program === 'codex' ? fromCodex(value, wanted, notes) : fromJson(value, place.program, notes);
   const entry = isLiteral(place.program) ? mapped : referred(mapped, server, place, { wanted, notes });
+  if (entry.enabled === false) notes.push('it is switched off there, and stays so here');
   if (entry.url !== undefined && entry.headers === undefined && entry.auth === undefined) {
     notes.push('if it asks for a login, set auth: oauth and run `agent mcp login`');
   }

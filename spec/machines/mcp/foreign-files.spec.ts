@@ -35,6 +35,8 @@ t.test('CLI-5 · the files of each program lie where its system has them', (t) =
     [{ platform: 'win32', env: { APPDATA: 'C:/A' } }, 'C:/A/Claude/claude_desktop_config.json'],
     [{ platform: 'win32' }, '/u/AppData/Roaming/Code/User/mcp.json'],
     [{ env: { XDG_CONFIG_HOME: '/x' } }, '/x/Code/User/mcp.json'],
+    [{ env: { XDG_CONFIG_HOME: '', CODEX_HOME: '' } }, '/u/.config/Code/User/mcp.json'],
+    [{ env: { CODEX_HOME: '', CLAUDE_CONFIG_DIR: '' } }, '/u/.codex/config.toml'],
     [{ env: { CODEX_HOME: '/c' } }, '/c/config.toml'],
     [{ env: { CLAUDE_CONFIG_DIR: '/d' } }, '/d/.claude.json'],
   ];

@@ -162,6 +162,7 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
   ],
   ['claude-code', { type: 'http', url: '${API_BASE:-https://x}/mcp' }, { entry: { url: '${API_BASE}/mcp' } }],
   ['cursor', { url: 'https://x/', auth: 'oauth' }, { entry: { auth: 'oauth' }, notes: [] }],
+  ['claude-code', { command: 'x', disabled: true }, { entry: { enabled: false }, notes: [/switched off there/] }],
 ];
 
 t.test('CLI-5 · each program’s keys become ours, and what has no counterpart is named', (t) => {
