@@ -137,3 +137,18 @@ t.test('OBS-1 · a collector that is not there costs a warning and nothing else'
   gateway.daemon.kill('SIGTERM');
   t.equal(await gateway.daemon.exited, 0);
 });
+
+t.test('OBS-1 · CON-2 · spans that wait for their batch leave with the daemon', async (t) => {
+  const collector = await startCollector(t);
+  const gateway = await startTraced(t, { otlp_endpoint: collector.url }, { OTEL_BSP_SCHEDULE_DELAY: '600000' });
+  await gateway.daemon.line(({ message }) => message.startsWith('traces go to'));
+  await gateway.send('last', parent);
+  await gateway.response('last');
+  t.same(collector.spans, [], 'the batch is not due for long');
+  gateway.daemon.kill('SIGTERM');
+  t.equal(await gateway.daemon.exited, 0);
+  const spans = await Promise.all(
+    ['webhook', 'agent run', 'tools/call mcp__peer__echo', 'deliver log'].map((name) => collector.span(name)),
+  );
+  t.ok(spans.every((span) => span.traceId === traceId));
+});
