@@ -215,10 +215,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     }),
     approvals: createWard({
       name: 'approvals',
-      logic: compile(
-        wireApproval(() => approvals),
-        compiling,
-      ),
+      logic: compile(wireApproval({ approvals: () => approvals, log }), compiling),
       onCrashed: (key, error) => {
         crashed('approvals')(key, error);
         // Nobody can answer it any more.

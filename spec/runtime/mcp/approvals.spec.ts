@@ -28,7 +28,10 @@ const form: Question = {
 
 function start(t: Test): Approvals {
   const approvals: Approvals = createApprovals(
-    startWard<ApprovalInput>(t, compile(wireApproval(() => approvals))),
+    startWard<ApprovalInput>(
+      t,
+      compile(wireApproval({ approvals: () => approvals, log: { log: () => {}, warnOnce: () => {} } })),
+    ),
     () => 1_000_000,
   );
   return approvals;
