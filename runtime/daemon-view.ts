@@ -51,6 +51,8 @@ export interface ViewPorts {
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
   readonly webhookFault: () => string | undefined;
+  /** Why the configuration on disk is not the one in force; undefined where it is. */
+  readonly configFault: () => string | undefined;
   /** The judge of what is secret, for the records that people read. */
   readonly redact: (record: JsonObject) => JsonObject;
   readonly redactText: (text: string) => string;
@@ -106,6 +108,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       version: ports.version,
       uptime_seconds: Math.floor((ports.nowMs() - ports.startedAtMs) / 1_000),
       home: ports.home,
+      config: { in_force: ports.configFault() === undefined, ...faultOf(ports.configFault()) },
       webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },
       journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',
       servers: ports.mcp.states(),

@@ -82,6 +82,8 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
 
   /** A home that comes into force once its listener stands. */
   let waiting: LoadedHome | undefined;
+  /** Why the configuration on disk was not taken over; undefined where it was. */
+  let refusedBy: string | undefined;
   let blockedBy = block.kind === 'free' ? null : block.fault;
   const problems = createProblemDesk({ home, env }, loaded);
   const nowMs = (): number => Date.now();
@@ -164,6 +166,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   /** A configuration comes into force whole. */
   const take = (next: LoadedHome): void => {
     waiting = undefined;
+    refusedBy = undefined;
     loaded = next;
     desks = createProfileDesks(loaded, runners);
     webhooks.reconfigure();
@@ -181,6 +184,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     const found = adapterBlock(next);
     // Where the adapter has never started there is no last good configuration to keep.
     if (found.kind === 'home' || (found.kind === 'adapter' && blockedBy === null)) {
+      refusedBy = redactor.text(found.fault);
       throw new Refusal(
         'reload-refused',
         'the configuration has findings; the last good one stays in force (see `agent config check`)',
@@ -272,6 +276,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
       url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
       webhookEnabled: () => settings().webhook.enabled,
       webhookFault: gatewayFault,
+      configFault: () => refusedBy,
       redact: redactor.record,
       redactText: redactor.text,
       reload,

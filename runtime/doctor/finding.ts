@@ -37,6 +37,7 @@ export const findingCodes = [
   'lock-hung',
   'socket-stale',
   'config-finding',
+  'config-refused',
   'subscription-finding',
   'variable-unset',
   'secret-weak',

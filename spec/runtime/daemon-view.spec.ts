@@ -90,6 +90,7 @@ async function stage(records: readonly (readonly [Collection, string, object])[]
     url: () => 'http://127.0.0.1:1',
     webhookEnabled: () => true,
     webhookFault: () => undefined,
+    configFault: () => undefined,
     redact: redactor.record,
     reload: () => Promise.resolve(),
     startedAtMs: 0,
@@ -117,6 +118,7 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
     version: '1.2.3',
     uptime_seconds: 61,
     home: '/home/me/.agent',
+    config: { in_force: true },
     webhook: { enabled: true, url: 'http://127.0.0.1:1' },
     journal: 'ready',
     servers: { connected: 2 },
@@ -125,6 +127,8 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
   t.same(view.status(), known);
   const closed = await stage([], { url: () => undefined, webhookFault: () => 'cannot bind' });
   t.same(closed.view.status(), { ...known, webhook: { enabled: true, url: null, fault: 'cannot bind' } });
+  const refused = await stage([], { configFault: () => 'config.yaml:1:1: no' });
+  t.same(refused.view.status(), { ...known, config: { in_force: false, fault: 'config.yaml:1:1: no' } });
 });
 
 t.test('CON-4 · DUR-2 · deliveries are rows of the law’s shape, newest first, refused ones among them', async (t) => {
