@@ -32,6 +32,7 @@ export const findingCodes = [
   'home-missing',
   'path-open',
   'path-foreign',
+  'path-unwritable',
   'script-writable',
   'lock-stale',
   'lock-hung',
