@@ -79,7 +79,7 @@ for (const { front, skip } of fronts) {
       const taken = await takePort(t);
       const more = `gateway: {front: ${front}}`;
       const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n', { more }) });
-      const { url } = await startDaemon(t, home.path);
+      const { url, line } = await startDaemon(t, home.path);
       home.write('config.yaml', webhookConfig('        two: {}\n', { more, port: taken.port }));
 
       const refused = await runCli(['gateway', 'reload'], home.path);
@@ -90,7 +90,11 @@ for (const { front, skip } of fronts) {
       );
       t.equal((await postSigned(`${url}/webhooks/one`, {}, { secret })).status, 202, 'still there');
       t.equal((await postSigned(`${url}/webhooks/two`, {}, { secret })).status, 404, 'the old routes with it');
-      t.match(await cliJson(home.path, 'gateway', 'status'), { webhook: { url, fault: /cannot bind/ } });
+      t.match(await cliJson(home.path, 'gateway', 'status'), {
+        webhook: { url, fault: /cannot bind.*\[address-unavailable\]/ },
+      });
+      t.match((await runCli(['gateway', 'status'], home.path)).stdout, /cannot bind.*\[address-unavailable\]/);
+      t.ok(await line(({ level, message }) => level === 'error' && message.includes('[address-unavailable]')));
 
       home.write('config.yaml', webhookConfig('        one: {}\n', { more }));
       t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0, 'back to where it stands');
