@@ -262,6 +262,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
       replay: webhooks.replay,
       sendings: webhooks.sendings,
       cancelRun: webhooks.cancelRun,
+      seenRun: webhooks.seenRun,
       mcp,
       chat: createChatView({
         servers,
