@@ -236,7 +236,7 @@ export const catalogue: readonly CliCommand[] = [
     names: ['route'],
     flags: [profile, json],
     help: 'Show one route.',
-    load: async () => (await webhook()).showWebhook,
+    load: async () => (await import('./commands/webhook-show.ts')).showWebhook,
   },
   {
     path: ['webhook', 'remove'],
