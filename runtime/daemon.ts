@@ -19,7 +19,14 @@ import { Refusal } from './control/refusal.ts';
 import { createControlServer } from './control/server.ts';
 import { createDaemonView } from './daemon-view.ts';
 import { createInspector, type Inspector } from './inspector/inspector.ts';
-import { adapterBlock, createProblemDesk, learnSecrets, reportDiagnostics, servesTools } from './loaded-home.ts';
+import {
+  adapterBlock,
+  createProblemDesk,
+  learnSecrets,
+  reportDiagnostics,
+  servesTools,
+  watchedPaths,
+} from './loaded-home.ts';
 import { createLog } from './log.ts';
 import { createMcpView } from './mcp/view.ts';
 import { createMetrics } from './metrics.ts';
@@ -301,7 +308,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   });
 
   const stopWatching = watchConfig(
-    () => [...loaded.profiles.values()].flatMap(({ paths: own }) => [own.config, own.env]),
+    () => watchedPaths(loaded, paths),
     () => void reload().catch(() => {}),
   );
 
