@@ -107,7 +107,7 @@ t.test('CON-3 · DIS-3 · a program finds its prompt and the supervised tools in
         type: 'stdio',
         command: 'node',
         args: ['main.js', 'mcp', 'serve', '--profile', 'default', '--toolsets', 'none'],
-        env: { AGENT_HOME: '/the/home' },
+        env: { AGENT_HOME: '/the/home', AGENT_RUN_ID: 'r1' },
       },
     },
   });
