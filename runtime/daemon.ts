@@ -41,6 +41,7 @@ import { createTracing } from './tracing.ts';
 import { createVitals } from './vitals.ts';
 import { assembleWebhooks, type Webhooks } from './webhooks.ts';
 import { wireSupervisor } from './wiring/supervisor.ts';
+import { makeObjectsYoung } from './young-heap.ts';
 
 export interface DaemonOptions {
   readonly home: string;
@@ -61,6 +62,7 @@ const trailLength = 24;
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
 export async function runDaemon({ home, env, version, lend }: DaemonOptions): Promise<0 | 1> {
+  makeObjectsYoung();
   const paths = homePaths(home);
   const redactor = createRedactor();
   const metrics = createMetrics();

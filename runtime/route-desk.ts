@@ -7,8 +7,9 @@
 import type { SubscriptionsStore } from '../actors/webhook/subscriptions.store.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import type { Route, RouteWithSecret } from '../machines/config/route.ts';
+import { bookOf, type RouteBook } from '../machines/config/route-book.ts';
 import { type CompiledRoute, compileRoute } from '../machines/webhook/compile-route.ts';
-import { bookOf, findRoute, type RouteBook, readTarget } from '../machines/webhook/routes.ts';
+import { findRoute, readTarget } from '../machines/webhook/routes.ts';
 
 export interface RouteSources {
   readonly multiplexProfiles: boolean;
@@ -31,9 +32,9 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
   /** Compiled when it is first asked for: of ten thousand routes few are. */
   const compiledOf = new WeakMap<Route, CompiledRoute>();
   let fresh = false;
-  let dynamic: readonly RouteWithSecret[] = [];
-  let seen: readonly (readonly RouteWithSecret[])[] = [];
-  let book: RouteBook<RouteWithSecret> = bookOf(sources.configured, dynamic);
+  let configured = bookOf(sources.configured);
+  /** Static routes win over dynamic ones. */
+  let books: RouteBook<RouteWithSecret>[] = [configured];
 
   function compile(entry: RouteWithSecret): CompiledRoute {
     const known = compiledOf.get(entry.route);
@@ -43,7 +44,6 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
     return compiled;
   }
 
-  /** A store returns the same list while its file is unchanged, so that comparing lists tells. */
   function refresh(): void {
     // Requests that arrive in one turn of the loop see the same files.
     if (fresh) return;
@@ -51,24 +51,15 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
     setImmediate(() => {
       fresh = false;
     });
-    let changed = false;
-    const now: (readonly RouteWithSecret[])[] = [];
-    for (const store of sources.subscriptions.values()) {
-      const routes = store.current().routes;
-      if (seen[now.length] !== routes) changed = true;
-      now.push(routes);
-    }
-    if (!changed && now.length === seen.length) return;
-    seen = now;
-    dynamic = now.flat();
-    book = bookOf(sources.configured, dynamic);
+    books = [configured];
+    for (const store of sources.subscriptions.values()) books.push(store.current().book);
   }
 
   return {
     find(path) {
       refresh();
       const target = readTarget(path);
-      const found = target.kind === 'route' ? findRoute(book, target, sources.multiplexProfiles) : undefined;
+      const found = target.kind === 'route' ? findRoute(books, target, sources.multiplexProfiles) : undefined;
       return found === undefined ? undefined : compile(found);
     },
     compiled(route) {
@@ -79,14 +70,12 @@ export function createRouteDesk(first: RouteSources): RouteDesk {
     },
     named(profile, name) {
       refresh();
-      return findRoute(book, { kind: 'route', profile, name }, true)?.route;
+      return findRoute(books, { kind: 'route', profile, name }, true)?.route;
     },
     replace(next) {
       sources = next;
       fresh = false;
-      seen = [];
-      dynamic = [];
-      book = bookOf(sources.configured, dynamic);
+      configured = bookOf(sources.configured);
       refresh();
     },
   };

@@ -46,9 +46,13 @@ function createTable(count: (bytes: number) => void): Table {
     return sorted;
   }
 
+  /** Whether a key comes after all that there are. Most do, since they begin with their time, and need no look-up. */
+  function isNewest(key: string): boolean {
+    return last === undefined || last < key;
+  }
+
   function add(key: string, row: Row): void {
-    // New keys mostly belong at the end, since they begin with their time.
-    if (last === undefined || last < key) {
+    if (isNewest(key)) {
       sorted.push(key);
       last = key;
     } else loose.push(key);
@@ -61,7 +65,7 @@ function createTable(count: (bytes: number) => void): Table {
     head: read,
     read,
     write(key, row) {
-      const earlier = rows.get(key);
+      const earlier = isNewest(key) ? undefined : rows.get(key);
       if (earlier === undefined) {
         add(key, row);
         return;
@@ -70,7 +74,7 @@ function createTable(count: (bytes: number) => void): Table {
       rows.set(key, row);
     },
     create(key, row) {
-      if (rows.has(key)) return false;
+      if (!isNewest(key) && rows.has(key)) return false;
       add(key, row);
       return true;
     },

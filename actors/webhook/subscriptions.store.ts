@@ -7,12 +7,14 @@
 import { readFileSync } from 'node:fs';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
+import type { RouteBook } from '../../machines/config/route-book.ts';
 import type { KnownRecords, SubscriptionProblem, SubscriptionsRead } from '../../machines/config/subscription.ts';
 import { stampOf, updateFileLocked, writableCure } from '../files.ts';
 
 export interface Subscriptions {
   /** The same list while the file is unchanged. */
   readonly routes: readonly RouteWithSecret[];
+  readonly book: RouteBook<RouteWithSecret>;
   /** Broken records: skipped, and reported. */
   readonly problems: readonly SubscriptionProblem[];
   /** Why the file as it stands cannot be read; the routes are then those of the last good one. */
@@ -43,7 +45,7 @@ const atOnceBytes = 64 * 1024;
 /** So long other work waits for a piece of a longer file. */
 const pieceMs = 3;
 
-const none: Subscriptions = { routes: [], problems: [] };
+const none: Subscriptions = { routes: [], book: new Map(), problems: [] };
 
 export function createSubscriptionsStore({ path, read }: SubscriptionsSettings): SubscriptionsStore {
   let seen: string | undefined;
@@ -99,7 +101,7 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
     }
     good = text;
     known = result.known;
-    current = { routes: result.routes, problems: result.problems };
+    current = { routes: result.routes, book: result.book, problems: result.problems };
   }
 
   function unreadable(thrown: unknown): void {
@@ -121,7 +123,7 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
       const result = good === undefined ? undefined : finished(read(good));
       if (result?.ok !== true) return;
       known = result.known;
-      current = { ...current, routes: result.routes, problems: result.problems };
+      current = { ...current, routes: result.routes, book: result.book, problems: result.problems };
     },
     async update(change) {
       let refused: Fault | undefined;

@@ -11,6 +11,7 @@ import { samePath } from './document.ts';
 import { type RouteContext, readRoute } from './read-route.ts';
 import { recordTexts } from './record-texts.ts';
 import { type RouteWithSecret, routeSchema } from './route.ts';
+import { enterRoute, type GrowingBook, type RouteBook } from './route-book.ts';
 import { validate } from './validate.ts';
 
 export interface SubscriptionProblem {
@@ -23,6 +24,7 @@ export type SubscriptionsRead =
   | {
       readonly ok: true;
       readonly routes: readonly RouteWithSecret[];
+      readonly book: RouteBook<RouteWithSecret>;
       readonly problems: readonly SubscriptionProblem[];
       /** Those of the routes that were not known. */
       readonly fresh: readonly RouteWithSecret[];
@@ -71,17 +73,19 @@ export function* readingSubscriptions(
     yield undefined;
   }
   const routes: RouteWithSecret[] = [];
+  const book: GrowingBook<RouteWithSecret> = new Map();
   const fresh: RouteWithSecret[] = [];
   const problems: SubscriptionProblem[] = [];
   for (const [name, { read }] of found) {
     if (!read.ok) problems.push(...read.problems);
     else {
       routes.push(read.value);
+      enterRoute(book, read.value);
       if (known?.get(name)?.read !== read) fresh.push(read.value);
     }
     yield undefined;
   }
-  return { ok: true, routes, problems, fresh, known: found };
+  return { ok: true, routes, book, problems, fresh, known: found };
 }
 
 /** Reads the whole file at once. */

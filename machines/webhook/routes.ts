@@ -5,15 +5,12 @@
  */
 
 import { defaultProfile, profileName } from '../base/names.ts';
-import type { Route } from '../config/route.ts';
+import type { RouteBook } from '../config/route-book.ts';
 
 export type Target =
   | { readonly kind: 'route'; readonly profile?: string; readonly name: string }
   | { readonly kind: 'health' }
   | { readonly kind: 'none' };
-
-/** Routes by profile and name. */
-export type RouteBook<Entry> = ReadonlyMap<string, Entry>;
 
 const none: Target = { kind: 'none' };
 const health: Target = { kind: 'health' };
@@ -33,35 +30,22 @@ export function readTarget(path: string): Target {
   return profile === undefined || name === undefined ? none : { kind: 'route', profile, name };
 }
 
-/** Static routes win over dynamic ones of the same profile and name; among equals the first wins. */
-export function bookOf<Entry extends { readonly route: Route }>(
-  configured: readonly Entry[],
-  dynamic: readonly Entry[],
-): RouteBook<Entry> {
-  const book = new Map<string, Entry>();
-  for (const entry of [...configured, ...dynamic]) {
-    const key = keyOf(entry.route.profile, entry.route.name);
-    if (!book.has(key)) book.set(key, entry);
-  }
-  return book;
-}
-
 /**
- * Finds the route of a target. A plain path reaches routes of the default profile only; a prefix reaches routes bound to
- * that profile, and only where profiles are multiplexed. `/p/default/` is the default profile's own prefix.
+ * Finds the route of a target in the first book that has it: static routes come before dynamic ones. A plain path reaches
+ * routes of the default profile only; a prefix reaches routes bound to that profile, and only where profiles are
+ * multiplexed. `/p/default/` is the default profile's own prefix.
  */
 export function findRoute<Entry>(
-  book: RouteBook<Entry>,
+  books: readonly RouteBook<Entry>[],
   target: Extract<Target, { kind: 'route' }>,
   multiplexProfiles: boolean,
 ): Entry | undefined {
-  if (target.profile === undefined) return book.get(keyOf(defaultProfile, target.name));
-  return multiplexProfiles ? book.get(keyOf(target.profile, target.name)) : undefined;
-}
-
-/** A valid profile name holds no slash, so that the first one tells the pair apart. */
-function keyOf(profile: string, name: string): string {
-  return `${profile}/${name}`;
+  if (target.profile !== undefined && !multiplexProfiles) return undefined;
+  for (const book of books) {
+    const found = book.get(target.profile ?? defaultProfile)?.get(target.name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function decoded(part: string | undefined): string | undefined {

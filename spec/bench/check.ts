@@ -1,12 +1,22 @@
 /**
  * Holds the cost of a request against the baseline: CPU beside the bare handler in the same rounds, and the bytes that it
- * allocates, which hardly depend on what else the machine does. Says which guard was left and by how much.
+ * allocates and leaves behind, which hardly depend on what else the machine does. Says which guard was left and by how much.
  *
  * `npm run bench:check`; with `--accept`, what it finds becomes the baseline.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { allocatedBy, bareUws, durable, inMemory, measureReceiver, type Subject, start, stop } from './receiver.ts';
+import {
+  bareUws,
+  bytesBy,
+  durable,
+  inMemory,
+  manyRoutes,
+  measureReceiver,
+  type Subject,
+  start,
+  stop,
+} from './receiver.ts';
 import { print } from './table.ts';
 
 interface Guard {
@@ -21,7 +31,11 @@ const ratioTolerance = 0.2;
 const bytesTolerance = 0.08;
 const sampled = 20_000;
 
-const guards = [...(await ratios()), ...(await allocations([inMemory, durable]))];
+const guards = [
+  ...(await ratios()),
+  ...(await allocations([inMemory, durable])),
+  ...(await survivals([inMemory, manyRoutes])),
+];
 if (process.argv.includes('--accept')) accept();
 else process.exitCode = report();
 
@@ -36,9 +50,21 @@ async function allocations(subjects: readonly Subject[]): Promise<Guard[]> {
   const found: Guard[] = [];
   for (const subject of subjects) {
     const server = await start(subject);
-    const bytes = await allocatedBy(server, sampled);
+    const bytes = await bytesBy(server, 'allocation', sampled);
     stop(server);
     found.push({ name: `${subject.name}: bytes allocated`, found: bytes, tolerance: bytesTolerance });
+  }
+  return found;
+}
+
+/** What outlives the young heap costs several times what dies in it; the journal in memory keeps its records there. */
+async function survivals(subjects: readonly Subject[]): Promise<Guard[]> {
+  const found: Guard[] = [];
+  for (const subject of subjects) {
+    const server = await start(subject);
+    const bytes = await bytesBy(server, 'survival', sampled);
+    stop(server);
+    found.push({ name: `${subject.name}: bytes that outlive the young heap`, found: bytes, tolerance: ratioTolerance });
   }
   return found;
 }

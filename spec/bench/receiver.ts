@@ -39,6 +39,12 @@ export const durable: Subject = {
   path: '/webhooks/held',
 };
 
+export const manyRoutes: Subject = {
+  name: 'gateway, in memory, 10,000 routes',
+  words: ['gateway', 'memory', 'auto', '10000'],
+  path: '/webhooks/held',
+};
+
 /** The first is what the others are compared with. */
 export const allSubjects: readonly Subject[] = [
   bareUws,
@@ -47,7 +53,7 @@ export const allSubjects: readonly Subject[] = [
   inMemory,
   durable,
   { name: 'gateway on node:http, in memory', words: ['gateway', 'memory', 'node', '1'], path: '/webhooks/held' },
-  { name: 'gateway, in memory, 10,000 routes', words: ['gateway', 'memory', 'auto', '10000'], path: '/webhooks/held' },
+  manyRoutes,
   { name: 'gateway, in memory, with echo runs', words: ['gateway', 'memory', 'auto', '1'], path: '/webhooks/run' },
 ];
 
@@ -107,14 +113,17 @@ export function stop({ child }: Running): void {
   child.disconnect();
 }
 
-/** The bytes that a request makes the server allocate, warm: they hardly depend on what else the machine does. */
-export async function allocatedBy(server: Running, sampled: number): Promise<number> {
+/**
+ * The bytes that a request makes the server allocate, warm; or only those that the young heap did not get rid of. Both
+ * hardly depend on what else the machine does.
+ */
+export async function bytesBy(server: Running, which: 'allocation' | 'survival', sampled: number): Promise<number> {
   // A request that has been optimised by the engine allocates less than the first ones.
-  await takeTurn(server, 'warm', 20_000);
-  await ask(server.child, 'allocation.begin');
-  await takeTurn(server, 'sampled', sampled);
-  const { allocatedBytes } = await ask<{ allocatedBytes: number }>(server.child, 'allocation.end');
-  return allocatedBytes / sampled;
+  await takeTurn(server, `warm-${which}`, 20_000);
+  await ask(server.child, `${which}.begin`);
+  await takeTurn(server, `sampled-${which}`, sampled);
+  const { bytes } = await ask<{ bytes: number }>(server.child, 'sampling.end');
+  return bytes / sampled;
 }
 
 export async function takeTurn({ subject, child, port }: Running, round: string, requests: number): Promise<Turn> {

@@ -120,13 +120,15 @@ const inspector = new Session();
 process.on('message', (asked: string) => {
   switch (asked) {
     case 'allocation.begin':
-      inspector.connect();
-      inspector.post('HeapProfiler.startSampling', { ...sampling, samplingInterval: 8_192 }, () => process.send?.({}));
+      sampleHeap({ includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true });
       return;
-    case 'allocation.end':
+    case 'survival.begin':
+      sampleHeap({ includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: false });
+      return;
+    case 'sampling.end':
       inspector.post('HeapProfiler.stopSampling', (_, { profile }) => {
         inspector.disconnect();
-        process.send?.({ allocatedBytes: bytesIn(profile.head) });
+        process.send?.({ bytes: bytesIn(profile.head) });
       });
       return;
     default: {
@@ -137,8 +139,14 @@ process.on('message', (asked: string) => {
 });
 process.on('disconnect', () => process.exit(0));
 
-/** What was allocated, whether or not it lives on; the types do not know the two flags yet. */
-const sampling = { includeObjectsCollectedByMajorGC: true, includeObjectsCollectedByMinorGC: true };
+/** Which objects count beside those that live on; the types do not know the two flags yet. */
+function sampleHeap(which: {
+  readonly includeObjectsCollectedByMajorGC: boolean;
+  readonly includeObjectsCollectedByMinorGC: boolean;
+}): void {
+  inspector.connect();
+  inspector.post('HeapProfiler.startSampling', { ...which, samplingInterval: 8_192 }, () => process.send?.({}));
+}
 
 function bytesIn({ selfSize, children }: HeapProfiler.SamplingHeapProfileNode): number {
   return selfSize + children.reduce((bytes, child) => bytes + bytesIn(child), 0);

@@ -8,7 +8,7 @@ import { get } from 'node:http';
 import { connectControl } from '../../runtime/control/client.ts';
 import { ask as askPage, linkOf } from '../support/inspector.ts';
 import { keepResults } from './last.ts';
-import { allocatedBy, type Cost, measureReceiver, type Running, type Subject, start, stop } from './receiver.ts';
+import { bytesBy, type Cost, measureReceiver, type Running, type Subject, start, stop } from './receiver.ts';
 import { print } from './table.ts';
 
 interface Watched extends Subject {
@@ -64,7 +64,7 @@ export async function measureWatch(quick: boolean): Promise<void> {
 
 async function bytesOf(subject: Subject): Promise<number> {
   const server = await start(subject);
-  const bytes = await allocatedBy(server, sampled);
+  const bytes = await bytesBy(server, 'allocation', sampled);
   stop(server);
   return bytes;
 }

@@ -3,6 +3,7 @@ import t from 'tap';
 import type { Subscriptions, SubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
 import { defaultProfile, type ProfileName, type RouteName } from '../../machines/base/names.ts';
 import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
+import { bookOf } from '../../machines/config/route-book.ts';
 import { createRouteDesk, type RouteSources } from '../../runtime/route-desk.ts';
 
 const work = 'work' as ProfileName;
@@ -29,7 +30,7 @@ function entry(name: string, more: Partial<Route> = {}): RouteWithSecret {
 
 /** A file of subscriptions in the hand, and how often it was looked at. */
 function subscriptions(...first: RouteWithSecret[]) {
-  let current: Subscriptions = { routes: first, problems: [] };
+  let current: Subscriptions = { routes: first, book: bookOf(first), problems: [] };
   let looks = 0;
   const store = {
     current: () => {
@@ -41,7 +42,7 @@ function subscriptions(...first: RouteWithSecret[]) {
     store,
     looks: () => looks,
     change: (...routes: RouteWithSecret[]) => {
-      current = { routes, problems: [] };
+      current = { routes, book: bookOf(routes), problems: [] };
     },
   };
 }

@@ -1,19 +1,20 @@
 import t from 'tap';
 import type { ProfileName, RouteName } from '../../../machines/base/names.ts';
 import type { Route } from '../../../machines/config/route.ts';
-import { bookOf, findRoute, readTarget } from '../../../machines/webhook/routes.ts';
+import { bookOf } from '../../../machines/config/route-book.ts';
+import { findRoute, readTarget } from '../../../machines/webhook/routes.ts';
 
 t.test('RTE-3 · PRF-1 · a path names one route of one profile', (t) => {
   const entry = (name: string, profile: string, source: 'static' | 'dynamic'): { readonly route: Route } => ({
     route: { name: name as RouteName, profile: profile as ProfileName, source } as Route,
   });
-  const book = bookOf(
-    [entry('a', 'default', 'static'), entry('w', 'work', 'static')],
-    [entry('a', 'default', 'dynamic'), entry('x/y', 'default', 'dynamic')],
-  );
+  const books = [
+    bookOf([entry('a', 'default', 'static'), entry('w', 'work', 'static'), entry('a', 'default', 'dynamic')]),
+    bookOf([entry('a', 'default', 'dynamic'), entry('x/y', 'default', 'dynamic')]),
+  ];
   const find = (path: string, multiplex = true): Route | undefined => {
     const target = readTarget(path);
-    return target.kind === 'route' ? findRoute(book, target, multiplex)?.route : undefined;
+    return target.kind === 'route' ? findRoute(books, target, multiplex)?.route : undefined;
   };
   t.equal(find('/webhooks/a')?.source, 'static', 'static wins');
   t.equal(find('/webhooks/%61')?.name, 'a', 'percent-encoded names decode');

@@ -1,0 +1,27 @@
+/**
+ * Routes by profile and then by name, so that looking one up costs the same with one route and with ten thousand. Of the
+ * same profile and name the first stands.
+ * @see RTE-3 and PRF-1 in docs/specification.md
+ */
+
+import type { Route } from './route.ts';
+
+export type RouteBook<Entry> = ReadonlyMap<string, ReadonlyMap<string, Entry>>;
+/** One that is being filled, a route at a time, so that whoever fills it may pause. */
+export type GrowingBook<Entry> = Map<string, Map<string, Entry>>;
+
+export function bookOf<Entry extends { readonly route: Route }>(entries: readonly Entry[]): RouteBook<Entry> {
+  const book: GrowingBook<Entry> = new Map();
+  for (const entry of entries) enterRoute(book, entry);
+  return book;
+}
+
+export function enterRoute<Entry extends { readonly route: Route }>(book: GrowingBook<Entry>, entry: Entry): void {
+  const { profile, name } = entry.route;
+  let named = book.get(profile);
+  if (named === undefined) {
+    named = new Map();
+    book.set(profile, named);
+  }
+  if (!named.has(name)) named.set(name, entry);
+}
