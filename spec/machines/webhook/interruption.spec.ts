@@ -6,29 +6,10 @@ import {
   withDelivery,
 } from '../../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import { plainDelivery, plainRun } from '../../support/records.ts';
 
-const run: RunRecord = {
-  eventKey: 'e',
-  profile: 'default',
-  route: 'r',
-  kind: 'agent',
-  status: 'running',
-  attempt: 1,
-  queuedAtMs: 1,
-  startedAtMs: 2,
-};
-const delivery: DeliveryRecord = {
-  eventKey: 'e',
-  deliveryId: 'd',
-  profile: 'default',
-  route: 'r',
-  event: 'push',
-  target: 'log',
-  status: 'queued',
-  text: '',
-  extra: {},
-  queuedAtMs: 1_000,
-};
+const run: RunRecord = { ...plainRun, status: 'running', attempt: 1, startedAtMs: 2 };
+const delivery: DeliveryRecord = { ...plainDelivery, queuedAtMs: 1_000 };
 
 t.test('DUR-1 · a run that was cut off runs once more, or is told as interrupted', (t) => {
   const rows: readonly (readonly [Partial<RunRecord>, 'rerun' | 'report', Partial<RunRecord>])[] = [

@@ -14,6 +14,7 @@ import { createRedactor } from '../../../runtime/redact.ts';
 import { wireApproval } from '../../../runtime/wiring/approval.ts';
 import { wireToolCall } from '../../../runtime/wiring/tool-call.ts';
 import { settingsOf } from '../../support/mcp/open-session.ts';
+import { turn } from '../../support/turns.ts';
 import { fakeWard, startWard } from '../../support/wards.ts';
 
 /** What a session was given, and how the spec ends it. */
@@ -105,7 +106,7 @@ t.test(
   async (t) => {
     const { calls, sent, heard } = stage(t);
     const answer = calls.start(request);
-    await new Promise(setImmediate);
+    await turn();
     t.match(sent, [{ how: 'tool write', args: { path: 'a' } }]);
     t.same(heard(), [{ type: 'call.began', atMs: 5 }]);
     t.equal(calls.runAt('s@work'), 'r1', 'what the server asks now belongs to the run');
@@ -115,7 +116,7 @@ t.test(
     t.equal(calls.runAt('s@work'), undefined);
 
     const listing = calls.start({ ...request, name: 'mcp__s__list_resources', args: {} });
-    await new Promise(setImmediate);
+    await turn();
     t.equal(sent[1]?.how, 'utility list_resources');
     sent[1]?.settle(well);
     await listing;
@@ -158,7 +159,7 @@ t.test(
 
     const granted = calls.start(request);
     approvals.answer(String(approvals.list()[0]?.id), true, 'me');
-    await new Promise(setImmediate);
+    await turn();
     sent[0]?.settle(well);
     t.match(await granted, { kind: 'result' });
 
@@ -170,7 +171,7 @@ t.test(
     t.same(approvals.list(), [], 'nobody is asked any more');
 
     const reading = calls.start({ ...request, name: 'mcp__s__read', args: {} });
-    await new Promise(setImmediate);
+    await turn();
     t.equal(sent[1]?.how, 'tool read', 'what only reads is not asked about');
     sent[1]?.settle(well);
     await reading;
@@ -182,7 +183,7 @@ t.test('LIF-6 · LIF-7 · a call waits for its connection and wakes it', async (
   const answer = calls.start(request);
   t.same([heard(), sent], [[{ type: 'server.wake' }], []]);
   reach.reached('s@work');
-  await new Promise(setImmediate);
+  await turn();
   sent[0]?.settle(well);
   t.match(await answer, { kind: 'result' });
 });
@@ -234,7 +235,7 @@ t.test(
     for (const [outcome, code, message, reading, losses] of rows) {
       const { calls, sent, told, heard } = stage(t);
       const answer = calls.start(request);
-      await new Promise(setImmediate);
+      await turn();
       sent[0]?.settle(outcome);
       t.match(await answer, { kind: 'fault', fault: { code, message } }, code);
       t.match(heard().at(-1), { type: 'call.ended', reading }, `${code}: what the breaker hears`);
@@ -248,9 +249,9 @@ t.test('TRU-2 · what was lost goes again where it was never sent or only reads,
   const lost: CallOutcome = { kind: 'lost', dispatched: true, why: 'gone' };
   const { calls, sent } = stage(t);
   const reading = calls.start({ ...request, name: 'mcp__s__read', args: {} });
-  await new Promise(setImmediate);
+  await turn();
   sent[0]?.settle(lost);
-  await new Promise(setImmediate);
+  await turn();
   t.equal(sent.length, 2);
   sent[1]?.settle(lost);
   t.match(await reading, { kind: 'fault' });
@@ -259,7 +260,7 @@ t.test('TRU-2 · what was lost goes again where it was never sent or only reads,
   const unsent = stage(t);
   unsent.live.session = undefined;
   const answer = unsent.calls.start(request);
-  for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+  for (let again = 0; again < 20; again += 1) await turn();
   t.match(await answer, { fault: { code: 'server_unavailable', message: /lost before the call/ } });
   t.same(unsent.heard(), [], 'no connection hears of a call that it never had');
 });
@@ -271,19 +272,19 @@ t.test(
     const stop = new AbortController();
     const first = calls.start({ ...request, signal: stop.signal });
     const second = calls.start(request);
-    await new Promise(setImmediate);
+    await turn();
     t.equal(sent.length, 1);
     stop.abort();
     t.match(await first, { fault: { code: 'cancelled' } });
     t.same(cancelled, [0], 'on the wire too');
-    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    for (let again = 0; again < 5; again += 1) await turn();
     t.equal(sent.length, 2);
     sent[1]?.settle(well);
     t.match(await second, { kind: 'result' });
 
     const wide = stage(t, { supports_parallel_tool_calls: true });
     const both = [wide.calls.start(request), wide.calls.start(request)];
-    await new Promise(setImmediate);
+    await turn();
     t.equal(wide.sent.length, 2);
     for (const { settle } of wide.sent) settle(well);
     await Promise.all(both);
@@ -295,7 +296,7 @@ t.test(
   async (t) => {
     const { calls, sent, log, live } = stage(t, { max_result_chars: 1_000 });
     const answer = calls.start(request);
-    await new Promise(setImmediate);
+    await turn();
     const content = [{ type: 'text', text: 'x'.repeat(3_000) }, { type: 'text' }];
     sent[0]?.settle({ kind: 'result', result: { content } });
     const given = JSON.stringify(await answer);
@@ -305,11 +306,11 @@ t.test(
 
     const waits = calls.start(request);
     const after = calls.start(request);
-    await new Promise(setImmediate);
+    await turn();
     live.known = false;
     sent[1]?.settle({ kind: 'lost', dispatched: false, why: 'x' });
     t.match(await waits, { fault: { code: 'unknown_tool', message: /is gone/ } });
-    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    for (let again = 0; again < 5; again += 1) await turn();
     sent[2]?.settle(well);
     t.match(await after, { kind: 'result' }, 'one that has its turn is sent as it was resolved');
   },
