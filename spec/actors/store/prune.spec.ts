@@ -73,6 +73,16 @@ t.test('DUR-2 · a store that is too big forgets its oldest, until it is not', (
   t.ok(left.length > 150, 'and not much more than needed was forgotten');
   t.equal(toTheEnd(shrinking(engine, half)), 0);
 
+  const kinds = ['events', 'runs', 'deliveries', 'transcripts'] as const;
+  const mixed = stage(
+    ...Array.from({ length: 200 }, (_, at) =>
+      put(kinds[at % kinds.length] ?? 'events', `k${1_000 + at}`, { text: 'x'.repeat(100) }),
+    ),
+  );
+  toTheEnd(shrinking(mixed.engine, mixed.usedBytes() / 2));
+  const kept = kinds.flatMap((kind) => mixed.keys(kind)).sort();
+  t.equal(kept.length, 1_200 - Number(kept[0]?.slice(1)), 'the oldest of all histories go first');
+
   const busy = stage(put('runs', 'a', { text: 'x'.repeat(1_000) }, 1));
   t.equal(toTheEnd(shrinking(busy.engine, 0)), 0, 'work that is to be done is never forgotten');
   t.end();
