@@ -5,23 +5,22 @@
  */
 
 import { stampOf } from '../actors/files.ts';
+import type { Every } from './ticks.ts';
 
 /** Long enough to be nothing, short enough that nobody waits for it. */
 const lookMs = 1_000;
 
 /** Calls back after a change of any of the files, until the returned function is called. */
-export function watchConfig(paths: () => readonly string[], changed: () => void): () => void {
+export function watchConfig(paths: () => readonly string[], changed: () => void, every: Every): () => void {
   const stamps = (): string =>
     paths()
       .map((path) => stampOf(path) ?? 'none')
       .join('\n');
   let seen = stamps();
-  const timer = setInterval(() => {
+  return every(() => {
     const now = stamps();
     if (now === seen) return;
     seen = now;
     changed();
   }, lookMs);
-  timer.unref();
-  return () => clearInterval(timer);
 }

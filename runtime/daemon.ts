@@ -36,6 +36,7 @@ import { onSignals, takeHome } from './process.ts';
 import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
 import { createRedactor } from './redact.ts';
 import { assembleServers } from './servers.ts';
+import { createTicks } from './ticks.ts';
 import { indexTimers } from './timers.ts';
 import { createTracing } from './tracing.ts';
 import { createVitals } from './vitals.ts';
@@ -126,6 +127,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     log,
   });
   const compiling = { now: nowMs, trail: trailLength, watched: inspector.isWatched };
+  const every = createTicks();
   const webhooks = assembleWebhooks({
     paths,
     root: () => root,
@@ -140,6 +142,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     metrics,
     tracing,
     nowMs,
+    every,
     log,
   });
 
@@ -312,6 +315,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   const stopWatching = watchConfig(
     () => watchedPaths(loaded, paths),
     () => void reload().catch(() => {}),
+    every,
   );
 
   const { fault } = await ended;

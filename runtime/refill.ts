@@ -6,13 +6,13 @@
  */
 
 import { type ResumePorts, refillDeliveries, refillRuns, sliceSize } from './resume.ts';
+import type { Every } from './ticks.ts';
 
 export interface RefillPorts {
   readonly resume: ResumePorts;
   /** False before the gateway runs and while it drains: nothing is begun then. */
   readonly isUp: () => boolean;
-  /** Calls back again and again; returns how to end that. */
-  readonly every: (callback: () => void, intervalMs: number) => () => void;
+  readonly every: Every;
 }
 
 export interface Refill {

@@ -42,6 +42,7 @@ import type { Redactor } from './redact.ts';
 import type { ReplayPorts } from './replay.ts';
 import { createRouteDesk, type RouteSources } from './route-desk.ts';
 import { createSourceReader } from './route-sources.ts';
+import type { Every } from './ticks.ts';
 import type { Tracing } from './tracing.ts';
 import { createEventTraces } from './tracing-spans.ts';
 import { wireGateway } from './wiring/gateway.ts';
@@ -65,6 +66,7 @@ export interface WebhookPorts {
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly nowMs: () => number;
+  readonly every: Every;
   readonly log: Logger;
 }
 
@@ -106,7 +108,7 @@ const answerGraceMs = 5_000;
 /** A body that stalls for this long ends its exchange. */
 const bodyTimeoutMs = 10_000;
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
-  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, log } = ports;
+  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, every, log } = ports;
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
@@ -147,6 +149,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     metrics,
     tracing,
     nowMs,
+    every,
     log,
   });
   const { wards } = work;

@@ -30,6 +30,7 @@ import type { ProfileDesk } from './profile-desk.ts';
 import type { Redactor } from './redact.ts';
 import { createRefill } from './refill.ts';
 import { type ResumePorts, resumeWork } from './resume.ts';
+import type { Every } from './ticks.ts';
 import type { Tracing } from './tracing.ts';
 import { createRunTraces } from './tracing-spans.ts';
 import { wireDelivery } from './wiring/delivery.ts';
@@ -54,6 +55,7 @@ export interface WorkPorts {
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly nowMs: () => number;
+  readonly every: Every;
   readonly log: Logger;
 }
 
@@ -89,7 +91,7 @@ const mostWaitingRuns = 10_000;
 const mostWaitingDeliveries = 10_000;
 
 export function assembleWork(ports: WorkPorts): WorkHalf {
-  const { root, home, deskOf, keeper, nextId, redactor, compiling, metrics, tracing, nowMs, log } = ports;
+  const { root, home, deskOf, keeper, nextId, redactor, compiling, metrics, tracing, nowMs, every, log } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
@@ -133,10 +135,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const refill = createRefill({
     resume: resumePorts,
     isUp: () => root().getSnapshot().matches({ up: 'running' }),
-    every: (callback, intervalMs) => {
-      const timer = setInterval(callback, intervalMs).unref();
-      return () => clearInterval(timer);
-    },
+    every,
   });
 
   const cron = assembleCron({
@@ -151,6 +150,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     seenRun,
     compiling,
     nowMs,
+    every,
     log,
   });
 

@@ -36,6 +36,8 @@ export function createJournal(engine: Engine, now: () => number): Journal {
 
   async function take(...[collection, query]: Parameters<Journal['take']>): Promise<Result<StoredRecord[]>> {
     const taken: StoredRecord[] = [];
+    // Most looks find nothing; a read tells, and costs the writers nothing.
+    if (!hasFree(engine.tables, collection, query)) return done(taken);
     while (taken.length < query.limit) {
       const limit = Math.min(takeSize, query.limit - taken.length);
       const piece = await enqueue(() => takeSome(engine.tables, collection, { ...query, limit }));
@@ -140,6 +142,16 @@ function storedRecord(tables: Tables, collection: Collection, key: string): Stor
     ...(dueAtMs === undefined ? {} : { dueAtMs }),
     ...(heldBy === undefined ? {} : { heldBy }),
   };
+}
+
+/** Whether a job of taking has anything to do, or a session to find over. */
+function hasFree(tables: Tables, collection: Collection, query: Parameters<Journal['take']>[1]): boolean {
+  const { session, dueBeforeMs, nowMs } = query;
+  if (!isLiving(tables, session, nowMs)) return true;
+  return (
+    freeWork(tables.due, collection, { dueBeforeMs, limit: 1, isLiving: (id) => isLiving(tables, id, nowMs) }).length >
+    0
+  );
 }
 
 /** Takes records due for a session; undefined where the session is over. */

@@ -77,14 +77,15 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     if (newest === undefined || restsOn(newest, failed)) relearn(key);
   }
 
-  function put(key: string, { record, over }: Entry): Write {
+  /** Due when it is settled at the latest, which stays the same while events join: the index of work is written once. */
+  function put(key: string, { record, over }: Entry, maxWaitMs: number): Write {
     return {
       kind: 'put',
       collection: 'groups',
       key,
       value: record as unknown as JsonObject,
       expect: over === undefined ? 'absent' : expected(over),
-      dueAtMs: record.burst.dueAtMs,
+      dueAtMs: record.burst.firstAtMs + maxWaitMs,
       heldBy: keeper.session(),
     };
   }
@@ -95,7 +96,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
     const burst = joinBurst(over?.record.burst, request);
     const entry: Entry = { record: { profile, route, groupKey, burst }, version: (over?.version ?? 0) + 1, over };
     entries.set(key, entry);
-    keeper.submit(writesWith(burst, put(key, entry)), (verdict) => {
+    keeper.submit(writesWith(burst, put(key, entry, request.maxWaitMs)), (verdict) => {
       if (verdict.kind === 'committed') {
         entry.over = undefined;
         settled({ verdict, burst, absorbed: burstOf(closings, key) === burst.id });

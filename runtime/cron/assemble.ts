@@ -62,9 +62,9 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
     open,
     nextId,
     nowMs,
+    every: ports.every,
     log,
     ...(ports.steadyMs === undefined ? {} : { steadyMs: ports.steadyMs }),
-    ...(ports.every === undefined ? {} : { every: ports.every }),
   });
   const chart = wireCronJob({
     fire,

@@ -13,6 +13,7 @@ import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import { type CronJob, type JobRest, restOf, restReason } from '../../machines/cron/job.ts';
 import type { NextId } from '../ids.ts';
+import type { Every } from '../ticks.ts';
 
 export interface CronSchedulePorts {
   /** The served profiles with the folder of their jobs. */
@@ -25,8 +26,7 @@ export interface CronSchedulePorts {
   readonly nowMs: () => number;
   /** Milliseconds that only rise, so that a clock that was set shows. */
   readonly steadyMs?: () => number;
-  /** Calls back again and again until the returned function is called. */
-  readonly every?: (callback: () => void, waitMs: number) => () => void;
+  readonly every: Every;
   readonly log: Logger;
 }
 
@@ -63,9 +63,8 @@ const leastJumpMs = 2_000;
 const respawnMs = 60_000;
 
 export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
-  const { ward, fire, nowMs, log } = ports;
+  const { ward, fire, nowMs, every, log } = ports;
   const steadyMs = ports.steadyMs ?? (() => performance.now());
-  const every = ports.every ?? everyInterval;
   const stores = new Map<string, JobsStore>();
   /** Each living chart's job as it was last told of, as text. */
   const told = new Map<string, string>();
@@ -227,9 +226,3 @@ export const clockJob: CronJob = {
   deliver: 'log',
   deliverExtra: {},
 };
-
-function everyInterval(callback: () => void, waitMs: number): () => void {
-  const timer = setInterval(callback, waitMs);
-  timer.unref();
-  return () => clearInterval(timer);
-}

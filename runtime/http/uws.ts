@@ -40,8 +40,11 @@ const exclusivePort = 1;
 interface ListensExclusively {
   listen(host: string, port: number, options: number, listening: (socket: us_listen_socket | false) => void): unknown;
 }
-/** Exchanges that no answer has left yet. */
-type Open = Roster<UwsExchange, true>;
+/** Exchanges that no answer has left yet, and who looks after those whose body does not come. */
+interface Open {
+  readonly exchanges: Roster<UwsExchange, true>;
+  watch(): void;
+}
 const noBytes = Buffer.alloc(0);
 /** How often stalled bodies are looked for. */
 const sweepMs = 250;
@@ -49,7 +52,7 @@ const sweepMs = 250;
 /** Opens the front; rejects where the binary cannot load or the address cannot be bound. */
 export const openUwsFront: OpenFront = async (settings, handle) => {
   const uws = await loadUws();
-  const open: Open = new Roster();
+  const open = createOpen(settings.bodyTimeoutMs);
   const app = uws.App();
   app.any('/*', (res, req) => accept(res, req, open, handle));
 
@@ -60,12 +63,9 @@ export const openUwsFront: OpenFront = async (settings, handle) => {
     app.close();
     throw cannotBind(settings, 'the address is in use, not of this host, or not permitted');
   }
-  const sweeper = setInterval(() => sweep(open, settings.bodyTimeoutMs), sweepMs);
-  sweeper.unref();
   return frontOf(settings, uws.us_socket_local_port(socket), async (graceMs) => {
     uws.us_listen_socket_close(socket);
     await drained(open, graceMs);
-    clearInterval(sweeper);
     app.close();
   });
 };
@@ -109,7 +109,7 @@ function accept(res: HttpResponse, req: HttpRequest, open: Open, handle: Exchang
     contentLength: declared === undefined || chunked ? undefined : Number(declared),
   };
   const exchange = new UwsExchange(res, head, open);
-  open.set(exchange, true);
+  open.exchanges.set(exchange, true);
   res.onAborted(() => exchange.abort());
   if (conflict) exchange.reply(conflictingLength);
   else handle(exchange);
@@ -160,6 +160,7 @@ class UwsExchange implements Exchange {
     }
     const body = new BodyReader(maxBytes, settled);
     this.#body = body;
+    this.#open.watch();
     this.#res.onData((chunk, isLast) => {
       if (body.settled) return;
       if (chunk.byteLength > 0) {
@@ -173,7 +174,7 @@ class UwsExchange implements Exchange {
   reply(reply: Reply): void {
     if (this.#over) return;
     this.#over = true;
-    this.#open.delete(this);
+    this.#open.exchanges.delete(this);
     const unread = this.#body === undefined ? expectsBody(this.head) : !this.#body.settled || reply.status === 413;
     const res = this.#res;
     res.cork(() => {
@@ -190,7 +191,7 @@ class UwsExchange implements Exchange {
   /** The client left; whoever reads the body hears of it, an answer goes nowhere. */
   abort(): void {
     this.#over = true;
-    this.#open.delete(this);
+    this.#open.exchanges.delete(this);
     this.#body?.abort();
   }
 
@@ -209,9 +210,24 @@ function mayHaveBody({ headers }: RequestHead): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
-function sweep(open: Open, timeoutMs: number): void {
-  const nowMs = performance.now();
-  open.each((exchange) => exchange.cut(nowMs, timeoutMs));
+/** Looks for stalled bodies while any is waited for; a front at rest has no timer. */
+function createOpen(timeoutMs: number): Open {
+  const exchanges: Open['exchanges'] = new Roster();
+  let watching = false;
+  const sweep = (): void => {
+    const nowMs = performance.now();
+    exchanges.each((exchange) => exchange.cut(nowMs, timeoutMs));
+    if (exchanges.size === 0) watching = false;
+    else setTimeout(sweep, sweepMs).unref();
+  };
+  return {
+    exchanges,
+    watch() {
+      if (watching) return;
+      watching = true;
+      setTimeout(sweep, sweepMs).unref();
+    },
+  };
 }
 
 /** Resolves when every exchange is answered, or the grace is over. */
@@ -219,7 +235,7 @@ function drained(open: Open, graceMs: number): Promise<void> {
   const deadlineMs = performance.now() + graceMs;
   return new Promise((resolve) => {
     const look = (): void => {
-      if (open.size === 0 || performance.now() >= deadlineMs) resolve();
+      if (open.exchanges.size === 0 || performance.now() >= deadlineMs) resolve();
       else setTimeout(look, 5);
     };
     look();

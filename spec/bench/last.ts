@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Cost } from './receiver.ts';
+import type { Cost, HalfLoad } from './receiver.ts';
 import type { WardCost } from './wards.ts';
 import type { WatchCost } from './watch.ts';
 
@@ -12,6 +12,7 @@ export interface Results {
   /** What it was measured with, such as `Node 20.20, 2 processors, load average 1`. */
   readonly machine: string;
   readonly receiver?: readonly Cost[];
+  readonly halfLoad?: readonly HalfLoad[];
   readonly watch?: readonly WatchCost[];
   readonly groups?: readonly WardCost[];
 }

@@ -18,6 +18,11 @@ export interface LoadRequest {
   readonly groups?: boolean;
 }
 
+export interface PacedRequest extends LoadRequest {
+  /** Requests a second, whether or not the receiver keeps up. */
+  readonly perSecond: number;
+}
+
 export interface LoadResult {
   readonly seconds: number;
   readonly p50Ms: number;
@@ -37,33 +42,23 @@ export async function sendLoad(load: LoadRequest): Promise<LoadResult> {
   const began = performance.now();
   await Promise.all(
     Array.from({ length: load.connections }, async () => {
-      const socket = await opened(load.port);
-      await new Promise<void>((resolve, reject) => {
-        let askedAt = 0;
-        let waiting = '';
+      const { ask, close } = await connection(load.port);
+      await new Promise<void>((resolve) => {
         const next = (): void => {
           if (sent >= load.requests) {
-            socket.destroy();
+            close();
             resolve();
             return;
           }
           sent += 1;
-          askedAt = performance.now();
+          const askedAt = performance.now();
           const { head, body } = fixed ?? signed(load, `${load.round}-${sent}`);
-          socket.write(`${head}x-github-delivery: ${load.round}-${sent}\r\n\r\n${body}`);
+          ask(`${head}x-github-delivery: ${load.round}-${sent}\r\n\r\n${body}`, (ok) => {
+            if (!ok) refused += 1;
+            latencies.push(performance.now() - askedAt);
+            next();
+          });
         };
-        socket.on('data', (chunk: Buffer) => {
-          waiting += chunk.toString('latin1');
-          const end = waiting.indexOf('\r\n\r\n');
-          if (end < 0) return;
-          const length = Number(/content-length: (\d+)/i.exec(waiting)?.[1] ?? 0);
-          if (waiting.length < end + 4 + length) return;
-          if (!waiting.startsWith('HTTP/1.1 2')) refused += 1;
-          waiting = '';
-          latencies.push(performance.now() - askedAt);
-          next();
-        });
-        socket.on('error', reject);
         next();
       });
     }),
@@ -71,6 +66,82 @@ export async function sendLoad(load: LoadRequest): Promise<LoadResult> {
   const seconds = (performance.now() - began) / 1_000;
   latencies.sort((one, other) => one - other);
   return { seconds, refused, p50Ms: at(latencies, 0.5), p99Ms: at(latencies, 0.99) };
+}
+
+/** Sends at a pace of its own. A request that finds every connection busy waits, and its wait counts. */
+export async function sendPaced(load: PacedRequest): Promise<LoadResult> {
+  const latencies: number[] = [];
+  const idle: Connection[] = [];
+  const due: number[] = [];
+  let refused = 0;
+  const fixed = signed(load, 'one');
+  let sent = 0;
+  let settled = (): void => {};
+  const send = (connection: Connection, dueAtMs: number): void => {
+    sent += 1;
+    const text = `${fixed.head}x-github-delivery: ${load.round}-${sent}\r\n\r\n${fixed.body}`;
+    connection.ask(text, (ok) => {
+      latencies.push(performance.now() - dueAtMs);
+      if (!ok) refused += 1;
+      const next = due.shift();
+      if (next === undefined) idle.push(connection);
+      else send(connection, next);
+      if (latencies.length === load.requests) settled();
+    });
+  };
+  idle.push(...(await Promise.all(Array.from({ length: load.connections }, () => connection(load.port)))));
+  const all = [...idle];
+  const began = performance.now();
+  await new Promise<void>((resolve) => {
+    settled = resolve;
+    let scheduled = 0;
+    const tick = (): void => {
+      const nowMs = performance.now();
+      // Those of one millisecond leave together: a sender that spins for the time between them would take a processor away.
+      for (; scheduled < load.requests && began + (scheduled * 1_000) / load.perSecond <= nowMs; scheduled += 1) {
+        const free = idle.pop();
+        if (free === undefined) due.push(nowMs);
+        else send(free, nowMs);
+      }
+      if (scheduled < load.requests) setTimeout(tick, 1);
+    };
+    tick();
+  });
+  const seconds = (performance.now() - began) / 1_000;
+  for (const { close } of all) close();
+  latencies.sort((one, other) => one - other);
+  return { seconds, refused, p50Ms: at(latencies, 0.5), p99Ms: at(latencies, 0.99) };
+}
+
+interface Connection {
+  /** One request at a time; calls back with whether the answer was 2xx. */
+  ask(text: string, answered: (ok: boolean) => void): void;
+  close(): void;
+}
+
+async function connection(port: number): Promise<Connection> {
+  const socket = await opened(port);
+  let waiting = '';
+  let answer: (ok: boolean) => void = () => {};
+  socket.on('data', (chunk: Buffer) => {
+    waiting += chunk.toString('latin1');
+    if (!isWhole(waiting)) return;
+    const ok = waiting.startsWith('HTTP/1.1 2');
+    waiting = '';
+    answer(ok);
+  });
+  return {
+    ask(text, answered) {
+      answer = answered;
+      socket.write(text);
+    },
+    close: () => socket.destroy(),
+  };
+}
+
+function isWhole(answer: string): boolean {
+  const end = answer.indexOf('\r\n\r\n');
+  return end >= 0 && answer.length >= end + 4 + Number(/content-length: (\d+)/i.exec(answer)?.[1] ?? 0);
 }
 
 function signed({ path, secret }: LoadRequest, id: string): { readonly head: string; readonly body: string } {

@@ -8,7 +8,7 @@
 import { keepResults } from './last.ts';
 import { measureMcp } from './mcp.ts';
 import { measurePeers } from './peers.ts';
-import { allSubjects, type Cost, measureReceiver } from './receiver.ts';
+import { allSubjects, bareUws, type Cost, durable, inMemory, measureHalfLoad, measureReceiver } from './receiver.ts';
 import { measureScale } from './scale.ts';
 import { measureStart } from './start.ts';
 import { print } from './table.ts';
@@ -36,6 +36,16 @@ async function receiver(): Promise<void> {
     print([name, cpuMicros.toFixed(1), ratio.toFixed(2), perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2)]);
   }
   process.stdout.write(`\ndurable / in memory, req/s: ${durableShare(costs).toFixed(2)}\n\n`);
+
+  const halves = quick ? { rounds: 3, requests: 6_000 } : { rounds: 5, requests: 20_000 };
+  const halfLoad = await measureHalfLoad({ subjects: [bareUws, inMemory, durable], ...halves });
+  keepResults({ halfLoad });
+  print(['at half of its own load', 'req/s', 'p50 ms', 'p99 ms', '× bare']);
+  for (const { name, perSecond, p50Ms, p99Ms } of halfLoad) {
+    const ratio = p99Ms / (halfLoad[0]?.p99Ms ?? Number.NaN);
+    print([name, perSecond.toFixed(0), p50Ms.toFixed(2), p99Ms.toFixed(2), ratio.toFixed(2)]);
+  }
+  process.stdout.write('\n');
 }
 
 function durableShare(costs: readonly Cost[]): number {

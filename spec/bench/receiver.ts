@@ -6,7 +6,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { type LoadResult, sendLoad } from './load.ts';
+import { type LoadResult, sendLoad, sendPaced } from './load.ts';
 import { median } from './table.ts';
 
 export interface Subject {
@@ -66,6 +66,15 @@ export interface Order {
   readonly opened?: (server: Running) => Promise<void>;
 }
 
+/** How long a receiver lets wait that is half as busy as it can be. */
+export interface HalfLoad {
+  readonly name: string;
+  /** Of itself, in the middle of the rounds. */
+  readonly perSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+}
+
 interface Turn extends LoadResult {
   readonly cpuMicros: number;
   readonly perSecond: number;
@@ -99,6 +108,36 @@ export async function measureReceiver({ subjects, rounds, requests, opened }: Or
   }
   const bare = [...turns.values()][0] ?? [];
   return subjects.map((subject) => costOf(subject.name, turns.get(subject) ?? [], bare));
+}
+
+/** Each at half of what it reaches itself, measured right before, in turns. */
+export async function measureHalfLoad({ subjects, rounds, requests }: Order): Promise<readonly HalfLoad[]> {
+  const servers = await Promise.all(subjects.map(start));
+  const turns = new Map<Subject, HalfLoad[]>(subjects.map((subject) => [subject, []]));
+  try {
+    for (let round = 0; round <= rounds; round += 1) {
+      for (const server of round % 2 === 0 ? servers : [...servers].reverse()) {
+        const { subject, port } = server;
+        const full = await takeTurn(server, `f${round}`, requests);
+        const perSecond = full.perSecond / 2;
+        const { path } = subject;
+        const paced = await sendPaced({ port, path, secret, connections, requests, round: `h${round}`, perSecond });
+        if (round > 0)
+          turns.get(subject)?.push({ name: subject.name, perSecond, p50Ms: paced.p50Ms, p99Ms: paced.p99Ms });
+      }
+    }
+  } finally {
+    for (const server of servers) stop(server);
+  }
+  return subjects.map((subject) => {
+    const taken = turns.get(subject) ?? [];
+    return {
+      name: subject.name,
+      perSecond: median(taken, ({ perSecond }) => perSecond),
+      p50Ms: median(taken, ({ p50Ms }) => p50Ms),
+      p99Ms: median(taken, ({ p99Ms }) => p99Ms),
+    };
+  });
 }
 
 export async function start(subject: Subject): Promise<Running> {

@@ -23,7 +23,7 @@ writeFileSync(
 writeFileSync(new URL('performance.md', docs), pageOf(results));
 process.stdout.write(`${fileURLToPath(new URL('performance.md', docs))}\n`);
 
-function pageOf({ machine, receiver = [], watch = [], groups = [] }: Results): string {
+function pageOf({ machine, receiver = [], halfLoad = [], watch = [], groups = [] }: Results): string {
   return `# Performance
 
 <!-- Generated: npm run bench, then npm run bench:report. -->
@@ -44,6 +44,19 @@ ${tableOf(
     perSecond.toFixed(0),
     p50Ms.toFixed(2),
     p99Ms.toFixed(2),
+  ]),
+)}
+
+Waits at half of what each reaches by itself:
+
+${tableOf(
+  ['receiver', 'events/s', 'p50 ms', 'p99 ms', 'p99 × bare'],
+  halfLoad.map(({ name, perSecond, p50Ms, p99Ms }) => [
+    name,
+    perSecond.toFixed(0),
+    p50Ms.toFixed(2),
+    p99Ms.toFixed(2),
+    (p99Ms / (halfLoad[0]?.p99Ms ?? Number.NaN)).toFixed(2),
   ]),
 )}
 

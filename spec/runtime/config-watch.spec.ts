@@ -2,6 +2,7 @@ import { renameSync, rmSync, utimesSync } from 'node:fs';
 import { mock } from 'node:test';
 import t from 'tap';
 import { watchConfig } from '../../runtime/config-watch.ts';
+import { createTicks } from '../../runtime/ticks.ts';
 import { makeHome } from '../support/home.ts';
 
 t.test('CFG-2 · LIF-12 · every way of changing a file is noticed once, within a second', (t) => {
@@ -16,6 +17,7 @@ t.test('CFG-2 · LIF-12 · every way of changing a file is noticed once, within 
     () => {
       changes += 1;
     },
+    createTicks(),
   );
   const rows: readonly (readonly [string, () => void, number])[] = [
     ['nothing happened', () => {}, 0],

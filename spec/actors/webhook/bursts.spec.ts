@@ -71,7 +71,7 @@ t.test('COA-1 · the newest event replaces, the window restarts, the cap counts 
     t.same(await landed(stage, join(event, nowMs)), { verdict: { kind: 'committed' }, burst, absorbed: false }, event);
 
     const record = stage.journal.get('groups', key);
-    t.match(record, { dueAtMs: burst.dueAtMs, heldBy: session, version: burst.count });
+    t.match(record, { dueAtMs: 250, heldBy: session, version: burst.count }, 'due when it is settled at the latest');
     t.same(record?.value, { profile: 'default', route: 'r', groupKey: 'pr-7', burst });
   }
 });

@@ -1,0 +1,43 @@
+/**
+ * One beat a second for everything that looks at something again and again, so that a daemon at rest wakes once for all of
+ * it. Nobody's process waits for a beat.
+ * @see CON-2 in docs/specification.md
+ */
+
+/** Calls back after each wait, in whole seconds, until the returned function is called. */
+export type Every = (callback: () => void, waitMs: number) => () => void;
+
+interface Listener {
+  readonly callback: () => void;
+  readonly beats: number;
+  left: number;
+}
+
+const beatMs = 1_000;
+
+export function createTicks(): Every {
+  const listeners = new Set<Listener>();
+  let timer: ReturnType<typeof setInterval> | undefined;
+
+  function beat(): void {
+    for (const listener of listeners) {
+      listener.left -= 1;
+      if (listener.left > 0) continue;
+      listener.left = listener.beats;
+      listener.callback();
+    }
+  }
+
+  return (callback, waitMs) => {
+    const beats = Math.max(1, Math.round(waitMs / beatMs));
+    const listener = { callback, beats, left: beats };
+    listeners.add(listener);
+    timer ??= setInterval(beat, beatMs).unref();
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    };
+  };
+}
