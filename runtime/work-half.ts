@@ -114,6 +114,8 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   };
 
   const seenRun: SeenRun = (key, record) => {
+    // Of ten thousand that wait, none need be looked at.
+    if (record.status !== 'running') return record;
     const ward: AnyActorRef | undefined = root().system.get('runs');
     const chart: AnyActorRef | undefined = ward && wardHandle(ward).get(key);
     return runAsSeen(record, chart?.getSnapshot().context.record as RunRecord | undefined);
