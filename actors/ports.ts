@@ -31,6 +31,8 @@ export interface AgentRunRequest {
   readonly attempt: number;
   readonly prompt: string;
   readonly toolsets: readonly string[];
+  /** The name of another model than the profile's own. */
+  readonly model?: string;
   /** The trace that the run belongs to, as W3C spells it. */
   readonly traceparent?: string;
 }

@@ -236,7 +236,7 @@ export const catalogue: readonly CliCommand[] = [
     names: ['route'],
     flags: [profile, json],
     help: 'Show one route.',
-    load: async () => (await webhook()).showWebhook,
+    load: async () => (await import('./commands/webhook-show.ts')).showWebhook,
   },
   {
     path: ['webhook', 'remove'],
@@ -471,6 +471,7 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'prompt', value: 'text', help: 'What each run is asked to do.' },
       { name: 'timezone', value: 'zone', help: 'An IANA zone; that of this machine unless given.' },
       { name: 'skill', value: 'name', many: true, help: 'A skill for its runs; may be repeated.' },
+      { name: 'model', value: 'name', help: 'The model of its runs; that of the profile unless given.' },
       { name: 'deliver', value: 'target', help: 'Delivery target (log).' },
       { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
       { name: 'grace', value: 'seconds', help: 'How late a missed firing is made up for (3600).', form: 'whole' },

@@ -8,13 +8,16 @@ export function standardOutput(env: Readonly<Record<string, string | undefined>>
   process.stdout.on('error', () => process.exit(0));
   const isTerminal = process.stdout.isTTY === true;
   // A terminal that does not know its size says nothing, or 0.
-  const columns = process.stdout.columns || process.stderr.columns || 80;
+  const columns = (): number => process.stdout.columns || process.stderr.columns || 80;
   return {
     isTerminal,
     coloured: isTerminal && (env.NO_COLOR ?? '') === '',
-    columns,
+    // A terminal may be resized while it is talked to.
+    get columns() {
+      return columns();
+    },
     print: (text) => void process.stdout.write(text),
-    complain: (text) => void process.stderr.write(process.stderr.isTTY === true ? folded(text, columns) : text),
+    complain: (text) => void process.stderr.write(process.stderr.isTTY === true ? folded(text, columns()) : text),
   };
 }
 

@@ -62,7 +62,9 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
     const stored = keeper.journal()?.get('runs', key);
     if (stored === undefined) return { kind: 'unknown' };
     const { status } = stored.value as unknown as RunRecord;
-    if (status !== 'queued') return { kind: 'over', status };
+    // One that a crash cut off stands there as running, with nobody to run it.
+    const waits = status === 'queued' || (status === 'running' && stored.dueAtMs !== undefined);
+    if (!waits) return { kind: 'over', status };
     return (await closeOnDisk(stored, by)) ?? cancel(key, by);
   };
 }

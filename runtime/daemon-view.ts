@@ -19,7 +19,7 @@ import {
 } from '../machines/webhook/record.ts';
 import type { ChatView } from './agent/chat-view.ts';
 import type { CancelVerdict } from './cancel-run.ts';
-import type { DaemonView, DeliveryDesk, HistoryQuery } from './control/view.ts';
+import type { DaemonView, DeliveryDesk, HistoryQuery, SeenRun } from './control/view.ts';
 import type { CronView } from './cron/view.ts';
 import type { Decisions } from './decisions.ts';
 import { eventOfId, eventsLike, runsLike } from './history.ts';
@@ -42,6 +42,7 @@ export interface ViewPorts {
   readonly replay: ReplayPorts;
   readonly sendings: (keyOf: (id: string) => string | undefined) => DeliveryDesk;
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
+  readonly seenRun: SeenRun;
   readonly mcp: McpView;
   /** What the servers' half knows of a run. */
   readonly workOf: (run: string) => WorkOfRun;
@@ -53,6 +54,8 @@ export interface ViewPorts {
   readonly webhookEnabled: () => boolean;
   /** Why the front does not stand where the configuration wants it; undefined while it does. */
   readonly webhookFault: () => string | undefined;
+  /** Why the configuration on disk is not the one in force; undefined where it is. */
+  readonly configFault: () => string | undefined;
   /** The judge of what is secret, for the records that people read. */
   readonly redact: (record: JsonObject) => JsonObject;
   readonly redactText: (text: string) => string;
@@ -69,10 +72,12 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   const get = (collection: Collection, key: string): JsonObject | undefined =>
     keeper.journal()?.get(collection, key)?.value;
   const eventOf = (key: string): EventRecord | undefined => get('events', key) as unknown as EventRecord | undefined;
-  const workOf = (event: EventRecord): Work | undefined =>
-    event.work === undefined
-      ? undefined
-      : ((get('runs', event.work) ?? get('deliveries', event.work)) as unknown as Work | undefined);
+  const runOf = (key: string): RunRecord | undefined => {
+    const value = get('runs', key);
+    return value && ports.seenRun(key, value as unknown as RunRecord);
+  };
+  const workOf = ({ work }: EventRecord): Work | undefined =>
+    work === undefined ? undefined : (runOf(work) ?? (get('deliveries', work) as unknown as Work | undefined));
 
   /** The event that a run of this key works on; a burst's run has a key of its own. */
   function newestOf(run: string): string | undefined {
@@ -108,6 +113,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       version: ports.version,
       uptime_seconds: Math.floor((ports.nowMs() - ports.startedAtMs) / 1_000),
       home: ports.home,
+      config: { in_force: ports.configFault() === undefined, ...faultOf(ports.configFault()) },
       webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },
       journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',
       servers: ports.mcp.states(),
@@ -119,7 +125,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
 
     deliveries(query) {
       const journal = keeper.journal();
-      const rows = newestFirst(journal, eventsLike(journal, query), ({ key, value }) => {
+      const rows = newestFirst(journal, eventsLike(journal, query, ports.seenRun), ({ key, value }) => {
         const event = value as unknown as EventRecord;
         const row = deliveryRow(event, workOf(event));
         return matches(row, query) ? { key, row, run: event.work } : undefined;
@@ -140,14 +146,14 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const found = find(id);
       if (found === undefined) return undefined;
       const { key, event } = found;
-      const run = event.work === undefined ? undefined : get('runs', event.work);
+      const run = event.work === undefined ? undefined : runOf(event.work);
       const delivery = event.work === undefined ? undefined : get('deliveries', event.work);
       return ports.redact({
         ...(deliveryRow(event, workOf(event)) as unknown as JsonObject),
         ...questionOf(event.work, ports.runsThatWait()),
         key,
         record: event as unknown as JsonObject,
-        ...(run === undefined ? {} : { run }),
+        ...(run === undefined ? {} : { run: run as unknown as JsonObject }),
         ...(delivery === undefined ? {} : { delivery }),
       });
     },
@@ -161,16 +167,15 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const journal = keeper.journal();
       const waiting = ports.runsThatWait();
       return newestFirst(journal, runsLike(journal, query), ({ key, value }) => {
-        const run = value as unknown as RunRecord;
+        const run = ports.seenRun(key, value as unknown as RunRecord);
         if (!matches(run, query)) return undefined;
         const row = ports.redact(runRow(key, run, eventOf(run.eventKey)) as unknown as JsonObject);
         return { ...row, ...questionOf(key, waiting) };
       });
     },
     run(id, { transcript = false } = {}) {
-      const value = get('runs', id);
-      if (value === undefined) return undefined;
-      const run = value as unknown as RunRecord;
+      const run = runOf(id);
+      if (run === undefined) return undefined;
       const event = eventOf(run.eventKey);
       const delivery = get('deliveries', id);
       return ports.redact({
@@ -190,7 +195,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const { key, event } = found;
       const record = (collection: Collection, at: string | undefined): JsonObject | undefined =>
         at === undefined ? undefined : get(collection, at);
-      const run = record('runs', event.work) as unknown as RunRecord | undefined;
+      const run = event.work === undefined ? undefined : runOf(event.work);
       const kept = record('deliveries', event.work) as unknown as DeliveryRecord | undefined;
       const stateOf = (actor: string): string | undefined => inspector.actor(actor)?.state;
       const delivery = kept && asSeen(kept, stateOf(`deliveries/${event.work}`));

@@ -19,7 +19,14 @@ import { Refusal } from './control/refusal.ts';
 import { createControlServer } from './control/server.ts';
 import { createDaemonView } from './daemon-view.ts';
 import { createInspector, type Inspector } from './inspector/inspector.ts';
-import { adapterBlock, createProblemDesk, learnSecrets, reportDiagnostics, servesTools } from './loaded-home.ts';
+import {
+  adapterBlock,
+  createProblemDesk,
+  learnSecrets,
+  reportDiagnostics,
+  servesTools,
+  watchedPaths,
+} from './loaded-home.ts';
 import { createLog } from './log.ts';
 import { createMcpView } from './mcp/view.ts';
 import { createMetrics } from './metrics.ts';
@@ -85,6 +92,8 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
 
   /** A home that comes into force once its listener stands. */
   let waiting: LoadedHome | undefined;
+  /** Why the configuration on disk was not taken over; undefined where it was. */
+  let refusedBy: string | undefined;
   let blockedBy = block.kind === 'free' ? null : block.fault;
   const problems = createProblemDesk({ home, env }, loaded);
   const nowMs = (): number => Date.now();
@@ -169,6 +178,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   /** A configuration comes into force whole. */
   const take = (next: LoadedHome): void => {
     waiting = undefined;
+    refusedBy = undefined;
     loaded = next;
     desks = createProfileDesks(loaded, runners);
     webhooks.reconfigure();
@@ -186,6 +196,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     const found = adapterBlock(next);
     // Where the adapter has never started there is no last good configuration to keep.
     if (found.kind === 'home' || (found.kind === 'adapter' && blockedBy === null)) {
+      refusedBy = redactor.text(found.fault);
       throw new Refusal(
         'reload-refused',
         'the configuration has findings; the last good one stays in force (see `agent config check`)',
@@ -263,6 +274,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
       replay: webhooks.replay,
       sendings: webhooks.sendings,
       cancelRun: webhooks.cancelRun,
+      seenRun: webhooks.seenRun,
       mcp,
       chat: createChatView({
         servers,
@@ -278,6 +290,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
       url: () => root.system.get('gateway')?.getSnapshot().context.url ?? undefined,
       webhookEnabled: () => settings().webhook.enabled,
       webhookFault: gatewayFault,
+      configFault: () => refusedBy,
       redact: redactor.record,
       redactText: redactor.text,
       reload,
@@ -301,7 +314,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   });
 
   const stopWatching = watchConfig(
-    () => [...loaded.profiles.values()].flatMap(({ paths: own }) => [own.config, own.env]),
+    () => watchedPaths(loaded, paths),
     () => void reload().catch(() => {}),
     every,
   );

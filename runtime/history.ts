@@ -5,6 +5,7 @@
  */
 
 import type { Journal, StoredRecord } from '../actors/store/journal.ts';
+import type { JsonObject } from '../machines/base/json.ts';
 import {
   idMark,
   isPassing,
@@ -15,19 +16,19 @@ import {
   targetMark,
   workMark,
 } from '../machines/webhook/marks.ts';
-import type { EventRecord, GroupRecord } from '../machines/webhook/record.ts';
-import type { HistoryQuery, SendingQuery } from './control/view.ts';
+import type { EventRecord, GroupRecord, RunRecord } from '../machines/webhook/record.ts';
+import type { HistoryQuery, SeenRun, SendingQuery } from './control/view.ts';
 import { newestFirst, type Question } from './newest-first.ts';
 
 /** The events of a route, of a status that their rows show, or of both. */
-export function eventsLike(journal: Journal | undefined, query: HistoryQuery): Question {
+export function eventsLike(journal: Journal | undefined, query: HistoryQuery, seenRun: SeenRun): Question {
   const { status, limit } = query;
   const marks = marksOf(query);
   return {
     collection: 'events',
     limit,
     ...(marks.length === 0 ? {} : { marks: [marks] }),
-    ...(isPassing(status) && journal !== undefined ? { also: eventsUnderWay(journal, String(status)) } : {}),
+    ...(isPassing(status) && journal !== undefined ? { also: eventsUnderWay(journal, String(status), seenRun) } : {}),
   };
 }
 
@@ -82,13 +83,15 @@ function workLike(
 }
 
 /** The keys of the events whose work is due and may show a status: of runs, deliveries and bursts that still gather. */
-function eventsUnderWay(journal: Journal, status: string): string[] {
+function eventsUnderWay(journal: Journal, status: string, seenRun: SeenRun): string[] {
   const bursts = journal
     .dueKeys('groups')
     .flatMap((key) => (journal.get('groups', key)?.value as unknown as GroupRecord | undefined)?.burst.id ?? []);
   const works = new Set([...journal.dueKeys('runs'), ...journal.dueKeys('deliveries'), ...bursts]);
   return [...works].flatMap((work) => {
-    const shown = shownOfWork(journal.get('runs', work)?.value, journal.get('deliveries', work)?.value);
+    const run = journal.get('runs', work)?.value as unknown as RunRecord | undefined;
+    const seen = run && (seenRun(work, run) as unknown as JsonObject);
+    const shown = shownOfWork(seen, journal.get('deliveries', work)?.value);
     if (shown !== undefined && shown !== status) return [];
     return [work, ...allMarked(journal, workMark(work)).map(({ key }) => key)];
   });

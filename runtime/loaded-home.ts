@@ -10,6 +10,7 @@ import type { Logger } from '../actors/ports.ts';
 import { isJsonObject, type Json, type JsonObject } from '../machines/base/json.ts';
 import { type Diagnostic, printDiagnostic } from '../machines/config/diagnostic.ts';
 import { secretsOf } from '../machines/config/platform-settings.ts';
+import type { HomePaths } from '../machines/config/profile.ts';
 import { isSecretName, type Redactor } from './redact.ts';
 
 /** One log line per finding, printed as `config check` prints it. */
@@ -82,6 +83,12 @@ export function adapterBlock({ webhookBlocked, main }: LoadedHome): AdapterBlock
   const others = webhookBlocked.length - 1;
   const fault = `the webhook configuration has findings: ${first ?? ''}${others > 0 ? `; and ${others} more` : ''} (see \`agent config check\`)`;
   return { kind: isHome ? 'home' : 'adapter', fault };
+}
+
+/** What a change of the configuration shows at: the files of every profile and, where those are served, their folder. */
+export function watchedPaths({ profiles, main }: LoadedHome, paths: HomePaths): readonly string[] {
+  const files = [...profiles.values()].flatMap(({ paths: own }) => [own.config, own.env]);
+  return main.settings.gateway.multiplexProfiles ? [...files, paths.profiles] : files;
 }
 
 /** Whether the daemon has anything to do beside webhooks. */

@@ -26,7 +26,7 @@ import {
   requestContext,
 } from '../machines/webhook/webhook-request.machine.ts';
 import type { CancelRun } from './cancel-run.ts';
-import type { DeliveryDesk } from './control/view.ts';
+import type { DeliveryDesk, SeenRun } from './control/view.ts';
 import type { CronView } from './cron/view.ts';
 import { createDecisions, type Decisions } from './decisions.ts';
 import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
@@ -81,6 +81,7 @@ export interface Webhooks {
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
   readonly cancelRun: CancelRun;
+  readonly seenRun: SeenRun;
   readonly cron: CronView;
   /** The routes in force, with the stores of their subscriptions. */
   sources(): RouteSources;
@@ -264,6 +265,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       await work.resume();
     },
     cancelRun: work.cancelRun,
+    seenRun: work.seenRun,
     cron: work.cron.view,
     load: work.load,
     sources: () => sources,

@@ -15,9 +15,10 @@ import { type Bursts, createBursts } from '../actors/webhook/bursts.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { createWard, wardHandle } from '../machines/base/ward.ts';
 import { groupContext } from '../machines/webhook/coalescing-group.machine.ts';
+import { runAsSeen } from '../machines/webhook/interruption.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 import { type CancelRun, createCancelRun } from './cancel-run.ts';
-import type { DeliveryDesk } from './control/view.ts';
+import type { DeliveryDesk, SeenRun } from './control/view.ts';
 import { createCrashedWork } from './crashed-work.ts';
 import { assembleCron, type CronHalf } from './cron/assemble.ts';
 import { createDeliveryDesk } from './delivery-desk.ts';
@@ -74,6 +75,7 @@ export interface WorkHalf {
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
   readonly cancelRun: CancelRun;
+  readonly seenRun: SeenRun;
   /** Takes up the work that the journal remembers. */
   resume(): Promise<void>;
   /** Takes the home over that was read anew. */
@@ -111,6 +113,14 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     return standing;
   };
 
+  const seenRun: SeenRun = (key, record) => {
+    // Of ten thousand that wait, none need be looked at.
+    if (record.status !== 'running') return record;
+    const ward: AnyActorRef | undefined = root().system.get('runs');
+    const chart: AnyActorRef | undefined = ward && wardHandle(ward).get(key);
+    return runAsSeen(record, chart?.getSnapshot().context.record as RunRecord | undefined);
+  };
+
   const { ward: platformWard, platforms } = assemblePlatforms({ root, home, compiling, nowMs, log });
   const resumePorts: ResumePorts = {
     keeper,
@@ -139,6 +149,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     open: (opened) => wards().open(opened),
     nextId,
     redact: redactor.record,
+    seenRun,
     compiling,
     nowMs,
     every,
@@ -246,6 +257,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
         hasRoom: () => resumePorts.deliveryRoom() > 0,
       }),
     cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
+    seenRun,
     resume: async () => {
       await platforms.reconcile();
       await resumeWork(resumePorts);

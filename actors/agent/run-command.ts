@@ -56,6 +56,7 @@ async function runProgram(
     AGENT_PROMPT_FILE: files.prompt,
     // The program's own `agent` commands speak to this gateway.
     AGENT_HOME: home,
+    ...(request.model === undefined ? {} : { AGENT_MODEL: request.model }),
     ...(request.traceparent === undefined ? {} : { TRACEPARENT: request.traceparent }),
   };
   const result = await runCommand({

@@ -20,9 +20,11 @@ export interface RunFilesSettings {
 }
 
 export interface RunTexts {
+  readonly runId: string;
   readonly profile: string;
   readonly prompt: string;
   readonly toolsets: readonly string[];
+  readonly traceparent?: string;
 }
 
 export interface RunFiles {
@@ -60,11 +62,17 @@ export async function sweepRunFiles(folder: string): Promise<void> {
   await Promise.all(left.map((name) => rm(join(folder, name), { recursive: true, force: true }).catch(() => {})));
 }
 
-function mcpConfig({ program, home }: RunFilesSettings, { profile, toolsets }: RunTexts): string {
+function mcpConfig({ program, home }: RunFilesSettings, { runId, profile, toolsets, traceparent }: RunTexts): string {
   const [command, ...words] = program;
   const named = toolsets.filter((name) => name.startsWith('mcp'));
   const bound = named.includes(allServers) ? [] : ['--toolsets', named.join(',') || noTools];
   const args = [...words, 'mcp', 'serve', '--profile', profile, ...bound];
-  const agent = { type: 'stdio', command, args, env: { AGENT_HOME: home } };
+  // Whoever starts a server for a program passes little of its own environment on; by these its calls are the run's.
+  const env = {
+    AGENT_HOME: home,
+    AGENT_RUN_ID: runId,
+    ...(traceparent === undefined ? {} : { TRACEPARENT: traceparent }),
+  };
+  const agent = { type: 'stdio', command, args, env };
   return `${JSON.stringify({ mcpServers: { agent } }, null, 2)}\n`;
 }

@@ -32,7 +32,7 @@ export function createModelRunner(model: ModelSettings, ports: ModelRunnerPorts)
     transcript.add({ kind: 'prompt', text: request.prompt });
     const { spending, ...outcome } = await runModelLoop(
       {
-        model,
+        model: request.model === undefined ? model : anotherModel(model, request.model),
         system,
         turns: [{ role: 'user', text: request.prompt }],
         tools: toolsOf(request),
@@ -46,4 +46,9 @@ export function createModelRunner(model: ModelSettings, ports: ModelRunnerPorts)
       ? { ...outcome, account }
       : { kind: 'failed', reason: redact(outcome.reason), account };
   };
+}
+
+/** Another model of the same endpoint; what it costs is not known. */
+function anotherModel({ prices, ...model }: ModelSettings, name: string): ModelSettings {
+  return name === model.name && prices !== undefined ? { ...model, prices } : { ...model, name };
 }

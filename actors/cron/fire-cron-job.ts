@@ -205,6 +205,7 @@ function eventOf({ key, nowMs, profile, job }: Entry, event: string, status: 'cr
     body: '',
     prompt: job.prompt,
     skills: job.skills,
+    ...(job.model === undefined ? {} : { model: job.model }),
     deliver: job.deliver,
     deliverExtra: job.deliverExtra,
     cronJob: job.id,

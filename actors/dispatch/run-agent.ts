@@ -44,7 +44,7 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
     const toolsets = resolveToolsets(event.toolsets, runner.servers);
     for (const { name, why } of toolsets.dropped) {
       ports.log.warnOnce(
-        `toolset/${record.route}/${name}`,
+        `toolset/${record.profile}/${record.route}/${name}`,
         `route "${record.route}": toolset "${name}" dropped: ${why}`,
       );
     }
@@ -61,6 +61,7 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
           attempt: record.attempt,
           prompt: promptOf(event, record, runner),
           toolsets: toolsets.names,
+          ...(event.model === undefined ? {} : { model: event.model }),
           ...(traceparent === undefined ? {} : { traceparent }),
         },
         stop.signal,

@@ -46,6 +46,7 @@ export type JobFinding =
       readonly id: string;
       readonly prompt: string;
       readonly skills: readonly string[];
+      readonly model?: string;
       readonly deliver: string;
       readonly deliverExtra: JsonObject;
     }
@@ -145,6 +146,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       ...event,
       prompt: event.prompt === undefined ? job.prompt : `${job.prompt}\n\n${event.prompt}`,
       skills: job.skills,
+      ...(job.model === undefined ? {} : { model: job.model }),
       deliver: job.deliver,
       deliverExtra: job.deliverExtra,
       cronJob: job.id,

@@ -1,5 +1,5 @@
 /**
- * What a chat shows: the answer as it comes, the calls and their results on lines of their own. Nothing that the model or
+ * What a chat shows: the answer as it comes, its lines ended between words, the calls and their results on lines of their own. Nothing that the model or
  * a tool says can move the cursor. Knows no socket.
  * @see CLI-4 in docs/specification.md
  */
@@ -7,6 +7,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Output } from '../context.ts';
 import { dim, oneLine, plain, wrapped } from '../terminal.ts';
+import { createFlow } from './flow.ts';
 
 export interface ChatScreen {
   /** A notification of the turn under way. */
@@ -23,9 +24,11 @@ export interface ChatScreen {
 
 /** To a pipe goes the answer alone; the rest goes where errors go. */
 export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
+  const flow = createFlow(() => out.columns);
   let atStart = true;
 
   function fresh(): void {
+    flow.begin();
     if (!atStart) out.print('\n');
     atStart = true;
   }
@@ -47,7 +50,7 @@ export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
       const text = String(event.text ?? '');
       switch (kind) {
         case 'text': {
-          const shown = plain(text);
+          const shown = isTerminal ? flow.push(plain(text)) : plain(text);
           out.print(shown);
           if (shown !== '') atStart = shown.endsWith('\n');
           return;

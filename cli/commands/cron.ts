@@ -23,6 +23,7 @@ interface JobRow {
 interface JobDetail extends JobRow {
   readonly prompt: string;
   readonly skills: readonly string[];
+  readonly model?: string;
   readonly grace_seconds: number;
   readonly next: readonly string[];
   readonly history?: readonly HistoryRow[];
@@ -47,6 +48,7 @@ export async function addJob(context: CommandContext): Promise<ExitCode> {
     ...optional('timezone', textFlag(context, 'timezone')),
     ...optional('prompt', textFlag(context, 'prompt')),
     ...(skills === undefined ? {} : { skills }),
+    ...optional('model', textFlag(context, 'model')),
     ...optional('deliver', textFlag(context, 'deliver')),
     ...(chatId === undefined ? {} : { deliver_extra: { chat_id: chatId } }),
     ...(grace === undefined ? {} : { grace_seconds: Number(grace) }),
@@ -108,6 +110,7 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
     ['Deliver', job.deliver ?? ''],
     ['Grace', `${job.grace_seconds} s`],
     ['Skills', job.skills.join(', ')],
+    ['Model', job.model],
     ['Run', job.run ?? ''],
     ['Problem', job.problem ?? job.why ?? ''],
     ['Next', job.next.join('\n')],

@@ -99,6 +99,7 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
     return 0;
   }
   const webhook = status.webhook as JsonObject;
+  const config = status.config as JsonObject;
   const counts = (value: unknown): string =>
     Object.entries(value as JsonObject)
       .map(([name, count]) => `${String(count)} ${name}`)
@@ -106,6 +107,8 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
   context.out.print(
     `pid      ${String(status.pid)}, version ${String(status.version)}, up ${String(status.uptime_seconds)} s\n` +
       `home     ${String(status.home)}\n` +
+      `config   ${config.in_force === true ? 'in force as it is on disk' : 'the one on disk is refused; the last good one stays in force'}\n` +
+      (typeof config.fault === 'string' ? `         ${plain(config.fault)}\n` : '') +
       `webhook  ${webhook.url === null ? (webhook.enabled === true ? 'enabled, does not listen' : 'not enabled') : String(webhook.url)}\n` +
       (typeof webhook.fault === 'string' ? `         ${plain(webhook.fault)}\n` : '') +
       `journal  ${String(status.journal)}\n` +

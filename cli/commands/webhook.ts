@@ -96,15 +96,6 @@ export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
   return 0;
 }
 
-export async function showWebhook(context: CommandContext): Promise<ExitCode> {
-  const row = await context.call('webhook.show', {
-    name: context.args[0] ?? '',
-    ...optional('profile', textFlag(context, 'profile')),
-  });
-  printWhole(context, row);
-  return 0;
-}
-
 export async function removeWebhook(context: CommandContext): Promise<ExitCode> {
   const name = context.args[0] ?? '';
   await context.call('webhook.remove', { name, ...optional('profile', textFlag(context, 'profile')) });
@@ -202,12 +193,6 @@ export function queryOf(context: CommandContext): JsonObject {
     ...optional('route', textFlag(context, 'route')),
     ...optional('status', textFlag(context, 'status')),
   };
-}
-
-/** A whole record is JSON for people too: its keys are its documentation. */
-export function printWhole(context: CommandContext, value: Json): void {
-  if (hasFlag(context, 'json')) printJson(context, value);
-  else context.out.print(`${plain(JSON.stringify(value, null, 2))}\n`);
 }
 
 function optional(name: string, value: string | undefined): JsonObject {

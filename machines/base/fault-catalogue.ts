@@ -43,6 +43,10 @@ export const faultCatalogue = {
     remedy:
       'Make it a folder that the user of the gateway may write, free space on its disk, or set AGENT_HOME to another.',
   },
+  'address-unavailable': {
+    what: 'The address that webhooks shall come to cannot be bound: it is in use, not of this host, or not permitted.',
+    remedy: 'End what holds it (`agent doctor` looks), or choose another with `agent gateway setup --port <port>`.',
+  },
   'gateway-running': {
     what: 'Another daemon runs the same home.',
     remedy: 'Stop it with `agent gateway stop`, or use another AGENT_HOME.',

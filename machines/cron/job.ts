@@ -15,6 +15,8 @@ export interface CronJob {
   readonly enabled: boolean;
   readonly paused: boolean;
   readonly skills: readonly string[];
+  /** The model of its runs, by name; absent: the one of the profile. */
+  readonly model?: string;
   readonly deliver: string;
   readonly deliverExtra: JsonObject;
   /** As it is written; absent: the job is fired by webhooks and by hand only. */
@@ -65,7 +67,17 @@ const controlCharacter = /[\u0000-\u001f\u007f]/;
 
 /** A record of the file; undefined for one without an id. What cannot be used of it is passed over. */
 export function readJob(record: JsonObject): CronJob | undefined {
-  const { name, prompt, skills, deliver, schedule, timezone, deliver_extra: extra, grace_seconds: grace } = record;
+  const {
+    name,
+    prompt,
+    skills,
+    model,
+    deliver,
+    schedule,
+    timezone,
+    deliver_extra: extra,
+    grace_seconds: grace,
+  } = record;
   const id = typeof record.id === 'number' ? String(record.id) : record.id;
   if (typeof id !== 'string' || id === '') return undefined;
   return {
@@ -76,6 +88,7 @@ export function readJob(record: JsonObject): CronJob | undefined {
     enabled: record.enabled !== false,
     paused: record.paused === true,
     skills: Array.isArray(skills) ? skills.filter((one): one is string => typeof one === 'string') : [],
+    ...(typeof model === 'string' && model.trim() !== '' ? { model: model.trim() } : {}),
     deliver: typeof deliver === 'string' ? deliver : 'log',
     deliverExtra: isJsonObject(extra) ? extra : {},
     ...(schedule === undefined || schedule === null ? {} : { schedule: spelled(schedule) }),
@@ -129,6 +142,10 @@ export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boo
   if (job.timezone !== undefined && !knowsZone(job.timezone)) refuse('cron-timezone', zoneProblem(job.timezone));
   if (job.schedule !== undefined && job.prompt.trim() === '' && job.skills.length === 0) {
     refuse('cron-prompt', 'a scheduled job needs a prompt or a skill, else its runs have nothing to do');
+  }
+  const { model } = record;
+  if (model !== undefined && (job.model === undefined || controlCharacter.test(job.model))) {
+    refuse('cron-model', 'the model is no name; write it as agent.model.name is written');
   }
   if (canonicalTarget(job.deliver) === undefined) {
     refuse('deliver-unknown', `delivers to "${job.deliver}", which is no target; ${cureOfTarget(job.deliver)}`);

@@ -27,6 +27,17 @@ export function interruptedRun(
 }
 
 /**
+ * A run that was cut off stands on disk as running until its next attempt is written there. People are told that it waits.
+ * @param living what its chart goes on with; undefined where none has taken it up
+ */
+export function runAsSeen(record: RunRecord, living: RunRecord | undefined): RunRecord {
+  if (record.status !== 'running') return record;
+  if (living?.status === 'interrupted') return living;
+  if (living !== undefined && living.status !== 'queued' && living.attempt === record.attempt) return record;
+  return { ...record, status: 'queued', reason: `cut off in attempt ${record.attempt}; waits to be taken up again` };
+}
+
+/**
  * The record that a delivery goes on with. A sending under way when the crash came may have arrived: it goes on only while
  * the platform would know it again, and ends as unknown otherwise. A direct one ends in any case: its sender has no answer
  * and sends again.

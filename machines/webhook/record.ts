@@ -31,6 +31,8 @@ export interface EventRecord {
   readonly deliverExtra?: JsonObject;
   readonly skills?: readonly string[];
   readonly toolsets?: readonly string[] | undefined;
+  /** The model that the cron job asks for. */
+  readonly model?: string;
   /** The id of the cron job that it fires, or does not fire. */
   readonly cronJob?: string;
   /** The key of the event that this one repeats. */

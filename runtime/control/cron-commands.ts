@@ -70,6 +70,7 @@ function showJob(host: CommandHost, params: JsonObject): JsonObject {
     ...rowOf(job, profile, view),
     prompt: job.prompt,
     skills: job.skills,
+    ...(job.model === undefined ? {} : { model: job.model }),
     deliver_extra: job.deliverExtra,
     grace_seconds: (job.graceMs ?? usualGraceMs) / 1_000,
     ...(job.createdAtMs === undefined ? {} : { created_at: iso(job.createdAtMs) }),

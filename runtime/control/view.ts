@@ -1,6 +1,7 @@
 /** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { RunRecord } from '../../machines/webhook/record.ts';
 import type { ChatView } from '../agent/chat-view.ts';
 import type { CancelVerdict } from '../cancel-run.ts';
 import type { CronView } from '../cron/view.ts';
@@ -46,6 +47,9 @@ export interface DeliveryDesk {
   /** The configured targets with the state of their connections. */
   targets(): readonly JsonObject[];
 }
+
+/** A run's record as people are told it: one that a crash cut off waits, whatever the disk still says. */
+export type SeenRun = (key: string, record: RunRecord) => RunRecord;
 
 export interface DaemonView {
   readonly sendings: DeliveryDesk;

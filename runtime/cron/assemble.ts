@@ -15,6 +15,7 @@ import { type CompileOptions, compile } from '../../machines/base/compile.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
 import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
+import type { SeenRun } from '../control/view.ts';
 import type { NextId } from '../ids.ts';
 import { wireCronJob } from '../wiring/cron-job.ts';
 import { findingOf } from './job-finding.ts';
@@ -32,6 +33,7 @@ export interface CronHalfPorts extends Pick<CronSchedulePorts, 'steadyMs' | 'eve
   readonly nextId: NextId;
   /** The judge of what is secret, for the rows that people read. */
   readonly redact: (row: JsonObject) => JsonObject;
+  readonly seenRun: SeenRun;
   readonly compiling: CompileOptions;
   readonly nowMs: () => number;
   readonly log: Logger;
@@ -88,7 +90,7 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
       },
     }),
     schedule,
-    view: createCronView({ schedule, ward, keeper, redact: ports.redact }),
+    view: createCronView({ schedule, ward, keeper, redact: ports.redact, seenRun: ports.seenRun }),
     findJob: (profile, ref) => findingOf(schedule.find(profile, ref), ref),
   };
 }

@@ -8,8 +8,8 @@ import { type CronJob, restOf, restReason } from '../../machines/cron/job.ts';
 
 export function findingOf(job: CronJob | undefined, ref: string): JobFinding {
   if (job === undefined) return { kind: 'dropped', reason: `cron job "${ref}" does not exist` };
-  const { id, prompt, skills, deliver, deliverExtra } = job;
+  const { id, prompt, skills, model, deliver, deliverExtra } = job;
   const rest = restOf(job);
   if (rest !== undefined) return { kind: 'dropped', id, reason: restReason(job, rest) };
-  return { kind: 'ready', id, prompt, skills, deliver, deliverExtra };
+  return { kind: 'ready', id, prompt, skills, deliver, deliverExtra, ...(model === undefined ? {} : { model }) };
 }

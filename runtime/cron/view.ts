@@ -11,6 +11,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import { deliveryRow, type RunRecord } from '../../machines/webhook/record.ts';
+import type { SeenRun } from '../control/view.ts';
 import { eventsOfJobs } from '../history.ts';
 import { newestFirst } from '../newest-first.ts';
 import { type CronSchedule, clockJob, cronKey, type HandVerdict } from './schedule.ts';
@@ -43,6 +44,7 @@ export interface CronViewPorts {
   readonly ward: () => WardHandle<CronJobInput> | undefined;
   readonly keeper: JournalKeeper;
   readonly redact: (row: JsonObject) => JsonObject;
+  readonly seenRun: SeenRun;
 }
 
 interface Seen {
@@ -51,7 +53,7 @@ interface Seen {
   readonly context: CronJobContext;
 }
 
-export function createCronView({ schedule, ward, keeper, redact }: CronViewPorts): CronView {
+export function createCronView({ schedule, ward, keeper, redact, seenRun }: CronViewPorts): CronView {
   return {
     standing(profile, job) {
       const seen = ward()?.get(cronKey(profile, job))?.getSnapshot() as unknown as Seen | undefined;
@@ -69,7 +71,7 @@ export function createCronView({ schedule, ward, keeper, redact }: CronViewPorts
       newestFirst(keeper.journal(), eventsOfJobs([job, clockJob.id], limit), ({ value }) => {
         const event = value as unknown as CronEventRecord;
         const isOfJob = event.cronJob === job && event.profile === profile;
-        return isOfJob || event.cronJob === clockJob.id ? rowOf(event, keeper) : undefined;
+        return isOfJob || event.cronJob === clockJob.id ? rowOf(event, keeper, seenRun) : undefined;
       }),
     run: schedule.run,
     store: schedule.store,
@@ -78,9 +80,10 @@ export function createCronView({ schedule, ward, keeper, redact }: CronViewPorts
   };
 }
 
-function rowOf(event: CronEventRecord, keeper: JournalKeeper): JsonObject {
-  const run = event.work === undefined ? undefined : keeper.journal()?.get('runs', event.work)?.value;
-  const row = deliveryRow(event, run as unknown as RunRecord | undefined);
+function rowOf(event: CronEventRecord, keeper: JournalKeeper, seenRun: SeenRun): JsonObject {
+  const { work } = event;
+  const run = work === undefined ? undefined : keeper.journal()?.get('runs', work)?.value;
+  const row = deliveryRow(event, work && run ? seenRun(work, run as unknown as RunRecord) : undefined);
   return {
     at: row.received_at,
     cause: causes[event.event] ?? 'webhook',

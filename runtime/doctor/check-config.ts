@@ -9,7 +9,7 @@ import { unresolvedReference } from '../../machines/config/interpolate.ts';
 import { createSourceReader } from '../route-sources.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
-export function checkConfig({ home }: Examined): readonly Finding[] {
+export function checkConfig({ home, gateway }: Examined): readonly Finding[] {
   const findings: Finding[] = home.diagnostics.map((found) => ({
     level: found.severity === 'error' ? 'wrong' : 'warning',
     area: 'config',
@@ -40,8 +40,24 @@ export function checkConfig({ home }: Examined): readonly Finding[] {
       });
     }
   }
-  findings.push(...unsetVariables(home));
+  findings.push(...unsetVariables(home), ...refusedBy(gateway));
   return findings.length > 0 ? findings : [good('config', 'no findings')];
+}
+
+/** A gateway that works on with what it had: a person who edits the file sees no change, and wonders why. */
+function refusedBy(gateway: Examined['gateway']): readonly Finding[] {
+  const { fault } = (gateway?.status.config ?? {}) as { readonly fault?: string };
+  if (fault === undefined) return [];
+  return [
+    {
+      level: 'wrong',
+      area: 'config',
+      code: 'config-refused',
+      place: 'the running gateway',
+      what: `has refused the configuration on disk, and the last good one stays in force: ${fault}`,
+      cure: 'mend what `agent config check` shows; it is then taken over by itself',
+    },
+  ];
 }
 
 /** What still looks like a reference after everything that is set was put in. */

@@ -36,6 +36,16 @@ export async function checkPort({ home, gateway }: Examined): Promise<readonly F
   } else if (webhook.enabled) {
     const { url, fault } = gateway.status.webhook as { readonly url: string | null; readonly fault?: string };
     where = `listens on ${url}`;
+    if (url !== null && fault !== undefined) {
+      findings.push({
+        level: 'wrong',
+        area: 'port',
+        code: 'config-refused',
+        place: `${webhook.host}:${webhook.port}`,
+        what: fault,
+        cure: 'mend what it says, then agent gateway reload',
+      });
+    }
     if (url === null) {
       findings.push({
         level: 'wrong',

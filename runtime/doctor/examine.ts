@@ -19,6 +19,7 @@ import { checkPort } from './check-port.ts';
 import { checkAgent, checkServers, checkTargets } from './check-reach.ts';
 import { checkSecrets } from './check-secrets.ts';
 import { checkStore } from './check-store.ts';
+import { checkWritable } from './check-writable.ts';
 import { areas, type Examined, type Finding, type RunningGateway } from './finding.ts';
 
 export interface ExamRequest {
@@ -45,6 +46,7 @@ export async function examineHome(request: ExamRequest): Promise<readonly Told[]
   const found = (
     await Promise.all([
       checkEngine(examined),
+      checkWritable(examined),
       checkFiles(examined),
       checkLock(examined),
       checkConfig(examined),

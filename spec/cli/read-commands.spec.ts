@@ -85,6 +85,72 @@ t.test('CLI-2 · CON-4 · every read command gives data with --json, of the law�
   t.match(shown, { id: run?.id, prompt: 'P 1', response: 'P 1', delivery: { status: 'delivered' } });
 });
 
+t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out what it does not set', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig(`        full:
+          events: [push, issues]
+          description: of the code host
+          prompt: "P {n}"
+          filters: [{field: action, in: [opened]}, {field: n, equals: 1}]
+          script: scripts/a.sh
+          script_timeout_seconds: 3
+          skills: [review]
+          toolsets: []
+          deliver_extra: {chat_id: "12", thread: 7}
+          coalesce: {key: "{n}", window_seconds: 5, max_wait_seconds: 60}
+          concurrency: 1
+        plain: {enabled: false}
+        text: {deliver_only: true, deliver: codehost_comment, deliver_extra: {repo: a/b, pr_number: 1}, prompt: done}
+`),
+  });
+  const shown = async (name: string): Promise<string> => {
+    const { code, stdout, stderr } = await runCli(['webhook', 'show', name], home.path);
+    t.equal(code, 0, stderr);
+    return stdout;
+  };
+  const url = 'http://127.0.0.1:0/webhooks';
+  t.equal(
+    await shown('full'),
+    `full  enabled
+  URL       ${url}/full
+  About     of the code host
+  Source    config.yaml
+  Events    push, issues
+  Filters   {"field":"action","in":["opened"]}
+            {"field":"n","equals":1}
+  Script    scripts/a.sh, for at most 3 s
+  Burst     one for events alike in {n}, once none has come for 5 s or after 60 s
+  Leads to  an agent run
+  At once   1 run
+  Skills    review
+  Toolsets  none
+  Delivers  log, chat_id 12, thread 7
+
+Prompt
+P {n}
+`,
+  );
+  t.equal(
+    await shown('plain'),
+    `plain  disabled
+  URL       ${url}/plain
+  Source    config.yaml
+  Events    all
+  Leads to  an agent run
+  Delivers  log
+
+Prompt
+The whole payload.
+`,
+  );
+  t.match(
+    await shown('text'),
+    /Leads to {2}a delivery, without a run\n {2}Delivers {2}codehost_comment, repo a\/b, pr_number 1\n\nText\ndone\n/,
+  );
+  await runCli(['webhook', 'subscribe', 'sub', '--events', 'build'], home.path);
+  t.match(await shown('sub'), /Source {4}webhook_subscriptions\.json, since \d{4}-\d\d-\d\d .* UTC, /);
+});
+
 t.test('CLI-2 · every command that reads takes --json', (t) => {
   const reads = /^(list|show|status|tools|deliveries|check|tree|test|schema)$/;
   const without = catalogue

@@ -315,6 +315,8 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
   t.test(`${name}: CON-2 · an address that is in use is refused with its cure`, async (t) => {
     const { front } = await open(t, openFront);
     const again = openFront({ host: '127.0.0.1', port: front.port, bodyTimeoutMs: 1 }, () => {});
-    await t.rejects(again, { message: new RegExp(`cannot bind 127\\.0\\.0\\.1:${front.port}.*choose another`) });
+    await t.rejects(again, {
+      message: new RegExp(`cannot bind 127\\.0\\.0\\.1:${front.port}.*choose another.* \\[address-unavailable\\]$`),
+    });
   });
 }

@@ -59,6 +59,7 @@ function ranIn(home: TestHome): Ran[] {
 }
 
 interface RunRow {
+  readonly id: string;
   readonly delivery_id: string;
   readonly status: string;
   readonly attempt: number;
@@ -253,4 +254,56 @@ t.test('DUR-1 · a store that cannot be opened answers 503 before anything is ac
   t.ok(Number(answer.headers.get('retry-after')) > 0);
   t.equal(daemon.child.exitCode, null, 'it does not end, and loops through no crash');
   writeFileSync(`${home.path}/ran.txt`, '');
+});
+
+t.test('DUR-1 · CLI-5 · runs that a crash cut off are told as waiting until their next attempt begins', async (t) => {
+  const home = makeCrashHome(t);
+  // Ends with its home too, so that nothing is left behind.
+  home.write(
+    'scripts/agent.mjs',
+    `import { existsSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
+while (!existsSync('go') && existsSync('ran.txt')) await wait(20);
+process.stdout.write('done');
+`,
+  );
+  const runs = async (...words: string[]): Promise<readonly (RunRow & { readonly reason?: string })[]> =>
+    JSON.parse((await runCli(['runs', 'list', '--json', ...words], home.path)).stdout);
+  const untilRunning = async (count: number): Promise<void> => {
+    while ((await runs('--status', 'running')).length < count);
+  };
+  const first = await startDaemon(t, home.path);
+  for (const id of ['one', 'two']) await postSigned(`${first.url}/webhooks/gh`, { n: id }, { secret, id });
+  await untilRunning(2);
+  first.kill('SIGKILL');
+  await first.exited;
+
+  home.write(
+    'config.yaml',
+    readFileSync(`${home.path}/config.yaml`, 'utf8').replace('concurrency: 2', 'concurrency: 1'),
+  );
+  await startDaemon(t, home.path);
+  await untilRunning(1);
+  t.match(await runs('--status', 'running'), [{ attempt: 2 }]);
+  const reason = 'cut off in attempt 1; waits to be taken up again';
+  const [waiting, ...others] = await runs('--status', 'queued');
+  t.match([waiting, ...others], [{ attempt: 1, status: 'queued', reason }], 'the place is taken by the other');
+  const shown = await runCli(['runs', 'show', waiting?.id ?? ''], home.path);
+  t.match(shown.stdout, new RegExp(`queued[\\s\\S]*${reason}`));
+  const listed = await runCli(['webhook', 'deliveries', '--status', 'accepted', '--json'], home.path);
+  t.match(JSON.parse(listed.stdout), [{ delivery_id: waiting?.delivery_id, reason }]);
+
+  home.write('go', '');
+  const ended = await allSettled(home);
+  t.same(
+    ended.map(({ status, attempt }) => [status, attempt]),
+    [
+      ['delivered', 2],
+      ['delivered', 2],
+    ],
+  );
+  t.notOk(
+    ended.some((row) => 'reason' in row),
+    'what was told of the wait is gone',
+  );
 });

@@ -52,6 +52,25 @@ t.test('PRF-1 · PRF-2 · work of a profile that is gone fails by that name and 
   t.notOk(next.log.some(({ message }) => message.includes('of-the-default-profile')));
 });
 
+t.test(
+  'PRF-1 · LIF-12 · a profile that is made or removed while the gateway runs is served, or not any more',
+  async (t) => {
+    const home = makeHome(t, {
+      'config.yaml': webhookConfig('        plain: {}\n', { more: 'gateway: {multiplex_profiles: true}' }),
+    });
+    const { url } = await startDaemon(t, home.path);
+    const answers = async (status: number): Promise<void> => {
+      while ((await postSigned(`${url}/p/late/webhooks/r`, {}, { secret })).status !== status) await wait(50);
+    };
+    await answers(404);
+    home.write('profiles/late/config.yaml', 'platforms: {webhook: {routes: {r: {prompt: p}}}}\n');
+    await answers(202);
+    rmSync(`${home.path}/profiles/late`, { recursive: true });
+    await answers(404);
+    t.pass('both were noticed');
+  },
+);
+
 t.test('OBS-1 · FIL-1 · DUR-2 · DLV-3 · what carries a credential is neither stored nor shown', async (t) => {
   const token = 'glpat-abcdefghijklmnopqrst';
   const home = makeHome(t, {

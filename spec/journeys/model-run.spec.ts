@@ -314,7 +314,7 @@ t.test('CON-3 · DIS-3 · a program calls a supervised tool through the file tha
 import { readFileSync } from 'node:fs';
 const { mcpServers } = JSON.parse(readFileSync(process.env.AGENT_MCP_CONFIG, 'utf8'));
 const { command, args, env } = mcpServers.agent;
-const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: ['pipe', 'pipe', 'inherit'] });
+const child = spawn(command, args, { env: { PATH: process.env.PATH, ...env }, stdio: ['pipe', 'pipe', 'inherit'] });
 const say = (message) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
 const clientInfo = { name: 'program', version: '1' };
 say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
@@ -355,4 +355,8 @@ mcp_servers:
 
   const run = await runThatIs(home.path, 'delivered');
   t.match(run.response, /^mcp__files__list_allowed_directories \[\{"type":"text","text":"Allowed directories/);
+  const { chapters } = (await cliJson(home.path, 'inspect', 'why', String(run.delivery_id))) as {
+    chapters: readonly JsonObject[];
+  };
+  t.equal(chapters.filter(({ kind }) => kind === 'call').length, 1, 'the call is told with its run');
 });

@@ -39,6 +39,38 @@ t.test('SUB-2 · SUB-4 · the last good subscriptions outlive a reload while the
   t.equal(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'), '{ broken', 'not overwritten');
 });
 
+t.test(
+  'CFG-2 · CLI-2 · status and doctor say that the configuration on disk is refused, until it is mended',
+  async (t) => {
+    const good = webhookConfig('        one: {}\n');
+    const home = makeHome(t, { 'config.yaml': good });
+    await startDaemon(t, home.path);
+    t.match((await runCli(['gateway', 'status'], home.path)).stdout, /^config {3}in force/m);
+
+    for (const [broken, finding] of [
+      [webhookConfig('        one: {delivr: log}\n'), /config\.yaml:\d+:\d+: .*delivr.*\[unknown-key\]/],
+      ['platforms: {webhook: [', /config\.yaml:\d+:\d+: .*\[yaml-syntax\]/],
+    ] as const) {
+      home.write('config.yaml', broken);
+      t.equal((await runCli(['gateway', 'reload'], home.path)).code, 1);
+      const { stdout } = await runCli(['gateway', 'status'], home.path);
+      t.match(stdout, /^config {3}.*refused; the last good one stays in force\n {9}.*`agent config check`/m);
+      t.match(stdout, finding);
+      t.match(await cliJson(home.path, 'gateway', 'status'), { config: { in_force: false, fault: finding } });
+      const doctor = await runCli(['doctor', '--offline', '--json'], home.path);
+      t.equal(doctor.code, 1);
+      t.match(
+        (JSON.parse(doctor.stdout) as readonly { code?: string }[]).find(({ code }) => code === 'config-refused'),
+        { area: 'config', level: 'wrong', what: finding },
+      );
+    }
+
+    home.write('config.yaml', good);
+    t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0);
+    t.same(((await cliJson(home.path, 'gateway', 'status')) as { config: unknown }).config, { in_force: true });
+  },
+);
+
 for (const { front, skip } of fronts) {
   t.test(
     `ADP-1 · CFG-2 · a reload to an address that is taken changes nothing and says so (${front})`,
@@ -47,7 +79,7 @@ for (const { front, skip } of fronts) {
       const taken = await takePort(t);
       const more = `gateway: {front: ${front}}`;
       const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n', { more }) });
-      const { url } = await startDaemon(t, home.path);
+      const { url, line } = await startDaemon(t, home.path);
       home.write('config.yaml', webhookConfig('        two: {}\n', { more, port: taken.port }));
 
       const refused = await runCli(['gateway', 'reload'], home.path);
@@ -58,7 +90,11 @@ for (const { front, skip } of fronts) {
       );
       t.equal((await postSigned(`${url}/webhooks/one`, {}, { secret })).status, 202, 'still there');
       t.equal((await postSigned(`${url}/webhooks/two`, {}, { secret })).status, 404, 'the old routes with it');
-      t.match(await cliJson(home.path, 'gateway', 'status'), { webhook: { url, fault: /cannot bind/ } });
+      t.match(await cliJson(home.path, 'gateway', 'status'), {
+        webhook: { url, fault: /cannot bind.*\[address-unavailable\]/ },
+      });
+      t.match((await runCli(['gateway', 'status'], home.path)).stdout, /cannot bind.*\[address-unavailable\]/);
+      t.ok(await line(({ level, message }) => level === 'error' && message.includes('[address-unavailable]')));
 
       home.write('config.yaml', webhookConfig('        one: {}\n', { more }));
       t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0, 'back to where it stands');

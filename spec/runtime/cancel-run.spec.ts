@@ -65,16 +65,19 @@ t.test(
     const ended: unknown[] = [];
     const told = (key: string, { status }: RunRecord): void => void ended.push([key, status]);
     const cancel = createCancelRun({ ...usual, runs: () => nobody, keeper: it, ended: told });
-    await it.commit([
-      { kind: 'put', collection: 'runs', key: 'k', value: { status: 'queued', attempt: 0 }, dueAtMs: 1 },
-    ]);
+    for (const [key, value] of [
+      ['waits', { status: 'queued', attempt: 0 }],
+      ['cut-off', { status: 'running', attempt: 1 }],
+    ] as const) {
+      await it.commit([{ kind: 'put', collection: 'runs', key, value, dueAtMs: 1 }]);
 
-    t.same(await cancel('k', 'cli'), { kind: 'cancelled' });
-    t.same(await cancel('k', 'cli'), { kind: 'over', status: 'cancelled' });
+      t.same(await cancel(key, 'cli'), { kind: 'cancelled' });
+      t.same(await cancel(key, 'cli'), { kind: 'over', status: 'cancelled' });
 
-    const stored = it.journal()?.get('runs', 'k');
-    t.match(stored?.value, { status: 'cancelled', reason: 'cancelled by cli', endedAtMs: 7 });
-    t.equal(stored?.dueAtMs, undefined, 'nobody takes it up any more');
-    t.same(ended, [['k', 'cancelled']]);
+      const stored = it.journal()?.get('runs', key);
+      t.match(stored?.value, { status: 'cancelled', reason: 'cancelled by cli', endedAtMs: 7 });
+      t.equal(stored?.dueAtMs, undefined, 'nobody takes it up any more');
+      t.same(ended.splice(0), [[key, 'cancelled']]);
+    }
   },
 );

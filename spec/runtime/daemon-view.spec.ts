@@ -4,6 +4,7 @@ import type { Logger } from '../../actors/ports.ts';
 import type { Collection } from '../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { RequestContext, RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
 import { createDaemonView, type ViewPorts } from '../../runtime/daemon-view.ts';
@@ -57,10 +58,12 @@ const delivery: DeliveryRecord = {
 
 const idle = createActor(createMachine({ id: 'supervisor' })).start();
 
-async function stage(records: readonly (readonly [Collection, string, object])[], more: Partial<ViewPorts> = {}) {
+type Kept = readonly [collection: Collection, key: string, value: object, dueAtMs?: number];
+
+async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
   const { keeper } = await openKeeper(openMemoryJournal());
-  for (const [collection, key, value] of records) {
-    await keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject }]);
+  for (const [collection, key, value, dueAtMs = null] of records) {
+    await keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs }]);
   }
   const redactor = createRedactor();
   redactor.learn('hunter2hunter2');
@@ -85,12 +88,14 @@ async function stage(records: readonly (readonly [Collection, string, object])[]
     },
     sendings: () => ({}) as never,
     cancelRun: () => Promise.reject(new Error('nothing is cancelled here')),
+    seenRun: (_key, record) => record,
     chat: {} as never,
     cron: {} as never,
     mcp: { states: () => ({ connected: 2 }) } as unknown as ViewPorts['mcp'],
     url: () => 'http://127.0.0.1:1',
     webhookEnabled: () => true,
     webhookFault: () => undefined,
+    configFault: () => undefined,
     redact: redactor.record,
     reload: () => Promise.resolve(),
     startedAtMs: 0,
@@ -118,6 +123,7 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
     version: '1.2.3',
     uptime_seconds: 61,
     home: '/home/me/.agent',
+    config: { in_force: true },
     webhook: { enabled: true, url: 'http://127.0.0.1:1' },
     journal: 'ready',
     servers: { connected: 2 },
@@ -126,6 +132,8 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
   t.same(view.status(), known);
   const closed = await stage([], { url: () => undefined, webhookFault: () => 'cannot bind' });
   t.same(closed.view.status(), { ...known, webhook: { enabled: true, url: null, fault: 'cannot bind' } });
+  const refused = await stage([], { configFault: () => 'config.yaml:1:1: no' });
+  t.same(refused.view.status(), { ...known, config: { in_force: false, fault: 'config.yaml:1:1: no' } });
 });
 
 t.test('CON-4 · DUR-2 · deliveries are rows of the law’s shape, newest first, refused ones among them', async (t) => {
@@ -287,6 +295,35 @@ t.test('TRU-3 · DUR-2 · a run that waits for a person says for which question,
   t.match(view.delivery('e1'), { status: 'running', question: 'a7' });
   waiting.clear();
   t.same(questions([...view.runs({ limit: 10 }), ...view.deliveries({ limit: 10 })]), Array(4).fill(undefined));
+});
+
+t.test('DUR-1 · CLI-5 · a run that a crash cut off is told as waiting, in every row that shows it', async (t) => {
+  const { view } = await stage(
+    [
+      ['events', 'e1', { ...event, work: 'e1' }],
+      ['runs', 'e1', { ...run, status: 'running' }, 1],
+      ['events', 'e2', { ...event, deliveryId: 'd2', work: 'e2' }],
+      ['runs', 'e2', { ...run, eventKey: 'e2', status: 'running' }, 1],
+    ],
+    { seenRun: (key, record) => runAsSeen(record, key === 'e2' ? record : undefined) },
+  );
+  const reason = 'cut off in attempt 1; waits to be taken up again';
+  t.match(view.runs({ limit: 9 }), [
+    { id: 'e2', status: 'running' },
+    { id: 'e1', status: 'queued', attempt: 1, reason },
+  ]);
+  t.match(view.runs({ limit: 9, status: 'queued' }), [{ id: 'e1' }]);
+  t.same(
+    view.runs({ limit: 9, status: 'running' }).map(({ id }) => id),
+    ['e2'],
+  );
+  t.match(view.run('e1'), { status: 'queued', reason });
+  t.match(view.deliveries({ limit: 9, status: 'accepted' }), [{ key: 'e1', status: 'accepted', reason }]);
+  t.same(
+    view.deliveries({ limit: 9, status: 'running' }).map(({ key }) => key),
+    ['e2'],
+  );
+  t.match(view.delivery('e1'), { status: 'accepted', run: { status: 'queued' } });
 });
 
 t.test('OBS-1 · no answer of the view holds a secret', async (t) => {

@@ -51,6 +51,13 @@ t.test('DIS-3 · the prompt reaches the program whole, whatever is in it, and in
   t.same(await run('cat', home.path, { prompt }), { kind: 'responded', response: prompt });
 });
 
+t.test('CRN-2 · CON-3 · the program is told of the model that a job asks for, where it asks for one', async (t) => {
+  const home = makeHome(t);
+  const script = 'echo "${AGENT_MODEL-none}"';
+  t.match(await run(script, home.path), { response: 'none' });
+  t.match(await run(script, home.path, { model: 'other' }), { response: 'other' });
+});
+
 t.test('DIS-4 · silence is a response', async (t) => {
   t.same(await run('true', makeHome(t).path), { kind: 'responded', response: '' });
 });
@@ -100,7 +107,7 @@ t.test('CON-3 · DIS-3 · a program finds its prompt and the supervised tools in
         type: 'stdio',
         command: 'node',
         args: ['main.js', 'mcp', 'serve', '--profile', 'default', '--toolsets', 'none'],
-        env: { AGENT_HOME: '/the/home' },
+        env: { AGENT_HOME: '/the/home', AGENT_RUN_ID: 'r1' },
       },
     },
   });

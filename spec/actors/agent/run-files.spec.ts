@@ -4,7 +4,7 @@ import t from 'tap';
 import { sweepRunFiles, writeRunFiles } from '../../../actors/agent/run-files.ts';
 import { makeHome } from '../../support/home.ts';
 
-const run = { profile: 'work', prompt: 'Do it', toolsets: ['mcp-*'] };
+const run = { runId: 'r1', profile: 'work', prompt: 'Do it', toolsets: ['mcp-*'] };
 
 t.test('CON-3 · HOME-3 · each run has files of its own, for the owner alone, and they go with it', async (t) => {
   const home = makeHome(t);
@@ -22,10 +22,15 @@ t.test('CON-3 · HOME-3 · each run has files of its own, for the owner alone, a
       agent: {
         command: 'node',
         args: ['main.js', 'mcp', 'serve', '--profile', 'work'],
-        env: { AGENT_HOME: home.path },
+        env: { AGENT_HOME: home.path, AGENT_RUN_ID: 'r1', TRACEPARENT: undefined },
       },
     },
   });
+  const traced = await writeRunFiles(settings, { ...run, traceparent: '00-trace' });
+  t.match(JSON.parse(readFileSync(traced.mcpConfig, 'utf8')), {
+    mcpServers: { agent: { env: { TRACEPARENT: '00-trace' } } },
+  });
+  await traced.remove();
   await one.remove();
   await one.remove();
   t.equal(readdirSync(settings.folder).length, 1);

@@ -18,6 +18,7 @@ const request: AgentRunRequest = {
   prompt: 'Look at it',
   toolsets: [],
 };
+const prices = { inputPerMillion: 100_000, outputPerMillion: 0 };
 const look = { name: 'look', description: 'Looks.', inputSchema: { type: 'object', properties: {} } };
 
 interface Running {
@@ -25,16 +26,18 @@ interface Running {
   readonly tools?: Partial<RunTools>;
   readonly maxSteps?: number;
   readonly signal?: AbortSignal;
+  /** The model that the request asks for. */
+  readonly model?: string;
 }
 
 async function run(
   t: Test,
   script: readonly ModelReply[],
-  { provider = 'openai-compatible', tools = {}, maxSteps = 20, signal }: Running = {},
+  { provider = 'openai-compatible', tools = {}, maxSteps = 20, signal, model }: Running = {},
 ): Promise<{ outcome: ModelRunOutcome; server: ModelServer }> {
   const server = await startModelServer(t, script);
   const runner = createModelRunner(
-    { provider, baseUrl: server.url, apiKey: 'key-of-the-model', name: 'usual', maxSteps },
+    { provider, baseUrl: server.url, apiKey: 'key-of-the-model', name: 'usual', maxSteps, prices },
     {
       toolsOf: () => ({ offers: [look], call: () => Promise.resolve({ text: 'seen', isError: false }), ...tools }),
       nowMs: () => 0,
@@ -43,7 +46,10 @@ async function run(
       wait: () => Promise.resolve(),
     },
   );
-  const outcome = await runner(request, signal ?? new AbortController().signal);
+  const outcome = await runner(
+    { ...request, ...(model === undefined ? {} : { model }) },
+    signal ?? new AbortController().signal,
+  );
   return { outcome, server };
 }
 
@@ -70,7 +76,7 @@ t.test('DIS-3 · a run calls the tools that the model asks for and ends with its
       { name: 'look', at: 1 },
       { name: 'look', at: 2 },
     ]);
-    t.same(outcome.account.spending, { steps: 2, inputTokens: 20, outputTokens: 10 });
+    t.same(outcome.account.spending, { steps: 2, inputTokens: 20, outputTokens: 10, cost: 2 });
     t.same(
       outcome.account.transcript.map(({ kind, text }) => [kind, text]),
       [
@@ -215,4 +221,18 @@ t.test('DIS-3 · a run that is stopped stops its question and its tools', async 
   inQuestion.abort();
   t.match(await running, { kind: 'failed', reason: 'the run was stopped' });
   t.match(await runner(request, AbortSignal.abort()), { kind: 'failed', account: { spending: { steps: 0 } } });
+});
+
+t.test('CRN-2 · DIS-3 · a run of a job that asks for another model has that one, at an unknown price', async (t) => {
+  const says: ModelReply = { kind: 'says', text: 'Well.' };
+  for (const [model, asked, cost] of [
+    [undefined, 'usual', 1],
+    ['usual', 'usual', 1],
+    ['other', 'other', undefined],
+  ] as const) {
+    const { outcome, server } = await run(t, [says], model === undefined ? {} : { model });
+    t.match(outcome, { kind: 'responded' });
+    t.equal(server.asked[0]?.body.model, asked);
+    t.equal(outcome.account.spending.cost, cost);
+  }
 });

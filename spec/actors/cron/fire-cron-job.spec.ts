@@ -69,6 +69,14 @@ t.test('CRN-1 · DUR-1 · a firing puts claim, event, run and mark on disk at on
   t.equal(fire.inFlight(mark), undefined, 'a run whose work is over is not in flight');
 });
 
+t.test('CRN-2 · the model of a job goes along with every firing', async (t) => {
+  const journal = openMemoryJournal();
+  const { fire } = await gateway(journal, 'one');
+  await fire.due(entry('k1', 1_000_000, { model: 'other' }), due, 'print');
+  await fire.byHand(entry('k2', 1_000_000, { model: 'other' }), 'more');
+  for (const key of ['k1', 'k2']) t.equal(journal.get('events', key)?.value.model, 'other');
+});
+
 t.test('CRN-1 · DUR-1 · of several gateways on one journal one fires a due time, also after a restart', async (t) => {
   const journal = openMemoryJournal();
   const gateways = await Promise.all(['a', 'b', 'c', 'd'].map((owner) => gateway(journal, owner)));

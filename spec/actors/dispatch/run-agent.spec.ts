@@ -65,6 +65,12 @@ t.test('DIS-3 · DIS-5 · DIS-6 · PRF-2 · a runner is asked with all that it m
   ]);
 });
 
+t.test('CRN-2 · a runner is told of the model that the job asks for', async (t) => {
+  const { runAgent, requests } = stage(t, {}, { model: 'other' });
+  await runAgent('k', record, never);
+  t.match(requests, [{ model: 'other' }]);
+});
+
 t.test('COA-2 · DIS-6 · the note ends the prompt, the first skill that is found leads it, or none does', async (t) => {
   for (const [skills, superseded, prompt] of [
     [['review'], 2, 'Be kind.\n\ndo\n\n[Note: 2 earlier events were superseded by this one.]'],
@@ -77,13 +83,13 @@ t.test('COA-2 · DIS-6 · the note ends the prompt, the first skill that is foun
   }
 });
 
-t.test('DIS-5 · a route’s toolsets replace the default, and a dropped name is warned of', async (t) => {
+t.test('DIS-5 · PRF-2 · a route’s toolsets replace the default, and a dropped name is warned of', async (t) => {
   const { runAgent, requests, warned } = stage(t, {}, { toolsets: ['web_search', 'terminal', 'nope'] });
   await runAgent('k', record, never);
   t.same(requests[0]?.toolsets, ['web_search']);
   t.match(warned, [
-    /^toolset\/r\/terminal: route "r": toolset "terminal" dropped: /,
-    /^toolset\/r\/nope: .*"nope" dropped/,
+    /^toolset\/work\/r\/terminal: route "r": toolset "terminal" dropped: /,
+    /^toolset\/work\/r\/nope: .*"nope" dropped/,
   ]);
   t.equal(warned.length, 2);
 });

@@ -19,6 +19,7 @@ const job: JobFinding = {
   id: 'nightly',
   prompt: 'the job says',
   skills: ['its skill'],
+  model: 'its model',
   deliver: 'its target',
   deliverExtra: { channel: 'its own' },
 };
@@ -216,6 +217,7 @@ t.test('CRN-2 · a firing takes the settings of its job, with what the route ren
   t.match(journal.get('events', 'k1')?.value, {
     prompt: 'the job says\n\nthe route says',
     skills: ['its skill'],
+    model: 'its model',
     deliver: 'its target',
     deliverExtra: { channel: 'its own' },
     body: '{"a":1}',

@@ -16,14 +16,18 @@ t.test('CRN-1 · a record is read leniently: what it lacks is filled in, what is
     deliverExtra: {},
   };
   t.same(readJob({ id: 'j' }), { id: 'j', ...bare });
-  t.same(readJob({ id: 'j', schedule: null, timezone: 7, grace_seconds: -1, created_at: 'never', enabled: 'no' }), {
-    id: 'j',
-    ...bare,
-  });
+  t.same(
+    readJob({ id: 'j', schedule: null, timezone: 7, grace_seconds: -1, created_at: 'never', enabled: 'no', model: {} }),
+    {
+      id: 'j',
+      ...bare,
+    },
+  );
   t.match(
     readJob({
       ...fit,
       grace_seconds: 90,
+      model: ' other ',
       created_at: '2026-01-01T00:00:00Z',
       resumed_at: '2026-01-02T00:00:00Z',
     }),
@@ -31,6 +35,7 @@ t.test('CRN-1 · a record is read leniently: what it lacks is filled in, what is
       schedule: '@daily',
       timezone: 'UTC',
       graceMs: 90_000,
+      model: 'other',
       createdAtMs: Date.UTC(2026, 0, 1),
       resumedAtMs: Date.UTC(2026, 0, 2),
     },
@@ -66,6 +71,9 @@ t.test('CRN-1 · a new job is held to every rule, and all findings come at once'
     [{ timezone: 'Nowhere' }, 'cron-timezone', /"Nowhere" is no time zone/],
     [{ prompt: ' ' }, 'cron-prompt', /needs a prompt or a skill/],
     [{ deliver: 'telegran' }, 'deliver-unknown', /did you mean "telegram"/],
+    [{ model: ' ' }, 'cron-model', /no name/],
+    [{ model: 'a\nb' }, 'cron-model', /no name/],
+    [{ model: 5 }, 'cron-model', /no name/],
     [{ grace_seconds: -1 }, 'cron-grace', /from 0 to/],
     [{ grace_seconds: '5' }, 'cron-grace', /from 0 to/],
     [{ id: '' }, 'cron-id', /needs an id/],

@@ -258,6 +258,7 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
   const flags = {
     prompt: 'p',
     skill: 'one\ntwo',
+    model: 'other',
     deliver: 'telegram',
     'deliver-chat-id': '7',
     grace: '60',
@@ -266,6 +267,7 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
   t.match((await run(cron.addJob, ['full', 'every 2h'], flags)).stdout, /^Added full\. It is paused\./);
   t.match((made.file().jobs as Json[])[2], {
     skills: ['one', 'two'],
+    model: 'other',
     deliver: 'telegram',
     deliver_extra: { chat_id: '7' },
     grace_seconds: 60,
@@ -280,6 +282,8 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
     shown,
     /Schedule +0 9 \* \* \* \(UTC\)[\s\S]*Next +\d{4}[\s\S]*Sum up\.[\s\S]*schedule +ignored[\s\S]*two lines/,
   );
+  t.match((await run(cron.showJob, ['full'])).stdout, /Model +other/);
+  t.notMatch(shown, /Model/);
   t.match((await run(cron.pauseJob, ['digest'])).stdout, /^Paused digest/);
   t.match((await run(cron.resumeJob, ['digest'])).stdout, /^Resumed digest\. Next/);
   t.match((await run(cron.runJob, ['digest'], { context: 'c' })).stdout, /agent runs show r1/);

@@ -90,6 +90,7 @@ async function rig(
     },
     nextId: createIds(),
     redact: (row) => row,
+    seenRun: (_key, record) => record,
     compiling: { now: nowMs },
     nowMs,
     steadyMs: () => clock.now(),

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { checkConfig } from '../../../runtime/doctor/check-config.ts';
 import { checkSecrets } from '../../../runtime/doctor/check-secrets.ts';
-import { codes, examined, troubles } from '../../support/examined.ts';
+import { answering, codes, examined, troubles } from '../../support/examined.ts';
 
 const strong = 'k3Yq9-vT7mZ1pX4w';
 
@@ -19,6 +19,18 @@ t.test('CFG-2 · INT-1 · CLI-2 · findings, broken subscriptions and unset vari
     { place: 'config.yaml: mcp_servers.s.env.A', what: /UNSET_A/, cure: 'put UNSET_A=… into .env' },
   ]);
   t.same(codes(checkConfig(examined(t))), []);
+  t.end();
+});
+
+t.test('CFG-2 · CLI-2 · a gateway that has refused the configuration on disk is told with why', (t) => {
+  const one = examined(t);
+  const fault = 'config.yaml:1:1: not YAML [yaml-syntax]';
+  const gateway = answering({ status: { config: { in_force: false, fault } } });
+  t.match(troubles(checkConfig({ ...one, gateway })), [
+    { level: 'wrong', code: 'config-refused', what: /last good one stays in force: config\.yaml:1:1/ },
+  ]);
+  const inForce = answering({ status: { config: { in_force: true } } });
+  t.same(codes(checkConfig({ ...one, gateway: inForce })), []);
   t.end();
 });
 

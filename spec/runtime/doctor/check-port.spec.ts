@@ -33,4 +33,6 @@ t.test('CLI-2 · a gateway that runs and does not listen says why', async (t) =>
   t.match(troubles(await checkPort({ ...one, gateway: silent })), [
     { code: 'not-listening', what: 'the port is taken [x]' },
   ]);
+  const stayed = answering({ status: { webhook: { enabled: true, url: 'http://127.0.0.1:1', fault: 'taken [x]' } } });
+  t.match(troubles(await checkPort({ ...one, gateway: stayed })), [{ code: 'config-refused', what: 'taken [x]' }]);
 });

@@ -1,0 +1,89 @@
+/** `agent webhook show`: one route in words, without its secret. @see CLI-5 and RTE-1 in docs/specification.md */
+
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { ExitCode } from '../catalogue.ts';
+import { type CommandContext, hasFlag, type Output, textFlag } from '../context.ts';
+import { counted, labelled, moment, titled, titledText } from '../labelled.ts';
+import { dim, printJson } from '../terminal.ts';
+
+interface RouteDetail {
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly deliver: string;
+  readonly description: string;
+  readonly source: 'static' | 'dynamic';
+  readonly profile: string;
+  readonly enabled: boolean;
+  readonly definition: Definition;
+}
+
+interface Definition {
+  readonly filters: readonly JsonObject[];
+  readonly script?: string;
+  readonly scriptTimeoutMs: number;
+  readonly coalesce?: Coalesce;
+  readonly cronJob?: string;
+  readonly concurrency?: number;
+  readonly skills: readonly string[];
+  readonly toolsets?: readonly string[];
+  readonly deliverExtra: JsonObject;
+  readonly deliverOnly: boolean;
+  readonly prompt?: string;
+  readonly createdAt?: string;
+}
+
+interface Coalesce {
+  readonly key: string;
+  readonly windowMs: number;
+  readonly maxWaitMs: number;
+}
+
+export async function showWebhook(context: CommandContext): Promise<ExitCode> {
+  const profile = textFlag(context, 'profile');
+  const row = await context.call('webhook.show', {
+    name: context.args[0] ?? '',
+    ...(profile === undefined ? {} : { profile }),
+  });
+  if (hasFlag(context, 'json')) printJson(context, row);
+  else context.out.print(spellRoute(context.out, row as unknown as RouteDetail));
+  return 0;
+}
+
+/** What a route takes, what it does with it and where the outcome goes; what it leaves at its default is left out. */
+function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): string {
+  const { coalesce, createdAt, concurrency, prompt } = route;
+  const since = createdAt === undefined ? '' : `, since ${moment(createdAt, Date.now())}`;
+  const extra = Object.entries(route.deliverExtra).map(([key, value]) => `${key} ${spellJson(value)}`);
+  const head = labelled(out, [
+    ['URL', row.url],
+    ['About', row.description],
+    ['Profile', row.profile === 'default' ? undefined : row.profile],
+    ['Source', row.source === 'static' ? 'config.yaml' : `webhook_subscriptions.json${since}`],
+    ['Events', row.events.join(', ') || 'all'],
+    ['Filters', route.filters.map((condition) => JSON.stringify(condition)).join('\n')],
+    ['Script', route.script && `${route.script}, for at most ${route.scriptTimeoutMs / 1_000} s`],
+    ['Burst', coalesce && spellBurst(coalesce)],
+    ['Leads to', leadsTo(route)],
+    ['At once', concurrency === undefined ? undefined : counted(concurrency, 'run')],
+    ['Skills', route.skills.join(', ')],
+    ['Toolsets', route.toolsets && (route.toolsets.join(', ') || 'none')],
+    ['Delivers', [row.deliver, ...extra].join(', ')],
+  ]);
+  const title = route.deliverOnly ? 'Text' : 'Prompt';
+  const text = prompt === undefined ? `\n${dim(out, title)}\nThe whole payload.\n` : titledText(out, title, prompt);
+  return titled(out, row.name, row.enabled ? 'enabled' : 'disabled') + head + text;
+}
+
+function leadsTo({ cronJob, deliverOnly }: Definition): string {
+  if (cronJob !== undefined) return `the cron job ${cronJob}`;
+  return deliverOnly ? 'a delivery, without a run' : 'an agent run';
+}
+
+function spellBurst({ key, windowMs, maxWaitMs }: Coalesce): string {
+  return `one for events alike in ${key}, once none has come for ${windowMs / 1_000} s or after ${maxWaitMs / 1_000} s`;
+}
+
+function spellJson(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

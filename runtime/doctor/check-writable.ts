@@ -1,0 +1,59 @@
+/**
+ * Looks whether the gateway can write where it keeps things: the home for its lock and its socket, the folders of state,
+ * logs and tokens. Asks the system for the right, and writes nothing.
+ * @see HOME-2 and CLI-2 in docs/specification.md
+ */
+
+import { accessSync, constants } from 'node:fs';
+import { dirname } from 'node:path';
+import { causeOf } from '../../machines/base/fault.ts';
+import { type Examined, type Finding, good, placeIn } from './finding.ts';
+
+/** Throws as the system does where this user may not make files in a folder; the spec lends a stricter one. */
+export type RightOf = (folder: string) => void;
+
+/** By its dot, which only a folder has. */
+const asked: RightOf = (folder) => accessSync(`${folder}/.`, constants.W_OK | constants.X_OK);
+
+export function checkWritable({ paths, home }: Examined, right: RightOf = asked): readonly Finding[] {
+  const folders = new Set([paths.home, dirname(paths.socket), paths.state, paths.logs]);
+  for (const { paths: own } of home.profiles.values()) {
+    for (const folder of [own.home, own.cron, own.tokens, own.cache]) folders.add(folder);
+  }
+  const findings: Finding[] = [];
+  for (const folder of folders) {
+    const code = refusalOf(folder, right);
+    if (code === undefined) continue;
+    findings.push({
+      level: 'wrong',
+      area: 'home',
+      code: 'path-unwritable',
+      place: folder === paths.home ? folder : placeIn(paths.home, folder),
+      what: `the gateway cannot write there (${code})`,
+      cure: cureOf(code, folder),
+    });
+  }
+  return findings.length > 0 ? findings : [good('home', 'can be written')];
+}
+
+/** A folder that is not there is made at its first need, by the right to its parent. */
+function refusalOf(folder: string, right: RightOf): string | undefined {
+  try {
+    right(folder);
+    return undefined;
+  } catch (thrown) {
+    const code = (thrown as NodeJS.ErrnoException).code ?? causeOf(thrown);
+    return code === 'ENOENT' ? undefined : code;
+  }
+}
+
+function cureOf(code: string, folder: string): string {
+  switch (code) {
+    case 'EROFS':
+      return 'mount its disk for writing, or choose another home by AGENT_HOME';
+    case 'ENOTDIR':
+      return `move away what stands at ${folder}: a folder belongs there`;
+    default:
+      return `chmod u+wx ${folder}; where it is another user's, take it over as root: chown`;
+  }
+}

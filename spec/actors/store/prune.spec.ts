@@ -1,0 +1,121 @@
+import t from 'tap';
+import type { Collection, Write } from '../../../actors/store/journal.ts';
+import { apply } from '../../../actors/store/ledger.ts';
+import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
+import { ageing, type Piece, pruneClaims, type Spent, shrinking } from '../../../actors/store/prune.ts';
+import type { Engine } from '../../../actors/store/tables.ts';
+
+const all = { limit: 1_000_000 };
+const endless: Spent = () => false;
+
+function stage(...writes: readonly Write[]) {
+  const { tables, usedBytes } = createMemoryTables();
+  for (const write of writes) apply(tables, [write]);
+  const engine = { tables, usedBytes } as unknown as Engine;
+  return { tables, engine, usedBytes, keys: (collection: Collection) => tables[collection].keys(all) };
+}
+
+function put(collection: Collection, key: string, value: object = {}, dueAtMs?: number): Write {
+  return { kind: 'put', collection, key, value: { ...value }, ...(dueAtMs === undefined ? {} : { dueAtMs }) };
+}
+
+/** Asks for pieces until there is no more. */
+function toTheEnd(next: (spent: Spent) => Piece): number {
+  for (let removed = 0; ; ) {
+    const piece = next(endless);
+    removed += piece.removed;
+    if (!piece.more) return removed;
+  }
+}
+
+t.test('DUR-2 · what is finished and older than asked is forgotten, of every history alike', (t) => {
+  const { engine, keys } = stage(
+    put('events', 'a1', { work: 'a1' }),
+    put('runs', 'a1'),
+    put('deliveries', 'a1'),
+    put('transcripts', 'a1'),
+    put('groups', 'a1'),
+    put('events', 'b1'),
+  );
+  t.equal(toTheEnd(ageing(engine, 'b')), 4);
+  for (const collection of ['runs', 'deliveries', 'transcripts'] as const) t.same(keys(collection), [], collection);
+  t.same(keys('events'), ['b1'], 'what is younger stays');
+  t.same(keys('groups'), ['a1'], 'a group is its owner’s to delete');
+  t.end();
+});
+
+t.test('DUR-1 · DUR-2 · what is still to be done stays, and the event that it came of with it', (t) => {
+  const { engine, keys } = stage(
+    put('events', 'a1', { work: 'a1' }),
+    put('runs', 'a1', {}, 5),
+    put('events', 'a2', { work: 'a2' }),
+    put('deliveries', 'a2', {}, 5),
+    put('runs', 'a2'),
+    put('events', 'a3', { work: 'a1' }),
+    put('events', 'a4', { work: 7 }),
+    put('events', 'a5', { work: 'x'.repeat(5_000) }),
+  );
+  t.equal(toTheEnd(ageing(engine, 'z')), 3, 'the run of a2, and the events of a4 and a5');
+  t.same(keys('events'), ['a1', 'a2', 'a3']);
+  t.same([keys('runs'), keys('deliveries')], [['a1'], ['a2']]);
+  t.end();
+});
+
+t.test('DUR-2 · a store that is too big forgets its oldest, until it is not', (t) => {
+  const writes = Array.from({ length: 400 }, (_, at) => put('events', `k${1_000 + at}`, { text: 'x'.repeat(100) }));
+  const { engine, keys, usedBytes } = stage(...writes);
+  const half = usedBytes() / 2;
+  toTheEnd(shrinking(engine, half));
+  t.ok(usedBytes() <= half);
+  const left = keys('events');
+  t.equal(left.at(-1), 'k1399', 'the newest stays');
+  t.equal(left.length, 1_400 - Number(left[0]?.slice(1)), 'what is left is one piece of the newest');
+  t.ok(left.length > 150, 'and not much more than needed was forgotten');
+  t.equal(toTheEnd(shrinking(engine, half)), 0);
+
+  const kinds = ['events', 'runs', 'deliveries', 'transcripts'] as const;
+  const mixed = stage(
+    ...Array.from({ length: 200 }, (_, at) =>
+      put(kinds[at % kinds.length] ?? 'events', `k${1_000 + at}`, { text: 'x'.repeat(100) }),
+    ),
+  );
+  toTheEnd(shrinking(mixed.engine, mixed.usedBytes() / 2));
+  const kept = kinds.flatMap((kind) => mixed.keys(kind)).sort();
+  t.equal(kept.length, 1_200 - Number(kept[0]?.slice(1)), 'the oldest of all histories go first');
+
+  const busy = stage(put('runs', 'a', { text: 'x'.repeat(1_000) }, 1));
+  t.equal(toTheEnd(shrinking(busy.engine, 0)), 0, 'work that is to be done is never forgotten');
+  t.end();
+});
+
+t.test('DUR-2 · forgetting is done in pieces, and ends at once where its time is up', (t) => {
+  const writes = Array.from({ length: 450 }, (_, at) => put('events', `k${1_000 + at}`));
+  const { engine, keys } = stage(...writes);
+  const next = ageing(engine, 'z');
+  t.same(next(endless), { removed: 200, more: true });
+  t.same(
+    next(() => true),
+    { removed: 0, more: true },
+  );
+  apply(engine.tables, [put('events', 'k1999')]);
+  t.equal(toTheEnd(next), 251, 'with what came meanwhile');
+  t.same(keys('events'), []);
+  t.end();
+});
+
+t.test('IDM-2 · a claim is forgotten when its time has passed, and not before', (t) => {
+  const claims = [10, 20, 30].map(
+    (expiresAtMs): Write => ({ kind: 'claim', name: `n/${expiresAtMs}`, value: {}, nowMs: 0, expiresAtMs }),
+  );
+  const { tables } = stage(...claims);
+  t.same(pruneClaims(tables, 9, endless), { removed: 0, more: false });
+  t.same(pruneClaims(tables, 20, endless), { removed: 2, more: false });
+  t.same(tables.claims.keys(all), ['n/30']);
+  t.same(
+    pruneClaims(tables, 99, () => true),
+    { removed: 1, more: false },
+    'one at least',
+  );
+  t.same([tables.claims.keys(all), tables.expiry.keys(all)], [[], []]);
+  t.end();
+});

@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import t from 'tap';
+import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
+import { addWork, dueKeys, freeWork, removeWork, workKey } from '../../../actors/store/work-index.ts';
+
+const none = { isLiving: () => false };
+
+t.test('DUR-1 · work is found oldest due first, whoever of the dead held it, and up to a time alone', (t) => {
+  const { due } = createMemoryTables().tables;
+  for (const [key, dueAtMs, heldBy] of [
+    ['c', 30, 's1'],
+    ['a/with/slashes', 10, 's2'],
+    ['b', 20, undefined],
+    ['later', 41, undefined],
+  ] as const)
+    addWork(due, workKey('runs', key, { dueAtMs, heldBy }));
+  addWork(due, workKey('runs', 'nothing is due', { dueAtMs: undefined, heldBy: 's1' }));
+  addWork(due, workKey('deliveries', 'of another kind', { dueAtMs: 1, heldBy: undefined }));
+
+  const keys = (query: Partial<Parameters<typeof freeWork>[2]>): string[] =>
+    freeWork(due, 'runs', { dueBeforeMs: 40, limit: 9, ...none, ...query }).map(({ key }) => key);
+  t.same(keys({}), ['a/with/slashes', 'b', 'c']);
+  t.same(keys({ limit: 2 }), ['a/with/slashes', 'b']);
+  t.same(keys({ dueBeforeMs: 41 }).at(-1), 'later', 'due at that very moment');
+  t.same(keys({ dueBeforeMs: 40.9 }).at(-1), 'c');
+  t.same(keys({ isLiving: (session) => session === 's2' }), ['b', 'c'], 'the living keep theirs');
+  t.same(dueKeys(due, 'runs').sort(), ['a/with/slashes', 'b', 'c', 'later'], 'all of it, whoever holds it');
+  t.same(dueKeys(due, 'groups'), []);
+
+  removeWork(due, workKey('runs', 'b', { dueAtMs: 20, heldBy: undefined }));
+  removeWork(due, undefined);
+  t.same(keys({}), ['a/with/slashes', 'c']);
+  t.end();
+});
+
+t.test('DUR-1 · work of the living is never looked at, however much of it there is', (t) => {
+  const { due } = createMemoryTables().tables;
+  for (let at = 0; at < 1_000; at += 1) addWork(due, workKey('runs', `k${at}`, { dueAtMs: at, heldBy: 's1' }));
+  addWork(due, workKey('runs', 'free', { dueAtMs: 5_000, heldBy: 's2' }));
+  let looked = 0;
+  const counted = {
+    ...due,
+    keys(range: Parameters<typeof due.keys>[0]) {
+      const found = due.keys(range);
+      looked += found.length;
+      return found;
+    },
+  };
+  const found = freeWork(counted, 'runs', { dueBeforeMs: 9_999, limit: 500, isLiving: (session) => session === 's1' });
+  t.same(
+    found.map(({ key }) => key),
+    ['free'],
+  );
+  t.ok(looked < 10, `${looked} keys were looked at`);
+  t.end();
+});
+
+t.test('DUR-1 · whatever is held by whom, the free and due of it is found in order', async () => {
+  const work = fc.record({
+    dueAtMs: fc.nat(50),
+    heldBy: fc.constantFrom(undefined, 's1', 's10', 's2', 'no/session'),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(work, { maxLength: 40 }),
+      fc.nat(60),
+      fc.subarray(['s1', 's10', 's2']),
+      (all, until, living) => {
+        const { due } = createMemoryTables().tables;
+        const named = all.map((one, at) => ({ ...one, key: `k${String(at).padStart(2, '0')}` }));
+        for (const { key, ...one } of named) addWork(due, workKey('runs', key, one));
+        const isLiving = (session: string): boolean => living.includes(session);
+        const expected = named
+          .filter(({ dueAtMs, heldBy }) => dueAtMs <= until && (heldBy === undefined || !isLiving(heldBy)))
+          .sort((one, other) => one.dueAtMs - other.dueAtMs || (one.key < other.key ? -1 : 1));
+        const found = freeWork(due, 'runs', { dueBeforeMs: until, limit: 100, isLiving });
+        return found.map(({ key }) => key).join() === expected.map(({ key }) => key).join();
+      },
+    ),
+  );
+});

@@ -1,0 +1,202 @@
+import t, { type Test } from 'tap';
+import { createActor, fromPromise, SimulatedClock } from 'xstate';
+import { compile } from '../../../machines/base/compile.ts';
+import {
+  agentRunMachine,
+  type RunContext,
+  type RunEvent,
+  type RunResult,
+} from '../../../machines/webhook/agent-run.machine.ts';
+import type { RunRecord } from '../../../machines/webhook/record.ts';
+import { plainRun } from '../../support/records.ts';
+import { deferred, turn } from '../../support/turns.ts';
+
+const granted: RunEvent = { type: 'place.granted', atMs: 7 };
+const written: RunEvent = { type: 'journal.written' };
+const full: RunEvent = { type: 'journal.refused', reason: 'full' };
+const cancel: RunEvent = { type: 'run.cancel', by: 'me' };
+const spending = { steps: 2, inputTokens: 20, outputTokens: 10 };
+
+/** A run by the spec's clock; what it asks for is written down, and its agent ends when the spec says so. */
+function run(t: Test, change: Partial<RunRecord> = {}) {
+  const clock = new SimulatedClock();
+  const told: string[] = [];
+  const agent = deferred<RunResult>();
+  const stopped = deferred<RunResult>();
+  const machine = agentRunMachine.provide({
+    actors: {
+      runAgent: fromPromise<RunResult, RunContext>(({ input, signal }) => {
+        told.push(`prompt ${input.record.attempt}`);
+        signal.addEventListener('abort', () => told.push('stop'));
+        return agent.promise;
+      }),
+      awaitStopped: fromPromise<RunResult, RunContext>(() => stopped.promise),
+    },
+    actions: {
+      awaitPlace: () => void told.push('ask'),
+      leavePlace: () => void told.push('leave'),
+      writeRun: ({ context }) => void told.push(`write ${context.record.status}`),
+      openDelivery: () => void told.push('deliver'),
+      closeRun: ({ context }) => void told.push(`close ${context.record.status}`),
+    },
+  });
+  const record = { ...plainRun, ...change };
+  const actor = createActor(compile(machine), { input: { key: 'k', record }, clock }).start();
+  t.teardown(() => actor.stop());
+  const seen = () => actor.getSnapshot() as unknown as { value: string; context: RunContext };
+  return {
+    clock,
+    async send(...events: readonly RunEvent[]): Promise<void> {
+      for (const event of events) actor.send(event);
+      await turn();
+    },
+    async answer(result: RunResult): Promise<void> {
+      agent.resolve(result);
+      await turn();
+    },
+    async crash(): Promise<void> {
+      agent.reject(new Error('crashed'));
+      await turn();
+    },
+    async end(result: RunResult): Promise<void> {
+      stopped.resolve(result);
+      await turn();
+    },
+    /** Since it was asked before. */
+    told: () => told.splice(0),
+    state: () => seen().value,
+    record: () => seen().context.record,
+  };
+}
+
+t.test('DUR-1 · DIS-3 · DIS-4 · each step is on disk before the next, from the place to the delivery', async (t) => {
+  const one = run(t);
+  t.same([one.state(), one.told()], ['queued', ['ask']]);
+  await one.send(granted);
+  t.same([one.state(), one.told()], ['starting', ['write running']], 'the agent has seen nothing');
+  t.match(one.record(), { attempt: 1, startedAtMs: 7 });
+  await one.send(written);
+  t.same([one.state(), one.told()], ['running', ['prompt 1']]);
+  await one.answer({ kind: 'responded', response: '', spending });
+  t.same([one.state(), one.told()], ['recording', ['leave', 'write delivering']], 'its place is free, nothing is sent');
+  t.match(one.record(), { response: '', ...spending });
+  await one.send(written);
+  t.same([one.state(), one.told()], ['delivering', ['deliver']]);
+  await one.send({ type: 'delivery.settled', status: 'delivered' });
+  t.same([one.state(), one.told()], ['closing', ['close delivered']]);
+  await one.send(written);
+  t.equal(one.state(), 'delivered');
+});
+
+t.test('DIS-3 · DLV-4 · a run ends as its agent or its delivery did', async (t) => {
+  const failed = run(t);
+  await failed.send(granted, written);
+  await failed.answer({ kind: 'failed', reason: 'exit 3', spending });
+  await failed.send(written);
+  t.match([failed.state(), failed.record()], ['failed', { status: 'failed', reason: 'exit 3', ...spending }]);
+  t.notOk(failed.told().includes('deliver'));
+
+  const crashed = run(t);
+  await crashed.send(granted, written);
+  await crashed.crash();
+  t.match(crashed.record(), { status: 'failed', reason: 'the runner crashed' });
+
+  for (const [status, reason, state] of [
+    ['failed', 'no such chat', 'failed'],
+    ['unknown', undefined, 'failed'],
+    ['delivering', undefined, 'handedOver'],
+  ] as const) {
+    const one = run(t, { status: 'delivering', response: 'said' });
+    t.same(one.told(), ['deliver'], 'one whose response is known only delivers it');
+    await one.send({ type: 'delivery.settled', status, ...(reason === undefined ? {} : { reason }) }, written);
+    t.match([one.state(), one.record()], [state, { status, reason }]);
+  }
+  const interrupted = run(t, { status: 'interrupted', attempt: 2 });
+  t.same(interrupted.told(), ['close interrupted'], 'one that is interrupted for good is closed, and runs nothing');
+});
+
+t.test('DIS-3 · a cancel ends a run wherever it has not answered, and nothing is delivered', async (t) => {
+  const queued = run(t);
+  await queued.send(cancel);
+  t.same(queued.told(), ['ask', 'leave', 'write cancelled']);
+  await queued.send(written);
+  t.match([queued.state(), queued.record()], ['cancelled', { reason: 'cancelled by me', attempt: 0 }]);
+
+  const starting = run(t);
+  await starting.send(granted, cancel);
+  t.equal(starting.state(), 'starting', 'what is being written is awaited');
+  await starting.send(written, written);
+  t.equal(starting.state(), 'cancelled');
+  t.notOk(
+    starting.told().some((step) => step.startsWith('prompt')),
+    'the agent never saw it',
+  );
+
+  const running = run(t);
+  await running.send(granted, written, cancel);
+  t.equal(running.state(), 'cancelling');
+  t.ok(running.told().includes('stop'));
+  t.notOk(running.told().includes('leave'), 'what it began has not ended');
+  await running.end({ kind: 'failed', reason: 'stopped', spending });
+  t.same([running.state(), running.told()], ['recording', ['leave', 'write cancelled']]);
+  t.match(running.record(), { status: 'cancelled', ...spending }, 'what it took is kept');
+
+  const deaf = run(t);
+  await deaf.send(granted, written, cancel);
+  deaf.clock.increment(14_999);
+  t.equal(deaf.state(), 'cancelling');
+  deaf.clock.increment(1);
+  t.match([deaf.state(), deaf.record()], ['recording', { status: 'cancelled', reason: 'cancelled by me' }]);
+
+  const answered = run(t);
+  await answered.send(granted, written);
+  await answered.answer({ kind: 'responded', response: 'said' });
+  await answered.send(cancel, written, cancel);
+  t.match([answered.state(), answered.record().status], ['delivering', 'delivering'], 'it is not called back');
+});
+
+t.test('DUR-1 · DUR-2 · while the journal cannot write, no agent is started and no outcome is lost', async (t) => {
+  const one = run(t);
+  await one.send(granted, full);
+  t.same([one.state(), one.told()], ['postponed', ['ask', 'write running']], 'it keeps its place');
+  one.clock.increment(1_000);
+  t.same([one.state(), one.told()], ['starting', ['write running']]);
+  t.equal(one.record().attempt, 1, 'still the first attempt');
+  await one.send(written);
+  await one.answer({ kind: 'responded', response: 'said' });
+  for (const [waits, again] of [
+    ['unrecorded', 'recording'],
+    ['unclosed', 'closing'],
+  ] as const) {
+    await one.send(full);
+    t.equal(one.state(), waits);
+    one.clock.increment(1_000);
+    t.equal(one.state(), again);
+    await one.send(written);
+    if (again === 'recording') await one.send({ type: 'delivery.settled', status: 'delivered' });
+  }
+  t.match([one.state(), one.record().response], ['delivered', 'said']);
+  t.equal(one.told().filter((step) => step === 'deliver').length, 1);
+
+  const given = run(t);
+  await given.send(granted, full, cancel);
+  given.clock.increment(1_000);
+  await given.send(written);
+  t.match(given.record().status, 'cancelled', 'a cancel that came meanwhile holds');
+});
+
+t.test('DUR-1 · what another gateway has taken over is let go of, and gives its place back', async (t) => {
+  const lost: RunEvent = { type: 'work.lost' };
+  const starting = run(t);
+  await starting.send(granted, lost);
+  t.same([starting.state(), starting.told().at(-1)], ['lost', 'leave']);
+  const recording = run(t);
+  await recording.send(granted, written);
+  await recording.answer({ kind: 'responded', response: 'said' });
+  await recording.send(lost);
+  t.equal(recording.state(), 'lost');
+  t.notOk(recording.told().includes('deliver'), 'the other one delivers it');
+  const closing = run(t, { status: 'interrupted' });
+  await closing.send(lost);
+  t.equal(closing.state(), 'lost');
+});

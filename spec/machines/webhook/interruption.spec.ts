@@ -1,0 +1,99 @@
+import t from 'tap';
+import {
+  interruptedDelivery,
+  interruptedRun,
+  runAsSeen,
+  withDelivery,
+} from '../../../machines/webhook/interruption.ts';
+import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import { plainDelivery, plainRun } from '../../support/records.ts';
+
+const run: RunRecord = { ...plainRun, status: 'running', attempt: 1, startedAtMs: 2 };
+const delivery: DeliveryRecord = { ...plainDelivery, queuedAtMs: 1_000 };
+
+t.test('DUR-1 · a run that was cut off runs once more, or is told as interrupted', (t) => {
+  const rows: readonly (readonly [Partial<RunRecord>, 'rerun' | 'report', Partial<RunRecord>])[] = [
+    [{ attempt: 1 }, 'rerun', { status: 'queued', attempt: 1 }],
+    [{ attempt: 2 }, 'rerun', { status: 'interrupted', reason: 'cut off by a crash in attempt 2' }],
+    [{ attempt: 1 }, 'report', { status: 'interrupted', reason: 'cut off by a crash in attempt 1' }],
+    [{ status: 'queued', attempt: 0 }, 'report', { status: 'queued', attempt: 0 }],
+    [{ status: 'failed', reason: 'why' }, 'rerun', { status: 'failed', reason: 'why' }],
+  ];
+  for (const [record, policy, expected] of rows)
+    t.same(interruptedRun({ ...run, ...record }, undefined, policy), { ...run, ...record, ...expected });
+  t.end();
+});
+
+t.test('DUR-1 · a run that was delivering goes on with what its delivery has become', (t) => {
+  const delivering: RunRecord = { ...run, status: 'delivering', response: 'said' };
+  const rows: readonly (readonly [DeliveryRecord | undefined, Partial<RunRecord>])[] = [
+    [undefined, {}],
+    [delivery, {}],
+    [{ ...delivery, status: 'waitingToRetry', reason: 'HTTP 500' }, {}],
+    [{ ...delivery, status: 'delivered' }, { status: 'delivered' }],
+    [
+      { ...delivery, status: 'deadLettered', reason: 'no chat' },
+      { status: 'failed', reason: 'no chat' },
+    ],
+    [{ ...delivery, status: 'unknown' }, { status: 'unknown' }],
+  ];
+  for (const [known, expected] of rows) {
+    t.same(interruptedRun(delivering, known, 'rerun'), { ...delivering, ...expected });
+    if (known !== undefined) t.same(withDelivery(delivering, known), { ...delivering, ...expected });
+  }
+  t.end();
+});
+
+t.test('DUR-1 · CLI-5 · a run stands as running only while its chart has the attempt that the disk tells', (t) => {
+  const waits = { ...run, status: 'queued', reason: 'cut off in attempt 1; waits to be taken up again' };
+  const rows: readonly (readonly [string, RunRecord, RunRecord | undefined, object])[] = [
+    ['no chart has taken it up', run, undefined, waits],
+    ['its chart waits for a place', run, { ...run, status: 'queued' }, waits],
+    ['its next attempt is not on disk yet', run, { ...run, attempt: 2 }, waits],
+    ['the agent has the prompt', run, run, run],
+    ['its response is being written down', run, { ...run, status: 'delivering', response: 'x' }, run],
+    [
+      'it is closed, not yet on disk',
+      run,
+      { ...run, status: 'interrupted', reason: 'why' },
+      { ...run, status: 'interrupted', reason: 'why' },
+    ],
+    ['it waits for the first time', { ...run, status: 'queued' }, undefined, { ...run, status: 'queued' }],
+    ['it is over', { ...run, status: 'delivered' }, undefined, { ...run, status: 'delivered' }],
+  ];
+  for (const [when, record, living, expected] of rows) t.same(runAsSeen(record, living), expected, when);
+  t.end();
+});
+
+t.test('DUR-1 · DLV-4 · a sending that was cut off goes again only while the platform would know it', (t) => {
+  const sending: DeliveryRecord = { ...delivery, status: 'sending', startedAtMs: 5_000 };
+  const waited = { answerByMs: 9_000 };
+  const rows: readonly (readonly [string, DeliveryRecord, number, Partial<DeliveryRecord>])[] = [
+    ['over', { ...delivery, status: 'delivered' }, 0, {}],
+    ['not begun', delivery, 0, {}],
+    ['between two tries', { ...delivery, status: 'waitingToRetry', dueAtMs: 9 }, 0, {}],
+    ['known for longer', sending, 5_001, { status: 'queued', unsureSinceMs: 5_000 }],
+    ['known no longer', sending, 5_000, { status: 'unknown', reason: 'cut off by a crash while sending' }],
+    [
+      'unsure since an earlier try',
+      { ...sending, unsureSinceMs: 3_000 },
+      7_000,
+      { status: 'unknown', reason: 'cut off by a crash while sending' },
+    ],
+    [
+      'its sender waited, and it was not sent',
+      { ...delivery, ...waited },
+      99_999,
+      { status: 'failed', reason: 'cut off by a crash before it was sent again' },
+    ],
+    [
+      'its sender waited, and it may have gone',
+      { ...sending, ...waited },
+      99_999,
+      { status: 'unknown', reason: 'cut off by a crash while sending' },
+    ],
+  ];
+  for (const [when, record, deduplicatesForMs, expected] of rows)
+    t.same(interruptedDelivery(record, { nowMs: 10_000, deduplicatesForMs }), { ...record, ...expected }, when);
+  t.end();
+});

@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { deliveryStatuses, eventStatuses, historyStatuses, runStatuses } from '../../../machines/base/status.ts';
+import {
+  idMark,
+  isPassing,
+  jobMark,
+  marksOfEvent,
+  marksOfStatus,
+  marksOfWork,
+  routeMark,
+  shownOfWork,
+  statusMark,
+  targetMark,
+  workMark,
+} from '../../../machines/webhook/marks.ts';
+import {
+  type DeliveryRecord,
+  deliveryRow,
+  type EventRecord,
+  type RunRecord,
+} from '../../../machines/webhook/record.ts';
+import { plainDelivery, plainRun } from '../../support/records.ts';
+
+const event: EventRecord = {
+  deliveryId: 'd',
+  route: 'r',
+  profile: 'default',
+  event: 'push',
+  status: 'ignored',
+  receivedAtMs: 1,
+  headers: {},
+  body: '',
+};
+const marksOf = (key: string, change: object): object =>
+  marksOfEvent(key, { ...event, ...change } as unknown as JsonObject);
+
+t.test('DUR-2 · CON-4 · an event bears its route, its job and its id, and its status where no work tells it', (t) => {
+  const status = [statusMark('ignored'), statusMark('ignored', 'r')];
+  t.same(marksOf('k', {}), { shared: [routeMark('r'), ...status], own: [idMark('d')] });
+  t.same(marksOf('k', { cronJob: 'j' }), { shared: [routeMark('r'), ...status, jobMark('j')], own: [idMark('d')] });
+  t.same(marksOf('k', { status: 'accepted', work: 'k' }), { shared: [routeMark('r')], own: [idMark('d')] });
+  t.same(
+    marksOf('k', { status: 'coalesced', work: 'first' }),
+    { shared: [routeMark('r')], own: [idMark('d'), workMark('first')] },
+    'one that joined the work of another is found by it',
+  );
+  t.same(
+    marksOf('k', { status: 'duplicate' }),
+    { shared: [routeMark('r'), statusMark('duplicate'), statusMark('duplicate', 'r')], own: [] },
+    'an id leads to the event, not to its duplicate',
+  );
+  t.same(marksOf('k', { route: 5, status: undefined, deliveryId: 7 }), { shared: [], own: [] }, 'what is damaged');
+  t.end();
+});
+
+t.test('DUR-2 · DLV-5 · work under way bears no status that passes, and a target is one by any of its names', (t) => {
+  const marks = (work: object, isDue: boolean): readonly string[] => marksOfWork(work as JsonObject, isDue).shared;
+  t.same(marks({ ...plainRun, status: 'running' }, true), [routeMark('r')]);
+  t.same(
+    marks({ ...plainRun, status: 'running' }, false),
+    [routeMark('r'), statusMark('running'), statusMark('running', 'r')],
+    'nobody finds it by being due',
+  );
+  t.same(marks({ ...plainRun, status: 'failed' }, true), [routeMark('r'), ...marksOfStatus('failed', 'r')]);
+  t.same(marks({ ...plainDelivery, target: 'slack' }, true), marks({ ...plainDelivery, target: 'team_chat_a' }, true));
+  t.equal(targetMark('of nobody'), 'tof nobody');
+  t.same([marksOfStatus(undefined, 'r'), marksOfStatus('failed', undefined)], [[], [statusMark('failed')]]);
+  t.end();
+});
+
+t.test('DUR-2 · a status passes exactly where it may stand on work that is due', (t) => {
+  const over = ['delivered', 'failed', 'interrupted', 'cancelled', 'unknown', 'deadLettered', 'dropped', 'ignored'];
+  for (const status of new Set<string>([...eventStatuses, ...runStatuses, ...deliveryStatuses]))
+    t.equal(isPassing(status), ![...over, 'duplicate', 'refused'].includes(status), status);
+  t.notOk(isPassing(undefined));
+  t.end();
+});
+
+t.test('DUR-2 · CON-4 · what work shows of its events is what their rows show', async () => {
+  const run = fc.constantFrom(...runStatuses).map((status): RunRecord => ({ ...plainRun, status }));
+  const delivery = fc.constantFrom(...deliveryStatuses).map((status): DeliveryRecord => ({ ...plainDelivery, status }));
+  const work = fc.record({
+    run: fc.option(run, { nil: undefined }),
+    delivery: fc.option(delivery, { nil: undefined }),
+  });
+  fc.assert(
+    fc.property(work, fc.constantFrom(...eventStatuses), ({ run, delivery }, status) => {
+      const row = deliveryRow({ ...event, status }, run ?? delivery);
+      const shown = shownOfWork(
+        run as unknown as JsonObject | undefined,
+        delivery as unknown as JsonObject | undefined,
+      );
+      return (shown ?? status) === row.status && historyStatuses.includes(row.status);
+    }),
+  );
+});
+
+t.test('DUR-2 · no two questions share a mark', async () => {
+  const name = fc.string({ maxLength: 6, unit: fc.constantFrom('a', 'b', '/', 's', 'p', 'r') });
+  fc.assert(
+    fc.property(name, name, (one, other) => {
+      const marks = [routeMark(one), statusMark(one), targetMark(one), jobMark(one), idMark(one), workMark(one)];
+      return new Set(marks).size === marks.length && (one === other || routeMark(one) !== routeMark(other));
+    }),
+  );
+});

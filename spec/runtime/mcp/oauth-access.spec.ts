@@ -1,0 +1,71 @@
+import { writeFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { ConnectFailure } from '../../../machines/mcp/connect-failure.ts';
+import { authorised, readFailures } from '../../../runtime/mcp/oauth-access.ts';
+import { settingsOf } from '../../support/mcp/open-session.ts';
+import { tokenStore } from '../../support/oauth/token-store.ts';
+
+const url = 'https://mcp.example/mcp';
+const withLogin: JsonObject = { url, auth: 'oauth' };
+const without: readonly (readonly [string, JsonObject])[] = [
+  ['a command', { command: 'x' }],
+  ['a server without OAuth', { url }],
+];
+
+async function stage(t: Test) {
+  const { credentials, folder, log } = tokenStore(t);
+  const tokens = { accessToken: 'the-token', issuer: 'https://as.example', clientId: 'c', url };
+  const login = {
+    tokens,
+    server: { issuer: tokens.issuer, authorizationServerUrl: tokens.issuer, metadata: {} },
+    client: { issuer: tokens.issuer, clientId: 'c' },
+  };
+  return { credentials, folder, log, logIn: () => credentials.save('hub', login as never) };
+}
+
+t.test('OAU-1 · only a server that asks for OAuth gets its token onto its requests, and nobody else', async (t) => {
+  const { credentials, log, logIn } = await stage(t);
+  await logIn();
+  const ports = { credentials, version: '1', nowMs: () => 0, log };
+  for (const [what, entry] of without) t.same(authorised(settingsOf(entry, 'hub'), ports), {}, what);
+
+  const shown: (string | null)[] = [];
+  const { wrapFetch } = authorised(settingsOf(withLogin, 'hub'), ports);
+  const carry = wrapFetch?.(async (_, init) => {
+    shown.push(new Headers(init?.headers).get('authorization'));
+    return new Response();
+  });
+  await carry?.(url);
+  await carry?.('https://elsewhere.example/mcp');
+  t.same(shown, ['Bearer the-token', null]);
+});
+
+t.test(
+  'OAU-8 · LIF-1 · a refusal of the credentials asks for a login where one can help, and is a failure elsewhere',
+  async (t) => {
+    const { credentials, folder, logIn } = await stage(t);
+    const refused: ConnectFailure = { kind: 'http', status: 401, message: 'Unauthorized' };
+    const busy: ConnectFailure = { kind: 'http', status: 503, message: 'busy' };
+    const read = (entry: JsonObject, failures: readonly ConnectFailure[]) =>
+      readFailures(settingsOf(entry, 'hub'), failures, { credentials, profile: 'work' } as never);
+
+    const need = /^mcp server "hub": needs a login; run `agent mcp login hub --profile work`$/;
+    t.match(read(withLogin, [refused]), { after: 'needsLogin', why: need });
+    t.match(read(withLogin, [busy, refused]), { after: 'needsLogin' }, 'one refusal is enough');
+    t.match(read(withLogin, [busy]), { after: 'retry', why: /"hub": .*503/ });
+    for (const [what, entry] of without) {
+      const { after, why } = read(entry, [refused]);
+      t.equal(after, 'failed', what);
+      t.notMatch(why, /needs a login/, what);
+    }
+
+    await logIn();
+    t.match(read(withLogin, [refused]).why, need, 'credentials that nothing is known to be wrong with');
+    writeFileSync(`${folder}/hub.json`, '{ damaged');
+    t.match(
+      read(withLogin, [refused]).why,
+      /needs a login: its token file .*hub\.json is damaged; run `agent mcp login/,
+    );
+  },
+);
