@@ -66,7 +66,10 @@ function stage(t: Test, entry: JsonObject = {}, { state = 'connected' } = {}) {
   const redactor = createRedactor();
   redactor.learn('hunter2hunter2');
   const approvals: Approvals = createApprovals(
-    startWard<ApprovalInput>(t, compile(wireApproval(() => approvals))),
+    startWard<ApprovalInput>(
+      t,
+      compile(wireApproval({ approvals: () => approvals, log: { log: () => {}, warnOnce: () => {} } })),
+    ),
     () => 0,
   );
   const reach = createReach({ connections: connections.handle, calls: () => ward(), nowMs: () => 0 } as never);
