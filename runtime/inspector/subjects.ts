@@ -67,10 +67,10 @@ export class Subject {
   }
 }
 
-/** An actor at hand; the facts are as its context had them last. */
+/** An actor at hand, by its session, so that one that is gone is not kept; the facts are as its context had them last. */
 interface Known {
-  ref: AnyActorRef | undefined;
-  actor: string;
+  readonly session: string;
+  readonly actor: string;
   facts: BriefFacts | undefined;
   subject: Subject | undefined;
 }
@@ -82,8 +82,9 @@ export function createSubjects({ redactor, deliveryOf }: SubjectPorts): Subjects
   const deliveries = new Map<string, string>();
 
   function knownOf(ref: AnyActorRef): Known {
-    for (const one of known) if (one.ref === ref) return one;
-    const fresh: Known = { ref, actor: redactor.text(addressOf(ref)), facts: undefined, subject: undefined };
+    const session = ref.sessionId;
+    for (const one of known) if (one.session === session) return one;
+    const fresh: Known = { session, actor: redactor.text(addressOf(ref)), facts: undefined, subject: undefined };
     known[next] = fresh;
     next = (next + 1) % fewActors;
     return fresh;

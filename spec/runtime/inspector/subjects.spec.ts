@@ -6,7 +6,7 @@ import { createRedactor } from '../../../runtime/redact.ts';
 
 /** As much of an actor as tells where it lives. */
 const actor = (id: string): AnyActorRef =>
-  ({ id, _parent: { id: 'root', logic: {} }, logic: { id: 'thing' } }) as unknown as AnyActorRef;
+  ({ id, sessionId: `x:${id}`, _parent: { id: 'root', logic: {} }, logic: { id: 'thing' } }) as unknown as AnyActorRef;
 
 function subjects(deliveryOf: (key: string) => string | undefined = () => undefined) {
   const redactor = createRedactor();
