@@ -126,7 +126,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     nowMs,
     log,
   });
-  const compiling = { now: nowMs, trail: trailLength, watched: inspector.isWatched };
+  const compiling = { now: nowMs, trail: trailLength, watched: inspector.watched };
   const every = createTicks();
   const webhooks = assembleWebhooks({
     paths,

@@ -24,6 +24,7 @@ import type {
 import { createActor } from 'xstate';
 import { type ActionRun, type Args, type Chart, chartOf, type Step, shownArgs } from './compiled-chart.ts';
 import { CompiledSnapshot, packedStep, persisted } from './compiled-snapshot.ts';
+import type { Watched } from './lean-actor.ts';
 
 export interface CompileOptions {
   /** Tells the time of steps, in Unix milliseconds. */
@@ -35,8 +36,8 @@ export interface CompileOptions {
    * copies has most of its fields in a second object, which is made anew for every few of them. Left out: a spread.
    */
   readonly copy?: (context: never) => object;
-  /** Says whether anybody inspects the system; while nobody does, no microstep is recorded. Left out: always. */
-  readonly watched?: () => boolean;
+  /** Says what is inspected of the system now. Left out: everything, always. */
+  readonly watched?: () => Watched;
 }
 
 /** A context with each of its fields named, also those that hold nothing yet. */
@@ -50,7 +51,7 @@ export type CompiledLogic<Machine extends AnyStateMachine = AnyStateMachine> = A
 > & {
   readonly id: string;
   readonly config: AnyStateMachine['config'];
-  readonly watched: () => boolean;
+  readonly watched: () => Watched;
 };
 
 interface Scope extends AnyActorScope {
@@ -224,7 +225,7 @@ export function compile<Machine extends AnyStateMachine>(
     for (const action of step.actions) action(run as unknown as ActionRun, event);
     if (trailLength > 0) remember(run, step, trailLength);
     if (target >= 0) enter(run, target, event);
-    if (watched()) inspect(run, step, event);
+    if (watched() !== false) inspect(run, step, event);
   }
 
   function enter(run: Run, state: number, event = run.event): void {

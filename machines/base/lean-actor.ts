@@ -20,12 +20,14 @@ interface System {
   _sendInspectionEvent(event: object): void;
 }
 
+/** What is inspected now: nothing, spawns and steps alone, or everything. For what nobody inspects no record is made. */
+export type Watched = boolean | 'steps';
+
 /** What a lean actor asks of its logic. */
 export interface LeanLogic {
   getInitialSnapshot(scope: never, input: never): Snapshot<unknown>;
   transition(snapshot: never, event: never, scope: never): Snapshot<unknown>;
-  /** Says whether anybody inspects the system; while nobody does, no record is made for them. */
-  readonly watched: () => boolean;
+  readonly watched: () => Watched;
 }
 
 type Listeners = Map<string, Set<(event: EventObject) => void>>;
@@ -90,7 +92,7 @@ class LeanActor {
     this.sessionId = system._bookId();
     this.options = { input, parent };
     this._parent = parent;
-    if (logic.watched()) system._sendInspectionEvent({ type: '@xstate.actor', actorRef: this });
+    if (logic.watched() !== false) system._sendInspectionEvent({ type: '@xstate.actor', actorRef: this });
     try {
       this._snapshot = logic.getInitialSnapshot(this as never, input as never);
     } catch (error) {
@@ -153,7 +155,7 @@ class LeanActor {
     const { system, _snapshot: snapshot } = this;
     this._processingStatus = running;
     const event = { type: 'xstate.init', input: this.options.input };
-    if (this.logic.watched()) {
+    if (this.logic.watched() === true) {
       system._sendInspectionEvent({ type: '@xstate.event', sourceRef: this._parent, actorRef: this, event });
     }
     if (snapshot.status === 'error') {
@@ -170,7 +172,7 @@ class LeanActor {
   /** Bound, as xstate's is: wiring hands it on by itself. */
   get send(): (event: EventObject) => void {
     this.#send ??= (event) => {
-      if (this.logic.watched()) actor.send.call(this, event);
+      if (this.logic.watched() === true) actor.send.call(this, event);
       else this._send(event);
     };
     return this.#send;
@@ -232,7 +234,7 @@ class LeanActor {
 
   /** Takes a snapshot over, carries out what was deferred, and tells the parent of an end. */
   update(snapshot: Snapshot<unknown>, event: object): void {
-    if (this.#observers !== undefined || this.logic.watched()) {
+    if (this.#observers !== undefined || this.logic.watched() === true) {
       actor.update.call(this, snapshot, event);
       return;
     }
@@ -311,7 +313,7 @@ class LeanActor {
   }
 
   #execute({ type, params, info, exec }: ExecutableAction): void {
-    if (this.logic.watched()) {
+    if (this.logic.watched() === true) {
       this.system._sendInspectionEvent({ type: '@xstate.action', actorRef: this, action: { type, params } });
     }
     exec?.(info, params);

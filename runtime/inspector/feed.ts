@@ -188,7 +188,7 @@ export function createFeed(ports: FeedPorts): Feed {
     followers: () => listeners.size,
     follow(listener) {
       listeners.add(listener);
-      leave ??= tap.listen(hear);
+      leave ??= tap.listen(true, hear);
       return () => {
         listeners.delete(listener);
         if (listeners.size > 0) return;

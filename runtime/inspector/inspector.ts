@@ -6,6 +6,7 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
+import type { Watched } from '../../machines/base/lean-actor.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
 import type { CommandHost } from '../control/commands.ts';
@@ -46,8 +47,8 @@ export interface Inspector {
   readonly feed: Feed;
   readonly watcher: Watcher;
   readonly sinces: Sinces;
-  /** Whether anybody watches: while nobody does, no transition is recorded. */
-  isWatched(): boolean;
+  /** What anybody watches: while nobody does, no transition is recorded. */
+  watched(): Watched;
   /** How many follow: pages and terminals. */
   watching(): number;
   actor(id: string): ActorDetails | undefined;
@@ -129,7 +130,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
     feed,
     watcher: createWatcher({ tap, rows, subjects, redactor, nowMs }),
     sinces,
-    isWatched: tap.isOpen,
+    watched: tap.watched,
     watching: () => tap.listeners() + Math.max(0, feed.followers() - 1),
     actor,
     stepsOf: history.stepsOf,

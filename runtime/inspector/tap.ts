@@ -5,6 +5,7 @@
  */
 
 import type { AnyActorRef, InspectionEvent } from 'xstate';
+import type { Watched } from '../../machines/base/lean-actor.ts';
 
 /** What the system calls for everything that happens; it looks the function up each time. */
 interface Reporting {
@@ -27,21 +28,22 @@ export interface Microstep {
 export type Inspected = InspectionEvent | Microstep;
 
 export interface Tap {
-  /** Whether anybody listens. */
-  isOpen(): boolean;
+  /** What anybody listens to; the steps alone where nobody wants more. */
+  watched(): Watched;
   listeners(): number;
-  /** Hears of everything until the returned function is called. */
-  listen(hear: (inspected: Inspected) => void): () => void;
+  /** Hears of spawns and steps, and of all the rest where that is wanted, until the returned function is called. */
+  listen(wanted: Exclude<Watched, false>, hear: (inspected: Inspected) => void): () => void;
 }
 
 export function createTap(root: () => AnyActorRef, failed: (error: unknown) => void): Tap {
-  const listeners = new Set<(inspected: Inspected) => void>();
+  const listeners = new Map<(inspected: Inspected) => void, Exclude<Watched, false>>();
+  let watched: Watched = false;
   let detach: (() => void) | undefined;
 
   function hear(inspected: object): void {
     // One an action, and nobody asks for them.
     if ((inspected as { readonly type: string }).type === '@xstate.action') return;
-    for (const listener of listeners) {
+    for (const listener of listeners.keys()) {
       try {
         listener(inspected as Inspected);
       } catch (error) {
@@ -50,11 +52,17 @@ export function createTap(root: () => AnyActorRef, failed: (error: unknown) => v
     }
   }
 
+  function look(): void {
+    const wanted = [...listeners.values()];
+    watched = wanted.includes(true) || (wanted.length > 0 && 'steps');
+  }
+
   return {
-    isOpen: () => listeners.size > 0,
+    watched: () => watched,
     listeners: () => listeners.size,
-    listen(listener) {
-      listeners.add(listener);
+    listen(wanted, listener) {
+      listeners.set(listener, wanted);
+      look();
       if (detach === undefined) {
         // Through `inspect` the system would copy every event first, which costs as much again as all the rest.
         const system = root().system as unknown as Reporting;
@@ -66,6 +74,7 @@ export function createTap(root: () => AnyActorRef, failed: (error: unknown) => v
       }
       return () => {
         listeners.delete(listener);
+        look();
         if (listeners.size > 0) return;
         detach?.();
         detach = undefined;

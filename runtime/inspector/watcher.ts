@@ -180,7 +180,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
   return {
     follow(query, listener) {
       const held = createBacklog();
-      return tap.listen((inspected) => {
+      return tap.listen(query.full === true ? true : 'steps', (inspected) => {
         const told = toldBy(inspected, query);
         if (told === undefined) return;
         const { subject, text } = told;

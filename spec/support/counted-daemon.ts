@@ -49,7 +49,7 @@ function count(): Counts {
     actors: root === undefined || root.getSnapshot().status !== 'active' ? {} : countActors(root),
     actorsOnHeap: v8.queryObjects(Actor, { format: 'count' }) as number,
     exchanges: lent?.webhooks.replay.exchanges.size ?? 0,
-    followed: lent?.inspector.isWatched() ?? false,
+    followed: (lent?.inspector.watched() ?? false) !== false,
     waits: root === undefined ? {} : waitsOf(root),
     resources: tally(process.getActiveResourcesInfo().filter((name) => name !== 'Immediate')),
     descriptors: tally(descriptors()),

@@ -41,7 +41,7 @@ function assemble(t: Test) {
   redactor.learn(secret);
   let flush: (() => void) | undefined;
   const root = createActor(
-    createWard({ name: 'things', logic: compile(child, { now: () => 5, trail: 8, watched: () => tap.isOpen() }) }),
+    createWard({ name: 'things', logic: compile(child, { now: () => 5, trail: 8, watched: () => tap.watched() }) }),
   );
   const failures: unknown[] = [];
   const tap = createTap(
@@ -92,16 +92,46 @@ function assemble(t: Test) {
 t.test('INS-3 · while nobody watches nothing is heard, and the last one to leave takes the tap along', (t) => {
   const { feed, tap, ward, history, isGathering } = assemble(t);
   ward.spawn('a', {})?.send({ type: 'go' });
-  t.notOk(tap.isOpen());
+  t.equal(tap.watched(), false);
   t.notOk(isGathering());
   const [one, other] = [feed.follow(() => {}), feed.follow(() => {})];
   ward.spawn('b', {});
-  t.ok(tap.isOpen() && isGathering());
+  t.ok(tap.watched() === true && isGathering());
   one();
-  t.ok(tap.isOpen());
+  t.equal(tap.watched(), true);
   other();
-  t.notOk(tap.isOpen() || isGathering());
+  t.notOk(tap.watched() || isGathering());
   t.same(history.latest(10), [], 'what was not told was not kept either');
+  t.end();
+});
+
+t.test('INS-3 · who wants steps alone hears the same steps, and no record of the rest is made', (t) => {
+  const { tap, ward } = assemble(t);
+  const run = (wanted: true | 'steps', key: string): string[] => {
+    const heard: string[] = [];
+    const leave = tap.listen(wanted, (inspected) => {
+      const { event, actorRef } = inspected as {
+        readonly event?: { readonly type: string };
+        readonly actorRef: AnyActorRef;
+      };
+      // The ward is not compiled, and tells everything.
+      if (actorRef.id === key) heard.push(`${inspected.type} ${event?.type ?? ''}`);
+    });
+    t.equal(tap.watched(), wanted);
+    ward.spawn(key, {})?.send({ type: 'go' });
+    leave();
+    return heard;
+  };
+  const all = run(true, 'a');
+  const steps = all.filter((one) => /^@xstate\.(?:actor|microstep)/.test(one));
+  t.ok(steps.length > 1 && steps.length < all.length);
+  t.same(run('steps', 'b'), steps);
+  const [leaveSteps, leaveAll] = [tap.listen('steps', () => {}), tap.listen(true, () => {})];
+  t.equal(tap.watched(), true, 'the most that anybody wants');
+  leaveAll();
+  t.equal(tap.watched(), 'steps');
+  leaveSteps();
+  t.equal(tap.watched(), false);
   t.end();
 });
 
@@ -194,12 +224,12 @@ t.test('INS-3 · a listener that fails disturbs no actor and no other listener',
   const { tap, ward, failures } = assemble(t);
   let heard = 0;
   t.teardown(
-    tap.listen(() => {
+    tap.listen(true, () => {
       throw new Error('boom');
     }),
   );
   t.teardown(
-    tap.listen(() => {
+    tap.listen(true, () => {
       heard += 1;
     }),
   );
