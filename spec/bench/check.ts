@@ -33,8 +33,12 @@ const sampled = 20_000;
 
 const guards = [
   ...(await ratios()),
-  ...(await allocations([inMemory, durable])),
-  ...(await survivals([inMemory, manyRoutes])),
+  ...(await bytes([inMemory, durable], 'allocation', { called: 'bytes allocated', tolerance: bytesTolerance })),
+  // They cost several times what dies young. The journal in memory keeps its records there.
+  ...(await bytes([inMemory, manyRoutes], 'survival', {
+    called: 'bytes that outlive the young heap',
+    tolerance: ratioTolerance,
+  })),
 ];
 if (process.argv.includes('--accept')) accept();
 else process.exitCode = report();
@@ -46,25 +50,17 @@ async function ratios(): Promise<Guard[]> {
     .map(({ name, ratio }) => ({ name: `${name}: CPU × bare`, found: ratio, tolerance: ratioTolerance }));
 }
 
-async function allocations(subjects: readonly Subject[]): Promise<Guard[]> {
+async function bytes(
+  subjects: readonly Subject[],
+  which: 'allocation' | 'survival',
+  guard: { readonly called: string; readonly tolerance: number },
+): Promise<Guard[]> {
   const found: Guard[] = [];
   for (const subject of subjects) {
     const server = await start(subject);
-    const bytes = await bytesBy(server, 'allocation', sampled);
+    const each = await bytesBy(server, which, sampled);
     stop(server);
-    found.push({ name: `${subject.name}: bytes allocated`, found: bytes, tolerance: bytesTolerance });
-  }
-  return found;
-}
-
-/** What outlives the young heap costs several times what dies in it; the journal in memory keeps its records there. */
-async function survivals(subjects: readonly Subject[]): Promise<Guard[]> {
-  const found: Guard[] = [];
-  for (const subject of subjects) {
-    const server = await start(subject);
-    const bytes = await bytesBy(server, 'survival', sampled);
-    stop(server);
-    found.push({ name: `${subject.name}: bytes that outlive the young heap`, found: bytes, tolerance: ratioTolerance });
+    found.push({ name: `${subject.name}: ${guard.called}`, found: each, tolerance: guard.tolerance });
   }
   return found;
 }

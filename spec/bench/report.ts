@@ -87,7 +87,7 @@ ${tableOf(
 )}
 
 \`npm run bench -- --quick\` takes a minute or two, \`--only receiver|watch|groups|mcp\` a part of it. \`npm run bench:check\` holds the
-ratios, and the bytes that a request allocates, against \`spec/bench/baseline.json\` and fails where one has grown;
+ratios, and the bytes that a request allocates and leaves behind, against \`spec/bench/baseline.json\` and fails where one has grown;
 \`npm run bench:check -- --accept\` makes what it finds the baseline.
 `;
 }

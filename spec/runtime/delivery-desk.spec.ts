@@ -6,21 +6,10 @@ import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { createDeliveryDesk } from '../../runtime/delivery-desk.ts';
 import { createWards } from '../../runtime/wiring/wards.ts';
 import { gate, openKeeper } from '../support/keeper.ts';
+import { plainDelivery } from '../support/records.ts';
 import { fakeWard } from '../support/wards.ts';
 
-const delivery: DeliveryRecord = {
-  eventKey: 'e',
-  deliveryId: 'd',
-  profile: 'default',
-  route: 'r',
-  event: 'push',
-  target: 'slack',
-  status: 'deadLettered',
-  text: 'x',
-  extra: {},
-  queuedAtMs: 0,
-  reason: 'it was dead',
-};
+const delivery: DeliveryRecord = { ...plainDelivery, status: 'deadLettered', reason: 'it was dead' };
 
 async function openDesk(...records: readonly (readonly [string, Partial<DeliveryRecord>])[]) {
   const disk = gate();

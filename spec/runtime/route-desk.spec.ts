@@ -5,25 +5,13 @@ import { defaultProfile, type ProfileName, type RouteName } from '../../machines
 import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
 import { bookOf } from '../../machines/config/route-book.ts';
 import { createRouteDesk, type RouteSources } from '../../runtime/route-desk.ts';
+import { plainRoute } from '../support/records.ts';
 
 const work = 'work' as ProfileName;
 
 function entry(name: string, more: Partial<Route> = {}): RouteWithSecret {
   return {
-    route: {
-      name: name as RouteName,
-      source: 'static',
-      profile: defaultProfile,
-      enabled: true,
-      events: [],
-      filters: [],
-      scriptTimeoutMs: 1,
-      skills: [],
-      deliver: 'log',
-      deliverExtra: {},
-      deliverOnly: false,
-      ...more,
-    },
+    route: { ...plainRoute, name: name as RouteName, ...more },
     secret: { kind: 'shared', secret: 'secret' },
   };
 }

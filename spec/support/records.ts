@@ -1,7 +1,8 @@
-/** A plain run, delivery and route, as most specs begin with one; each says what is its own. */
+/** A plain run, delivery, route and connection, as most specs begin with one; each says what is its own. */
 
 import { defaultProfile, type RouteName } from '../../machines/base/names.ts';
 import type { Route } from '../../machines/config/route.ts';
+import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
 
 export const plainRun: RunRecord = {
@@ -39,4 +40,17 @@ export const plainRoute: Route = {
   deliver: 'log',
   deliverExtra: {},
   deliverOnly: false,
+};
+
+export const plainConnection: ConnectionInput = {
+  server: 's',
+  profile: 'default',
+  transport: 'stdio',
+  begin: 'connecting',
+  why: null,
+  tools: 0,
+  keepaliveMs: 0,
+  idleTimeoutMs: 0,
+  maxLifetimeMs: 0,
+  breakerLimits: { failures: 5, resetMs: 30_000 },
 };

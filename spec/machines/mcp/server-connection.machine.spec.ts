@@ -9,20 +9,9 @@ import {
   type ConnectVerdict,
   serverConnectionMachine,
 } from '../../../machines/mcp/server-connection.machine.ts';
+import { plainConnection as input } from '../../support/records.ts';
 import { turn } from '../../support/turns.ts';
 
-const input: ConnectionInput = {
-  server: 's',
-  profile: 'default',
-  transport: 'stdio',
-  begin: 'connecting',
-  why: null,
-  tools: 0,
-  keepaliveMs: 0,
-  idleTimeoutMs: 0,
-  maxLifetimeMs: 0,
-  breakerLimits: { failures: 5, resetMs: 30_000 },
-};
 const well: ConnectVerdict = { kind: 'connected', era: 'legacy', tools: 2 };
 const busy = (chance: number): ConnectVerdict => ({ kind: 'refused', after: 'retry', why: 'busy', chance });
 

@@ -28,6 +28,19 @@ async function serve(t: Test, daemon: Partial<DaemonView>) {
   return { home, path, server, client, lines };
 }
 
+/** A server whose one follower is told what the spec says. */
+async function serveFollower(t: Test) {
+  let listener: (record: string) => void = () => {};
+  const served = await serve(t, {
+    tree: () => ({ id: 'supervisor' }) as never,
+    follow: (_query, given) => {
+      listener = given;
+      return () => {};
+    },
+  });
+  return { ...served, tell: (record: string) => listener(record) };
+}
+
 t.test('CLI-3 · the socket and its folder are private, whatever lay there', async (t) => {
   const home = makeHome(t);
   const path = join(home.path, 'gateway.sock');
@@ -99,18 +112,11 @@ t.test('CLI-3 · INS-1 · a subscription streams until its reader leaves', async
 });
 
 t.test('CLI-3 · INS-2 · the last words before the socket closes are said', async (t) => {
-  let listener: (record: string) => void = () => {};
-  const { client, server } = await serve(t, {
-    tree: () => ({ id: 'supervisor' }) as never,
-    follow: (_query, given) => {
-      listener = given;
-      return () => {};
-    },
-  });
+  const { client, server, tell } = await serveFollower(t);
   const heard: unknown[] = [];
   client.onNotification((_, params) => void heard.push(params));
   await client.call('inspect.follow');
-  listener(JSON.stringify({ n: 'last' }));
+  tell(JSON.stringify({ n: 'last' }));
 
   await server.close();
 
@@ -119,14 +125,7 @@ t.test('CLI-3 · INS-2 · the last words before the socket closes are said', asy
 });
 
 t.test('CLI-3 · a reader that does not read is cut off, with one line', async (t) => {
-  let listener: (record: string) => void = () => {};
-  const { path, lines } = await serve(t, {
-    tree: () => ({ id: 'supervisor' }) as never,
-    follow: (_query, given) => {
-      listener = given;
-      return () => {};
-    },
-  });
+  const { path, lines, tell } = await serveFollower(t);
   const socket = connect(path);
   await new Promise((resolve) => socket.once('connect', resolve));
   const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -134,7 +133,7 @@ t.test('CLI-3 · a reader that does not read is cut off, with one line', async (
   socket.write('{"jsonrpc":"2.0","id":1,"method":"inspect.follow"}\n');
   const record = JSON.stringify({ text: 'x'.repeat(100_000) });
   await until(() => {
-    listener(record);
+    tell(record);
     return lines.length > 0;
   });
   t.same(lines, ['control: a reader is too slow and was cut off']);
@@ -155,21 +154,14 @@ t.test('CLI-3 · CON-2 · one that listens no more answers who is there until it
 });
 
 t.test('CLI-3 · CON-2 · a reader that stands still keeps no daemon from ending', async (t) => {
-  let listener: (record: string) => void = () => {};
-  const { path, server } = await serve(t, {
-    tree: () => ({ id: 'supervisor' }) as never,
-    follow: (_query, given) => {
-      listener = given;
-      return () => {};
-    },
-  });
+  const { path, server, tell } = await serveFollower(t);
   const socket = connect(path);
   await new Promise((resolve) => socket.once('connect', resolve));
   const follows = new Promise((resolve) => socket.once('data', resolve));
   socket.write('{"jsonrpc":"2.0","id":1,"method":"inspect.follow"}\n');
   await follows;
   socket.pause();
-  for (let n = 0; n < 20; n += 1) listener(JSON.stringify({ text: 'x'.repeat(100_000) }));
+  for (let n = 0; n < 20; n += 1) tell(JSON.stringify({ text: 'x'.repeat(100_000) }));
 
   await server.close();
 

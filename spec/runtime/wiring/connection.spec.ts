@@ -4,20 +4,10 @@ import type { ConnectionInput, ConnectVerdict } from '../../../machines/mcp/serv
 import type { Reach } from '../../../runtime/mcp/reach.ts';
 import type { Sessions } from '../../../runtime/mcp/sessions.ts';
 import { wireConnection } from '../../../runtime/wiring/connection.ts';
+import { plainConnection } from '../../support/records.ts';
 import { turn } from '../../support/turns.ts';
 
-const input: ConnectionInput = {
-  server: 's',
-  profile: 'work',
-  transport: 'stdio',
-  begin: 'connecting',
-  why: null,
-  tools: 0,
-  keepaliveMs: 0,
-  idleTimeoutMs: 0,
-  maxLifetimeMs: 0,
-  breakerLimits: { failures: 5, resetMs: 30_000 },
-};
+const input: ConnectionInput = { ...plainConnection, profile: 'work' };
 const well: ConnectVerdict = { kind: 'connected', era: 'legacy', tools: 2 };
 const busy = (why: string): ConnectVerdict => ({ kind: 'refused', after: 'retry', why, chance: 0.5 });
 const fields = { server: 's', profile: 'work' };
