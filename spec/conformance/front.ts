@@ -272,14 +272,25 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     t.pass('no answer after the client left, no second answer');
   });
 
-  t.test(`${name}: LIM-1 · a body that stalls ends its exchange, one that drips does not`, async (t) => {
-    const { front, next } = await open(t, openFront, { holds: true, bodyTimeoutMs: 300 });
-    const arriving = next();
-    const raw = await openRaw(front.port);
-    raw.write(post(10, 'half'));
-    t.same(await (await arriving).outcome, { kind: 'aborted' });
-    await raw.closed;
-  });
+  t.test(
+    `${name}: LIM-1 · a body that stalls ends its exchange, by the front’s own limit and as often as one does`,
+    async (t) => {
+      const { front, next } = await open(t, openFront, { holds: true, bodyTimeoutMs: 300 });
+      // The library ends a silent connection too, ten seconds later: here that is all that would.
+      const patient = await open(t, openFront, { holds: true, bodyTimeoutMs: 600_000 });
+      for (const round of ['first', 'after a rest']) {
+        const [arriving, others] = [next(), patient.next()];
+        const [raw, other] = await Promise.all([openRaw(front.port), openRaw(patient.front.port)]);
+        raw.write(post(10, 'half'));
+        other.write(post(10, 'half'));
+        const outcomes = [arriving, others].map(async (one, at) => ({ at, ...(await (await one).outcome) }));
+        t.same(await Promise.race(outcomes), { at: 0, kind: 'aborted' }, round);
+        await raw.closed;
+        other.socket.destroy();
+        await Promise.all(outcomes);
+      }
+    },
+  );
 
   t.test(`${name}: CON-2 · two hundred at a time`, async (t) => {
     const { front, seen } = await open(t, openFront);
