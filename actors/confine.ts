@@ -3,15 +3,33 @@
 import { realpathSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 
+/** Whether a name leads out of a folder by its text alone; where links lead is not looked at. */
+export function liesOutside(folder: string, name: string): boolean {
+  const inside = relative(folder, resolve(folder, name));
+  return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
+}
+
+/** Whether a name leads out of a folder by its text, and no link leads it back in. */
+export function leadsOut(folder: string, name: string): boolean {
+  return liesOutside(folder, name) && liesOutside(realFolder(folder), name) && confined(folder, name) === undefined;
+}
+
+/** A folder may be a link itself, and be named by where it leads. */
+function realFolder(folder: string): string {
+  try {
+    return realpathSync.native(folder);
+  } catch {
+    return folder;
+  }
+}
+
 /** The real path of a file inside a folder; undefined where it is missing or lies outside. */
 export function confined(folder: string, name: string): string | undefined {
   if (name.includes('\0')) return undefined;
   try {
     const root = realpathSync.native(folder);
     const file = realpathSync.native(resolve(root, name));
-    const inside = relative(root, file);
-    if (inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside)) return undefined;
-    return file;
+    return file === root || liesOutside(root, file) ? undefined : file;
   } catch {
     return undefined;
   }

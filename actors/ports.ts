@@ -48,6 +48,14 @@ export type AgentRunOutcome = (
 /** Runs an agent once. Resolves with an outcome, never rejects; stops its whole process group when the signal aborts. */
 export type AgentRunner = (request: AgentRunRequest, signal: AbortSignal) => Promise<AgentRunOutcome>;
 
+/** How fast the pieces of a text may follow each other, beside everything else that goes to the platform. */
+export interface PiecePace {
+  /** Resolves when the next piece may go, or as soon as the signal aborts. */
+  turn(signal: AbortSignal): Promise<void>;
+  /** The platform asks for a pause. */
+  limited(forMs: number): void;
+}
+
 export interface DeliveryRequest {
   readonly deliveryId: string;
   readonly profile: ProfileName;
@@ -58,6 +66,8 @@ export interface DeliveryRequest {
   readonly sent?: PartlySent;
   /** Where an earlier try has begun to bring it: the rest goes nowhere else. */
   readonly begunAt?: string;
+  /** Absent: as fast as the platform answers. */
+  readonly pace?: PiecePace;
 }
 
 export interface DeliveryTarget {
@@ -65,9 +75,9 @@ export interface DeliveryTarget {
   placeOf(extra: JsonObject): string | undefined;
   /**
    * For how long sending the same delivery again delivers it once, by where it goes; 0 where it never does. Only within
-   * this time is one sent again whose outcome is not known.
+   * this time is one sent again whose outcome is not known. `begunAt` is as in the request.
    */
-  deduplicatesForMs(extra: JsonObject): number;
+  deduplicatesForMs(extra: JsonObject, begunAt?: string): number;
   /** Resolves with an outcome, never rejects. */
   deliver(request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome>;
 }

@@ -16,6 +16,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { causeOf } from '../machines/base/fault.ts';
+import { longestTimerMs } from '../machines/base/timer.ts';
 
 export interface CommandRequest {
   readonly argv: readonly string[];
@@ -220,7 +221,7 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     void swept.then(() => resolve(result));
   };
 
-  timers.push(setTimeout(() => end('timedOut'), request.timeoutMs));
+  timers.push(setTimeout(() => end('timedOut'), Math.min(longestTimerMs, request.timeoutMs)));
   request.signal?.addEventListener('abort', onAbort, { once: true });
   child.stdout?.on('data', (chunk: Buffer) => {
     stdoutBytes += chunk.length;

@@ -6,6 +6,8 @@
  * @see [AbortSignal.any whose source is gone](https://github.com/nodejs/node/issues/65995)
  */
 
+import { longestTimerMs } from '../machines/base/timer.ts';
+
 export interface StopSignal {
   readonly signal: AbortSignal;
   /** Whether it was the time that ended it. */
@@ -13,9 +15,6 @@ export interface StopSignal {
   /** Lets go of the timer and of the other signals: nothing stops it any more. */
   release(): void;
 }
-
-/** Timers overflow above this. */
-const longestMs = 2_147_483_647;
 
 /** @param timeoutMs left out: no time ends it */
 export function createStopSignal(others: readonly (AbortSignal | null | undefined)[], timeoutMs?: number): StopSignal {
@@ -39,7 +38,7 @@ export function createStopSignal(others: readonly (AbortSignal | null | undefine
             isOver = true;
             stop(new DOMException('the time is over', 'TimeoutError'));
           },
-          Math.min(longestMs, Math.max(0, timeoutMs)),
+          Math.min(longestTimerMs, Math.max(0, timeoutMs)),
         );
   // What is bounded keeps the process alive where it should.
   timer?.unref();

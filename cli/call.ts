@@ -38,6 +38,6 @@ async function runHere(method: string, params: JsonObject, source: CallSource): 
   const { commands } = await import('../runtime/control/commands.ts');
   const command = commands.get(method);
   if (command?.access !== 'home') throw new NotRunning(source.home);
-  const result = await command.run(params, { source }, { notify: () => {}, onEnd: () => {} });
+  const result = await command.run(params, { source }, { notify: () => {}, onEnd: () => () => {} });
   return JSON.parse(JSON.stringify(result ?? null)) as Json;
 }

@@ -7,7 +7,8 @@
 import { deliveryStatuses, historyStatuses, runStatuses } from '../machines/base/status.ts';
 import type { CommandContext } from './context.ts';
 
-export type ExitCode = 0 | 1 | 2 | 3 | 4;
+/** 130 is 128 and the number of SIGINT, as shells have it. */
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 130;
 
 /** The names that a word may be completed by. */
 export const nameKinds = [
@@ -69,7 +70,9 @@ const profile: Flag = {
   form: 'profile',
 };
 const limit: Flag = { name: 'limit', value: 'n', help: 'Rows at most (50).', form: 'count' };
+const before: Flag = { name: 'before', value: 'key', help: 'Only rows before this key: the next page.' };
 const route: Flag = { name: 'route', value: 'name', help: 'Only of this route.' };
+const ofProfile: Flag = { name: 'profile', value: 'name', help: 'Only of this profile.', form: 'profile' };
 const target: Flag = { name: 'target', value: 'name', help: 'Only to this target.' };
 const status = (oneOf: readonly string[]): Flag => ({
   name: 'status',
@@ -154,7 +157,7 @@ export const catalogue: readonly CliCommand[] = [
     path: ['gateway', 'reload'],
     args: [],
     flags: [],
-    help: 'Read the configuration again; one with findings changes nothing.',
+    help: 'Read the configuration again; a finding of one MCP server fails that server, any other changes nothing.',
     load: async () => (await gateway()).reloadGateway,
   },
   {
@@ -263,7 +266,7 @@ export const catalogue: readonly CliCommand[] = [
     path: ['webhook', 'deliveries'],
     args: ['[id]'],
     names: ['delivery'],
-    flags: [limit, route, status(historyStatuses), json],
+    flags: [limit, before, route, ofProfile, status(historyStatuses), json],
     help: 'List received deliveries with what became of them, or show one.',
     load: async () => (await webhook()).listDeliveries,
   },
@@ -271,7 +274,7 @@ export const catalogue: readonly CliCommand[] = [
     path: ['webhook', 'replay'],
     args: ['id'],
     names: ['delivery'],
-    flags: [json],
+    flags: [route, ofProfile, json],
     help: 'Send a received delivery through once more, as a new one.',
     load: async () => (await webhook()).replayDelivery,
   },
@@ -533,7 +536,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['runs', 'list'],
     args: [],
-    flags: [limit, route, status(runStatuses), json],
+    flags: [limit, before, route, ofProfile, status(runStatuses), json],
     help: 'List agent runs.',
     load: async () => (await runs()).listRuns,
   },
@@ -556,7 +559,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['deliveries', 'list'],
     args: [],
-    flags: [limit, route, target, status(deliveryStatuses), json],
+    flags: [limit, before, route, ofProfile, target, status(deliveryStatuses), json],
     help: 'List deliveries to targets, newest first; dead letters by `--status deadLettered`.',
     load: async () => (await deliveries()).listSendings,
   },
@@ -651,7 +654,7 @@ export const catalogue: readonly CliCommand[] = [
     path: ['inspect', 'why'],
     args: ['delivery-id'],
     names: ['delivery'],
-    flags: [{ name: 'texts', help: 'The prompt, the response and the delivered text too.' }, json],
+    flags: [{ name: 'texts', help: 'The prompt, the response and the delivered text too.' }, route, ofProfile, json],
     help: 'Tell what became of a delivery: every state that it passed, and why.',
     load: async () => (await inspectWhy()).explainDelivery,
   },

@@ -21,7 +21,7 @@ _agent() {
   while IFS=$'\\t' read -r word _; do
     if [[ $word == :folders ]]; then
       compopt -o filenames 2>/dev/null
-      COMPREPLY=($(compgen -d -- "$piece"))
+      mapfile -t COMPREPLY < <(compgen -d -- "$piece")
       return
     fi
     COMPREPLY+=("\${word#"$held"}")

@@ -4,9 +4,10 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { runsAtQuestions, shownState } from '../machines/base/waiting.ts';
 import type { ActorFacts, ActorRow, Chart, ChartState, ChartTransition } from '../runtime/inspector/wire.ts';
 import type { Output } from './context.ts';
-import { ago, oneLine, wrapped } from './terminal.ts';
+import { ago, bounded, oneLine, wrapped } from './terminal.ts';
 
 export type Style = 'plain' | 'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta';
 export type Piece = readonly [text: string, style?: Style];
@@ -79,9 +80,10 @@ export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string
     if (siblings === undefined) children.set(row.parent, [row]);
     else siblings.push(row);
   }
+  const questions = runsAtQuestions(rows);
   const lines: string[] = [];
   const draw = (row: ActorRow, first: string, rest: string): void => {
-    lines.push(line(out, [[first, 'dim'], ...rowPieces(row, nowMs)]));
+    lines.push(line(out, [[first, 'dim'], ...rowPieces(row, questions.get(row.id), nowMs)]));
     const below = children.get(row.id) ?? [];
     const beyond = more[row.id] ?? 0;
     below.forEach((child, index) => {
@@ -94,8 +96,9 @@ export function drawTree(out: Output, { rows, more, nowMs }: TreeSource): string
   return lines;
 }
 
-function rowPieces(row: ActorRow, nowMs: number): Piece[] {
-  const { id, machine, state, since, tags, why, meta = {} } = row;
+function rowPieces(row: ActorRow, question: string | undefined, nowMs: number): Piece[] {
+  const { id, machine, state, since, why, meta = {} } = row;
+  const style = styleOf(question === undefined ? row.tags : ['needsUser']);
   const isWard = machine.endsWith('Ward');
   // What can be shown keeps the whole address that shows it; a ward is only a shelf.
   const name = oneLine(isWard ? id.slice(id.indexOf('/') + 1) : id);
@@ -112,10 +115,11 @@ function rowPieces(row: ActorRow, nowMs: number): Piece[] {
   return [
     [name],
     ['  '],
-    [oneLine(state), styleOf(tags)],
+    [oneLine(shownState(state, question)), style],
     [`  ${age}`, 'dim'],
     ...(facts === '' ? [] : [[`  ${facts}`, 'dim'] as Piece]),
-    ...(why === undefined ? [] : [[`  ${oneLine(why)}`, styleOf(tags) === 'red' ? 'red' : 'yellow'] as Piece]),
+    ...(why === undefined ? [] : [[`  ${oneLine(why)}`, style === 'red' ? 'red' : 'yellow'] as Piece]),
+    ...(question === undefined ? [] : [[`  agent approvals show ${question}`, 'dim'] as Piece]),
   ];
 }
 
@@ -146,7 +150,7 @@ export function factsText({
     attempt === undefined || attempt < 2 ? undefined : `attempt ${attempt}`,
   ]
     .filter((fact) => fact !== undefined)
-    .map(oneLine)
+    .map((fact) => bounded(fact))
     .join('  ');
 }
 

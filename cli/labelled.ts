@@ -1,7 +1,8 @@
 /** Puts one record into words for a terminal: labels, times with how long ago, spans. Knows no command. */
 
+import { shownState } from '../machines/base/waiting.ts';
 import type { Output } from './context.ts';
-import { ago, bold, dim, inTime, plain, wrapped } from './terminal.ts';
+import { ago, bold, dim, indented, inTime, plain, wrapped } from './terminal.ts';
 
 /** A label with its value; one without a value is left out. */
 export type Labelled = readonly [label: string, value: string | undefined];
@@ -26,9 +27,9 @@ export function titled(out: Output, name: string, state: string): string {
   return `${bold(out, plain(name))}  ${plain(state)}\n`;
 }
 
-/** A text of its own below a record; a blank one is said to be so. */
+/** A text of its own below a record, further in, so that it cannot say the next title; a blank one is said to be so. */
 export function titledText(out: Output, title: string, text: string): string {
-  return `\n${dim(out, title)}\n${text.trim() === '' ? dim(out, '(empty)') : plain(text)}\n`;
+  return `\n${dim(out, title)}\n${text.trim() === '' ? dim(out, '(empty)') : indented(text, '  ')}\n`;
 }
 
 /** A time as people read it, and how long ago it was or how soon it comes. */
@@ -64,9 +65,9 @@ export interface Waiting {
   readonly question?: string;
 }
 
-/** What a row says it is: a run that waits for a person is under way for nobody else. */
+/** What a row says it is. */
 export function statusOf({ status, question }: Waiting): string {
-  return question === undefined ? status : 'waiting for you';
+  return shownState(status, question);
 }
 
 /** Why it is so, or the command that lets it go on. */

@@ -29,6 +29,7 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
   2: 'The words or flags are wrong; nothing was done.',
   3: 'The gateway of the home is not running.',
   4: 'A person is needed: there is no terminal to ask on, or nobody answered.',
+  130: 'Cancelled by Ctrl-C.',
 };
 
 export const variables = {
@@ -227,7 +228,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     examples: [
       ['mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes', 'a local server'],
       [
-        'mcp add tracker --url https://mcp.example/mcp --header "Authorization: Bearer ${TRACKER_TOKEN}"',
+        "mcp add tracker --url https://mcp.example/mcp --header 'Authorization: Bearer ${TRACKER_TOKEN}'",
         'a remote one',
       ],
     ],
@@ -295,7 +296,9 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['docs/mcp-serve.md'],
   },
   'link open': {
-    examples: [["link open 'agent://mcp/install?name=files&config=eyJ9'", 'show what the link asks for']],
+    examples: [
+      ["link open 'agent://mcp/install?name=files&config=eyJjb21tYW5kIjoibHMifQ'", 'show what the link asks for'],
+    ],
     exits: { 1: 'The link is malformed, or nothing was added.', 4: 'There is no terminal to ask on.' },
     files: ['config.yaml'],
     see: ['mcp add', 'mcp import'],
@@ -310,7 +313,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   chat: {
     examples: [['chat', 'talk; /help lists what can be typed']],
     needsGateway: true,
-    exits: { 4: 'No model is configured, or there is no terminal.' },
+    exits: { 4: 'No model is configured.' },
     see: ['gateway setup', 'docs/chat.md'],
   },
   approvals: {
@@ -328,20 +331,24 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     see: ['approvals show', 'approvals approve'],
   },
   'approvals show': {
-    examples: [['approvals show 7', 'the arguments of a call, or a form']],
+    examples: [['approvals show akfmtx7', 'the arguments of a call, or a form']],
     needsGateway: true,
     see: ['approvals approve', 'approvals deny'],
   },
   'approvals approve': {
     examples: [
-      ['approvals approve 7', 'let the call run'],
-      [`approvals approve 8 --values '{"name": "Ada"}'`, 'fill a form in'],
+      ['approvals approve akfmtx7', 'let the call run'],
+      [`approvals approve akfmtx8 --values '{"name": "Ada"}'`, 'fill a form in'],
     ],
     needsGateway: true,
     exits: { 1: 'No such question waits, or the values do not fit the form.' },
     see: ['approvals show'],
   },
-  'approvals deny': { examples: [['approvals deny 7', 'nothing is sent']], needsGateway: true, see: ['approvals'] },
+  'approvals deny': {
+    examples: [['approvals deny akfmtx7', 'nothing is sent']],
+    needsGateway: true,
+    see: ['approvals'],
+  },
   'cron add': {
     about: [
       'The schedule has five fields, or is `@daily` and its like, or an interval such as `every 15m`; without one the job runs when it is fired by hand or by a webhook.',

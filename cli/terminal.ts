@@ -9,6 +9,11 @@ export function plain(text: string): string {
   return text.replace(control, '\uFFFD');
 }
 
+/** It with every line as far in as its first: a line of a stranger's text at the margin could pass for one of ours. */
+export function indented(text: string, margin: string): string {
+  return plain(text).replace(/^(?=.)/gm, margin);
+}
+
 /** One line of it. */
 export function oneLine(text: string): string {
   return plain(text).replace(/\s+/g, ' ').trim();
@@ -18,10 +23,16 @@ export function printJson(context: CommandContext, value: unknown): void {
   context.out.print(`${JSON.stringify(value, null, 2)}\n`);
 }
 
-/** What a person copies into the next command, and what is known by one word, is never cut. */
+/**
+ * What a person copies into the next command, and what is known by one word, gives way to no other column. On a pipe it is
+ * whole however long it is: what reads it hands it to the next command.
+ */
 const uncut = /^(?:ID|DELIVERY|RUN|NAME|SERVER|TOOL|URL|STATUS|STATE|SCHEDULE)$/;
 /** Sentences and addresses. Where they have no room beside the row they stand under it. */
 const told = /^(?:URL|REASON|WHY|PROBLEM|NOTE|MESSAGE|DESCRIPTION)$/;
+/** Names and ids are as long as whoever sends them likes: one must not widen every row. */
+const longestCell = 160;
+const longestSentence = 1_000;
 const leastColumn = 8;
 const between = '  ';
 const margin = '     ';
@@ -29,10 +40,12 @@ const mostTold = 2;
 
 /**
  * A table that fits the terminal: columns that say nothing are left out, sentences go under their rows, the widest of the
- * others are cut. A pipe gets all of it, one line a row.
+ * others are cut. A pipe gets every column, one line a row, its ids whole. Any other cell beyond all measure is cut.
  */
 export function table(out: Output, head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const cells = [head, ...rows].map((row) => row.map(oneLine));
+  const cells = [head, ...rows].map((row) =>
+    row.map((text, column) => bounded(text, told.test(head[column] ?? '') ? longestSentence : longestCell)),
+  );
   const natural = head.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
   let shown = head.map((_, column) => column);
   const lengthOf = (): number =>
@@ -41,19 +54,29 @@ export function table(out: Output, head: readonly string[], rows: readonly (read
     const says = (column: number): boolean => rows.some((row) => !/^(?:|default)$/.test(row[column] ?? ''));
     shown = shown.filter((column) => uncut.test(head[column] ?? '') || says(column));
   }
+  const isWhole = (column: number): boolean => !out.isTerminal && uncut.test(head[column] ?? '');
   const last = shown.at(-1) ?? 0;
   const below = out.isTerminal && told.test(head[last] ?? '') && lengthOf() > out.columns ? last : undefined;
   if (below !== undefined) shown = shown.slice(0, -1);
   const widths = out.isTerminal ? fitted(head, natural, { shown, columns: out.columns }) : natural;
   const lines = cells.flatMap((row, index) => {
     const line = shown
-      .map((column) => cutTo(row[column] ?? '', widths[column] ?? 0).padEnd(widths[column] ?? 0))
+      .map((column) => {
+        const width = widths[column] ?? 0;
+        if (index > 0 && isWhole(column)) return oneLine(rows[index - 1]?.[column] ?? '').padEnd(width);
+        return cutTo(row[column] ?? '', width).padEnd(width);
+      })
       .join(between)
       .trimEnd();
     if (index === 0) return [dim(out, line)];
     return below === undefined ? [line] : [line, ...underneath(out, row[below] ?? '')];
   });
   return `${lines.join('\n')}\n`;
+}
+
+/** One line of a text, no longer than a cell. */
+export function bounded(text: string, longest = longestCell): string {
+  return cutTo(oneLine(text), longest);
 }
 
 /** A sentence under its row, in a few lines at most. */

@@ -51,8 +51,12 @@ export interface ReloadVerdict {
 /** A gateway that crashes more than five times in a minute has a cause that a restart does not mend. */
 export const gatewayRestarts = { intensity: 5, periodMs: 60_000, baseDelayMs: 200, longestDelayMs: 5_000 } as const;
 
-/** A child that outlives its SIGKILL hangs in the kernel; nobody waits for it longer than this. */
-const closeLimitMs = 10_000;
+/**
+ * A child that outlives its SIGKILL hangs in the kernel; nobody waits for it longer than this. Longer than a renewal of
+ * tokens may take that was begun by a session's last word, 15 s for its lock and 12 s for its answer: what it brings home is
+ * the only good refresh token.
+ */
+const closeLimitMs = 30_000;
 
 export const supervisorMachine = setup({
   types: { input: {} as SupervisorInput, context: {} as SupervisorContext, events: {} as SupervisorEvent },

@@ -22,7 +22,8 @@ import type { CancelVerdict } from './cancel-run.ts';
 import type { DaemonView, DeliveryDesk, HistoryQuery, SeenRun } from './control/view.ts';
 import type { CronView } from './cron/view.ts';
 import type { Decisions } from './decisions.ts';
-import { eventOfId, eventsLike, runsLike } from './history.ts';
+import { createFindEvent } from './find-event.ts';
+import { eventsLike, runsLike } from './history.ts';
 import { countActors, describeTree } from './inspector/census.ts';
 import type { Inspector } from './inspector/inspector.ts';
 import { tellStory } from './inspector/story.ts';
@@ -30,6 +31,7 @@ import { noWork, type WorkOfRun } from './inspector/story-calls.ts';
 import type { ActorDetails } from './inspector/wire.ts';
 import type { McpView } from './mcp/view.ts';
 import { newestFirst } from './newest-first.ts';
+import type { Platforms } from './platforms.ts';
 import { type ReplayPorts, replayEvent } from './replay.ts';
 
 export interface ViewPorts {
@@ -41,6 +43,7 @@ export interface ViewPorts {
   readonly decisions: Decisions;
   readonly replay: ReplayPorts;
   readonly sendings: (keyOf: (id: string) => string | undefined) => DeliveryDesk;
+  readonly pauseOf: Platforms['pauseOf'];
   readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
   readonly seenRun: SeenRun;
   readonly mcp: McpView;
@@ -79,21 +82,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   const workOf = ({ work }: EventRecord): Work | undefined =>
     work === undefined ? undefined : (runOf(work) ?? (get('deliveries', work) as unknown as Work | undefined));
 
-  /** The event that a run of this key works on; a burst's run has a key of its own. */
-  function newestOf(run: string): string | undefined {
-    return get('runs', run)?.eventKey as string | undefined;
-  }
-
-  function find(id: string): { readonly key: string; readonly event: EventRecord } | undefined {
-    const named = eventOf(id);
-    if (named !== undefined) return { key: id, event: named };
-    const found = eventOfId(keeper.journal(), id);
-    if (found !== undefined) return found;
-    const newest = newestOf(id);
-    const event = newest === undefined ? undefined : eventOf(newest);
-    if (newest !== undefined && event !== undefined) return { key: newest, event };
-    return decisions.refusals().find((refused) => refused.event.deliveryId === id || refused.key === id);
-  }
+  const find = createFindEvent({ journal: keeper.journal, refusals: decisions.refusals });
 
   /** What was said; of a runner that tells nothing, what went in and what came out. */
   function transcriptOf(id: string, run: RunRecord, event: EventRecord | undefined): Json {
@@ -115,6 +104,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       home: ports.home,
       config: { in_force: ports.configFault() === undefined, ...faultOf(ports.configFault()) },
       webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },
+      inspector: { ...inspector.listener() },
       journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',
       servers: ports.mcp.states(),
       actors: countActors(root),
@@ -133,7 +123,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const refused = decisions
         .refusals()
         .map(({ key, event }) => ({ key, row: deliveryRow(event, undefined), run: undefined }))
-        .filter(({ row }) => matches(row, query));
+        .filter(({ key, row }) => matches(row, query) && (query.before === undefined || key < query.before));
       const shown = [...rows, ...refused].sort((one, other) => (one.key < other.key ? 1 : -1)).slice(0, query.limit);
       const waiting = ports.runsThatWait();
       return shown.map(({ key, row, run }) => ({
@@ -142,8 +132,8 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         key,
       }));
     },
-    delivery(id) {
-      const found = find(id);
+    delivery(id, choice) {
+      const found = find(id, choice);
       if (found === undefined) return undefined;
       const { key, event } = found;
       const run = event.work === undefined ? undefined : runOf(event.work);
@@ -157,8 +147,8 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...(delivery === undefined ? {} : { delivery }),
       });
     },
-    async replay(id) {
-      const found = find(id);
+    async replay(id, choice) {
+      const found = find(id, choice);
       if (found === undefined || found.event.body === '') return undefined;
       const { status, body } = await replayEvent(found.key, found.event, ports.replay);
       return { status, body };
@@ -189,8 +179,8 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       });
     },
     cancelRun: ports.cancelRun,
-    why(id) {
-      const found = find(id);
+    why(id, choice) {
+      const found = find(id, choice);
       if (found === undefined) return undefined;
       const { key, event } = found;
       const record = (collection: Collection, at: string | undefined): JsonObject | undefined =>
@@ -207,7 +197,9 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         event,
         status: deliveryRow(event, workOf(event)).status,
         ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
-        ...(delivery === undefined ? {} : { delivery: { key: event.work ?? key, record: delivery } }),
+        ...(delivery === undefined
+          ? {}
+          : { delivery: { key: event.work ?? key, record: delivery, pause: ports.pauseOf(delivery) } }),
         // A group's record outlives a burst; the one that gathers now may be the next.
         ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
           ? { group: { key: groupAt, record: group } }
@@ -272,9 +264,13 @@ function spendingOf({ steps, inputTokens, outputTokens, cost }: RunRecord): Json
   };
 }
 
-function matches(row: { readonly route: string; readonly status: string }, query: HistoryQuery): boolean {
+function matches(
+  row: { readonly route: string; readonly profile: string; readonly status: string },
+  query: HistoryQuery,
+): boolean {
   return (
     (query.route === undefined || row.route === query.route) &&
+    (query.profile === undefined || row.profile === query.profile) &&
     (query.status === undefined || row.status === query.status)
   );
 }

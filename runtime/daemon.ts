@@ -5,6 +5,7 @@
  */
 
 import { type AnyActorRef, createActor } from 'xstate';
+import { sweepAbandoned } from '../actors/abandoned-files.ts';
 import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import { homePaths } from '../machines/config/profile.ts';
@@ -26,6 +27,7 @@ import {
   reportDiagnostics,
   servesTools,
   watchedPaths,
+  writtenFolders,
 } from './loaded-home.ts';
 import { createLog } from './log.ts';
 import { createMcpView } from './mcp/view.ts';
@@ -97,6 +99,8 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   let blockedBy = block.kind === 'free' ? null : block.fault;
   const problems = createProblemDesk({ home, env }, loaded);
   const nowMs = (): number => Date.now();
+  /** For waits and windows, which must not grow by what the clock is set back. */
+  const steadyMs = (): number => performance.now();
   const settings = (): Settings => loaded.main.settings;
   const runners = createRunners({
     paths,
@@ -107,6 +111,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     log,
   });
   await runners.sweep();
+  await sweepAbandoned(writtenFolders(loaded, paths), nowMs());
   let desks: ProfileDesks = createProfileDesks(loaded, runners);
   const tracing = createTracing({ env, version, redact: redactor.text, learn: redactor.learn, nowMs, log });
   const startedAtMs = nowMs();
@@ -142,6 +147,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     metrics,
     tracing,
     nowMs,
+    steadyMs,
     every,
     log,
   });
@@ -157,9 +163,10 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     metrics,
     tracing,
     nowMs,
+    steadyMs,
     log,
   });
-  const mcp = createMcpView(servers, redactor);
+  const mcp = createMcpView(servers, redactor, steadyMs);
   const signs = createVitals({
     root: () => root,
     mcp,
@@ -220,12 +227,14 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     reloadEnded: (error) => {
       const told = reloading;
       reloading = [];
+      // It still waits where the front cannot stand as it wants: what is on disk is then not what is in force.
+      if (error !== undefined && waiting !== undefined) refusedBy = redactor.text(gatewayFault() ?? error.message);
       waiting = undefined;
       if (error === undefined) blockedBy = null;
       for (const tell of told) tell(error);
     },
     abandonWork: webhooks.abandon,
-    nowMs,
+    steadyMs,
     random: Math.random,
     log,
   });
@@ -273,6 +282,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
       decisions: webhooks.decisions,
       replay: webhooks.replay,
       sendings: webhooks.sendings,
+      pauseOf: webhooks.pauseOf,
       cancelRun: webhooks.cancelRun,
       seenRun: webhooks.seenRun,
       mcp,
@@ -314,8 +324,16 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   });
 
   const stopWatching = watchConfig(
-    () => watchedPaths(loaded, paths),
-    () => void reload().catch(() => {}),
+    {
+      read: loaded.stamps,
+      paths: () => watchedPaths(loaded, paths),
+      // What it finds wrong is told where it is found, and stays so until somebody changes it.
+      changed: () =>
+        reload().then(
+          () => true,
+          (thrown: unknown) => thrown instanceof Refusal && thrown.code === 'reload-refused',
+        ),
+    },
     every,
   );
 

@@ -59,7 +59,8 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
       const kind = outcome.kind;
       const status = statusOf(outcome);
       log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
-      if (journalled.has(kind)) return;
+      // One that the gateway left behind when it stopped is in the journal as well, by its claim.
+      if (journalled.has(kind) || context.work !== undefined) return;
       if (passedOver.has(kind)) {
         const status = kind === 'duplicate' ? 'duplicate' : 'ignored';
         const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});

@@ -22,7 +22,7 @@ import type { Wards } from './wiring/wards.ts';
 export interface DeliveryDeskPorts {
   readonly keeper: JournalKeeper;
   readonly writer: RecordWriter;
-  readonly platforms: Pick<Platforms, 'check' | 'placeOf' | 'rows'>;
+  readonly platforms: Pick<Platforms, 'check' | 'pauseOf' | 'placeOf' | 'release' | 'rows'>;
   readonly wards: () => Wards;
   /** The key of a delivery by the id of its event; undefined where none is known. */
   readonly keyOf: (id: string) => string | undefined;
@@ -74,7 +74,18 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
   }
 
   const rowOf = ({ key, record }: Found): JsonObject =>
-    redact(sendingRow(key, record, ports.platforms.placeOf(record)) as unknown as JsonObject);
+    redact({
+      ...sendingRow(key, record, ports.platforms.placeOf(record)),
+      ...pauseIn(record),
+    } as unknown as JsonObject);
+
+  /** What waits behind a platform's pause says so, and until when. */
+  function pauseIn(record: DeliveryRecord): JsonObject {
+    const pause = ports.platforms.pauseOf(record);
+    if (pause === undefined) return {};
+    const untilMs = Math.max(pause.untilMs, record.dueAtMs ?? 0);
+    return { next_try_at: new Date(untilMs).toISOString(), reason: record.reason ?? pause.reason };
+  }
 
   async function commit({ key, stored }: Found, next: DeliveryRecord): Promise<void> {
     const over = isOver(next);
@@ -95,6 +106,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     if (verdict.kind === 'unavailable') throw new Refusal('journal-unavailable', verdict.fault.message);
     if (verdict.kind !== 'committed')
       throw new Refusal('delivery-under-way', `delivery "${key}" has just changed; look at it again`);
+    if (over) ports.platforms.release(next);
     if (session === undefined) return;
     writer.adopt('deliveries', key, stored.version + 1);
     wards().deliveries.spawn(key, { key, record: next, atMs: nowMs });
@@ -215,8 +227,9 @@ function putBack(record: DeliveryRecord, sinceMs: number): DeliveryRecord {
   return { ...rest, status: 'queued', sinceMs, failures: 0 };
 }
 
-function fits(record: DeliveryRecord, { route, status, target }: Omit<SendingQuery, 'limit'>): boolean {
+function fits(record: DeliveryRecord, { route, profile, status, target }: Omit<SendingQuery, 'limit'>): boolean {
   return (
+    (profile === undefined || record.profile === profile) &&
     (route === undefined || record.route === route) &&
     (status === undefined || record.status === status) &&
     (target === undefined || (canonicalTarget(record.target) ?? record.target) === (canonicalTarget(target) ?? target))

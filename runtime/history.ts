@@ -4,10 +4,9 @@
  * @see DUR-2 and CON-4 in docs/specification.md
  */
 
-import type { Journal, StoredRecord } from '../actors/store/journal.ts';
+import type { Journal } from '../actors/store/journal.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import {
-  idMark,
   isPassing,
   jobMark,
   routeMark,
@@ -16,7 +15,7 @@ import {
   targetMark,
   workMark,
 } from '../machines/webhook/marks.ts';
-import type { EventRecord, GroupRecord, RunRecord } from '../machines/webhook/record.ts';
+import type { GroupRecord, RunRecord } from '../machines/webhook/record.ts';
 import type { HistoryQuery, SeenRun, SendingQuery } from './control/view.ts';
 import { newestFirst, type Question } from './newest-first.ts';
 
@@ -27,6 +26,7 @@ export function eventsLike(journal: Journal | undefined, query: HistoryQuery, se
   return {
     collection: 'events',
     limit,
+    ...beforeOf(query),
     ...(marks.length === 0 ? {} : { marks: [marks] }),
     ...(isPassing(status) && journal !== undefined ? { also: eventsUnderWay(journal, String(status), seenRun) } : {}),
   };
@@ -51,16 +51,8 @@ export function eventsOfJobs(jobs: readonly string[], limit: number): Question {
   return { collection: 'events', limit, marks: jobs.map((job) => [jobMark(job)]) };
 }
 
-/** The newest event that came under an id; a duplicate is none. */
-export function eventOfId(
-  journal: Journal | undefined,
-  id: string,
-): { readonly key: string; readonly event: EventRecord } | undefined {
-  const [found] = newestFirst(journal, { collection: 'events', limit: 1, marks: [[idMark(id)]] }, ({ key, value }) => {
-    const event = value as unknown as EventRecord;
-    return event.deliveryId === id && event.status !== 'duplicate' ? { key, event } : undefined;
-  });
-  return found;
+function beforeOf({ before }: HistoryQuery): Pick<Question, 'before'> {
+  return before === undefined ? {} : { before };
 }
 
 function marksOf({ route, status }: HistoryQuery): string[] {
@@ -71,12 +63,14 @@ function marksOf({ route, status }: HistoryQuery): string[] {
 function workLike(
   collection: 'runs' | 'deliveries',
   journal: Journal | undefined,
-  { status, limit }: HistoryQuery,
+  query: HistoryQuery,
   marks: readonly string[],
 ): Question {
+  const { status, limit } = query;
   return {
     collection,
     limit,
+    ...beforeOf(query),
     ...(marks.length === 0 ? {} : { marks: [marks] }),
     ...(isPassing(status) && journal !== undefined ? { also: journal.dueKeys(collection) } : {}),
   };
@@ -93,14 +87,12 @@ function eventsUnderWay(journal: Journal, status: string, seenRun: SeenRun): str
     const seen = run && (seenRun(work, run) as unknown as JsonObject);
     const shown = shownOfWork(seen, journal.get('deliveries', work)?.value);
     if (shown !== undefined && shown !== status) return [];
-    return [work, ...allMarked(journal, workMark(work)).map(({ key }) => key)];
+    return [work, ...membersOf(journal, work)];
   });
 }
 
-function allMarked(journal: Journal, mark: string): StoredRecord[] {
-  return newestFirst(
-    journal,
-    { collection: 'events', limit: Number.POSITIVE_INFINITY, marks: [[mark]] },
-    (stored) => stored,
-  );
+/** The keys of the events that led to some work of another key. */
+function membersOf(journal: Journal, work: string): string[] {
+  const question = { collection: 'events', limit: Number.POSITIVE_INFINITY, marks: [[workMark(work)]] } as const;
+  return newestFirst(journal, question, ({ key, value }) => (value.work === work ? key : undefined));
 }

@@ -91,6 +91,11 @@ export function watchedPaths({ profiles, main }: LoadedHome, paths: HomePaths): 
   return main.settings.gateway.multiplexProfiles ? [...files, paths.profiles] : files;
 }
 
+/** The folders in which files are replaced whole. */
+export function writtenFolders({ profiles }: LoadedHome, { state }: HomePaths): readonly string[] {
+  return [state, ...[...profiles.values()].flatMap(({ paths: own }) => [own.home, own.tokens, own.cron, own.cache])];
+}
+
 /** Whether the daemon has anything to do beside webhooks. */
 export function servesTools({ profiles }: LoadedHome): boolean {
   return [...profiles.values()].some(({ settings }) => settings.servers.length > 0);

@@ -24,6 +24,8 @@ export interface LogSettings {
 
 const ranks: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40 };
 const colours: Readonly<Record<LogLevel, string>> = { debug: '2', info: '36', warn: '33', error: '31' };
+/** What has been warned of is remembered up to so many; some keys are the words of others. */
+const mostWarned = 4_096;
 /** So many waiting characters are written without waiting for the loop's turn to end. */
 const mostWaiting = 1_048_576;
 
@@ -71,6 +73,7 @@ export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
     flush,
     warnOnce(key, message, fields) {
       if (warned.has(key)) return;
+      if (warned.size === mostWarned) for (const oldest of [...warned].slice(0, mostWarned / 2)) warned.delete(oldest);
       warned.add(key);
       log('warn', message, fields);
     },

@@ -7,6 +7,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { Route } from '../machines/config/route.ts';
+import type { CallOutput } from '../machines/mcp/tool-call.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../machines/webhook/record.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
 import { type Metrics, observe, type Series } from './metrics.ts';
@@ -41,7 +42,7 @@ export function createRequestCount(metrics: Metrics): CountRequest {
     }
     total.count += 1;
     // A replay waits for nobody's body.
-    if (origin === 'http') observe(duration, (nowMs - receivedAtMs) / 1_000);
+    if (origin === 'http') observe(duration, Math.max(0, nowMs - receivedAtMs) / 1_000);
   };
 }
 
@@ -52,6 +53,7 @@ interface RequestSeries {
   readonly outcomes: Map<string, Series>;
 }
 
+/** A clock that is set back meanwhile makes no time negative, here and below: a sum that falls looks like a restart. */
 export function countRun(run: RunRecord, nowMs: number, metrics: Metrics): void {
   const { profile, route, kind, status, queuedAtMs, startedAtMs } = run;
   metrics.count('agent_runs_total', profile, route, kind, status);
@@ -63,6 +65,13 @@ export function countRun(run: RunRecord, nowMs: number, metrics: Metrics): void 
 export function countDelivery({ target, status, queuedAtMs }: DeliveryRecord, nowMs: number, metrics: Metrics): void {
   metrics.count('agent_deliveries_total', target, status);
   metrics.observe('agent_delivery_duration_seconds', Math.max(0, nowMs - queuedAtMs) / 1_000, target);
+}
+
+/** A tool that nobody has registered has no server; a caller's word for it makes no series. */
+export function countCall({ profile, server, fault }: CallOutput, seconds: number, metrics: Metrics): void {
+  const name = server ?? '';
+  metrics.count('agent_tool_calls_total', profile, name, fault?.code ?? 'result');
+  metrics.observe('agent_tool_call_duration_seconds', Math.max(0, seconds), profile, name);
 }
 
 /** Counts each time that the supervisor starts the gateway anew. */

@@ -14,6 +14,8 @@ const largestPage = 200;
 export interface Question {
   readonly collection: MarkedCollection;
   readonly limit: number;
+  /** Only records before this key: the page after the one that it was the last of. */
+  readonly before?: string;
   /** The ways to the records that are meant, each the marks they bear. Absent: all of the collection. */
   readonly marks?: readonly (readonly string[])[];
   /** Keys of records that may be meant beside them, in any order. */
@@ -38,19 +40,24 @@ export function newestFirst<Row>(
 
 type Way = Generator<StoredRecord, undefined>;
 
-function waysOf(journal: Journal, { collection, limit, marks, also = [] }: Question): Way[] {
+function waysOf(journal: Journal, { collection, limit, before, marks, also = [] }: Question): Way[] {
   const size = Math.min(largestPage, Math.max(smallestPage, limit));
   if (marks === undefined) {
-    return [byPages(size, (from) => journal.list(collection, { limit: size, order: 'newest', ...from }))];
+    return [byPages(size, before, (from) => journal.list(collection, { limit: size, order: 'newest', ...from }))];
   }
   const ways = marks.map((borne) =>
-    byPages(size, (from) => journal.marked(collection, { marks: borne, limit: size, ...from })),
+    byPages(size, before, (from) => journal.marked(collection, { marks: borne, limit: size, ...from })),
   );
-  return also.length === 0 ? ways : [...ways, byKeys(journal, collection, also)];
+  const others = before === undefined ? also : also.filter((key) => key < before);
+  return others.length === 0 ? ways : [...ways, byKeys(journal, collection, others)];
 }
 
-function* byPages(size: number, page: (from: { readonly from?: string }) => readonly StoredRecord[]): Way {
-  for (let from: { readonly from?: string } = {}; ; ) {
+function* byPages(
+  size: number,
+  before: string | undefined,
+  page: (from: { readonly from?: string }) => readonly StoredRecord[],
+): Way {
+  for (let from: { readonly from?: string } = before === undefined ? {} : { from: before }; ; ) {
     const found = page(from);
     yield* found;
     const last = found.at(-1);

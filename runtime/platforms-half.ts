@@ -14,6 +14,7 @@ import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { createWard, type WardHandle, wardHandle } from '../machines/base/ward.ts';
 import type { PlatformInput } from '../machines/dispatch/platform-connection.machine.ts';
 import { createPlatforms, type Platforms } from './platforms.ts';
+import { wake } from './wake.ts';
 import { wirePlatform } from './wiring/platform.ts';
 
 export interface PlatformsHalfPorts {
@@ -21,6 +22,7 @@ export interface PlatformsHalfPorts {
   readonly home: () => LoadedHome;
   readonly compiling: CompileOptions;
   readonly nowMs: () => number;
+  readonly steadyMs: () => number;
   readonly log: Logger;
 }
 
@@ -33,7 +35,7 @@ export interface PlatformsHalf {
 /** A whole number below 2³². */
 const random32 = (): number => randomInt(2 ** 32);
 
-export function assemblePlatforms({ root, home, compiling, nowMs, log }: PlatformsHalfPorts): PlatformsHalf {
+export function assemblePlatforms({ root, home, compiling, nowMs, steadyMs, log }: PlatformsHalfPorts): PlatformsHalf {
   const platforms = createPlatforms({
     home,
     ward: (): WardHandle<PlatformInput> | undefined => {
@@ -51,6 +53,7 @@ export function assemblePlatforms({ root, home, compiling, nowMs, log }: Platfor
     },
     wake,
     nowMs,
+    steadyMs,
     random: Math.random,
     log,
   });
@@ -62,14 +65,8 @@ export function assemblePlatforms({ root, home, compiling, nowMs, log }: Platfor
       onDone: (key) => platforms.ended(key),
       onCrashed: (key, error) => {
         log.log('error', `platforms/${key} crashed`, { actor: `platforms/${key}`, error: String(error) });
-        platforms.ended(key);
+        platforms.crashed(key, error);
       },
     }),
   };
-}
-
-/** Calls back once after a wait; returns how to take that back. */
-export function wake(callback: () => void, waitMs: number): () => void {
-  const timer = setTimeout(callback, Math.max(0, waitMs));
-  return () => clearTimeout(timer);
 }

@@ -6,10 +6,13 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../machines/base/json.ts';
+import { insecureSecret } from '../machines/config/read-route.ts';
 
 export interface Redactor {
   /** Learns an exact secret. One shorter than six characters, or an everyday word, would hide what is no secret. */
   learn(secret: string): void;
+  /** Learns a secret that takes the place of earlier ones, as a renewed token does: of each place the last two are known. */
+  learnNext(place: string, secret: string): void;
   text(text: string): string;
   /** A JSON copy of any value, bounded in depth and size: texts redacted, values of secret-looking keys masked. */
   value(value: unknown): unknown;
@@ -19,10 +22,13 @@ export interface Redactor {
 
 const mask = '[redacted]';
 const shortestSecret = 6;
-/** What may stand in a `.env` without being secret. */
-const everyday: ReadonlySet<string> = new Set(
-  'localhost 127.0.0.1 0.0.0.0 production development staging default enabled disabled'.split(' '),
-);
+/** What may stand in a `.env`, or in a secret's place, without being secret. */
+const everyday: ReadonlySet<string> = new Set([
+  ...'localhost 127.0.0.1 0.0.0.0 production development staging default enabled disabled'.split(' '),
+  insecureSecret.toLowerCase(),
+]);
+/** One may still be on its way when the next has come. More would make the one pattern of all longer for ever. */
+const keptOfPlace = 2;
 /** A line of a longer secret, such as a private key, betrays it too. */
 const shortestLine = 20;
 
@@ -105,10 +111,13 @@ const longestText = 8_192;
 
 export function createRedactor(): Redactor {
   const learnt = new Set<string>();
+  const turns = new Map<string, readonly string[]>();
   let exact: RegExp | undefined;
 
   function text(source: string): string {
-    if (exact === undefined && learnt.size > 0) exact = exactPattern(learnt);
+    if (exact === undefined && learnt.size + turns.size > 0) {
+      exact = exactPattern([...learnt, ...[...turns.values()].flat()]);
+    }
     let clean = exact === undefined ? source : source.replace(exact, mask);
     if (!suspicious.test(clean)) return clean;
     for (const [pattern, replacement] of rules) clean = clean.replace(pattern, replacement);
@@ -169,15 +178,25 @@ export function createRedactor(): Redactor {
 
   return {
     learn(secret) {
-      if (secret.length < shortestSecret || everyday.has(secret.toLowerCase()) || learnt.has(secret)) return;
+      if (!isSecret(secret) || learnt.has(secret)) return;
       learnt.add(secret);
       for (const line of secret.split('\n')) if (line.trim().length >= shortestLine) learnt.add(line.trim());
+      exact = undefined;
+    },
+    learnNext(place, secret) {
+      const known = turns.get(place) ?? [];
+      if (!isSecret(secret) || known.includes(secret)) return;
+      turns.set(place, [...known.slice(1 - keptOfPlace), secret]);
       exact = undefined;
     },
     text,
     value: (held) => copy(held, 0, { nodes: mostNodes }),
     record: wholeRecord,
   };
+}
+
+function isSecret(text: string): boolean {
+  return text.length >= shortestSecret && !everyday.has(text.toLowerCase());
 }
 
 /** A number of tokens is a count. */

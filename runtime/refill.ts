@@ -7,6 +7,7 @@
 
 import { type ResumePorts, refillDeliveries, refillRuns, sliceSize } from './resume.ts';
 import type { Every } from './ticks.ts';
+import { tellUnforeseen } from './work-log.ts';
 
 export interface RefillPorts {
   readonly resume: ResumePorts;
@@ -39,7 +40,11 @@ export function createRefill({ resume, isUp, every }: RefillPorts): Refill {
       await refillRuns(resume);
       // What filled the room may have left others behind.
       runsWait ||= resume.room() <= 0;
-      await refillDeliveries(resume);
+      // The gateway may have begun to drain, or have crashed, meanwhile.
+      if (isUp()) await refillDeliveries(resume);
+    } catch (thrown) {
+      // The next look comes in a few seconds, whatever this one fell over.
+      tellUnforeseen(resume.log, 'the work that waits on disk', thrown);
     } finally {
       looking = false;
     }

@@ -5,6 +5,7 @@
  */
 
 import type { EventRecord } from '../machines/webhook/record.ts';
+import { Refusal } from './control/refusal.ts';
 import { type Exchanges, liveRequest } from './exchanges.ts';
 import type { Exchange, Reply } from './http/front.ts';
 import type { NextId } from './ids.ts';
@@ -19,7 +20,7 @@ export interface ReplayPorts {
 
 /** Resolves with the answer that the chart gives; its body names the new delivery id. */
 export function replayEvent(key: string, event: EventRecord, ports: ReplayPorts): Promise<Reply> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const receivedAtMs = ports.nowMs();
     const id = ports.nextId(receivedAtMs);
     const path = pathOf(event);
@@ -29,7 +30,11 @@ export function replayEvent(key: string, event: EventRecord, ports: ReplayPorts)
       reply: resolve,
     };
     ports.exchanges.set(id, liveRequest(exchange, Buffer.from(event.body, 'utf8')));
-    ports.wards().requests.spawn(id, { id, origin: 'replay', method: 'POST', path, receivedAtMs, replayOf: key });
+    const { requests } = ports.wards();
+    if (requests.spawn(id, { id, origin: 'replay', method: 'POST', path, receivedAtMs, replayOf: key }) !== undefined)
+      return;
+    ports.exchanges.delete(id);
+    reject(new Refusal('gateway-busy', 'the gateway is busy starting or stopping; try again in a moment'));
   });
 }
 

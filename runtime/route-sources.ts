@@ -5,7 +5,7 @@
  */
 
 import type { LoadedHome } from '../actors/config/load-config.ts';
-import { checkFilters } from '../actors/config/load-config.ts';
+import { filterChecker } from '../actors/config/load-config.ts';
 import type { Logger } from '../actors/ports.ts';
 import { createSubscriptionsStore, type SubscriptionsStore } from '../actors/webhook/subscriptions.store.ts';
 import type { ProfileName } from '../machines/base/names.ts';
@@ -59,11 +59,12 @@ function rulesOf(home: LoadedHome, profile: ProfileName): string {
 /** What a profile's dynamic routes are held against. */
 export function subscriptionContext(home: LoadedHome, profile: ProfileName): SubscriptionContext {
   const { main, existing } = home;
-  const { host, secret } = main.settings.webhook;
+  const { host } = main.settings.webhook;
+  const { secret } = (home.profiles.get(profile) ?? main).settings.webhook;
   return {
     profile,
     host,
-    checkFilters,
+    checkFilters: filterChecker(main.paths.home),
     ...(secret === undefined ? {} : { secret }),
     ...(main.settings.gateway.multiplexProfiles ? { profiles: existing } : {}),
   };

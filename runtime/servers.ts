@@ -10,14 +10,13 @@ import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { LoadedHome } from '../actors/config/load-config.ts';
 import { createCallLanes } from '../actors/mcp/call-lanes.ts';
 import { createSchemaCache, type SchemaCache } from '../actors/mcp/schema-cache.store.ts';
-import { type Credentials, createCredentials } from '../actors/oauth/credentials.store.ts';
 import type { Logger } from '../actors/ports.ts';
 import type { ChatInput } from '../machines/agent/chat-session.machine.ts';
-import type { ToolOffer } from '../machines/agent/model-wire.ts';
+import type { ToolOffer } from '../machines/agent/model-talk.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import type { ProfileName } from '../machines/base/names.ts';
-import { createWard, type WardHandle, wardHandle } from '../machines/base/ward.ts';
-import { type HomePaths, profilePaths } from '../machines/config/profile.ts';
+import { absentWard, createWard, type WardHandle, wardHandle } from '../machines/base/ward.ts';
+import type { HomePaths } from '../machines/config/profile.ts';
 import type { ApprovalInput } from '../machines/mcp/approval.machine.ts';
 import type { ConnectionInput } from '../machines/mcp/server-connection.machine.ts';
 import type { ServerRequestInput } from '../machines/mcp/server-request.machine.ts';
@@ -25,26 +24,29 @@ import type { CallInput, CallOutput } from '../machines/mcp/tool-call.machine.ts
 import type { LoginInput } from '../machines/oauth/browser-login.machine.ts';
 import type { ChatTurnPorts } from './agent/chat-turn.ts';
 import { type Chats, createChats } from './agent/chats.ts';
+import { newMark } from './ids.ts';
+import { assembleLogins } from './login-half.ts';
 import { type Approvals, createApprovals } from './mcp/approvals.ts';
 import { type CallMemo, type CallMemory, createCallMemory } from './mcp/call-memory.ts';
 import { type Calls, createCalls } from './mcp/calls.ts';
 import { createReach } from './mcp/reach.ts';
 import { createReconcile, type Reconcile } from './mcp/reconcile.ts';
+import { redactedCalls } from './mcp/redacted-calls.ts';
 import { createRegistry, type Registry } from './mcp/registry.ts';
 import { createServerRequests } from './mcp/server-requests.ts';
 import { connectionKey, createSessions } from './mcp/sessions.ts';
 import { createSettled, type Settled } from './mcp/settled.ts';
 import type { Metrics } from './metrics.ts';
-import { learntCredentials } from './oauth/learnt-credentials.ts';
+import { countCall } from './metrics-counts.ts';
 import { createLoginDesk, type LoginDesk } from './oauth/login-desk.ts';
-import { createLogins } from './oauth/logins.ts';
 import type { Redactor } from './redact.ts';
+import { createRespawns } from './respawns.ts';
 import type { Tracing } from './tracing.ts';
 import { tracedCalls } from './tracing-spans.ts';
+import { wake } from './wake.ts';
 import { wireApproval } from './wiring/approval.ts';
 import { wireChatSession } from './wiring/chat-session.ts';
 import { wireConnection } from './wiring/connection.ts';
-import { wireBrowserLogin, wireDeviceLogin } from './wiring/login.ts';
 import { wireServerRequest } from './wiring/server-request.ts';
 import { wireServers } from './wiring/servers.ts';
 import { wireToolCall } from './wiring/tool-call.ts';
@@ -60,6 +62,8 @@ export interface ServersHalfPorts {
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly nowMs: () => number;
+  /** Milliseconds that only rise. */
+  readonly steadyMs: () => number;
   readonly log: Logger;
 }
 
@@ -83,12 +87,15 @@ export interface Servers {
 }
 
 export function assembleServers(ports: ServersHalfPorts): Servers {
-  const { paths, root, home, compiling, redactor, metrics, tracing, nowMs, log } = ports;
+  const { paths, root, home, compiling, redactor, metrics, tracing, nowMs, steadyMs, log } = ports;
   const profileOf = (profile: string) => home().profiles.get(profile as ProfileName);
+  /** The first callers come before a ward stands; the last words of sessions, and signals that abort, after it stopped. */
   const ward =
     <Input>(name: string) =>
-    (): WardHandle<Input> =>
-      wardHandle(wardRef(root(), name));
+    (): WardHandle<Input> => {
+      const ref: AnyActorRef | undefined = root().system.get(name);
+      return ref === undefined ? absentWard(name) : wardHandle(ref);
+    };
   const connections = ward<ConnectionInput>('connections');
   const callWard = ward<CallInput>('calls');
 
@@ -105,12 +112,20 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     ward: connections,
     registry,
     cache,
+    retired: (key, how) => calls.retire(key, how),
+    closeSessions: () => sessions.closeAll(),
+    respawns: createRespawns({ steadyMs, random: Math.random, wake }),
     nowMs,
   });
   const { settings } = reconcile;
-  const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs);
-  const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), nowMs);
-  const calls = tracedCalls(createCalls(callWard, nowMs), tracing);
+  const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs, newMark());
+  const requests = createServerRequests(
+    ward<ServerRequestInput>('serverRequests'),
+    steadyMs,
+    (key) => calls.at(key),
+    approvals.withdraw,
+  );
+  const calls = redactedCalls(tracedCalls(createCalls(callWard, nowMs, approvals.withdraw), tracing), redactor.text);
   const memory = createCallMemory();
   const chats = createChats(() => (root().system.get('chats') === undefined ? undefined : ward<ChatInput>('chats')()));
   const settled = createSettled(connections);
@@ -126,36 +141,24 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const crashed = (room: string) => (key: string, error: unknown) => {
     log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
   };
-  const stores = new Map<string, Credentials>();
-  const credentials = (profile: string): Credentials =>
-    // By name alone: a profile that is not loaded must never fall back to another one's tokens.
-    made(stores, profile, () =>
-      learntCredentials(
-        createCredentials(profilePaths(paths.home, profile as ProfileName).tokens, log),
-        redactor.learn,
-      ),
-    );
-  const logins = createLogins({
+  const { logins, credentials, browserLogins, deviceLogins } = assembleLogins({
+    home: paths.home,
     browser: ward<LoginInput>('browserLogins'),
     device: ward<LoginInput>('deviceLogins'),
+    compiling,
+    redactor,
+    changed: (profile, server) =>
+      connections().get(connectionKey(profile, server))?.send({ type: 'credentials.changed' }),
+    crashed: crashed('logins'),
+    nowMs,
+    log,
   });
-  const loginPorts = { logins, credentials, nowMs, log };
-  const ended = (
-    key: string,
-    login: { readonly profile: string; readonly server: string; readonly why: string | null },
-  ) => {
-    if (login.why !== null) {
-      logins.ended(key, { kind: 'stopped', why: login.why });
-      return;
-    }
-    logins.ended(key, { kind: 'loggedIn' });
-    connections().get(connectionKey(login.profile, login.server))?.send({ type: 'credentials.changed' });
-  };
-  const lostLogin = (key: string, error: unknown): void => {
-    crashed('logins')(key, error);
-    logins.ended(key, { kind: 'stopped', why: 'the login crashed in the gateway; see the log' });
-  };
-  const reach = createReach({ connections, calls: callWard, nowMs });
+  const reach = createReach({
+    connections,
+    calls: callWard,
+    configured: (key) => reconcile.keys().includes(key),
+    steadyMs,
+  });
   const sessions = createSessions({
     settings,
     registry,
@@ -170,6 +173,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     version: ports.version,
     nowMs,
     random: Math.random,
+    redact: redactor.text,
     log,
   });
   const logic = wireServers({
@@ -179,7 +183,9 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       onDone: (key) => reconcile.ended(key),
       onCrashed: (key, error) => {
         crashed('connections')(key, error);
-        reconcile.ended(key);
+        // What comes in its place may sleep, or stand as failed, and would never close it.
+        sessions.drop(key);
+        reconcile.crashed(key, error);
       },
     }),
     calls: createWard({
@@ -196,7 +202,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
           connections,
           demandScope: (profile, server, scope) => credentials(profile).demandScope(server, scope),
           redactor,
-          nowMs,
+          steadyMs,
           log,
         }),
         compiling,
@@ -207,10 +213,12 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
         if (output.run !== undefined) memory.keep(memoOf(output, output.run, { startedAtMs, endedAtMs, redactor }));
         calls.settled(key, output);
+        requests.callEnded(key);
       },
       onCrashed: (key, error) => {
         crashed('calls')(key, error);
         calls.crashed(key);
+        requests.callEnded(key);
       },
     }),
     approvals: createWard({
@@ -236,7 +244,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
             const { streamModel, waitFor } = await import('../actors/agent/stream-model.ts');
             return streamModel(model, question, { nowMs, random: Math.random, wait: waitFor, signal });
           },
-          nowMs,
+          steadyMs,
         }),
         compiling,
       ),
@@ -262,18 +270,8 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         chats.forget(key);
       },
     }),
-    browserLogins: createWard({
-      name: 'browserLogins',
-      logic: compile(wireBrowserLogin(loginPorts), compiling),
-      onDone: ended,
-      onCrashed: lostLogin,
-    }),
-    deviceLogins: createWard({
-      name: 'deviceLogins',
-      logic: compile(wireDeviceLogin(loginPorts), compiling),
-      onDone: ended,
-      onCrashed: lostLogin,
-    }),
+    browserLogins,
+    deviceLogins,
     ward: connections,
     reconcile,
     live: calls,
@@ -319,17 +317,11 @@ function memoOf(
     server: server ?? '',
     outcome: fault?.code ?? 'result',
     startedAtMs,
-    endedAtMs,
+    // A clock that is set back meanwhile makes no call end before it began.
+    endedAtMs: Math.max(startedAtMs, endedAtMs),
     tries,
     ...(fault === null ? {} : { why: redactor.text(fault.message) }),
   };
-}
-
-/** A tool that nobody has registered has no server; a caller's word for it makes no series. */
-function countCall({ profile, server, fault }: CallOutput, seconds: number, metrics: Metrics): void {
-  const name = server ?? '';
-  metrics.count('agent_tool_calls_total', profile, name, fault?.code ?? 'result');
-  metrics.observe('agent_tool_call_duration_seconds', seconds, profile, name);
 }
 
 function made<Value>(table: Map<string, Value>, key: string, make: () => Value): Value {
@@ -339,10 +331,4 @@ function made<Value>(table: Map<string, Value>, key: string, make: () => Value):
     table.set(key, standing);
   }
   return standing;
-}
-
-function wardRef(root: AnyActorRef, name: string): AnyActorRef {
-  const ref: AnyActorRef | undefined = root.system.get(name);
-  if (ref === undefined) throw new TypeError(`the ward "${name}" does not live`);
-  return ref;
 }

@@ -9,6 +9,7 @@
 import type { Logger } from '../actors/ports.ts';
 import type { OpenSpan, SpanAttributes, SpanStart, Tracer } from '../actors/telemetry/open-tracer.ts';
 import { causeOf } from '../machines/base/fault.ts';
+import { createTurns } from './turns.ts';
 
 export interface TracingPorts {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -58,6 +59,24 @@ export function createTracing({ env, version, redact, learn, nowMs, log }: Traci
     for (const pair of (env[variable] ?? '').split(',')) learn(decoded(pair.slice(pair.indexOf('=') + 1).trim()));
   }
 
+  const inTurn = createTurns((thrown) => {
+    log.log('warn', `traces: the exporter cannot be opened: ${causeOf(thrown)}; check telemetry.otlp_endpoint`);
+  });
+
+  async function move(endpoint: string | undefined): Promise<void> {
+    const wanted = endpoint ?? (fromEnvironment ? 'environment' : undefined);
+    if (wanted === standing) return;
+    await close();
+    if (wanted === undefined) return;
+    standing = wanted;
+    const { openTracer } = await import('../actors/telemetry/open-tracer.ts');
+    const serviceName = env.OTEL_SERVICE_NAME ?? 'agent-gateway';
+    const batchMs = Number(env.OTEL_BSP_SCHEDULE_DELAY ?? Number.NaN);
+    const batching = batchMs > 0 ? { batchMs } : {};
+    tracer = openTracer({ endpoint, serviceName, version, log, ...batching });
+    log.log('info', `traces go to ${redact(endpoint ?? 'the collector that OTEL_EXPORTER_OTLP_ENDPOINT names')}`);
+  }
+
   async function close(): Promise<void> {
     const closing = tracer;
     tracer = undefined;
@@ -86,24 +105,8 @@ export function createTracing({ env, version, redact, learn, nowMs, log }: Traci
   return {
     isOn: () => tracer !== undefined,
     begin: (start) => (tracer === undefined ? undefined : traced(tracer.begin({ startMs: nowMs(), ...start }))),
-    async apply(endpoint) {
-      const wanted = endpoint ?? (fromEnvironment ? 'environment' : undefined);
-      if (wanted === standing) return;
-      await close();
-      if (wanted === undefined) return;
-      standing = wanted;
-      try {
-        const { openTracer } = await import('../actors/telemetry/open-tracer.ts');
-        const serviceName = env.OTEL_SERVICE_NAME ?? 'agent-gateway';
-        const batchMs = Number(env.OTEL_BSP_SCHEDULE_DELAY ?? Number.NaN);
-        const batching = batchMs > 0 ? { batchMs } : {};
-        tracer = openTracer({ endpoint, serviceName, version, log, ...batching });
-        log.log('info', `traces go to ${redact(endpoint ?? 'the collector that OTEL_EXPORTER_OTLP_ENDPOINT names')}`);
-      } catch (thrown) {
-        log.log('warn', `traces: the exporter cannot be opened: ${causeOf(thrown)}; check telemetry.otlp_endpoint`);
-      }
-    },
-    close,
+    apply: (endpoint) => inTurn(() => move(endpoint)),
+    close: () => inTurn(close),
   };
 }
 

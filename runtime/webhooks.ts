@@ -48,7 +48,7 @@ import { createEventTraces } from './tracing-spans.ts';
 import { wireGateway } from './wiring/gateway.ts';
 import { wireRequest } from './wiring/request.ts';
 import { wireJournal } from './wiring/supervisor.ts';
-import { assembleWork } from './work-half.ts';
+import { assembleWork, type WorkHalf } from './work-half.ts';
 
 export interface WebhookPorts {
   readonly paths: HomePaths;
@@ -66,6 +66,8 @@ export interface WebhookPorts {
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly nowMs: () => number;
+  /** Milliseconds that only rise. */
+  readonly steadyMs: () => number;
   readonly every: Every;
   readonly log: Logger;
 }
@@ -80,6 +82,7 @@ export interface Webhooks {
   load(): { readonly running: number; readonly waiting: number };
   /** Deliveries to targets, for the commands. */
   sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
+  readonly pauseOf: WorkHalf['pauseOf'];
   readonly cancelRun: CancelRun;
   readonly seenRun: SeenRun;
   readonly cron: CronView;
@@ -104,11 +107,13 @@ const draining = replyTo({ kind: 'draining' });
 /** How long an owner's session lives without a heartbeat: three heartbeats. */
 const sessionTtlMs = 60_000;
 /** However short the drain is, exchanges under way get this long to be answered. */
-const answerGraceMs = 5_000;
+const shortestGraceMs = 5_000;
+/** A front stands so much longer, for the answers that those get who had none in that time. */
+const lastAnswersMs = 500;
 /** A body that stalls for this long ends its exchange. */
 const bodyTimeoutMs = 10_000;
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
-  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, every, log } = ports;
+  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } = ports;
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
@@ -118,7 +123,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     open: () =>
       settings().gateway.journal === 'memory'
         ? Promise.resolve(done(openMemoryJournal()))
-        : openLmdbJournal({ directory: paths.state, now: nowMs }),
+        : openLmdbJournal({ directory: paths.state }),
     owner: paths.home,
     sessionTtlMs,
     nowMs,
@@ -126,6 +131,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   });
   const keeper = timedKeeper(opened, metrics);
   const countRequest = createRequestCount(metrics);
+  const answerGraceMs = (): number => Math.max(shortestGraceMs, settings().gateway.drainTimeoutMs);
   const windows = createRateWindows(() => settings().webhook.rateLimit);
   const reader = createSourceReader({ log, learn: redactor.learn });
   let sources = reader.read(home());
@@ -149,6 +155,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     metrics,
     tracing,
     nowMs,
+    steadyMs,
     every,
     log,
   });
@@ -182,6 +189,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       keeper,
       bursts: work.bursts,
       findJob: work.cron.findJob,
+      placeOf: work.placeOf,
       hasRoom: work.hasRoom,
     }),
     runScript: (input, signal) => {
@@ -206,7 +214,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     wanted: ports.wanted,
     adopt: ports.adopt,
-    graceMs: () => Math.max(answerGraceMs, settings().gateway.drainTimeoutMs),
+    graceMs: () => answerGraceMs() + lastAnswersMs,
   });
 
   const gateway = wireGateway({
@@ -234,8 +242,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     }),
     fronts,
     nowMs,
+    steadyMs,
     log,
     drainTimeoutMs: () => settings().gateway.drainTimeoutMs,
+    answerGraceMs,
   });
 
   return {
@@ -255,6 +265,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     decisions,
     replay: { exchanges, wards, nextId, nowMs },
     sendings: work.sendings,
+    pauseOf: work.pauseOf,
     resume: async () => {
       if (isAbandoned) {
         // The session lives on, and would keep what it held from the gateway that comes.

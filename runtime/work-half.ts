@@ -13,7 +13,7 @@ import type { JournalKeeper } from '../actors/store/keeper.ts';
 import { createRecordWriter } from '../actors/store/record-writer.ts';
 import { type Bursts, createBursts } from '../actors/webhook/bursts.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
-import { createWard, wardHandle } from '../machines/base/ward.ts';
+import { absentWard, createWard, wardHandle } from '../machines/base/ward.ts';
 import { groupContext } from '../machines/webhook/coalescing-group.machine.ts';
 import { runAsSeen } from '../machines/webhook/interruption.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
@@ -25,7 +25,8 @@ import { createDeliveryDesk } from './delivery-desk.ts';
 import type { NextId } from './ids.ts';
 import type { Metrics } from './metrics.ts';
 import { countDelivery, countRun } from './metrics-counts.ts';
-import { assemblePlatforms, wake } from './platforms-half.ts';
+import type { Platforms } from './platforms.ts';
+import { assemblePlatforms } from './platforms-half.ts';
 import type { ProfileDesk } from './profile-desk.ts';
 import type { Redactor } from './redact.ts';
 import { createRefill } from './refill.ts';
@@ -33,12 +34,13 @@ import { type ResumePorts, resumeWork } from './resume.ts';
 import type { Every } from './ticks.ts';
 import type { Tracing } from './tracing.ts';
 import { createRunTraces } from './tracing-spans.ts';
+import { wake } from './wake.ts';
 import { wireDelivery } from './wiring/delivery.ts';
 import type { GatewayPorts } from './wiring/gateway.ts';
 import { wireGroup } from './wiring/group.ts';
 import { wireRun } from './wiring/run.ts';
 import { createWards, type Wards } from './wiring/wards.ts';
-import { logDelivery, logRun } from './work-log.ts';
+import { logDelivery, logRun, tellUnforeseen } from './work-log.ts';
 
 export interface WorkPorts {
   readonly root: () => AnyActorRef;
@@ -55,6 +57,8 @@ export interface WorkPorts {
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly nowMs: () => number;
+  /** Milliseconds that only rise. */
+  readonly steadyMs: () => number;
   readonly every: Every;
   readonly log: Logger;
 }
@@ -63,11 +67,13 @@ export interface WorkHalf {
   /** For the gateway chart: the wards of this work, and how it ends. */
   readonly gateway: Pick<
     GatewayPorts,
-    'groups' | 'runs' | 'deliveries' | 'platforms' | 'cronJobs' | 'schedule' | 'places' | 'parkDelivery' | 'wards'
+    'groups' | 'runs' | 'deliveries' | 'platforms' | 'cronJobs' | 'schedule' | 'places' | 'parkDeliveries' | 'wards'
   >;
   readonly wards: () => Wards;
   readonly bursts: Bursts;
   readonly cron: Pick<CronHalf, 'findJob' | 'view'>;
+  readonly placeOf: Platforms['placeOf'];
+  readonly pauseOf: Platforms['pauseOf'];
   /** False while so many runs wait in memory that further ones stay on disk until some have ended. */
   hasRoom(): boolean;
   /** How many runs hold a place and how many wait for one. */
@@ -85,13 +91,15 @@ export interface WorkHalf {
   close(): void;
 }
 
+const wardNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
 /** Runs that may wait in memory; further ones wait on disk. */
 const mostWaitingRuns = 10_000;
 /** Deliveries likewise: a dead platform must not fill the memory. */
 const mostWaitingDeliveries = 10_000;
 
 export function assembleWork(ports: WorkPorts): WorkHalf {
-  const { root, home, deskOf, keeper, nextId, redactor, compiling, metrics, tracing, nowMs, every, log } = ports;
+  const { root, home, deskOf, keeper, nextId, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } =
+    ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
@@ -100,13 +108,26 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     keeper.journal()?.get('events', key)?.value as unknown as EventRecord | undefined;
 
   let standing: Wards | undefined;
+  /** While no gateway stands, what a commit opened stays in the journal, from where the next one takes it up. */
+  const absent = createWards(
+    {
+      requests: absentWard('requests'),
+      groups: absentWard('groups'),
+      runs: absentWard('runs'),
+      deliveries: absentWard('deliveries'),
+    },
+    nowMs,
+  );
   const wards = (): Wards => {
-    standing ??= createWards(
+    if (standing !== undefined) return standing;
+    const [requests, groups, runs, deliveries] = wardNames.map((name) => root().system.get(name));
+    if (requests === undefined || groups === undefined || runs === undefined || deliveries === undefined) return absent;
+    standing = createWards(
       {
-        requests: wardHandle(wardRef(root(), 'requests')),
-        groups: wardHandle(wardRef(root(), 'groups')),
-        runs: wardHandle(wardRef(root(), 'runs')),
-        deliveries: wardHandle(wardRef(root(), 'deliveries')),
+        requests: wardHandle(requests),
+        groups: wardHandle(groups),
+        runs: wardHandle(runs),
+        deliveries: wardHandle(deliveries),
       },
       nowMs,
     );
@@ -121,7 +142,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     return runAsSeen(record, chart?.getSnapshot().context.record as RunRecord | undefined);
   };
 
-  const { ward: platformWard, platforms } = assemblePlatforms({ root, home, compiling, nowMs, log });
+  const { ward: platformWard, platforms } = assemblePlatforms({ root, home, compiling, nowMs, steadyMs, log });
   const resumePorts: ResumePorts = {
     keeper,
     writer,
@@ -144,14 +165,14 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     root,
     home,
     keeper,
-    // A run that is fired while no ward lives stays on disk for the gateway that comes.
-    hasRoom: () => root().system.get('runs') !== undefined && refill.hasRoom(),
+    hasRoom: refill.hasRoom,
     open: (opened) => wards().open(opened),
     nextId,
     redact: redactor.record,
     seenRun,
     compiling,
     nowMs,
+    steadyMs,
     every,
     log,
   });
@@ -189,6 +210,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const crashed = (room: string, key: string, error: unknown): void => {
     log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
   };
+  const unforeseen = (where: string, thrown: unknown): void => tellUnforeseen(log, where, thrown);
   const crashedWork = createCrashedWork({ keeper, writer, wards, nowMs });
   const runEnded = (key: string, record: RunRecord): void => {
     countRun(record, nowMs(), metrics);
@@ -198,6 +220,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     refill.runEnded();
   };
   const deliveryEnded = (key: string, record: DeliveryRecord): void => {
+    platforms.release(record);
     // One that waits on disk alone has been logged.
     if (record.status !== 'waitingToRetry') {
       countDelivery(record, nowMs(), metrics);
@@ -210,7 +233,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     gateway: {
       groups: createWard({
         name: 'groups',
-        logic: compile(wireGroup({ bursts, keeper, nowMs, wards }), { ...compiling, copy: groupContext }),
+        logic: compile(wireGroup({ bursts, keeper, nowMs, wards, log }), { ...compiling, copy: groupContext }),
         onCrashed: (key, error) => crashed('groups', key, error),
       }),
       runs: createWard({
@@ -220,7 +243,10 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
         onCrashed: (key, error) => {
           crashed('runs', key, error);
           runWork.release(key);
-          void crashedWork.run(key).then((record) => record && runEnded(key, record));
+          crashedWork
+            .run(key)
+            .then((record) => record && runEnded(key, record))
+            .catch((thrown: unknown) => unforeseen(`runs/${key}`, thrown));
         },
       }),
       deliveries: createWard({
@@ -230,19 +256,24 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
         onCrashed: (key, error) => {
           crashed('deliveries', key, error);
           deliveryWork.release(key);
-          void crashedWork.delivery(key).then((record) => record && deliveryEnded(key, record));
+          crashedWork
+            .delivery(key)
+            .then((record) => record && deliveryEnded(key, record))
+            .catch((thrown: unknown) => unforeseen(`deliveries/${key}`, thrown));
         },
       }),
       platforms: platformWard,
       cronJobs: cron.ward,
       schedule: cron.schedule,
       places,
-      parkDelivery: deliveryWork.release,
+      parkDeliveries: platforms.park,
       wards,
     },
     wards,
     bursts,
     cron,
+    placeOf: platforms.placeOf,
+    pauseOf: platforms.pauseOf,
     hasRoom: refill.hasRoom,
     load: places.load,
     sendings: (keyOf) =>
@@ -276,10 +307,4 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     },
     close: refill.stop,
   };
-}
-
-function wardRef(root: AnyActorRef, name: string): AnyActorRef {
-  const ref: AnyActorRef | undefined = root.system.get(name);
-  if (ref === undefined) throw new TypeError(`the ward "${name}" does not live`);
-  return ref;
 }

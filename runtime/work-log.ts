@@ -1,6 +1,10 @@
-/** The log lines of work: one for a run that ended, one for each try of a delivery. @see OBS-1 in docs/specification.md */
+/**
+ * The log lines of work: one for a run that ended, one for each try of a delivery, one for what nobody foresaw.
+ * @see OBS-1 in docs/specification.md
+ */
 
 import type { Logger, LogLevel } from '../actors/ports.ts';
+import { causeOf } from '../machines/base/fault.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../machines/webhook/record.ts';
 
 /** Where it is no error: what arrived, what is tried again, what a person gave up. */
@@ -35,4 +39,9 @@ export function logDelivery(key: string, delivery: DeliveryRecord, log: Logger):
     message_id: delivery.messageId,
     reason: delivery.reason,
   });
+}
+
+/** Work that goes on beside the charts fails beside them too: it must not take the daemon with it. */
+export function tellUnforeseen(log: Logger, where: string, thrown: unknown): void {
+  log.log('error', `${where}: ${causeOf(thrown)}`, { actor: where, error: String(thrown) });
 }

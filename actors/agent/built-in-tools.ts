@@ -4,7 +4,7 @@
  * @see DIS-5 in docs/specification.md
  */
 
-import type { Question, ToolOffer } from '../../machines/agent/model-wire.ts';
+import type { Question, ToolOffer } from '../../machines/agent/model-talk.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { SearchSettings } from '../../machines/config/settings.ts';
 import { type AskPerson, createClarify } from './clarify.ts';

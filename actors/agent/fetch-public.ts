@@ -12,7 +12,9 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { connectionCode } from '../connection-cause.ts';
 import { createStopSignal } from '../stop-signal.ts';
+import { ownUserAgent } from '../user-agent.ts';
 import { isPublicAddress } from './public-address.ts';
 
 export interface FetchRequest {
@@ -37,8 +39,6 @@ export type FetchPublic = (request: FetchRequest, signal: AbortSignal) => Promis
 
 const mostRedirects = 5;
 const longestUrl = 4_096;
-const userAgent = 'AgentGateway-Agent/0.1';
-const codePattern = /^[A-Z][A-Z0-9_]{2,48}$/;
 
 const usualPorts: FetchPublicPorts = {
   resolve: (host) => lookup(host, { all: true }),
@@ -68,9 +68,8 @@ export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchP
       if (thrown instanceof Refusal) return { kind: 'refused', why: thrown.message };
       if (signal.aborted) return { kind: 'refused', why: 'the run was stopped' };
       if (stop.isTimeOver()) return { kind: 'refused', why: `no whole answer within ${request.timeoutMs / 1_000} s` };
-      const { code } = thrown as NodeJS.ErrnoException;
-      const shown = typeof code === 'string' && codePattern.test(code) ? ` (${code})` : '';
-      return { kind: 'refused', why: `it could not be fetched${shown}` };
+      const code = connectionCode(thrown);
+      return { kind: 'refused', why: `it could not be fetched${code === undefined ? '' : ` (${code})`}` };
     } finally {
       stop.release();
     }
@@ -100,7 +99,7 @@ function open(url: URL, addresses: readonly LookupAddress[], signal: AbortSignal
   return new Promise((resolve, reject) => {
     const sent = request(url, {
       method: 'GET',
-      headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': userAgent },
+      headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': ownUserAgent },
       // A connection that another request left open was checked for another name.
       agent: false,
       lookup: pinned(addresses),

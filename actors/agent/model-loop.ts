@@ -4,7 +4,7 @@
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
-import { noTokens, type Tokens, type ToolOffer, type ToolReply, type Turn } from '../../machines/agent/model-wire.ts';
+import { noTokens, type Tokens, type ToolOffer, type ToolReply, type Turn } from '../../machines/agent/model-talk.ts';
 import { type Spending, spendingOf } from '../../machines/agent/spending.ts';
 import { nextStep, type PlannedCall } from '../../machines/agent/tool-loop.ts';
 import type { TranscriptEntry } from '../../machines/agent/transcript.ts';

@@ -4,6 +4,8 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
+import { cut } from '../../machines/base/json.ts';
+import { longestTimerMs } from '../../machines/base/timer.ts';
 import { runVariables } from '../../machines/config/agent-settings.ts';
 import type { AgentRunner, AgentRunOutcome, AgentRunRequest } from '../ports.ts';
 import { endOf, runCommand, scrubbedEnv } from '../process-group.ts';
@@ -19,9 +21,9 @@ export interface CommandRunnerSettings {
 }
 
 const maxResponseBytes = 10 * 1_048_576;
-/** The run's own time limit comes with the signal; this one only has to be longer. */
-const longestMs = 2_147_483_647;
 const keptReason = 500;
+/** Characters of a variable: far below what the systems refuse to start a program with, far above what any needs. */
+const longestVariable = 16_384;
 
 export function createCommandRunner(settings: CommandRunnerSettings): AgentRunner {
   return async (request, signal) => {
@@ -44,7 +46,7 @@ async function runProgram(
   request: AgentRunRequest,
   { files, signal }: { readonly files: RunFiles; readonly signal: AbortSignal },
 ): Promise<AgentRunOutcome> {
-  const variables = {
+  const variables = startable({
     AGENT_RUN_ID: request.runId,
     AGENT_DELIVERY_ID: request.deliveryId,
     AGENT_ROUTE: request.route,
@@ -58,13 +60,14 @@ async function runProgram(
     AGENT_HOME: home,
     ...(request.model === undefined ? {} : { AGENT_MODEL: request.model }),
     ...(request.traceparent === undefined ? {} : { TRACEPARENT: request.traceparent }),
-  };
+  });
   const result = await runCommand({
     argv: command.map((word) => withVariables(word, variables)),
     cwd,
     env: scrubbedEnv({ ...Object.fromEntries(scope), ...variables }),
     stdin: request.prompt,
-    timeoutMs: longestMs,
+    // The run's own time limit comes with the signal; this one only has to be longer.
+    timeoutMs: longestTimerMs,
     maxOutputBytes: maxResponseBytes,
     signal,
   });
@@ -83,6 +86,12 @@ async function runProgram(
     case 'aborted':
       return { kind: 'failed', reason: 'the agent command was stopped' };
   }
+}
+
+/** Senders choose some of the values; none may keep the program from being started, as a zero byte or a huge one would. */
+function startable(variables: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(variables);
+  return Object.fromEntries(entries.map(([name, value]) => [name, cut(value.replaceAll('\0', ''), longestVariable)]));
 }
 
 /** No shell reads the words, so the variables that they name are filled in here. */

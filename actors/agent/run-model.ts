@@ -48,7 +48,11 @@ export function createModelRunner(model: ModelSettings, ports: ModelRunnerPorts)
   };
 }
 
-/** Another model of the same endpoint; what it costs is not known. */
-function anotherModel({ prices, ...model }: ModelSettings, name: string): ModelSettings {
-  return name === model.name && prices !== undefined ? { ...model, prices } : { ...model, name };
+/** Another model of the same endpoint, at its own price where that is known. */
+function anotherModel(model: ModelSettings, name: string): ModelSettings {
+  if (name === model.name) return model;
+  const { prices: _, ...others } = model;
+  const { otherPrices = {} } = model;
+  const prices = Object.hasOwn(otherPrices, name) ? otherPrices[name] : undefined;
+  return { ...others, name, ...(prices === undefined ? {} : { prices }) };
 }

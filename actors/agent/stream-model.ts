@@ -7,22 +7,14 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createEventReader } from '../../machines/agent/event-stream.ts';
-import {
-  answerOf,
-  type Draft,
-  emptyDraft,
-  type ModelAnswer,
-  noTokens,
-  type Question,
-  readEvent,
-  readWhole,
-  requestBody,
-  type Tokens,
-} from '../../machines/agent/model-wire.ts';
+import { answerOf, type Draft, emptyDraft } from '../../machines/agent/model-draft.ts';
+import { type ModelAnswer, noTokens, type Question, type Tokens } from '../../machines/agent/model-talk.ts';
+import { readEvent, readWhole, requestBody } from '../../machines/agent/model-wire.ts';
 import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
+import { connectionCause } from '../connection-cause.ts';
 import type { Now } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
 import { modelEndpoint } from './model-endpoint.ts';
@@ -74,9 +66,6 @@ const tellingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
 const spentQuota = /insufficient_quota|billing_hard_limit|credit balance/;
 const maxErrorBytes = 65_536;
 const keptMessage = 300;
-/** The codes of Node and undici are words like these. */
-const codePattern = /^[A-Z][A-Z0-9_]{2,48}$/;
-const deepestCause = 8;
 
 /** What `wait` is outside of a spec. */
 export const waitFor = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
@@ -145,7 +134,7 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
     const { stop, ended, tokens } = progress.draft;
     if (thrown instanceof Unusable) return { kind: 'failed', why: thrown.message, passing: thrown.passing, tokens };
     if (!signal.aborted && (stop !== null || ended)) return verdictOn(progress.draft, 'it broke off before its end');
-    const why = silence.signal.aborted ? `it was silent for ${limits.idleMs / 1_000} s` : whyNot(thrown);
+    const why = silence.signal.aborted ? `it was silent for ${limits.idleMs / 1_000} s` : connectionCause(thrown);
     return verdictOn(progress.draft, why);
   } finally {
     clearTimeout(timer);
@@ -290,19 +279,6 @@ async function shortBody(response: Response): Promise<string> {
     // The status has come, and says enough.
   }
   return text;
-}
-
-/** The code of the innermost error that has one, never its words. */
-function whyNot(thrown: unknown): string {
-  let code: unknown;
-  let error = thrown;
-  for (let depth = 0; error instanceof Error && depth < deepestCause; depth += 1) {
-    code = (error as NodeJS.ErrnoException).code ?? code;
-    error = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
-  }
-  return typeof code === 'string' && codePattern.test(code)
-    ? `the connection failed (${code})`
-    : 'the connection failed';
 }
 
 function parse(text: string): Json | undefined {

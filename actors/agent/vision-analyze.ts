@@ -4,7 +4,7 @@
  * @see DIS-5 in docs/specification.md
  */
 
-import type { Question } from '../../machines/agent/model-wire.ts';
+import type { Question } from '../../machines/agent/model-talk.ts';
 import type { BuiltInTool } from './built-in-tools.ts';
 import type { FetchPublic } from './fetch-public.ts';
 import type { ModelVerdict } from './stream-model.ts';

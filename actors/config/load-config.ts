@@ -9,14 +9,17 @@ import { sep } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
-import type { Diagnostic } from '../../machines/config/diagnostic.ts';
+import { byPlace, type Diagnostic } from '../../machines/config/diagnostic.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import type { InterpolationScope } from '../../machines/config/interpolate.ts';
-import { type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
-import { type ConfigSource, readConfig } from '../../machines/config/read-config.ts';
+import { homePaths, type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
+import { type ConfigRead, type ConfigSource, readConfig } from '../../machines/config/read-config.ts';
 import type { FilterChecker } from '../../machines/config/read-route.ts';
 import type { ServerEntry, Settings } from '../../machines/config/settings.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
+import { leadsOut } from '../confine.ts';
+import { stampOf } from '../files.ts';
+import { findLooseEnds } from './route-world.ts';
 
 export interface HomeSource {
   readonly home: string;
@@ -40,32 +43,49 @@ export interface LoadedHome {
   readonly diagnostics: readonly Diagnostic[];
   /** Those that stop the webhook adapter. */
   readonly webhookBlocked: readonly Diagnostic[];
+  /** What was read, by path, each with its stamp from right before: whatever changes from then on was not read. */
+  readonly stamps: ReadonlyMap<string, string | undefined>;
 }
 
-export const checkFilters: FilterChecker = (conditions) => {
-  const compiled = compileFilters(conditions);
-  return compiled.ok ? [] : compiled.problems;
-};
+/** Checks conditions against the folder of their profile, whose lists they may name. */
+export function filterChecker(home: string): FilterChecker {
+  return (conditions, profile) => {
+    const folder = profilePaths(home, profile).home;
+    const compiled = compileFilters(conditions, (file) => leadsOut(folder, file));
+    return compiled.ok ? [] : compiled.problems;
+  };
+}
 
 export function loadHome(source: HomeSource): LoadedHome {
+  const stamps = new Map<string, string | undefined>();
+  const folder = homePaths(source.home).profiles;
+  stamps.set(folder, stampOf(folder));
   const named = profilesOf(source.home);
   const existing = new Set<string>([defaultProfile, ...named]);
-  const main = loadProfile(defaultProfile, source, { profiles: existing });
+  const main = loadProfile(defaultProfile, source, { known: { profiles: existing }, stamps });
   const profiles = new Map([[defaultProfile, main.profile]]);
-  const diagnostics = [...main.diagnostics];
+  const read = [main];
   if (main.profile.settings.gateway.multiplexProfiles) {
     const { host, secret } = main.profile.settings.webhook;
     for (const name of named) {
       const listener = { host, ...(secret === undefined ? {} : { secret }) };
-      const loaded = loadProfile(name, source, { listener });
+      const loaded = loadProfile(name, source, { known: { listener }, stamps });
       profiles.set(name, loaded.profile);
-      diagnostics.push(...loaded.diagnostics);
+      read.push(loaded);
     }
   }
+  // A route may be bound to a profile whose own file is read after its own.
+  const looseEndsOf = findLooseEnds({ profiles });
+  const diagnostics = read.flatMap(({ profile, diagnostics: found, warnOf }) => {
+    const loose = profile.settings.webhook.routes.flatMap(({ route }) =>
+      looseEndsOf(route).map((finding) => warnOf(route.name, finding)),
+    );
+    return [...found, ...loose].sort(byPlace);
+  });
   const webhookBlocked = diagnostics.filter(
     ({ scope, severity }) => severity === 'error' && (scope.kind === 'webhook' || scope.kind === 'home'),
   );
-  return { profiles, main: main.profile, existing, diagnostics, webhookBlocked };
+  return { profiles, main: main.profile, existing, diagnostics, webhookBlocked, stamps };
 }
 
 /** Reads a server's entry as it would be read in a profile's `config.yaml`: interpolated, with every finding about it. */
@@ -81,7 +101,7 @@ export function readEntry(
     text: JSON.stringify({ mcp_servers: { [entry.name]: entry.value } }),
     profile,
     scope: interpolationScope(scope, env),
-    checkFilters,
+    checkFilters: filterChecker(home),
   });
   const findings = read.diagnostics.filter((found) => found.scope.kind === 'server');
   return { server: read.settings.servers[0], findings };
@@ -101,9 +121,13 @@ function interpolationScope(secrets: ReadonlyMap<string, string>, env: HomeSourc
 function loadProfile(
   name: ProfileName,
   { home, env }: HomeSource,
-  known: Pick<ConfigSource, 'listener' | 'profiles'>,
-): { readonly profile: LoadedProfile; readonly diagnostics: readonly Diagnostic[] } {
+  {
+    known,
+    stamps,
+  }: { readonly known: Pick<ConfigSource, 'listener' | 'profiles'>; readonly stamps: Map<string, string | undefined> },
+): { readonly profile: LoadedProfile } & Pick<ConfigRead, 'diagnostics' | 'warnOf'> {
   const paths = profilePaths(home, name);
+  for (const path of [paths.config, paths.env]) stamps.set(path, stampOf(path));
   const unread: Diagnostic[] = [];
   const scope = parseEnvFile(textOf(paths.env, unread));
   const read = readConfig({
@@ -111,10 +135,14 @@ function loadProfile(
     text: textOf(paths.config, unread),
     profile: name,
     scope: interpolationScope(scope, env),
-    checkFilters,
+    checkFilters: filterChecker(home),
     ...known,
   });
-  return { profile: { name, paths, settings: read.settings, scope }, diagnostics: [...unread, ...read.diagnostics] };
+  return {
+    profile: { name, paths, settings: read.settings, scope },
+    diagnostics: [...unread, ...read.diagnostics],
+    warnOf: read.warnOf,
+  };
 }
 
 /** A file that is not there is empty; one that cannot be read is a finding. */

@@ -7,7 +7,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
-import { noJobs, readJobs } from '../../machines/cron/edit-jobs.ts';
+import { noJobs, readJobs, type StrayRecord } from '../../machines/cron/edit-jobs.ts';
 import type { CronJob } from '../../machines/cron/job.ts';
 import { ensurePrivateFolder, stampOf, updateFileLocked, writableCure } from '../files.ts';
 
@@ -18,8 +18,12 @@ export type JobsUpdate =
   | { readonly kind: 'failed'; readonly problem: string };
 
 export interface JobsStore {
-  /** Finds a job by id, else by name. */
+  /** Finds a job by id, else the first by name. */
   find(ref: string): CronJob | undefined;
+  /** The jobs that a person may mean: the one of this id, else all of this name. */
+  meant(ref: string): readonly CronJob[];
+  /** The records of the file that stand for no job. */
+  strays(): readonly StrayRecord[];
   /** The jobs in the order of the file; the same list while it is unchanged. */
   all(): readonly CronJob[];
   /** Why the file as it stands cannot be used; the jobs are then those of the last good one. */
@@ -35,6 +39,7 @@ export function createJobsStore({ folder }: { readonly folder: string }): JobsSt
   const corrupt = `${path}: is no list of jobs; mend it or move it away — the last good jobs stand until then and nothing overwrites it`;
   let seen: string | undefined;
   let jobs: readonly CronJob[] = [];
+  let strays: readonly StrayRecord[] = [];
   let problem: string | undefined;
 
   function reread(): void {
@@ -44,11 +49,12 @@ export function createJobsStore({ folder }: { readonly folder: string }): JobsSt
     problem = undefined;
     if (stamp === undefined) {
       jobs = [];
+      strays = [];
       return;
     }
     try {
       const read = readJobs(readFileSync(path, 'utf8'));
-      if (read.kind === 'read') jobs = read.jobs;
+      if (read.kind === 'read') ({ jobs, strays } = read);
       else problem = corrupt;
     } catch (thrown) {
       // Permissions can be mended without moving the stamp, so the next look tries again.
@@ -61,6 +67,15 @@ export function createJobsStore({ folder }: { readonly folder: string }): JobsSt
     find(ref) {
       reread();
       return jobs.find(({ id }) => id === ref) ?? jobs.find(({ name }) => name === ref);
+    },
+    meant(ref) {
+      reread();
+      const one = jobs.find(({ id }) => id === ref);
+      return one === undefined ? jobs.filter(({ name }) => name === ref) : [one];
+    },
+    strays() {
+      reread();
+      return strays;
     },
     all() {
       reread();

@@ -9,26 +9,62 @@ import type { Pace } from '../../machines/dispatch/pace.ts';
 
 export interface Lane {
   /** Calls `granted` once it is the delivery's turn, perhaps before this returns; the returned function gives the place back. */
-  ask(chat: string, granted: () => void): () => void;
-  /** Grants nothing before a time: the platform asked for it. */
+  ask(chat: string, granted: () => void, who?: Asking): () => void;
+  /**
+   * For one that has its place and sends another message: its turn by the pace, before those who have not begun. The
+   * returned function withdraws.
+   */
+  next(chat: string, granted: () => void): () => void;
+  /** Keeps a chat for the one of a name, who comes back; nobody else has a turn there before it is released. */
+  hold(chat: string, name: string): void;
+  release(name: string): void;
+  /** Grants nothing before a time of the steady clock: the platform asked for it. */
   pause(untilMs: number): void;
+  /** The platform takes messages again. */
+  resume(): void;
+  /** Lets one go in spite of a pause, where none is on its way: a person wants to know whether it is over. */
+  probe(): void;
+  /** Until when it is paused, by the steady clock; undefined while it is not. */
+  pausedUntilMs(): number | undefined;
   load(): { readonly running: number; readonly waiting: number };
+  /** Goes on at another pace with those who wait, in their order; a pause that was asked for is found anew. */
+  adjust(pace: Pace): void;
+  /**
+   * Leaves those who wait to the next start, unless somebody behind them in their chat is waited for. Who comes later is
+   * left with them, so that a chat keeps its order.
+   */
+  park(): void;
   /** Takes every place back, where those who held them are gone without a word. */
   clear(): void;
 }
 
+export interface Asking {
+  /** Whom a chat may be kept for. */
+  readonly name?: string;
+  /** Somebody waits for what becomes of it now. */
+  readonly isWaitedFor?: boolean;
+}
+
 export interface LanePorts {
-  readonly nowMs: () => number;
+  /** Milliseconds that only rise: a clock that is set back must stop no platform for as long as it went back. */
+  readonly steadyMs: () => number;
   /** Calls back once after a wait; returns how to take that back. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
 }
 
 interface Asker {
   readonly granted: () => void;
+  readonly isWaitedFor: boolean;
+  isParked: boolean;
 }
 
 interface Chat {
   readonly waiting: Set<Asker>;
+  /** The one that goes on there. */
+  goesOn: Pick<Asker, 'granted'> | undefined;
+  /** Whom it is kept for, and that one where it asks. */
+  heldFor: string | undefined;
+  holder: Asker | undefined;
   busy: boolean;
   /** Not before then. */
   nextMs: number;
@@ -37,13 +73,18 @@ interface Chat {
 /** A chat is forgotten when its gap is long over; looked at whenever so many are known. */
 const mostIdleChats = 1_000;
 
-export function createLane({ concurrency, gapMs, chatGapMs }: Pace, { nowMs, wake }: LanePorts): Lane {
+export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
+  let { concurrency, gapMs, chatGapMs } = pace;
   const chats = new Map<string, Chat>();
+  const held = new Map<string, Chat>();
   let running = 0;
   let nextMs = 0;
+  let pausedMs = 0;
+  let probing = false;
   let sleeping: (() => void) | undefined;
   let pumping = false;
   let again = false;
+  let parking = false;
   /** What a cleared lane gave out counts no more. */
   let life = 0;
 
@@ -51,16 +92,16 @@ export function createLane({ concurrency, gapMs, chatGapMs }: Pace, { nowMs, wak
     let chat = chats.get(name);
     if (chat === undefined) {
       if (chats.size >= mostIdleChats) forgetIdle();
-      chat = { waiting: new Set(), busy: false, nextMs: 0 };
+      chat = { waiting: new Set(), goesOn: undefined, heldFor: undefined, holder: undefined, busy: false, nextMs: 0 };
       chats.set(name, chat);
     }
     return chat;
   }
 
   function forgetIdle(): void {
-    const now = nowMs();
-    for (const [name, { waiting, busy, nextMs: until }] of chats) {
-      if (waiting.size === 0 && !busy && until <= now) chats.delete(name);
+    const now = steadyMs();
+    for (const [name, { waiting, heldFor, busy, nextMs: until }] of chats) {
+      if (waiting.size === 0 && heldFor === undefined && !busy && until <= now) chats.delete(name);
     }
   }
 
@@ -80,17 +121,30 @@ export function createLane({ concurrency, gapMs, chatGapMs }: Pace, { nowMs, wak
 
   /** Grants what may go now, and sleeps until the next may. */
   function grantDue(): void {
-    const now = nowMs();
+    const now = steadyMs();
     let soonest = Number.POSITIVE_INFINITY;
-    for (const [name, chat] of [...chats]) {
-      if (running >= concurrency) return;
-      const [first] = chat.waiting;
-      if (first === undefined || chat.busy) continue;
-      const atMs = Math.max(nextMs, chat.nextMs);
+    for (const chat of chats.values()) {
+      const { goesOn } = chat;
+      if (goesOn === undefined) continue;
+      const atMs = Math.max(nextMs, pausedMs, chat.nextMs);
       if (atMs > now) {
         soonest = Math.min(soonest, atMs);
         continue;
       }
+      chat.goesOn = undefined;
+      took(chat, now);
+      goesOn.granted();
+    }
+    for (const [name, chat] of [...chats]) {
+      if (running >= concurrency) break;
+      const first = nextOf(chat);
+      if (first === undefined || chat.busy) continue;
+      const atMs = Math.max(nextMs, probing ? 0 : pausedMs, chat.nextMs);
+      if (atMs > now) {
+        soonest = Math.min(soonest, atMs);
+        continue;
+      }
+      probing = false;
       // Last in the next round, so that every chat has its turn.
       chats.delete(name);
       chats.set(name, chat);
@@ -100,52 +154,137 @@ export function createLane({ concurrency, gapMs, chatGapMs }: Pace, { nowMs, wak
     sleeping = soonest === Number.POSITIVE_INFINITY ? undefined : wake(pump, soonest - now);
   }
 
+  function nextOf({ waiting, heldFor, holder }: Chat): Asker | undefined {
+    const [longest] = waiting;
+    const first = heldFor === undefined ? longest : holder;
+    return first?.isParked === true ? undefined : first;
+  }
+
   function grant(chat: Chat, asker: Asker, now: number): void {
-    chat.waiting.delete(asker);
+    forget(chat, asker);
     chat.busy = true;
-    chat.nextMs = now + chatGapMs;
-    nextMs = Math.max(nextMs, now + gapMs);
+    took(chat, now);
     running += 1;
     asker.granted();
   }
 
+  /** Parks those behind whom nobody is waited for. */
+  function parkIn({ waiting, holder }: Chat): void {
+    let goes = false;
+    for (const asker of [...waiting].reverse()) {
+      goes ||= asker.isWaitedFor;
+      asker.isParked = !goes;
+    }
+    if (goes && holder !== undefined) holder.isParked = false;
+  }
+
+  function forget(chat: Chat, asker: Asker): void {
+    chat.waiting.delete(asker);
+    if (chat.holder === asker) chat.holder = undefined;
+  }
+
+  /** A message goes out now. */
+  function took(chat: Chat, now: number): void {
+    chat.nextMs = now + chatGapMs;
+    nextMs = Math.max(nextMs, now + gapMs);
+  }
+
   return {
-    ask(name, granted) {
+    ask(name, granted, { name: by, isWaitedFor = false } = {}) {
       const born = life;
       const chat = chatOf(name);
+      const goesOn = by !== undefined && chat.heldFor === by;
       let state: 'waiting' | 'running' | 'over' = 'waiting';
       const asker: Asker = {
         granted: () => {
           state = 'running';
           granted();
         },
+        isWaitedFor,
+        isParked: parking && !goesOn && !isWaitedFor && [...chat.waiting].some(({ isParked }) => isParked),
       };
+      if (isWaitedFor) for (const earlier of chat.waiting) earlier.isParked = false;
       chat.waiting.add(asker);
+      if (goesOn) chat.holder = asker;
       pump();
       return () => {
         if (state === 'over' || born !== life) return;
-        chat.waiting.delete(asker);
+        forget(chat, asker);
         if (state === 'running') {
           running -= 1;
           chat.busy = false;
+        } else if (parking && isWaitedFor) {
+          // Those before it were let go for its sake.
+          parkIn(chat);
         }
         state = 'over';
         pump();
       };
     },
-    pause(untilMs) {
-      nextMs = Math.max(nextMs, untilMs);
+    hold(name, by) {
+      const chat = chatOf(name);
+      if (chat.heldFor !== undefined) return;
+      chat.heldFor = by;
+      held.set(by, chat);
     },
+    release(by) {
+      const chat = held.get(by);
+      if (chat === undefined) return;
+      held.delete(by);
+      chat.heldFor = undefined;
+      chat.holder = undefined;
+      pump();
+    },
+    next(name, granted) {
+      const chat = chatOf(name);
+      const asker = { granted };
+      chat.goesOn = asker;
+      pump();
+      return () => {
+        if (chat.goesOn === asker) chat.goesOn = undefined;
+      };
+    },
+    pause(untilMs) {
+      pausedMs = Math.max(pausedMs, untilMs);
+      probing = false;
+    },
+    resume() {
+      if (pausedMs <= steadyMs()) return;
+      pausedMs = 0;
+      pump();
+    },
+    probe() {
+      if (pausedMs <= steadyMs() || running > 0) return;
+      probing = true;
+      pump();
+    },
+    pausedUntilMs: () => (pausedMs > steadyMs() ? pausedMs : undefined),
     load() {
       let waiting = 0;
       for (const chat of chats.values()) waiting += chat.waiting.size;
       return { running, waiting };
     },
+    adjust(next) {
+      ({ concurrency, gapMs, chatGapMs } = next);
+      const now = steadyMs();
+      pausedMs = 0;
+      nextMs = Math.min(nextMs, now + gapMs);
+      for (const chat of chats.values()) chat.nextMs = Math.min(chat.nextMs, now + chatGapMs);
+      pump();
+    },
+    park() {
+      parking = true;
+      for (const chat of chats.values()) parkIn(chat);
+    },
     clear() {
       life += 1;
       running = 0;
       nextMs = 0;
+      pausedMs = 0;
+      probing = false;
+      parking = false;
       chats.clear();
+      held.clear();
       sleeping?.();
       sleeping = undefined;
     },

@@ -14,8 +14,14 @@ export interface BodyBounds {
 }
 
 /** The answer itself where it has no body; throws where it says that it is too long. */
-export async function boundBody(response: Response, { maxBytes, who, ended }: BodyBounds): Promise<Response> {
+export async function boundBody(response: Response, { maxBytes, who, ended: tell }: BodyBounds): Promise<Response> {
   const { body, headers, status, statusText } = response;
+  let hasEnded = false;
+  // One that is given up while it is read ends in both ways.
+  const ended = (): void => {
+    if (!hasEnded) tell();
+    hasEnded = true;
+  };
   if (body === null) {
     ended();
     return response;
@@ -28,7 +34,7 @@ export async function boundBody(response: Response, { maxBytes, who, ended }: Bo
     await body.cancel();
     throw tooLong();
   }
-  const bytesAfter = isStream ? bytesOfEvent() : bytesOfAll();
+  const bytesAfter = maxBytes === Number.POSITIVE_INFINITY ? () => 0 : isStream ? bytesOfEvent() : bytesOfAll();
   const reader = body.getReader();
   const counted = new ReadableStream<Uint8Array>(
     {

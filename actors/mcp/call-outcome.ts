@@ -14,8 +14,10 @@ import { streamEndedCode, streamEndedWords } from './mend-transport.ts';
 
 export type CallOutcome =
   | { readonly kind: 'result'; readonly result: Json }
-  /** The server said no: an error of JSON-RPC, or of HTTP below 500. */
+  /** The server said no: an error of JSON-RPC, or of HTTP below 500 but those that say that the request was cut off. */
   | { readonly kind: 'refused'; readonly message: string }
+  /** It answered with a result, and that is none that can be given on: the tool has most likely run. */
+  | { readonly kind: 'unusable'; readonly why: string }
   | { readonly kind: 'timedOut'; readonly afterMs: number }
   | { readonly kind: 'cancelled' }
   /** The credentials are refused, and could not be renewed. */
@@ -24,8 +26,16 @@ export type CallOutcome =
   | { readonly kind: 'needsScope'; readonly scope: string | undefined }
   /** The server has forgotten the session. */
   | { readonly kind: 'expired' }
-  /** The connection broke; `dispatched` where any part of the call may have reached the server. */
-  | { readonly kind: 'lost'; readonly dispatched: boolean; readonly why: string };
+  /**
+   * The server answered, and the answer leaves open whether the tool ran; the session is as it was. `behind` where what
+   * stands before the server says that it is not there.
+   */
+  | { readonly kind: 'unclear'; readonly why: string; readonly behind: boolean }
+  /**
+   * The connection broke; `dispatched` where any part of the call may have reached the server, `closedHere` where the
+   * session was closed from here and nothing failed.
+   */
+  | { readonly kind: 'lost'; readonly dispatched: boolean; readonly why: string; readonly closedHere?: true };
 
 export interface CallCircumstances {
   readonly timeoutMs: number;
@@ -37,22 +47,32 @@ export interface CallCircumstances {
 /** The system refused the connection itself: not a byte was sent. */
 const neverSent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT/;
 /** The server answered, and the connection is well; the answer is of no use. */
-const badAnswers: ReadonlySet<string> = new Set([
+const badResults: ReadonlySet<string> = new Set([
   SdkErrorCode.InvalidResult,
   SdkErrorCode.UnsupportedResultType,
   SdkErrorCode.InputRequiredRoundsExceeded,
+]);
+/** What the SDK does not send. */
+const unsupported: ReadonlySet<string> = new Set([
   SdkErrorCode.CapabilityNotSupported,
   SdkErrorCode.MethodNotSupportedByProtocolVersion,
 ]);
+/** The request was cut off, by who waited for it or by what stood between; who answers so says nothing of the tool. */
+const cutOffStatuses: ReadonlySet<number> = new Set([408, 499]);
+/** What a proxy answers for a server that it does not reach. */
+const proxyStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 const unsentCodes: ReadonlySet<string> = new Set([SdkErrorCode.NotConnected, SdkErrorCode.SendFailed]);
 
 /** Never throws, whatever was thrown. */
 export function readCallError(thrown: unknown, circumstances: CallCircumstances): CallOutcome {
   const { timeoutMs, hadSession, exitStatus, whyClosed } = circumstances;
   if (thrown instanceof InsufficientScopeError) return { kind: 'needsScope', scope: thrown.requiredScope };
-  if (thrown instanceof SdkError && badAnswers.has(thrown.code)) {
-    return { kind: 'refused', message: `its answer is not one of the protocol: ${clean(causeOf(thrown))}` };
+  if (thrown instanceof SdkError && badResults.has(thrown.code)) return unusable(causeOf(thrown));
+  if (thrown instanceof SdkError && unsupported.has(thrown.code)) {
+    return { kind: 'refused', message: clean(causeOf(thrown)) };
   }
+  // Of a body that is no JSON. The words quote it, and it may be long.
+  if (thrown instanceof SyntaxError) return unclear(`it answered what is no JSON: ${thrown.message}`);
   const failure = readConnectError(thrown, { timeoutMs, exitStatus });
   switch (failure.kind) {
     case 'timeout':
@@ -63,20 +83,35 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
     case 'http':
       if (isSessionExpiry(failure, hadSession)) return { kind: 'expired' };
       if (failure.status === 401) return { kind: 'unauthorized' };
-      if (failure.status >= 500) return lost(true, `HTTP ${failure.status} ${failure.message}`);
+      if (failure.status >= 500 || cutOffStatuses.has(failure.status)) {
+        return unclear(`it answered HTTP ${failure.status} ${failure.message}`, proxyStatuses.has(failure.status));
+      }
       return { kind: 'refused', message: `HTTP ${failure.status} ${clean(failure.message)}` };
     case 'exited':
       return lost(!isUnsent(thrown), whyClosed ?? 'its command ended');
     case 'notMcp':
-      return lost(true, `it answered ${failure.contentType}`);
+      return unclear(`it answered ${failure.contentType}`);
     case 'network':
+    case 'redirect':
     case 'tls':
       return lost(!isUnsent(thrown), whyClosed ?? failure.message);
+    case 'malformed':
+      return unusable(failure.message);
     case 'setting':
+    case 'revision':
     case 'spawn':
+    case 'store':
     case 'tlsFile':
       return lost(false, causeOf(thrown));
   }
+}
+
+function unclear(why: string, behind = false): CallOutcome {
+  return { kind: 'unclear', why: clean(why), behind };
+}
+
+function unusable(why: string): CallOutcome {
+  return { kind: 'unusable', why: `its answer is not one of the protocol: ${clean(why)}` };
 }
 
 function lost(dispatched: boolean, why: string): CallOutcome {

@@ -70,6 +70,22 @@ export class NotMcpFailure extends Error {
   }
 }
 
+/** A file of this machine could not be written; the message says which, and what to do. */
+export class StoreFailure extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'StoreFailure';
+  }
+}
+
+/** The server answers with a redirect that is not followed; its message names the target and the cure. */
+export class RedirectFailure extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'RedirectFailure';
+  }
+}
+
 /** What the error itself does not know. */
 export interface ReadingContext {
   /** The limit that the attempt had. */
@@ -84,12 +100,16 @@ const closedCodes: ReadonlySet<string> = new Set([
   SdkErrorCode.SendFailed,
   SdkErrorCode.EraNegotiationFailed,
 ]);
+const malformedCodes: ReadonlySet<string> = new Set([SdkErrorCode.InvalidResult, SdkErrorCode.UnsupportedResultType]);
 /** The names by which OpenSSL and Node call what goes wrong in a handshake. */
 const tlsCode =
   /^(ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|CRL_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_|INVALID_CA|INVALID_PURPOSE)/;
 /** The SDK's SSE transport keeps only words of what it caught. */
 const tlsWords = /certificate|\bssl\b|\btls\b|alert number/i;
+const redirectWords = /mcp server ".*": its redirect to .*/s;
 const ssePost = /^Error POSTing to endpoint \(HTTP (\d{3})\): ([\s\S]*)$/;
+/** The SDK throws words alone. */
+const otherRevision = /^Server's protocol version is not supported: (.*)$/s;
 const unsupportedVersion = -32022;
 /** A cause may come to be its own. */
 const deepestCause = 8;
@@ -98,12 +118,15 @@ const deepestCause = 8;
 export function readConnectError(thrown: unknown, context: ReadingContext): ConnectFailure {
   if (thrown instanceof SpawnFailure) return { kind: 'spawn', code: thrown.code, command: thrown.command };
   if (thrown instanceof SettingFailure) return readSetting(thrown);
+  if (thrown instanceof StoreFailure) return { kind: 'store', message: thrown.message };
   if (thrown instanceof NotMcpFailure) return { kind: 'notMcp', contentType: thrown.contentType };
   if (thrown instanceof UnauthorizedError) return { kind: 'http', status: 401, message: thrown.message };
   if (thrown instanceof SseError) return readSse(thrown);
   if (thrown instanceof ProtocolError) return { kind: 'rpc', code: thrown.code, message: thrown.message };
   if (thrown instanceof SdkHttpError) return readHttp(thrown.status, textOf(thrown.data) ?? thrown.message);
   if (thrown instanceof SdkError) return readSdk(thrown, context);
+  const revision = otherRevision.exec(causeOf(thrown));
+  if (revision !== null) return { kind: 'revision', offered: revision[1] ?? '' };
   const post = ssePost.exec(causeOf(thrown));
   if (post !== null) return readHttp(Number(post[1]), post[2] ?? '');
   return readChain(thrown, context);
@@ -118,6 +141,8 @@ function readSse({ code, message }: SseError): ConnectFailure {
   // The stream opened with HTTP 200 and was none.
   if (code === 200) return { kind: 'notMcp', contentType: 'a type other than text/event-stream' };
   if (code !== undefined) return { kind: 'http', status: code, message };
+  const redirect = redirectWords.exec(message)?.[0];
+  if (redirect !== undefined) return { kind: 'redirect', message: redirect };
   return tlsWords.test(message) ? { kind: 'tls', message } : { kind: 'network', message };
 }
 
@@ -141,6 +166,10 @@ function readSdk(error: SdkError, context: ReadingContext): ConnectFailure {
   if (error.code === SdkErrorCode.ClientHttpUnexpectedContent) {
     return { kind: 'notMcp', contentType: typeof contentType === 'string' ? contentType : 'no content type' };
   }
+  if (error.code === SdkErrorCode.ListPaginationExceeded) {
+    return { kind: 'malformed', message: 'its list has page after page and no end' };
+  }
+  if (malformedCodes.has(error.code)) return { kind: 'malformed', message: error.message };
   if (closedCodes.has(error.code) && context.exitStatus !== undefined)
     return { kind: 'exited', status: context.exitStatus };
   if (error.cause !== undefined) return readConnectError(error.cause, context);
@@ -157,6 +186,7 @@ function readChain(thrown: unknown, { timeoutMs }: ReadingContext): ConnectFailu
   for (let depth = 0; error instanceof Error && depth < deepestCause; depth += 1) {
     const { code } = error as NodeJS.ErrnoException;
     // Not by name: what undici calls an AbortError is a connection that somebody else ended.
+    if (error instanceof RedirectFailure) return { kind: 'redirect', message: error.message };
     if (error instanceof DOMException) return { kind: 'timeout', afterMs: timeoutMs };
     // Several addresses that all failed make an error without words.
     message = error.message || code || message;

@@ -5,6 +5,7 @@
  */
 
 import { BlockList, isIP } from 'node:net';
+import { isLoopback } from '../../machines/base/loopback.ts';
 import { SettingFailure } from './connect-errors.ts';
 
 export type ProxyEnv = Readonly<Record<string, string | undefined>>;
@@ -57,13 +58,4 @@ function inNetwork(entry: string, host: string): boolean {
   const list = new BlockList();
   list.addSubnet(network, Number(bits), type);
   return list.check(host, type);
-}
-
-function isLoopback(host: string): boolean {
-  return (
-    host === 'localhost' ||
-    host.endsWith('.localhost') ||
-    host === '::1' ||
-    (isIP(host) === 4 && host.startsWith('127.'))
-  );
 }

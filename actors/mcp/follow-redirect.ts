@@ -15,13 +15,16 @@ export interface Redirect {
   readonly request: RedirectableRequest;
   /** The target for a person; its query may hold a secret. */
   readonly shown: string;
-  /** Why it is not followed; undefined where it is. */
+  /** Why it is not followed, and the cure; undefined where it is. */
   readonly refusal: string | undefined;
 }
 
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /** What says who asks, beside the configured headers. */
 const credentialHeaders = ['authorization', 'proxy-authorization', 'cookie', 'dpop', 'mcp-session-id', 'last-event-id'];
+
+/** What was posted would be lost, and a GET of an endpoint opens a stream that says nothing. */
+const turned = 'would turn the POST into a GET and is not followed; put that address in url';
 
 /** Undefined where the answer is no redirect. */
 export function redirectOf(
@@ -32,13 +35,21 @@ export function redirectOf(
   const location = answer.headers.get('location');
   if (location === null || !redirectStatuses.has(answer.status)) return undefined;
   if (!URL.canParse(location, url.href)) {
-    return { request: { url, method, body }, shown: 'an address', refusal: 'that is no URL is not followed' };
+    return {
+      request: { url, method, body },
+      shown: 'an address',
+      refusal: 'that is no URL is not followed; check url',
+    };
   }
   const target = new URL(location, url);
   const becomesGet = answer.status === 303 ? method !== 'HEAD' : answer.status < 303 && method === 'POST';
   const request = { url: target, method: becomesGet ? 'GET' : method, body: becomesGet ? null : body };
   const form = (headers.get('content-type') ?? '').toLowerCase().startsWith('application/x-www-form-urlencoded');
-  return { request, shown: `${target.origin}${target.pathname}`, refusal: refusalOf(url, request, form) };
+  return {
+    request,
+    shown: `${target.origin}${target.pathname}`,
+    refusal: becomesGet && method === 'POST' ? turned : refusalOf(url, request, form),
+  };
 }
 
 export function crossesOrigin(from: URL, to: URL): boolean {
@@ -51,10 +62,11 @@ export function withoutCredentials(headers: Headers, configured: Headers): void 
 }
 
 function refusalOf(from: URL, { url, body }: RedirectableRequest, form: boolean): string | undefined {
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'leaves HTTP and is not followed';
-  if (from.protocol === 'https:' && url.protocol === 'http:') return 'would go on without TLS and is not followed';
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'leaves HTTP and is not followed; check url';
+  if (from.protocol === 'https:' && url.protocol === 'http:')
+    return 'would go on without TLS and is not followed; check url';
   // The forms are OAuth's, and hold codes, tokens and client secrets.
   if (form && body !== null && crossesOrigin(from, url))
-    return 'would take a form to another origin and is not followed';
+    return 'would take a form to another origin and is not followed; check url';
   return undefined;
 }

@@ -5,10 +5,11 @@
  * @see TLS-1, TLS-2 and OAU-3 in docs/specification.md
  */
 
+import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, Pool, ProxyAgent, type RequestInit as UndiciInit, fetch as undiciFetch } from 'undici';
 import type { HttpPlan } from '../../machines/mcp/server-settings.ts';
 import { boundBody } from './bounded-body.ts';
-import { SettingFailure } from './connect-errors.ts';
+import { RedirectFailure, SettingFailure } from './connect-errors.ts';
 import { type ProxyEnv, proxyFor } from './env-proxy.ts';
 import { crossesOrigin, type RedirectableRequest, redirectOf, withoutCredentials } from './follow-redirect.ts';
 import { relayAbort } from './relay-abort.ts';
@@ -23,10 +24,20 @@ export interface ServerFetchSettings {
   readonly version: string;
   /** Of an answer, or of one event of a stream. */
   readonly maxBodyBytes?: number;
+  /** Where requests may go; left out: wherever they are sent. */
+  readonly reach?: Reach;
+}
+
+export interface Reach {
+  /** Rejects where a request may not go. */
+  check(url: URL, proxied: boolean): Promise<void>;
+  readonly lookup: LookupFunction;
 }
 
 export interface ServerFetch {
   fetch(input: string | URL, init?: RequestInit): Promise<Response>;
+  /** Where a redirect led last that left the origin of its request; none of the credentials went there. */
+  ledTo(): string | undefined;
   /** Cuts off what is under way and resolves when every connection is closed. */
   close(): Promise<void>;
 }
@@ -38,11 +49,12 @@ const noTimeouts = { headersTimeout: 0, bodyTimeout: 0 };
 
 /** Throws a SettingFailure for a header that HTTP does not allow. */
 export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
-  const { server, plan, tls, env, version, maxBodyBytes = defaultMaxBodyBytes } = settings;
+  const { server, plan, tls, env, version, maxBodyBytes = defaultMaxBodyBytes, reach } = settings;
   const own = new URL(plan.url);
   const configured = configuredHeaders(server, plan, own);
   const dispatchers = new Map<string, Dispatcher>();
   let closed = false;
+  let led: string | undefined;
 
   const dispatcherFor = (url: URL, trusted: boolean): Dispatcher => {
     const proxy = proxyFor(url, env);
@@ -52,7 +64,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
     const connect = { secureContext: trusted ? tls.own : tls.other, rejectUnauthorized: tls.verify };
     const made =
       proxy === undefined
-        ? new Agent({ ...noTimeouts, connect })
+        ? new Agent({ ...noTimeouts, connect: reach === undefined ? connect : { ...connect, lookup: reach.lookup } })
         : proxyAgent(proxy, connect, { ...connect, secureContext: tls.other });
     dispatchers.set(key, made);
     return made;
@@ -89,6 +101,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       const sent = new Headers(headers);
       if (trusted) for (const [name, value] of configured) if (!sent.has(name)) sent.set(name, value);
       if (!sent.has('user-agent')) sent.set('user-agent', `AgentGateway-Agent/${version}`);
+      if (reach !== undefined) await unlessAborted(reach.check(url, proxyFor(url, env) !== undefined), signal);
       const dispatcher = dispatcherFor(url, trusted);
       const outgoing = { method, body, headers: sent, signal: signal ?? null, redirect: 'manual', dispatcher };
       const answer = (await undiciFetch(url, outgoing as unknown as UndiciInit)) as unknown as Response;
@@ -98,15 +111,16 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       await answer.body?.cancel();
       const refusal =
         init.redirect === 'error'
-          ? 'is not allowed here'
+          ? 'is not allowed here; check url'
           : followed === mostRedirects
-            ? `is number ${mostRedirects + 1}`
+            ? `is number ${mostRedirects + 1} and is not followed; check url`
             : next.refusal;
       if (refusal !== undefined)
-        throw new Error(`mcp server "${server}": its redirect to ${next.shown} ${refusal}; check url`);
+        throw new RedirectFailure(`mcp server "${server}": its redirect to ${next.shown} ${refusal}`);
       if (crossesOrigin(url, next.request.url)) {
         // For good: whoever sends a request back here chose its path.
         trusted = false;
+        led = next.shown;
         withoutCredentials(headers, configured);
       }
       request = next.request;
@@ -117,11 +131,23 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
 
   return {
     fetch,
+    ledTo: () => led,
     close: async () => {
       closed = true;
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()));
     },
   };
+}
+
+/** Whoever gives up waits for no resolver, which takes no signal; what it finds out later is of no use to anybody. */
+function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
 }
 
 /** Also the name and password of the address, which no request line carries. */

@@ -15,6 +15,7 @@ import { createStopSignal } from '../stop-signal.ts';
 import { readConnectError } from './connect-errors.ts';
 import { streamEndedWords, tellEndedStreams } from './mend-transport.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
+import { createStandingStream } from './standing-stream.ts';
 import { type OpenTransport, openTransport, type TransportPorts } from './transports.ts';
 import { resultChecks } from './validate-arguments.ts';
 
@@ -80,8 +81,10 @@ async function attemptOnce(
   let opened: OpenTransport | undefined;
   let lastStatus: number | undefined;
   let streamEnded = (): boolean => false;
+  const stream = settings.transport.kind === 'http' ? createStandingStream() : undefined;
   const wrapFetch = (fetch: FetchLike): FetchLike => {
-    const inner = ports.transport.wrapFetch?.(fetch) ?? fetch;
+    const authorized = ports.transport.wrapFetch?.(fetch) ?? fetch;
+    const inner = stream?.watch(authorized) ?? authorized;
     return async (url, init) => {
       const answer = await inner(url, init);
       lastStatus = answer.status;
@@ -97,7 +100,7 @@ async function attemptOnce(
     if (settings.transport.kind !== 'stdio') streamEnded = tellEndedStreams(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
-    const session = createSession({ client, opened, settings, era, log: ports.log }, ports.facts);
+    const session = createSession({ client, opened, stream, settings, era, log: ports.log }, ports.facts);
     const listing = await orAborted(session.list(limit), limit);
     return { kind: 'opened', session, listing };
   } catch (thrown) {
@@ -106,7 +109,7 @@ async function attemptOnce(
       ? { kind: 'timeout', afterMs: settings.connectTimeoutMs }
       : readConnectError(thrown, { timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() });
     const answer = { status: lastStatus, streamEnded: streamEnded() };
-    const told = withLastWords(withAnswer(failure, thrown, answer), opened);
+    const told = withTarget(withLastWords(withAnswer(failure, thrown, answer), opened), opened);
     await opened?.close();
     return { kind: 'failed', failure: told };
   }
@@ -182,6 +185,12 @@ function withLastWords(failure: ConnectFailure, opened: OpenTransport | undefine
   const words = opened?.whyClosed();
   if (words === undefined || (failure.kind !== 'exited' && failure.kind !== 'network')) return failure;
   return { kind: 'exited', status: opened?.exitStatus() ?? null, words };
+}
+
+/** What answered so was another: without the credentials and the session, which no redirect takes to another origin. */
+function withTarget(failure: ConnectFailure, opened: OpenTransport | undefined): ConnectFailure {
+  const ledTo = opened?.ledTo();
+  return failure.kind === 'http' && ledTo !== undefined ? { ...failure, ledTo } : failure;
 }
 
 /** Some steps of a connect know no signal; the limit holds for them too. */

@@ -1,18 +1,24 @@
 /**
  * Keeps what a server writes to its standard error in a rotated file of its own. Writes one piece after the other, never
  * makes its caller wait or fail, and holds little in memory: what the disk does not take in time, or at all, is dropped
- * and counted. Knows nothing of processes and reads no meaning into the text.
- * @see LIF-10 and HOME-3 in docs/specification.md
+ * and counted, always whole lines. No secret reaches the disk. Knows nothing of processes and reads no meaning into the
+ * text.
+ * @see LIF-10, OBS-1 and HOME-3 in docs/specification.md
  */
 
 import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensurePrivateFolder, privateFile } from '../files.ts';
 import { safeName } from '../safe-name.ts';
+import { createRedactedLines } from './redacted-lines.ts';
 
 export interface ServerLogSettings {
   readonly folder: string;
   readonly server: string;
+  /** Takes the secrets out of a line. */
+  readonly redact: (line: string) => string;
+  /** How long a line that has not ended is waited for. */
+  readonly patienceMs?: number;
   /** Of one file. */
   readonly maxBytes?: number;
   /** How many files there are at most, the current one among them. */
@@ -30,16 +36,23 @@ export interface ServerLog {
 
 const defaultMaxBytes = 1_048_576;
 const defaultFiles = 3;
+const defaultPatienceMs = 1_000;
+const lineFeed = 0x0a;
 /** What may wait for the disk; a flood above it is dropped. */
 const mostPendingBytes = 262_144;
 
 export function createServerLog(settings: ServerLogSettings): ServerLog {
   const { folder, server, maxBytes = defaultMaxBytes, files = defaultFiles } = settings;
+  const { redact, patienceMs = defaultPatienceMs } = settings;
   const path = join(folder, logFileName(server));
+  const lines = createRedactedLines(redact);
   const room = Math.min(mostPendingBytes, maxBytes);
   let pending: Buffer[] = [];
   let pendingBytes = 0;
   let droppedBytes = 0;
+  /** The line under way is lost, and what still comes of it. */
+  let skips = false;
+  let waiting: NodeJS.Timeout | undefined;
   let file: FileHandle | undefined;
   let fileBytes = 0;
   let closed = false;
@@ -84,21 +97,53 @@ export function createServerLog(settings: ServerLogSettings): ServerLog {
     }
   };
 
+  const keep = (piece: Buffer): void => {
+    if (piece.length === 0) return;
+    pending.push(piece);
+    pendingBytes += piece.length;
+    flushing ??= flush().finally(() => {
+      flushing = undefined;
+    });
+  };
+
+  const keepRest = (): void => {
+    clearTimeout(waiting);
+    waiting = undefined;
+    keep(lines.rest());
+  };
+
+  /** What there is room for: half a line could be half a secret, which nothing would know. */
+  const roomFor = (chunk: Buffer): Buffer => {
+    const from = skips ? chunk.indexOf(lineFeed) + 1 : 0;
+    skips &&= from === 0;
+    const left = room - pendingBytes - lines.heldBytes;
+    const came = skips ? chunk.subarray(0, 0) : chunk.subarray(from);
+    if (came.length <= left) {
+      droppedBytes += chunk.length - came.length;
+      return came;
+    }
+    const taken = came.subarray(0, left > 0 ? came.lastIndexOf(lineFeed, left - 1) + 1 : 0);
+    droppedBytes += chunk.length - taken.length + (taken.length === 0 ? lines.forget() : 0);
+    skips = came.at(-1) !== lineFeed;
+    return taken;
+  };
+
   return {
     write: (chunk) => {
-      const taken = closed ? 0 : Math.min(chunk.length, room - pendingBytes);
-      droppedBytes += chunk.length - taken;
-      if (taken === 0) return;
-      // A copy, for a piece of a chunk keeps the whole of it in memory.
-      pending.push(Buffer.from(chunk.subarray(0, taken)));
-      pendingBytes += taken;
-      flushing ??= flush().finally(() => {
-        flushing = undefined;
-      });
+      if (closed) return;
+      const taken = roomFor(chunk);
+      if (taken.length === 0) return;
+      keep(lines.add(taken));
+      clearTimeout(waiting);
+      waiting = lines.heldBytes === 0 ? undefined : setTimeout(keepRest, patienceMs).unref();
     },
-    settled: async () => flushing,
+    settled: async () => {
+      keepRest();
+      await flushing;
+    },
     close: async () => {
       closed = true;
+      keepRest();
       await flushing;
       await file?.close().catch(() => {});
       file = undefined;

@@ -17,7 +17,10 @@ import type { Logger } from '../ports.ts';
 import { type CallOutcome, readCallError } from './call-outcome.ts';
 import { readConnectError } from './connect-errors.ts';
 import { cleanProgress, createDirectCalls, type Progress } from './direct-calls.ts';
+import { createListMender } from './mend-listing.ts';
 import { tellInTurn } from './mend-transport.ts';
+import type { StandingStream } from './standing-stream.ts';
+import { subscribeToChanges } from './subscribe-changes.ts';
 import type { OpenTransport } from './transports.ts';
 import { callUtility } from './utility-tools.ts';
 import { resultChecks } from './validate-arguments.ts';
@@ -35,6 +38,8 @@ export interface Listing {
 export interface SessionFacts {
   /** The session is over and was not closed from here. Said once. */
   closed(why: string): void;
+  /** A listing found that the server has forgotten the session; a call that does says so itself. */
+  expired(): void;
   /** The server's lists changed. */
   listChanged(): void;
   /** A log message of the server. */
@@ -58,8 +63,8 @@ export interface Session {
   callUtility(utility: Utility, args: JsonObject, options: CallOptions, settle: Settle): () => void;
   /** Undefined where the server lives; otherwise why it is taken for dead. */
   ping(): Promise<string | undefined>;
-  /** Resolves when nothing of the session is left, its child's group included. */
-  close(): Promise<void>;
+  /** Resolves when nothing of the session is left, its child's group included. Calls under way hear why. */
+  close(why?: string): Promise<void>;
   /** Closes once no call is in flight any more: what broke one call over HTTP need not have broken the others. */
   retire(): Promise<void>;
 }
@@ -67,26 +72,30 @@ export interface Session {
 export interface SessionParts {
   readonly client: Client;
   readonly opened: OpenTransport;
+  /** Where the server may speak unasked, over HTTP. */
+  readonly stream: StandingStream | undefined;
   readonly settings: ServerSettings;
   readonly era: Era;
   readonly log: Logger;
 }
 
 const pingTimeoutMs = 10_000;
-/** A listening stream that the server ends is opened again after so long, twice as long each time. */
-const relistenMs = 1_000;
-const longestRelistenMs = 60_000;
 /** Of a server's log messages. */
 const longestLine = 4_000;
 const nothingToCancel = (): void => {};
 /** The words of the SDK's event stream when the connection under it broke. */
 const brokenStream = /terminated|fetch failed|ECONNRE|socket|other side closed/i;
 
-export function createSession({ client, opened, settings, era, log }: SessionParts, facts: SessionFacts): Session {
+export function createSession(
+  { client, opened, stream, settings, era, log }: SessionParts,
+  facts: SessionFacts,
+): Session {
   const ended = new AbortController();
   let probe: Probe = 'ping';
   let inFlight = 0;
   let quiet: (() => void) | undefined;
+  /** Why it was closed from here. */
+  let closing: string | undefined;
   /** What the results of tools are held against, where they say so; unknown until the first listing. */
   let outputs: ReadonlyMap<string, JsonObject> = new Map();
 
@@ -106,6 +115,10 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
     else log.log('debug', `mcp server "${settings.name}": ${error.message}`, { server: settings.name });
   };
   tellInTurn(opened.transport);
+  const mender = createListMender(opened.transport, era === 'legacy', (words) => {
+    const text = `mcp server "${settings.name}": ${words}; tell its author`;
+    log.warnOnce(`mcp/malformed/${text}`, text, { server: settings.name });
+  });
   // The stateless era wants an envelope about each request, mirrored headers and more rounds, and the client makes those.
   const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs) : undefined;
   for (const list of ['tools', 'resources', 'prompts'] as const) {
@@ -117,30 +130,14 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
     // One line, so that nobody takes a part of it for a line of its own.
     facts.logged(`[${params.level}] ${strangersWords(`${from} ${text}`, longestLine)}`);
   });
-  if (era === 'stateless') void listen();
-
-  /** The stateless era says nothing unasked: changes come on a stream, which is opened again when the server ends it. */
-  async function listen(): Promise<void> {
-    const changes = client.getServerCapabilities() ?? {};
-    const filter = {
-      ...(changes.tools?.listChanged === true ? { toolsListChanged: true } : {}),
-      ...(changes.resources?.listChanged === true ? { resourcesListChanged: true } : {}),
-      ...(changes.prompts?.listChanged === true ? { promptsListChanged: true } : {}),
-    };
-    if (Object.keys(filter).length === 0) return;
-    for (let waitMs = relistenMs; !ended.signal.aborted; waitMs = Math.min(waitMs * 2, longestRelistenMs)) {
-      try {
-        const subscription = await client.listen(filter, { signal: ended.signal });
-        const why = await subscription.closed;
-        if (why === 'local' || ended.signal.aborted) return;
-        waitMs = relistenMs;
-        // What changed while nobody listened is not told again.
-        facts.listChanged();
-      } catch (thrown) {
-        log.log('debug', `mcp server "${settings.name}": cannot listen for changes: ${causeOf(thrown)}`);
-      }
-      await aborted(ended.signal, waitMs);
-    }
+  const { openStream } = opened;
+  const missed = (): void => facts.listChanged();
+  if (era === 'stateless') {
+    const refused = (thrown: unknown): void =>
+      log.log('debug', `mcp server "${settings.name}": cannot listen for changes: ${causeOf(thrown)}`);
+    void subscribeToChanges(client, { missed, refused, signal: ended.signal });
+  } else if (openStream !== undefined) {
+    stream?.keep({ reopen: openStream, missed, signal: ended.signal });
   }
 
   /** Counts a call in; the returned function tells how it ended. */
@@ -154,20 +151,25 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
   }
 
   function outcomeOfFailure(thrown: unknown): CallOutcome {
-    return readCallError(thrown, {
+    const outcome = readCallError(thrown, {
       timeoutMs: settings.timeoutMs,
       hadSession: hasSessionId(opened),
       exitStatus: opened.exitStatus(),
-      whyClosed: opened.whyClosed(),
+      whyClosed: whyClosed(),
     });
+    return outcome.kind === 'lost' && closing !== undefined ? { ...outcome, closedHere: true } : outcome;
   }
 
   /** What was never sent, because there is no session any more. */
   function unsent(): CallOutcome {
-    return { kind: 'lost', dispatched: false, why: opened.whyClosed() ?? 'not connected' };
+    const outcome = { kind: 'lost', dispatched: false, why: whyClosed() ?? 'not connected' } as const;
+    return closing === undefined ? outcome : { ...outcome, closedHere: true };
   }
 
-  /** Through the SDK's client, with its own cancelling and its own time. */
+  /**
+   * Through the SDK's client. Its time is of one request, and a call may take several rounds with a person's answer between
+   * them, for which it waits whatever is aborted: the call's end is told from here.
+   */
   function throughClient(
     send: (options: ReturnType<typeof requestOptions>) => Promise<Json>,
     options: CallOptions,
@@ -175,14 +177,33 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
   ): () => void {
     const done = begun(settle);
     const stop = new AbortController();
+    let isOver = false;
+    const finish = (outcome: CallOutcome): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(limit);
+      done(outcome);
+    };
+    const cut = (outcome: CallOutcome): void => {
+      if (!isOver) stop.abort();
+      finish(outcome);
+    };
+    const limit = setTimeout(() => cut({ kind: 'timedOut', afterMs: settings.timeoutMs }), settings.timeoutMs);
+    limit.unref();
     send(requestOptions(stop.signal, options)).then(
-      (result) => done({ kind: 'result', result }),
-      (thrown) => done(stop.signal.aborted ? { kind: 'cancelled' } : outcomeOfFailure(thrown)),
+      (result) => finish({ kind: 'result', result }),
+      (thrown) => finish(outcomeOfFailure(thrown)),
     );
-    return () => stop.abort();
+    return () => cut({ kind: 'cancelled' });
   }
 
-  async function close(): Promise<void> {
+  function whyClosed(): string | undefined {
+    return closing ?? opened.whyClosed();
+  }
+
+  async function close(why?: string): Promise<void> {
+    // A session that had ended by itself has a reason of its own.
+    if (!ended.signal.aborted) closing = why;
     ended.abort();
     await opened.close().catch((thrown: unknown) => {
       log.log('debug', `mcp server "${settings.name}": closing: ${causeOf(thrown)}`);
@@ -203,7 +224,15 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
       const capabilities = (client.getServerCapabilities() ?? {}) as JsonObject;
       const instructions = client.getInstructions();
       const options = { signal, timeout: settings.connectTimeoutMs, cacheMode: 'refresh' as const };
-      const listed = capabilities.tools === undefined ? { tools: [] } : await client.listTools(undefined, options);
+      const listed =
+        capabilities.tools === undefined
+          ? { tools: [] }
+          : await mender
+              .ask(() => client.listTools(undefined, options))
+              .catch((thrown: unknown) => {
+                if (outcomeOfFailure(thrown).kind === 'expired') facts.expired();
+                throw thrown;
+              });
       const { ttlMs } = listed as { readonly ttlMs?: unknown };
       outputs = new Map(
         (listed.tools as readonly Tool[]).flatMap(({ name, outputSchema }) =>
@@ -245,7 +274,9 @@ export function createSession({ client, opened, settings, era, log }: SessionPar
         settle(unsent());
         return nothingToCancel;
       }
-      return throughClient((request) => callUtility(client, utility, args, request), options, settle);
+      const ask = (request: ReturnType<typeof requestOptions>) => callUtility(client, utility, args, request);
+      const lists = utility === 'list_resources' || utility === 'list_prompts';
+      return throughClient((request) => (lists ? mender.ask(() => ask(request)) : ask(request)), options, settle);
     },
 
     async ping() {
@@ -283,34 +314,16 @@ function heldAgainst(schema: JsonObject | undefined, tool: string, result: JsonO
   const { structuredContent, isError } = result;
   if (schema === undefined || isError === true) return { kind: 'result', result };
   if (structuredContent === undefined) {
-    return { kind: 'refused', message: `${tool} has an output schema but did not return structured content` };
+    return { kind: 'unusable', why: `${tool} has an output schema but did not return structured content` };
   }
   const verdict = resultChecks.getValidator(schema)(structuredContent);
   if (verdict.valid) return { kind: 'result', result };
   return {
-    kind: 'refused',
-    message: `its structured content does not match the tool's output schema: ${verdict.errorMessage}`,
+    kind: 'unusable',
+    why: `its structured content does not match the tool's output schema: ${verdict.errorMessage}`,
   };
 }
 
 function hasSessionId({ transport }: OpenTransport): boolean {
   return transport.sessionId !== undefined;
-}
-
-/** Resolves after a time, or as soon as the signal aborts. */
-function aborted(signal: AbortSignal, waitMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-      return;
-    }
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, waitMs);
-    timer.unref();
-    signal.addEventListener('abort', done, { once: true });
-  });
 }

@@ -5,6 +5,8 @@
  */
 
 import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
 import { findCommand, isFolder, scrubbedEnv, spawnWatched } from '../process-group.ts';
 import { SpawnFailure } from './connect-errors.ts';
@@ -24,6 +26,8 @@ export function spawnServer({ server, plan, cwd }: SpawnRequest): ChildProcess {
   }
   const command = findCommand(plan.command, env.PATH ?? '', cwd);
   if (command === undefined) {
+    const file = resolve(cwd, plan.command);
+    if (plan.command.includes('/') && existsSync(file)) throw notStarted(server, plan.command, whyNot(file));
     const message = `mcp server "${server}": command not found: ${plan.command}; install it, or give its full path in command`;
     throw new SpawnFailure(message, 'ENOENT', plan.command);
   }
@@ -32,6 +36,11 @@ export function spawnServer({ server, plan, cwd }: SpawnRequest): ChildProcess {
   } catch (thrown) {
     throw notStarted(server, plan.command, thrown);
   }
+}
+
+/** What the system would say of a file that is there and cannot be executed. */
+function whyNot(file: string): { readonly code: string } {
+  return { code: isFolder(file) ? 'EISDIR' : 'EACCES' };
 }
 
 /** Node quotes the argument or the environment value that it refuses, so its code has to do. */

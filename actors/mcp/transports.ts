@@ -48,8 +48,12 @@ export interface OpenTransport {
   close(): Promise<void>;
   /** How the child of a stdio server ended by itself; undefined where it has not, or there is none. */
   exitStatus(): number | string | null | undefined;
+  /** Where a redirect led last that left the server's origin; undefined where none did. */
+  ledTo(): string | undefined;
   /** The end of the child in words, its last words with it. */
   whyClosed(): string | undefined;
+  /** Asks for the stream on which a server speaks unasked; rejects where it is refused. Of Streamable HTTP alone. */
+  readonly openStream?: () => Promise<void>;
 }
 
 const mostGoodbyeMs = 2_000;
@@ -60,7 +64,8 @@ export async function openTransport(settings: ServerSettings, ports: TransportPo
   if (plan.kind !== 'stdio') return openHttp(server, plan, ports);
   const { cwd, log, onStderr } = ports;
   const transport = createStdioTransport({ server, plan, cwd, log, onStderr });
-  return { transport, close: transport.close, exitStatus: transport.exitStatus, whyClosed: transport.whyClosed };
+  const { close, exitStatus, whyClosed } = transport;
+  return { transport, close, exitStatus, ledTo: () => undefined, whyClosed };
 }
 
 async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): Promise<OpenTransport> {
@@ -72,11 +77,11 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     const verdict = await preflight({ url: plan.url, fetch, ...(signal === undefined ? {} : { signal }) });
     if (verdict.kind === 'notMcp') {
       await connections.close();
-      const what = `is not an MCP endpoint: it answers ${verdict.contentType}`;
-      throw new NotMcpFailure(
-        `mcp server "${server}": ${what}; check url, or set skip_preflight: true`,
-        verdict.contentType,
-      );
+      const led = connections.ledTo();
+      const answers =
+        led === undefined ? verdict.contentType : `${verdict.contentType} from ${led}, where it redirects to`;
+      const what = `is not an MCP endpoint: it answers ${answers}`;
+      throw new NotMcpFailure(`mcp server "${server}": ${what}; check url, or set skip_preflight: true`, answers);
     }
   }
   const transport = createHttpTransport(plan, {
@@ -93,7 +98,10 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
       await connections.close();
     },
     exitStatus: () => undefined,
+    ledTo: connections.ledTo,
     whyClosed: () => undefined,
+    // Of what it said before nothing is asked for again: the lists are read anew.
+    ...(transport instanceof StreamableHTTPClientTransport ? { openStream: () => transport.resumeStream('') } : {}),
   };
 }
 

@@ -7,6 +7,7 @@
 import { startAuthorization } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { OauthClient } from '../../machines/oauth/client-identity.ts';
+import { insecureWords, isSecureEndpoint, isWebAddress } from '../../machines/oauth/secure-endpoint.ts';
 import type { Discovery } from './discover.ts';
 import { clientInformation } from './token-request.ts';
 
@@ -32,8 +33,11 @@ export async function beginAuthorization(request: {
       ...(discovery.resource === undefined ? {} : { resource: discovery.resource }),
     });
     // What the browser opens is the server's word; only a web address may come of it.
-    if (!/^https?:$/.test(authorizationUrl.protocol)) {
+    if (!isWebAddress(authorizationUrl.href)) {
       return { kind: 'failed', why: `the authorization endpoint is no web address: ${authorizationUrl.protocol}` };
+    }
+    if (!isSecureEndpoint(authorizationUrl.href)) {
+      return { kind: 'failed', why: insecureWords('the authorization endpoint', authorizationUrl.href) };
     }
     return { kind: 'begun', url: authorizationUrl.href, codeVerifier };
   } catch (thrown) {

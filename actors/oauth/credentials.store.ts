@@ -26,6 +26,8 @@ export interface StoredServer {
   readonly resource?: string;
 }
 
+const trialBytes = 16_384;
+
 export interface NewCredentials {
   readonly tokens: TokenRecord;
   readonly server: StoredServer;
@@ -51,6 +53,11 @@ export interface Credentials {
   noteRefusal(server: string, why: string): void;
   refuseDocument(server: string, why: string): Promise<void>;
   clearRefusal(server: string): Promise<void>;
+  /** A registration was shown, or refused: until it has led to tokens, the next login makes a new one. */
+  doubtClient(server: string): void;
+  clientDoubted(server: string): boolean;
+  /** Rejects where credentials could not be written: a code that is spent for them would be lost. */
+  tryWriting(server: string): Promise<void>;
   /** What a call was refused for: the next login asks for it too. Forgotten with the process. */
   demandScope(server: string, scope: string): void;
   demandedScope(server: string): string | undefined;
@@ -65,6 +72,7 @@ export function createCredentials(folder: string, log?: Logger): Credentials {
 
   const demanded = new Map<string, string>();
   const refusals = new Map<string, string>();
+  const doubted = new Set<string>();
   /** Tokens that could not be written, and the state of the file that they belong over. */
   const unwritten = new Map<string, { readonly tokens: TokenRecord; readonly over: string | undefined }>();
 
@@ -105,6 +113,8 @@ export function createCredentials(folder: string, log?: Logger): Credentials {
           ? { authMethod: found.token_endpoint_auth_method }
           : {}),
         ...(typeof found.redirect_uri === 'string' ? { redirectUri: found.redirect_uri } : {}),
+        ...(typeof found.client_name === 'string' ? { clientName: found.client_name } : {}),
+        ...(typeof found.scope === 'string' ? { scope: found.scope } : {}),
       };
     },
     server: serverOf,
@@ -138,6 +148,7 @@ export function createCredentials(folder: string, log?: Logger): Credentials {
       await writeFilesAtomic(files);
       demanded.delete(server);
       refusals.delete(server);
+      doubted.delete(server);
       unwritten.delete(server);
     },
     async saveTokens(server, tokens) {
@@ -152,6 +163,14 @@ export function createCredentials(folder: string, log?: Logger): Credentials {
     noteRefusal: (server, why) => void refusals.set(server, why),
     refuseDocument: (server, why) => write(path(server, '.cimd-off'), `${why}\n`),
     clearRefusal: (server) => rm(path(server, '.cimd-off'), { force: true }),
+    doubtClient: (server) => void doubted.add(server),
+    clientDoubted: (server) => doubted.has(server),
+    async tryWriting(server) {
+      const trial = path(server, '.trial');
+      // As much as credentials are: a full disk still takes an empty file.
+      await write(trial, ' '.repeat(trialBytes));
+      await rm(trial, { force: true });
+    },
     demandScope: (server, scope) => void demanded.set(server, scope),
     demandedScope: (server) => demanded.get(server),
     async locked(server, work) {
@@ -161,13 +180,16 @@ export function createCredentials(folder: string, log?: Logger): Credentials {
   };
 }
 
-function spellClient({ issuer, clientId, clientSecret, authMethod, redirectUri }: StoredClient): string {
+function spellClient(client: StoredClient): string {
+  const { issuer, clientId, clientSecret, authMethod, redirectUri, clientName, scope } = client;
   return spell({
     issuer,
     client_id: clientId,
     client_secret: clientSecret,
     token_endpoint_auth_method: authMethod,
     redirect_uri: redirectUri,
+    client_name: clientName,
+    scope,
   });
 }
 

@@ -7,6 +7,7 @@
 import * as oauth from 'oauth4webapi';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { isLoopback } from '../../machines/base/loopback.ts';
 import type { OauthClient } from '../../machines/oauth/client-identity.ts';
 import {
   type DeviceCode,
@@ -14,8 +15,9 @@ import {
   readPollError,
   usualIntervalMs,
 } from '../../machines/oauth/device-grant.ts';
+import { insecureWords, isSecureEndpoint, isWebAddress } from '../../machines/oauth/secure-endpoint.ts';
 import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
-import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
+import { clientSecrets, withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import type { TokenEndpoint } from './token-request.ts';
 
 export interface IssuedCode extends DeviceCode {
@@ -35,6 +37,8 @@ export type PollAnswer = PollVerdict | { readonly kind: 'approved'; readonly rec
 /** Never rejects. */
 export async function requestDeviceCode(endpoint: TokenEndpoint, scope: string | undefined): Promise<CodeAnswer> {
   const { server, client, authentication } = partsOf(endpoint);
+  const asked = String(endpoint.metadata.device_authorization_endpoint);
+  if (!isSecureEndpoint(asked)) return { kind: 'failed', why: insecureWords('the device endpoint', asked) };
   try {
     const params = new URLSearchParams();
     if (scope !== undefined) params.set('scope', scope);
@@ -44,22 +48,24 @@ export async function requestDeviceCode(endpoint: TokenEndpoint, scope: string |
       [oauth.customFetch]: endpoint.oauth.fetch as never,
     });
     const answer = await oauth.processDeviceAuthorizationResponse(server, client, response);
+    const { verification_uri_complete: complete } = answer;
+    // A person opens it, and a click opens anything.
+    if (!isWebAddress(answer.verification_uri))
+      return { kind: 'failed', why: 'the address where the code is to be entered is no web address' };
     return {
       kind: 'issued',
       code: {
         deviceCode: answer.device_code,
         userCode: answer.user_code,
         verificationUri: answer.verification_uri,
-        ...(answer.verification_uri_complete === undefined
-          ? {}
-          : { verificationUriComplete: answer.verification_uri_complete }),
+        ...(complete === undefined || !isWebAddress(complete) ? {} : { verificationUriComplete: complete }),
         expiresInMs: answer.expires_in * 1_000,
         intervalMs:
           answer.interval === undefined ? usualIntervalMs : Math.max(shortestIntervalMs, answer.interval * 1_000),
       },
     };
   } catch (thrown) {
-    const reason = reasonOf(thrown, [endpoint.client.clientSecret]);
+    const reason = reasonOf(thrown, clientSecrets(endpoint.client));
     return { kind: 'failed', why: `the authorization server gave no device code: ${reason}` };
   }
 }
@@ -83,10 +89,10 @@ export async function pollForTokens(
     const owner = { issuer, clientId: asked.clientId, ...(url === undefined ? {} : { url }) };
     const record = recordOf(answer, owner, nowMs);
     return record === undefined
-      ? { kind: 'stop', why: 'the token endpoint answered without an access token' }
+      ? { kind: 'stop', why: 'the token endpoint answered without an access token that a header can carry' }
       : { kind: 'approved', record };
   } catch (thrown) {
-    const secrets = [deviceCode, endpoint.client.clientSecret];
+    const secrets = [deviceCode, ...clientSecrets(endpoint.client)];
     if (thrown instanceof oauth.ResponseBodyError)
       return readPollError(withoutSecrets(thrown.error, secrets), intervalMs);
     const isFinal =
@@ -120,8 +126,7 @@ function authenticationOf({ clientSecret, authMethod }: OauthClient, metadata: J
 /** Plain HTTP is for loopback alone; everywhere else the library refuses it. */
 function insecure({ authorizationServerUrl }: TokenEndpoint): { [oauth.allowInsecureRequests]?: boolean } {
   const { protocol, hostname } = new URL(authorizationServerUrl);
-  const isLoopback = hostname === 'localhost' || hostname === '127.0.0.1' || hostname === '[::1]';
-  return protocol === 'http:' && isLoopback ? { [oauth.allowInsecureRequests]: true } : {};
+  return protocol === 'http:' && isLoopback(hostname) ? { [oauth.allowInsecureRequests]: true } : {};
 }
 
 function reasonOf(thrown: unknown, secrets: readonly (string | undefined)[]): string {

@@ -17,7 +17,9 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import { chooseScope } from '../../machines/oauth/scope.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
+import { RedirectFailure } from '../mcp/connect-errors.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
+import { schemaWords } from './schema-words.ts';
 
 export interface Discovery {
   readonly authorizationServerUrl: string;
@@ -153,11 +155,17 @@ async function discoveryOf(
 
 /** What the server says to a request without credentials. */
 async function challengeOf(url: string, { fetch }: OauthFetch) {
-  const answer = await fetch(url, {
+  const asked = fetch(url, {
     method: 'POST',
     headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 'login-probe', method: 'ping' }),
   });
+  const answer = await asked.catch((thrown: unknown) => {
+    // Many a server sends whoever has no session to its page of logins, which is no challenge: its metadata says the rest.
+    if (thrown instanceof RedirectFailure) return undefined;
+    throw thrown;
+  });
+  if (answer === undefined) return {};
   await answer.body?.cancel();
   return answer.status === 401 || answer.status === 403 ? extractWWWAuthenticateParams(answer) : {};
 }
@@ -169,7 +177,8 @@ function sameIssuer(issuer: string, advertised: string): boolean {
 }
 
 function wordsOf(thrown: unknown): string {
-  if (thrown instanceof SyntaxError) return 'its metadata is no JSON';
+  const shape = schemaWords(thrown, 'its metadata');
+  if (shape !== undefined) return shape;
   const { cause } = thrown as { readonly cause?: unknown };
   return withoutSecrets(cause instanceof Error ? `${causeOf(thrown)}: ${cause.message}` : causeOf(thrown), []);
 }

@@ -1,11 +1,12 @@
 /**
  * The fetch of OAuth requests: the product's own User-Agent for discovery and registration, the configured one at the token
- * endpoint only, every answer's status kept for the error that may follow, and a time limit.
+ * endpoint only, https outside the loopback, every answer's status kept for the error that may follow, and a time limit.
  * @see OAU-3 and OAU-7 in docs/specification.md
  */
 
 import type { FetchLike } from '@modelcontextprotocol/client';
 import type { SeenAnswer } from '../../machines/oauth/discovery-fault.ts';
+import { insecureWords, isSecureEndpoint } from '../../machines/oauth/secure-endpoint.ts';
 import { createStopSignal } from '../stop-signal.ts';
 
 export interface OauthFetch {
@@ -21,6 +22,8 @@ export interface OauthFetchSettings {
   readonly fetch: FetchLike;
   readonly version: string;
   readonly userAgent: string | undefined;
+  /** The server itself, which is asked as the entry says; all that it leads to over https, or on the loopback. */
+  readonly url?: string;
   readonly signal?: AbortSignal;
   /** Of one request. */
   readonly timeoutMs?: number;
@@ -30,6 +33,7 @@ const requestTimeoutMs = 30_000;
 
 export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
   const { fetch, version, userAgent, signal, timeoutMs = requestTimeoutMs } = settings;
+  const own = settings.url === undefined ? undefined : new URL(settings.url).origin;
   const seen: SeenAnswer[] = [];
   const product = `AgentGateway-Agent/${version}`;
 
@@ -42,17 +46,23 @@ export function createOauthFetch(settings: OauthFetchSettings): OauthFetch {
   return {
     seen,
     async fetch(url, init) {
-      const isMetadata = /\/\.well-known\//.test(String(url));
+      const asked = String(url);
+      if (!isSecureEndpoint(asked) && new URL(asked).origin !== own)
+        throw new Error(insecureWords('an address that the server leads to', asked));
+      const isMetadata = /\/\.well-known\//.test(asked);
       try {
         const answer = await fetch(url, bounded(init, product));
-        if (isMetadata) seen.push({ url: String(url), status: statusOf(answer) });
+        if (isMetadata) seen.push({ url: asked, status: statusOf(answer) });
         return answer;
       } catch (thrown) {
-        if (isMetadata) seen.push({ url: String(url), status: 'no answer' });
+        if (isMetadata) seen.push({ url: asked, status: 'no answer' });
         throw thrown;
       }
     },
-    tokenFetch: (url, init) => fetch(url, bounded(init, userAgent ?? product)),
+    async tokenFetch(url, init) {
+      if (!isSecureEndpoint(String(url))) throw new Error(insecureWords('the token endpoint', String(url)));
+      return fetch(url, bounded(init, userAgent ?? product));
+    },
   };
 }
 

@@ -9,9 +9,11 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { StoredClient } from '../../machines/oauth/client-identity.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
+import { insecureWords, isSecureEndpoint } from '../../machines/oauth/secure-endpoint.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import type { Discovery } from './discover.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
+import { schemaWords } from './schema-words.ts';
 
 export type RegisterVerdict =
   | { readonly kind: 'registered'; readonly client: StoredClient }
@@ -42,6 +44,9 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
         : {}
       : { token_endpoint_auth_method: settings.tokenEndpointAuthMethod }),
   };
+  const { registration_endpoint: named } = discovery.metadata;
+  const endpoint = typeof named === 'string' ? named : discovery.authorizationServerUrl;
+  if (!isSecureEndpoint(endpoint)) return { kind: 'failed', why: insecureWords('the registration endpoint', endpoint) };
   try {
     const answer = await registerClient(discovery.authorizationServerUrl, {
       ...(Object.keys(discovery.metadata).length === 0 ? {} : { metadata: discovery.metadata as never }),
@@ -57,13 +62,15 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
         ...(answer.client_secret === undefined ? {} : { clientSecret: answer.client_secret }),
         ...(answer.token_endpoint_auth_method === undefined ? {} : { authMethod: answer.token_endpoint_auth_method }),
         ...(redirectUri === undefined ? {} : { redirectUri }),
+        ...(settings.clientName === undefined ? {} : { clientName: settings.clientName }),
+        ...(discovery.scope === undefined ? {} : { scope: discovery.scope }),
       },
     };
   } catch (thrown) {
     const what =
       thrown instanceof RegistrationRejectedError
         ? `Registration failed: ${thrown.status}`
-        : `Registration failed: ${withoutSecrets(causeOf(thrown), [])}`;
+        : `Registration failed: ${schemaWords(thrown, 'its answer') ?? withoutSecrets(causeOf(thrown), [])}`;
     return {
       kind: 'failed',
       why: describeDiscovery(oauth.seen, `${what}; set oauth.client_id to use a client of your own`),

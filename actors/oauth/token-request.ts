@@ -1,16 +1,18 @@
 /**
  * Asks a token endpoint: a code or a refresh token in, tokens out. Says whether the endpoint refused the client, refused
- * the grant, or was not reached: only the second asks for a new login.
+ * the grant, or decided nothing: only a refusal asks for a new login.
  * @see OAU-1, OAU-3 and OAU-4 in docs/specification.md
  */
 
-import { exchangeAuthorization, OAuthError, refreshAuthorization } from '@modelcontextprotocol/client';
+import { exchangeAuthorization, type FetchLike, OAuthError, refreshAuthorization } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { OauthClient } from '../../machines/oauth/client-identity.ts';
 import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
-import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
+import { readTokenRefusal } from '../../machines/oauth/token-refusal.ts';
+import { clientSecrets, withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
+import { schemaWords } from './schema-words.ts';
 
 export interface TokenEndpoint {
   readonly authorizationServerUrl: string;
@@ -40,9 +42,9 @@ export type TokenAnswer =
 /** Never rejects. */
 export function exchangeForTokens(endpoint: TokenEndpoint, grant: Grant, nowMs: number): Promise<TokenAnswer> {
   const asked = { nowMs, before: undefined, secrets: [grant.code, grant.codeVerifier] };
-  return ask(endpoint, asked, () =>
+  return ask(endpoint, asked, (fetchFn) =>
     exchangeAuthorization(endpoint.authorizationServerUrl, {
-      ...common(endpoint),
+      ...common(endpoint, fetchFn),
       authorizationCode: grant.code,
       ...(grant.iss === undefined ? {} : { iss: grant.iss }),
       codeVerifier: grant.codeVerifier,
@@ -54,34 +56,37 @@ export function exchangeForTokens(endpoint: TokenEndpoint, grant: Grant, nowMs: 
 /** Never rejects. */
 export function refreshTokens(endpoint: TokenEndpoint, before: TokenRecord, nowMs: number): Promise<TokenAnswer> {
   const asked = { nowMs, before, secrets: [before.refreshToken, before.accessToken] };
-  return ask(endpoint, asked, () =>
+  return ask(endpoint, asked, (fetchFn) =>
     refreshAuthorization(endpoint.authorizationServerUrl, {
-      ...common(endpoint),
+      ...common(endpoint, fetchFn),
       refreshToken: before.refreshToken ?? '',
     }),
   );
 }
 
 async function ask(
-  { issuer, client, url = undefined }: TokenEndpoint,
+  { issuer, client, oauth, url = undefined }: TokenEndpoint,
   { nowMs, before, secrets }: Asked,
-  send: () => Promise<unknown>,
+  send: (fetchFn: FetchLike) => Promise<unknown>,
 ): Promise<TokenAnswer> {
   const owner = { issuer, clientId: client.clientId, ...ownedUrl(url ?? before?.url) };
+  let status: number | undefined;
   try {
-    const answer = (await send()) as JsonObject;
+    const answer = (await send(async (to, init) => {
+      const response = await oauth.tokenFetch(to, init);
+      status = response.status;
+      return response;
+    })) as JsonObject;
     const record = recordOf(answer, owner, nowMs, before);
     return record === undefined
-      ? { kind: 'refused', why: 'the token endpoint answered without an access token' }
+      ? { kind: 'unreachable', why: 'the token endpoint answered without an access token that a header can carry' }
       : { kind: 'tokens', record };
   } catch (thrown) {
-    const said = withoutSecrets(wordsOf(thrown), [...secrets, client.clientSecret]);
+    const said = withoutSecrets(wordsOf(thrown), [...secrets, ...clientSecrets(client)]);
     if (!(thrown instanceof OAuthError)) return { kind: 'unreachable', why: `the token endpoint: ${said}` };
-    const why = `the token endpoint refused: ${said}`;
-    if (thrown.code === 'invalid_client') return { kind: 'clientRefused', why };
-    return thrown.code === 'server_error' || thrown.code === 'temporarily_unavailable'
-      ? { kind: 'unreachable', why }
-      : { kind: 'refused', why };
+    const kind = readTokenRefusal(thrown.code, status);
+    if (kind !== 'unreachable') return { kind, why: `the token endpoint refused: ${said}` };
+    return { kind, why: `the token endpoint answered HTTP ${status ?? 'nothing'}: ${said}` };
   }
 }
 
@@ -99,11 +104,15 @@ function ownedUrl(url: string | undefined): Pick<TokenRecord, 'url'> {
 /** What was said, without the SDK's own words around it. */
 function wordsOf(thrown: unknown): string {
   // The parser quotes the beginning of the answer, which may be a token.
-  if (thrown instanceof SyntaxError) return 'its answer is no JSON';
+  const shape = schemaWords(thrown, 'its answer');
+  if (shape !== undefined) return shape;
   const cause = thrown instanceof Error && thrown.cause instanceof Error ? ` (${thrown.cause.message})` : '';
-  const text = causeOf(thrown).replace(/Invalid OAuth error response: .* Raw body: /s, 'answered ');
-  const code = thrown instanceof OAuthError && !text.includes(thrown.code) ? `${thrown.code}: ` : '';
-  return `${code}${text}${cause}`;
+  if (!(thrown instanceof OAuthError)) return `${causeOf(thrown)}${cause}`;
+  const raw = /Invalid OAuth error response: .* Raw body: /s.exec(thrown.message);
+  // The code of an answer that is none is the SDK's.
+  if (raw !== null) return thrown.message.slice(raw.index + raw[0].length) || 'nothing';
+  const text = causeOf(thrown);
+  return `${text.includes(thrown.code) ? '' : `${thrown.code}: `}${text}${cause}`;
 }
 
 export function clientInformation({ clientId, clientSecret, authMethod }: OauthClient) {
@@ -114,11 +123,11 @@ export function clientInformation({ clientId, clientSecret, authMethod }: OauthC
   };
 }
 
-function common({ metadata, resource, client, oauth }: TokenEndpoint) {
+function common({ metadata, resource, client }: TokenEndpoint, fetchFn: FetchLike) {
   return {
     ...(Object.keys(metadata).length === 0 ? {} : { metadata: metadata as never }),
     clientInformation: clientInformation(client) as never,
     ...(resource === undefined ? {} : { resource }),
-    fetchFn: oauth.tokenFetch,
+    fetchFn,
   };
 }

@@ -50,20 +50,21 @@ export function createJournal(engine: Engine, now: () => number): Journal {
     return done(taken);
   }
 
-  async function prune(query: Parameters<Journal['prune']>[0]): Promise<Result<number>> {
-    const claims = await inPieces((spent) => pruneClaims(engine.tables, query.nowMs, spent));
+  async function prune(...[query]: Parameters<Journal['prune']>): Promise<Result<number>> {
+    const { keepAfterKey, maxBytes, nowMs } = query;
+    const claims = await inPieces((spent) => pruneClaims(engine.tables, nowMs, spent));
     if (!claims.ok) return claims;
-    const aged = await inPieces(ageing(engine, query.keepAfterKey));
+    const aged = await inPieces(ageing(engine, keepAfterKey, nowMs));
     if (!aged.ok) return aged;
-    const shrunk = await inPieces(shrinking(engine, query.maxBytes));
+    const shrunk = await inPieces(shrinking(engine, maxBytes, nowMs));
     if (!shrunk.ok) return shrunk;
     const removed = aged.value + shrunk.value;
     hasSwept &&= removed === 0;
-    if (!hasSwept && query.nowMs >= sweepAtMs) {
+    if (!hasSwept && nowMs >= sweepAtMs) {
       const swept = await inPieces(sweeping(engine));
       if (!swept.ok) return swept;
       hasSwept = true;
-      sweepAtMs = query.nowMs + sweepEveryMs;
+      sweepAtMs = nowMs + sweepEveryMs;
     }
     return done(removed);
   }
@@ -96,10 +97,15 @@ export function createJournal(engine: Engine, now: () => number): Journal {
     submit,
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
     get: (collection, key) => (isKey(key) ? storedRecord(engine.tables, collection, key) : undefined),
-    list: (collection, query) => list(engine.tables, collection, query),
+    list(collection, query) {
+      const { order } = query;
+      return page(engine.tables, collection, query, (part) => engine.tables[collection].keys({ order, ...part }));
+    },
     marked(collection, query) {
-      if (query.from !== undefined && !isKey(query.from)) return [];
-      return recordsAt(engine.tables, collection, markedKeys(engine.tables, collection, query));
+      const { marks } = query;
+      return page(engine.tables, collection, query, (part) =>
+        markedKeys(engine.tables, collection, { marks, ...part }),
+      );
     },
     dueKeys: (collection) => dueKeys(engine.tables.due, collection).sort().reverse(),
     claimed(name, nowMs) {
@@ -113,20 +119,26 @@ export function createJournal(engine: Engine, now: () => number): Journal {
   };
 }
 
-function list(tables: Tables, collection: Collection, { limit, order, from }: ListQuery): StoredRecord[] {
-  if (limit <= 0 || (from !== undefined && !isKey(from))) return [];
-  return recordsAt(
-    tables,
-    collection,
-    tables[collection].keys({ limit, order, ...(from === undefined ? {} : { from }) }),
-  );
-}
+type Part = Pick<ListQuery, 'limit' | 'from'>;
 
-function recordsAt(tables: Tables, collection: Collection, keys: readonly string[]): StoredRecord[] {
+/** A record that cannot be read is not counted: whoever pages takes a short page for the last one. */
+function page(
+  tables: Tables,
+  collection: Collection,
+  { limit, from }: Part,
+  keysOf: (part: Part) => readonly string[],
+): StoredRecord[] {
   const records: StoredRecord[] = [];
-  for (const key of keys) {
-    const record = storedRecord(tables, collection, key);
-    if (record !== undefined) records.push(record);
+  if (from !== undefined && !isKey(from)) return records;
+  for (let after = from; records.length < limit; ) {
+    const missing = limit - records.length;
+    const keys = keysOf({ limit: missing, ...(after === undefined ? {} : { from: after }) });
+    for (const key of keys) {
+      const record = storedRecord(tables, collection, key);
+      if (record !== undefined) records.push(record);
+    }
+    after = keys.at(-1);
+    if (keys.length < missing) break;
   }
   return records;
 }

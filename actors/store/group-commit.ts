@@ -6,7 +6,7 @@
  */
 
 import { causeOf, type Fault, fault, type Result } from '../../machines/base/fault.ts';
-import { type Job, promised } from './job.ts';
+import { type Job, promised, tellLanded, tellRefused } from './job.ts';
 
 export interface GroupCommitPorts {
   /**
@@ -92,7 +92,7 @@ export function createGroupCommit({ transact, writtenBytes, explain }: GroupComm
         const { job: culprit } = thrower;
         waiting = [...group.filter((job) => job !== culprit), ...waiting];
         const cause = causeOf(thrower.thrown);
-        culprit.refused(fault('internal-error', `journal: a write failed in the gateway itself: ${cause}`, cause));
+        tellRefused(culprit, fault('internal-error', `journal: a write failed in the gateway itself: ${cause}`, cause));
       }
       return;
     }
@@ -105,7 +105,7 @@ export function createGroupCommit({ transact, writtenBytes, explain }: GroupComm
     reason = why;
     const refused = [...group, ...waiting];
     waiting = [];
-    for (const job of refused) job.refused(why);
+    for (const job of refused) tellRefused(job, why);
   }
 
   return {
@@ -118,17 +118,6 @@ export function createGroupCommit({ transact, writtenBytes, explain }: GroupComm
     stopped: () => reason,
     settled: () => (underWay ? new Promise((resolve) => idle.push(resolve)) : Promise.resolve()),
   };
-}
-
-/** Whoever hears of it may fail; the transaction has landed all the same, and the others hear of it too. */
-function tellLanded(job: Job): void {
-  try {
-    job.landed();
-  } catch (thrown) {
-    queueMicrotask(() => {
-      throw thrown;
-    });
-  }
 }
 
 /** An error of the gateway's own, rather than one that the engine or the operating system reports with a code. */

@@ -28,3 +28,27 @@ export function promised<Value>(submit: (job: Job) => void, work: () => Value): 
     });
   });
 }
+
+/** Tells a job that it has landed. Whoever hears of it may fail; it has landed all the same, and the others hear of it too. */
+export function tellLanded(job: Job): void {
+  try {
+    job.landed();
+  } catch (thrown) {
+    throwLater(thrown);
+  }
+}
+
+/** Tells a job that nothing of it was written; the others hear of theirs whatever it makes of that. */
+export function tellRefused(job: Job, reason: Fault): void {
+  try {
+    job.refused(reason);
+  } catch (thrown) {
+    throwLater(thrown);
+  }
+}
+
+function throwLater(thrown: unknown): void {
+  queueMicrotask(() => {
+    throw thrown;
+  });
+}

@@ -42,6 +42,11 @@ export type Write =
       readonly value: JsonObject;
       readonly nowMs: number;
       readonly expiresAtMs: number;
+      /**
+       * The key of the event that the same commit puts and whose id this is; the value names it as `eventKey`. The event
+       * is found by its claim, which is therefore kept as long as the event, though it refuses nobody after its time.
+       */
+      readonly event?: string;
     }
   /** Gives a name back, whether or not it was taken. */
   | { readonly kind: 'release'; readonly name: string }
@@ -140,8 +145,9 @@ export interface Journal {
 
   /**
    * Forgets history: finished records (no due time) whose key is older than `keepAfterKey`, then the oldest finished
-   * ones until the store is at most `maxBytes`; expired claims. Never removed: work still due, an event whose value
-   * names work still due (`work`: the key of a run or delivery), and groups. Works in pieces between commits.
+   * ones until the store is at most `maxBytes`; expired claims, but for those that lead to events. Never removed: work
+   * still due, an event whose value names work still due (`work`: the key of a run or delivery), and groups. Works in
+   * pieces between commits.
    * @returns how many records went
    */
   prune(query: {

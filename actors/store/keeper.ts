@@ -18,7 +18,10 @@ export interface KeeperSettings {
 }
 
 export interface JournalKeeper {
-  /** Opens the store or, where it is open, asks whether it can write again. Resolves with the fault that stops it. */
+  /**
+   * Opens the store or, where it is open, asks whether it can write again, and renews its session. Resolves with the
+   * fault that stops it.
+   */
   open(): Promise<Fault | undefined>;
   /**
    * Begins another session: what the last one held, and nobody works on any more, is free to be taken up. Does nothing
@@ -49,6 +52,14 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     return undefined;
   }
 
+  async function renew(opened: Journal, standing: SessionId): Promise<Fault | undefined> {
+    const renewed = await opened.renewSession(standing, settings.sessionTtlMs, settings.nowMs());
+    if (renewed.ok) return undefined;
+    // An ended session cannot be renewed; the next opening begins another.
+    if (renewed.fault.code === 'journal-session-ended') session = undefined;
+    return renewed.fault;
+  }
+
   function submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void {
     if (journal === undefined || session === undefined) {
       settled({ kind: 'unavailable', fault: notOpen });
@@ -70,6 +81,9 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
         const stopped = await journal.probe();
         if (stopped !== undefined) return stopped;
       }
+      // A store that fails again and again would never come to its heartbeat.
+      const unrenewed = session === undefined ? undefined : await renew(journal, session);
+      if (unrenewed !== undefined && unrenewed.code !== 'journal-session-ended') return unrenewed;
       return session === undefined ? openSession(journal) : undefined;
     },
 
@@ -79,14 +93,9 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
 
     async keep(history) {
       if (journal === undefined || session === undefined) return notOpen;
-      const nowMs = settings.nowMs();
-      const renewed = await journal.renewSession(session, settings.sessionTtlMs, nowMs);
-      if (!renewed.ok) {
-        // An ended session cannot be renewed; the next opening begins another.
-        if (renewed.fault.code === 'journal-session-ended') session = undefined;
-        return renewed.fault;
-      }
-      const pruned = await journal.prune({ ...history, nowMs });
+      const ended = await renew(journal, session);
+      if (ended !== undefined) return ended;
+      const pruned = await journal.prune({ ...history, nowMs: settings.nowMs() });
       return pruned.ok ? undefined : pruned.fault;
     },
 

@@ -30,8 +30,13 @@ const longestName = 500;
 
 /** The key of a claim: its name, or a digest where the name is too long for a key. */
 export function claimKey(name: string): string {
-  if (name !== '' && name.length <= longestName) return name;
+  if (isOwnName(name)) return name;
   return `sha256:${createHash('sha256').update(name).digest('hex')}`;
+}
+
+/** Whether a claim lies under its name itself, among those that begin alike. */
+export function isOwnName(name: string): boolean {
+  return name !== '' && name.length <= longestName;
 }
 
 const longestMark = 200;

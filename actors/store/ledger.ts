@@ -7,8 +7,8 @@
 
 import { compilePath, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { Collection, CommitVerdict, Expected, Write } from './journal.ts';
-import { claimKey, timeText } from './keys.ts';
-import { isMarked, markRecord, unmarkEvent, unmarkWork } from './marks.ts';
+import { claimKey, isOwnName } from './keys.ts';
+import { expiryKey, isMarked, markRecord, missingMark, unmarkEvent, unmarkWork } from './marks.ts';
 import { bareKey, type Head, type Row, type Table, type Tables } from './tables.ts';
 import { addWork, removeWork, workKey } from './work-index.ts';
 
@@ -57,12 +57,16 @@ export function apply(tables: Tables, writes: readonly Write[]): CommitVerdict {
       return refusal;
     }
   }
+  // The claim of an event that takes the place of another may be one that ends with the other.
+  const leading = overwritten === undefined ? writes : noWrites;
   for (let index = 0; index < writes.length; index += 1) {
     const write = writes[index];
-    if (write !== undefined) markWritten(tables, write, overwritten?.get(index));
+    if (write !== undefined) markWritten(tables, write, overwritten?.get(index), leading);
   }
   return committed;
 }
+
+const noWrites: readonly Write[] = [];
 
 /** The event that each write replaces or removes. */
 type Overwritten = Map<number, JsonObject> | undefined;
@@ -75,14 +79,31 @@ function beforeWrite(tables: Tables, write: Write, index: number, overwritten: O
   return value === undefined ? overwritten : (overwritten ?? new Map<number, JsonObject>()).set(index, value);
 }
 
-/** Marks are no part of what a refused commit takes back: they are written when all of it stands. */
-function markWritten(tables: Tables, write: Write, overwritten: JsonObject | undefined): void {
+/**
+ * Marks are no part of what a refused commit takes back: they are written when all of it stands.
+ * @param leading writes among which are the claims that lead to events
+ */
+function markWritten(
+  tables: Tables,
+  write: Write,
+  overwritten: JsonObject | undefined,
+  leading: readonly Write[],
+): void {
   if (write.kind === 'claim' || write.kind === 'release') return;
   const { collection, key } = write;
   if (overwritten !== undefined) unmarkEvent(tables, key, overwritten);
   if (!isMarked(collection)) return;
   if (write.kind === 'delete') unmarkWork(tables, collection, key);
-  else markRecord(tables, collection, { key, value: write.value, isDue: (write.dueAtMs ?? undefined) !== undefined });
+  else {
+    const isDue = (write.dueAtMs ?? undefined) !== undefined;
+    const isClaimed = collection === 'events' && leading.some((other) => leadsTo(other, key));
+    markRecord(tables, collection, { key, value: write.value, isDue, isClaimed });
+  }
+}
+
+/** Whether an event is found by this claim of its id. */
+function leadsTo(write: Write, eventKey: string): boolean {
+  return write.kind === 'claim' && write.event === eventKey && isOwnName(write.name);
 }
 
 const committed: CommitVerdict = { kind: 'committed' };
@@ -114,30 +135,31 @@ function applyClaim(tables: Tables, write: Claim, index: number, undo: Undo | un
     release(tables, write.name, undo);
     claims.write(name, row);
   }
-  const expiryKey = expiryKeyOf(name, row);
-  expiry.write(expiryKey, bareKey);
+  const ends = write.event === undefined ? expiryKey(name, row) : undefined;
+  if (ends !== undefined) expiry.write(ends, bareKey);
   undo?.push(() => {
     claims.remove(name);
-    expiry.remove(expiryKey);
+    if (ends !== undefined) expiry.remove(ends);
   });
   return undefined;
 }
 
 function release(tables: Tables, name: string, undo: Undo | undefined): undefined {
   const key = claimKey(name);
-  const standing = tables.claims.read(key);
+  const { claims, expiry, marks } = tables;
+  const standing = claims.read(key);
   if (standing === undefined) return;
-  const expiryKey = expiryKeyOf(key, standing);
+  const ends = expiryKey(key, standing);
+  const hadEnd = expiry.head(ends) !== undefined;
+  const mark = missingMark(tables, key, standing);
   undo?.push(() => {
-    tables.claims.write(key, standing);
-    tables.expiry.write(expiryKey, bareKey);
+    claims.write(key, standing);
+    if (hadEnd) expiry.write(ends, bareKey);
+    if (mark !== undefined) marks.remove(mark);
   });
-  tables.claims.remove(key);
-  tables.expiry.remove(expiryKey);
-}
-
-function expiryKeyOf(name: string, claim: Row): string {
-  return `${timeText(claim.dueAtMs ?? 0)}/${name}`;
+  claims.remove(key);
+  if (hadEnd) expiry.remove(ends);
+  if (mark !== undefined) marks.write(mark, bareKey);
 }
 
 function applyPut(tables: Tables, write: Put, index: number, undo: Undo | undefined): Refusal | undefined {

@@ -57,7 +57,7 @@ function createEngine(directory: string, first: Environment): Engine {
     const looked = await lookAt(directory);
     if (!looked.ok) return looked.fault;
     await environment.close();
-    const reopened = enter(directory);
+    const reopened = await enter(directory);
     if (!reopened.ok) return reopened.fault;
     environment = reopened.value;
     commits.resume();

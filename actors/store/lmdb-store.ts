@@ -21,7 +21,7 @@ import { corruptFault, openFault, storePath, versionFault } from './lmdb-faults.
 import { checkStoreFile } from './lmdb-file.ts';
 import { breakSeal } from './lmdb-seal.ts';
 import { type Environment, openEnvironment } from './lmdb-tables.ts';
-import { layout, layoutBefore, layoutOf, upgrade, writeLayout } from './lmdb-upgrade.ts';
+import { isKnown, layout, layoutOf, upgrade, writeLayout } from './lmdb-upgrade.ts';
 import type { Table } from './tables.ts';
 
 /** LMDB maps this file; a page that the disk had no room for would end the process with a signal. */
@@ -36,15 +36,7 @@ export async function openStore(directory: string): Promise<Result<Environment>>
   } catch (error) {
     return { ok: false, fault: openFault(directory, error) };
   }
-  const entered = enter(directory);
-  if (!entered.ok || layoutOf(entered.value.tables.meta) === layout) return entered;
-  try {
-    await upgrade(entered.value);
-    return entered;
-  } catch (error) {
-    await entered.value.close();
-    return { ok: false, fault: openFault(directory, error) };
-  }
+  return enter(directory);
 }
 
 /** Tells whether there is a store, and whether it is whole. */
@@ -66,8 +58,20 @@ export async function lookAt(directory: string): Promise<Result<'absent' | 'soun
   }
 }
 
-/** Opens a store that was looked at. */
-export function enter(directory: string): Result<Environment> {
+/** Opens a store that was looked at, and brings one of an earlier layout up to date. */
+export async function enter(directory: string): Promise<Result<Environment>> {
+  const entered = open(directory);
+  if (!entered.ok || layoutOf(entered.value.tables.meta) === layout) return entered;
+  try {
+    await upgrade(entered.value);
+    return entered;
+  } catch (error) {
+    await entered.value.close();
+    return { ok: false, fault: openFault(directory, error) };
+  }
+}
+
+function open(directory: string): Result<Environment> {
   let refusal: Fault | undefined;
   try {
     reserveLockFile(directory);
@@ -83,7 +87,7 @@ export function enter(directory: string): Result<Environment> {
 
 function refusalOf(directory: string, meta: Table | undefined): Fault | undefined {
   const found = layoutOf(meta);
-  if (found === layout || found === layoutBefore) return undefined;
+  if (isKnown(found)) return undefined;
   return versionFault(
     storePath(directory),
     found === undefined ? 'no journal' : `layout ${String(found)}`,

@@ -14,6 +14,7 @@
  */
 
 import { type Database, open, type RootDatabase } from 'lmdb';
+import { createHeldTable, type HeldTable } from './held-table.ts';
 import { type Codec, codecs } from './record-bytes.ts';
 import { type KeyRange, type Table, type TableName, type Tables, tableNames } from './tables.ts';
 
@@ -51,12 +52,15 @@ export function openEnvironment(directory: string, admit: (meta: Table | undefin
     return createTable(database, codecs[name], isClosed);
   };
   let tables: Tables;
+  let groups: HeldTable;
   try {
     const names = [...root.getKeys({})];
     const isOther = names.length > 0 && !names.includes('meta');
     admit(isOther ? undefined : openDatabase('meta'));
     const opened = Object.fromEntries(tableNames.map((name) => [name, openDatabase(name)]));
-    tables = { ...(opened as Record<TableName, Table>), recentMarks: new Map() };
+    const all = opened as Record<TableName, Table>;
+    groups = createHeldTable(all.groups);
+    tables = { ...all, groups, recentMarks: new Map() };
   } catch (error) {
     void root.close();
     throw error;
@@ -66,7 +70,16 @@ export function openEnvironment(directory: string, admit: (meta: Table | undefin
     tables,
     async transact(body) {
       try {
-        await root.childTransaction(body);
+        await root.childTransaction(() => {
+          try {
+            body();
+            groups.flush();
+          } catch (error) {
+            // At once: others read before the promise is rejected.
+            groups.drop();
+            throw error;
+          }
+        });
       } catch (error) {
         tables.recentMarks.clear();
         throw await causeOfCommit(error);
@@ -109,6 +122,16 @@ async function causeOfCommit(thrown: unknown): Promise<unknown> {
 function createTable(database: Bytes, codec: Codec, isClosed: () => boolean): Table {
   // The binding answers with one buffer of its own, whose `length` is that of the value, until the next read.
   const bytesOf = (key: string) => (isClosed() ? undefined : database.getBinaryFast(key));
+  /** No key written here is greater; the table may hold greater ones by another process. */
+  let greatest = '';
+
+  /** Writes a key behind all others. Put there like any other it would leave each page behind it half empty. */
+  function append(key: string, bytes: Buffer): boolean {
+    if (key <= greatest) return false;
+    greatest = key;
+    return put(database, key, bytes, appending);
+  }
+
   return {
     head(key) {
       const bytes = bytesOf(key);
@@ -119,15 +142,26 @@ function createTable(database: Bytes, codec: Codec, isClosed: () => boolean): Ta
       return bytes === undefined ? undefined : codec.row(bytes);
     },
     write(key, row) {
-      database.putSync(key, codec.draft(row).bytes);
+      const { bytes } = codec.draft(row);
+      if (!append(key, bytes)) database.putSync(key, bytes);
     },
-    // The declaration says void; the code answers whether it wrote.
-    create: (key, row) => database.putSync(key, codec.draft(row).bytes, { noOverwrite: true }) as unknown as boolean,
+    create(key, row) {
+      const { bytes } = codec.draft(row);
+      return append(key, bytes) || put(database, key, bytes, creating);
+    },
     remove(key) {
       database.removeSync(key);
     },
     keys: (range) => (isClosed() ? [] : keysOf(database, range)),
   };
+}
+
+const appending = { append: true } as const;
+const creating = { noOverwrite: true } as const;
+
+/** The declaration says void; the code answers whether it wrote. */
+function put(database: Bytes, key: string, bytes: Buffer, how: typeof appending | typeof creating): boolean {
+  return database.putSync(key, bytes, how) as unknown as boolean;
 }
 
 function keysOf(database: Bytes, { from, until, order, limit }: KeyRange): string[] {

@@ -1,34 +1,55 @@
 /**
- * Brings a store of the layout before this one up to date: marks what was written without marks. Cut off halfway it begins
- * again at the next start, since the layout is written last.
- * @see DUR-2 in docs/specification.md
+ * Brings a store of an earlier layout up to date: marks what was written without marks, and names claims of ids anew. Cut
+ * off halfway it begins again at the next start, since the layout is written last.
+ * @see DUR-2 and IDM-1 in docs/specification.md
  */
 
+import { claimOfEvent } from '../../machines/webhook/marks.ts';
+import { claimName } from '../../machines/webhook/record.ts';
 import type { MarkedCollection } from './journal.ts';
+import { claimKey } from './keys.ts';
 import type { Environment } from './lmdb-tables.ts';
-import { markRecord } from './marks.ts';
-import { plainRow, type Table } from './tables.ts';
+import { expiryKey, markRecord } from './marks.ts';
+import { bareKey, plainRow, type Row, type Table, type Tables } from './tables.ts';
 
 /** The layout of tables, keys and bytes; raised when an older gateway would misread what a newer one writes. */
-export const layout = 3;
-/** Differs in having no marks. */
-export const layoutBefore = 2;
+export const layout = 4;
+/** 2 has no marks; up to 3 a claim of an id is named by profile, route and id, in this order. */
+const earlierLayouts: ReadonlySet<unknown> = new Set([2, 3]);
+const markedSince = 3;
 
 const layoutKey = 'layout';
 const collections = ['events', 'runs', 'deliveries'] as const satisfies readonly MarkedCollection[];
 /** Records marked in one transaction. */
 const pieceSize = 500;
+const allClaims = 10_000_000;
 
 /** The layout that a store says it has. */
 export function layoutOf(meta: Table | undefined): unknown {
   return meta?.read(layoutKey)?.value?.version;
 }
 
+/** Whether a store of this layout can be opened, if need be after an upgrade. */
+export function isKnown(found: unknown): boolean {
+  return found === layout || earlierLayouts.has(found);
+}
+
 export function writeLayout(environment: Environment): Promise<void> {
-  return environment.transact(() => environment.tables.meta.write(layoutKey, plainRow({ version: layout })));
+  return environment.transact(() => putLayout(environment.tables));
 }
 
 export async function upgrade(environment: Environment): Promise<void> {
+  const { tables } = environment;
+  if (Number(layoutOf(tables.meta)) < markedSince) await markAll(environment);
+  // In one piece, and once, though another gateway upgrades too: a name of the new order could be taken for one of the old.
+  await environment.transact(() => {
+    if (layoutOf(tables.meta) === layout) return;
+    nameClaimsAnew(tables);
+    putLayout(tables);
+  });
+}
+
+async function markAll(environment: Environment): Promise<void> {
   const { tables } = environment;
   for (const collection of collections) {
     for (let from: string | undefined; ; ) {
@@ -37,12 +58,60 @@ export async function upgrade(environment: Environment): Promise<void> {
         for (const key of keys) {
           const row = tables[collection].read(key);
           if (row?.value === undefined) continue;
-          markRecord(tables, collection, { key, value: row.value, isDue: row.dueAtMs !== undefined });
+          const isDue = row.dueAtMs !== undefined;
+          markRecord(tables, collection, { key, value: row.value, isDue, isClaimed: false });
         }
       });
       from = keys.at(-1);
       if (keys.length < pieceSize) break;
     }
   }
-  await writeLayout(environment);
+}
+
+function putLayout({ meta }: Tables): void {
+  meta.write(layoutKey, plainRow({ version: layout }));
+}
+
+function nameClaimsAnew(tables: Tables): void {
+  const { claims, expiry } = tables;
+  const moves = claims.keys({ limit: allClaims }).flatMap((earlier) => {
+    const claim = claims.read(earlier);
+    const name = claim && newName(tables, earlier, claim);
+    return claim === undefined || name === undefined ? [] : [{ earlier, name, claim }];
+  });
+  // What one is named now may be what another was named before.
+  for (const { earlier, claim } of moves) {
+    claims.remove(earlier);
+    expiry.remove(expiryKey(earlier, claim));
+  }
+  for (const { name, claim } of moves) {
+    claims.write(name, claim);
+    expiry.write(expiryKey(name, claim), bareKey);
+  }
+}
+
+const earlierForm = /^delivery\/([^/]*)\/([^/]*)\/(.*)$/s;
+
+/** What an id is claimed by now; undefined for a claim of something else. */
+function newName(tables: Tables, earlier: string, { value }: Row): string | undefined {
+  const found = earlierForm.exec(earlier);
+  if (found !== null) {
+    const [, profile = '', route = '', id = ''] = found;
+    return claimKey(claimName(unescaped(profile), unescaped(route), id));
+  }
+  // A long name is told by a digest alone; the event tells what it was.
+  if (!earlier.startsWith('sha256:') || typeof value?.eventKey !== 'string') return undefined;
+  const event = tables.events.read(value.eventKey)?.value;
+  const name = event && claimOfEvent(event);
+  return name !== undefined && claimKey(earlierName(name, event?.deliveryId)) === earlier ? claimKey(name) : undefined;
+}
+
+/** What an id was claimed by that is now claimed by a name. */
+function earlierName(name: string, deliveryId: unknown): string {
+  const [, , profile, route] = name.split('/');
+  return `delivery/${profile}/${route}/${deliveryId}`;
+}
+
+function unescaped(part: string): string {
+  return part.replaceAll('%2F', '/').replaceAll('%25', '%');
 }

@@ -1,16 +1,25 @@
 /**
  * Keeps the index of marks: by it a listing finds the few records of a route, status or id among millions. A shared mark
  * is written once for all records whose keys lie close together, which at any rate worth counting is once for many; so it
- * leads to more records than bear it, never to fewer. What bears which mark says `machines/webhook/marks.ts`. Runs inside
- * a job.
+ * leads to more records than bear it, never to fewer. The claim of an event's id is its mark as well, and stays as long as
+ * the event; where it is given back or taken anew, a mark takes its place. What bears which mark says
+ * `machines/webhook/marks.ts`. Runs inside a job.
  * @see DUR-2 in docs/specification.md
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import { marksOfEvent, marksOfStatus, marksOfWork, shownOfWork, workMark } from '../../machines/webhook/marks.ts';
+import {
+  claimOfEvent,
+  claimsOfMark,
+  marksOfEvent,
+  marksOfStatus,
+  marksOfWork,
+  shownOfWork,
+  workMark,
+} from '../../machines/webhook/marks.ts';
 import type { Collection, MarkedCollection, MarkQuery } from './journal.ts';
-import { markText } from './keys.ts';
-import { bareKey, type Tables } from './tables.ts';
+import { claimKey, isOwnName, markText, timeText } from './keys.ts';
+import { bareKey, type Row, type Tables } from './tables.ts';
 import { letters } from './work-index.ts';
 
 /** Of a key, which begins with its time: so many characters, and of the next one all but the lowest bits. */
@@ -18,33 +27,76 @@ const stretchWidth = 8;
 const lowestBits = 7;
 /** Places of a mark that are read at once. */
 const pageSize = 64;
-const allOfOne = 100_000;
+/** Events looked at for one that led to some work. */
+const membersPage = 1_000;
+/** More routes than there are. */
+const allClaims = 100_000;
 const mostRecent = 8_192;
 
 export function isMarked(collection: Collection): collection is MarkedCollection {
   return collection === 'events' || collection === 'runs' || collection === 'deliveries';
 }
 
+interface Marked {
+  readonly key: string;
+  readonly value: JsonObject;
+  readonly isDue: boolean;
+  /** Whether a claim of its id leads to it, which then needs no mark. */
+  readonly isClaimed: boolean;
+}
+
 /** Marks a record that was just written, and the events that now show something else of it. */
 export function markRecord(
   tables: Tables,
   collection: MarkedCollection,
-  { key, value, isDue }: { readonly key: string; readonly value: JsonObject; readonly isDue: boolean },
+  { key, value, isDue, isClaimed }: Marked,
 ): void {
-  const { shared, own } = collection === 'events' ? marksOfEvent(key, value) : marksOfWork(value, isDue);
+  const { shared, own, ofWork } = collection === 'events' ? marksOfEvent(key, value) : marksOfWork(value, isDue);
   const stretch = stretchOf(key);
-  for (const mark of shared) markStretch(tables, collection, mark, stretch);
-  for (const mark of own) {
-    tables.marks.write(`${prefixOf(collection, mark)}${key}`, bareKey);
-    // Most work has no event but its own, and one look tells.
-    if (mark.startsWith(workMark(''))) markStretch(tables, collection, mark, '');
-  }
+  for (const mark of shared) markPlace(tables, prefixOf(collection, mark), stretch);
+  if (ofWork !== undefined) markMember(tables, prefixOf(collection, ofWork), key, stretch);
+  if (own !== undefined && !isClaimed) tables.marks.write(`${prefixOf(collection, own)}${key}`, bareKey);
   if (collection !== 'events' && !isDue) markEventsOf(tables, key);
 }
 
-/** Takes away what an event alone was marked by. What it shared goes with the last record of its stretch. */
-export function unmarkEvent(tables: Tables, key: string, value: JsonObject): void {
-  for (const mark of marksOfEvent(key, value).own) tables.marks.remove(`${prefixOf('events', mark)}${key}`);
+/**
+ * Takes away what an event alone was marked by, and lets the claim of its id end when its time is over. What it shared goes
+ * with the last record of its stretch.
+ * @param nowMs The time, where it is known: a claim whose time is over goes at once
+ */
+export function unmarkEvent(tables: Tables, key: string, value: JsonObject, nowMs = Number.NEGATIVE_INFINITY): void {
+  const { claims, expiry, marks } = tables;
+  const { own } = marksOfEvent(key, value);
+  if (own !== undefined) marks.remove(`${prefixOf('events', own)}${key}`);
+  const name = claimOfEvent(value);
+  if (name === undefined) return;
+  const claimed = claimKey(name);
+  const claim = claims.read(claimed);
+  if (claim?.value?.eventKey !== key) return;
+  const ends = expiryKey(claimed, claim);
+  if ((claim.dueAtMs ?? 0) > nowMs) {
+    expiry.write(ends, bareKey);
+  } else {
+    claims.remove(claimed);
+    expiry.remove(ends);
+  }
+}
+
+/** The key of the mark that an event needs once the claim that leads to it is gone; undefined where it needs none. */
+export function missingMark(tables: Tables, claimed: string, { value }: Row): string | undefined {
+  const key = value?.eventKey;
+  const event = typeof key === 'string' ? tables.events.read(key)?.value : undefined;
+  if (typeof key !== 'string' || event === undefined) return undefined;
+  const name = claimOfEvent(event);
+  const { own } = marksOfEvent(key, event);
+  if (own === undefined || name === undefined || claimKey(name) !== claimed) return undefined;
+  const mark = `${prefixOf('events', own)}${key}`;
+  return tables.marks.head(mark) === undefined ? mark : undefined;
+}
+
+/** The key under which it is remembered when a claim ends. */
+export function expiryKey(claimed: string, { dueAtMs }: Row): string {
+  return `${timeText(dueAtMs ?? 0)}/${claimed}`;
 }
 
 /** The events of a record that is gone show something else. */
@@ -54,31 +106,59 @@ export function unmarkWork(tables: Tables, collection: MarkedCollection, key: st
 
 /** Marks the events of some work by what they show now that it is written anew, or gone. */
 export function markEventsOf(tables: Tables, work: string): void {
-  const members = membersOf(tables, work);
-  const keys = tables.events.head(work) === undefined ? members : [work, ...members];
-  if (keys.length === 0) return;
-  const run = tables.runs.read(work)?.value;
-  const shown = shownOfWork(run, run === undefined ? tables.deliveries.read(work)?.value : undefined);
-  for (const key of keys) {
-    const event = tables.events.read(key)?.value;
-    if (event === undefined || event.work !== work) continue;
-    for (const mark of marksOfStatus(shown ?? event.status, event.route)) {
-      markStretch(tables, 'events', mark, stretchOf(key));
+  let look: { readonly shown: string | undefined } | undefined;
+  for (const { key, event } of eventsOf(tables, work)) {
+    look ??= { shown: shownNow(tables, work) };
+    for (const mark of marksOfStatus(look.shown ?? event.status, event.route)) {
+      markPlace(tables, prefixOf('events', mark), stretchOf(key));
     }
   }
 }
 
-/** The keys of events that led to some work of another key, oldest first. */
-function membersOf({ marks }: Tables, work: string): string[] {
-  const prefix = prefixOf('events', workMark(work));
-  if (marks.head(prefix) === undefined) return [];
-  return marks
-    .keys({ from: prefix, until: afterPrefix(prefix), limit: allOfOne })
-    .map((found) => found.slice(prefix.length));
+function shownNow({ runs, deliveries }: Tables, work: string): string | undefined {
+  const run = runs.read(work)?.value;
+  return shownOfWork(run, run === undefined ? deliveries.read(work)?.value : undefined);
+}
+
+/** The events that led to some work: that of its own key, and those that are found by the mark of the work. */
+function* eventsOf(tables: Tables, work: string): Generator<{ readonly key: string; readonly event: JsonObject }> {
+  const leads = (event: JsonObject | undefined): event is JsonObject => event?.work === work;
+  const own = tables.events.read(work)?.value;
+  if (leads(own)) yield { key: work, event: own };
+  for (let from: string | undefined; ; ) {
+    const page = { marks: [workMark(work)], limit: membersPage, ...(from === undefined ? {} : { from }) };
+    const keys = keysByMarks(tables, 'events', page);
+    for (const key of keys) {
+      const event = key === work ? undefined : tables.events.read(key)?.value;
+      if (leads(event)) yield { key, event };
+    }
+    if (keys.length < membersPage) return;
+    from = keys.at(-1);
+  }
 }
 
 /** The keys of records that may bear all of some marks, newest first: all that do, and neighbours. */
-export function markedKeys(
+export function markedKeys(tables: Tables, collection: MarkedCollection, query: MarkQuery): string[] {
+  const keys = keysByMarks(tables, collection, query);
+  const claimed = collection === 'events' ? claimedKeys(tables, query) : [];
+  if (claimed.length === 0) return keys;
+  const all = [...new Set([...keys, ...claimed])].sort().reverse();
+  return all.slice(0, query.limit);
+}
+
+/** The keys of the events that claims of an id lead to, where it is an id that is asked for. */
+function claimedKeys({ claims, events }: Tables, { marks, from }: MarkQuery): string[] {
+  const prefix = marks.map(claimsOfMark).find((found) => found !== undefined);
+  // A longer one has its claims under digests.
+  if (prefix === undefined || !isOwnName(prefix)) return [];
+  return claims.keys({ from: prefix, until: afterPrefix(prefix), limit: allClaims }).flatMap((name) => {
+    const key = claims.read(name)?.value?.eventKey;
+    if (typeof key !== 'string' || (from !== undefined && key >= from)) return [];
+    return events.head(key) === undefined ? [] : [key];
+  });
+}
+
+function keysByMarks(
   tables: Tables,
   collection: MarkedCollection,
   { marks: [mark = '', ...others], limit, from }: MarkQuery,
@@ -90,6 +170,8 @@ export function markedKeys(
     const places = tables.marks.keys({ order: 'newest', from: before, until: prefix, limit: pageSize });
     for (const found of places) {
       const place = found.slice(prefix.length);
+      // What stands beside a whole stretch comes with it.
+      if (place.length > stretchWidth + 1 && tables.marks.head(prefix + stretchOf(place)) !== undefined) continue;
       if (others.some((other) => tables.marks.head(prefixOf(collection, other) + place) === undefined)) continue;
       keys.push(...keysAt(tables, collection, place, { from, limit: limit - keys.length }));
       if (keys.length === limit) break;
@@ -119,17 +201,18 @@ function keysAt(
   return keys;
 }
 
-function markStretch(
-  { marks, recentMarks }: Tables,
-  collection: MarkedCollection,
-  mark: string,
-  stretch: string,
-): void {
-  const prefix = prefixOf(collection, mark);
-  if (recentMarks.get(prefix) === stretch) return;
+/** The first of a stretch is marked by its key, for its neighbours may be others' in hundreds; the next marks the stretch. */
+function markMember(tables: Tables, prefix: string, key: string, stretch: string): void {
+  const last = tables.recentMarks.get(prefix);
+  if (last === stretch) return;
+  markPlace(tables, prefix, last !== undefined && stretchOf(last) === stretch ? stretch : key);
+}
+
+function markPlace({ marks, recentMarks }: Tables, prefix: string, place: string): void {
+  if (recentMarks.get(prefix) === place) return;
   if (recentMarks.size === mostRecent) recentMarks.clear();
-  recentMarks.set(prefix, stretch);
-  marks.write(prefix + stretch, bareKey);
+  recentMarks.set(prefix, place);
+  marks.write(prefix + place, bareKey);
 }
 
 /** The stretch that a key lies in. It sorts before every key in it, or is that key. */

@@ -4,6 +4,7 @@
 
 import { causeOf, fault } from '../../machines/base/fault.ts';
 import { createJournal } from './engine-journal.ts';
+import { type Job, tellLanded, tellRefused } from './job.ts';
 import type { Journal } from './journal.ts';
 import { createMemoryTables } from './memory-tables.ts';
 import type { Engine } from './tables.ts';
@@ -12,22 +13,21 @@ const closedFault = fault('journal-unavailable', 'journal: closed; nothing can b
 
 export function openMemoryJournal(): Journal {
   let closed = false;
+  let waiting: Job[] = [];
   const { tables, usedBytes } = createMemoryTables();
+
+  /** What came in one turn of the loop lands together, as it would on disk: answers leave in a row. */
+  function land(): void {
+    const group = waiting;
+    waiting = [];
+    for (const job of group.filter(runs)) tellLanded(job);
+  }
 
   const engine: Engine = {
     tables,
     submit(job) {
-      if (closed) {
-        job.refused(closedFault);
-        return;
-      }
-      try {
-        job.run();
-      } catch (error) {
-        job.refused(fault('internal-error', 'journal: a write failed in the gateway itself', causeOf(error)));
-        return;
-      }
-      job.landed();
+      if (closed) job.refused(closedFault);
+      else if (waiting.push(job) === 1) setImmediate(land);
     },
     usedBytes,
     async probe() {
@@ -35,7 +35,18 @@ export function openMemoryJournal(): Journal {
     },
     async close() {
       closed = true;
+      land();
     },
   };
   return createJournal(engine, () => performance.now());
+}
+
+function runs(job: Job): boolean {
+  try {
+    job.run();
+    return true;
+  } catch (error) {
+    tellRefused(job, fault('internal-error', 'journal: a write failed in the gateway itself', causeOf(error)));
+    return false;
+  }
 }

@@ -1,15 +1,35 @@
 /**
- * Tables in memory: maps with sorted keys. They keep the rows as they are given and forget at exit.
+ * Tables in memory: maps with sorted keys, which forget at exit. Most keep the rows as they are given; events, large and
+ * never written again, are kept as bytes, for the collector to copy them nowhere.
  */
 
 import { Roster } from '../../machines/base/roster.ts';
-import { type KeyRange, type Row, type Table, type TableName, type Tables, tableNames } from './tables.ts';
+import { createByteStore } from './byte-store.ts';
+import { type Head, type KeyRange, type Row, type Table, type TableName, type Tables, tableNames } from './tables.ts';
 import { weightOf } from './weight.ts';
 
 export interface MemoryTables {
   readonly tables: Tables;
   usedBytes(): number;
 }
+
+/** How a table keeps its rows. */
+export interface Keeping<Kept> {
+  keep(row: Row): Kept;
+  /** Hears of a row that is gone. */
+  drop(kept: Kept): void;
+  head(kept: Kept): Head;
+  row(kept: Kept): Row;
+  bytes(kept: Kept): number;
+}
+
+const asGiven: Keeping<Row> = {
+  keep: (row) => row,
+  drop: () => {},
+  head: (row) => row,
+  row: (row) => row,
+  bytes: ({ value }) => weightOf(value),
+};
 
 export function createMemoryTables(): MemoryTables {
   let usedBytes = 0;
@@ -18,15 +38,19 @@ export function createMemoryTables(): MemoryTables {
   };
   return {
     tables: {
-      ...(Object.fromEntries(tableNames.map((name) => [name, createTable(count)])) as Record<TableName, Table>),
+      ...(Object.fromEntries(tableNames.map((name) => [name, createTable(count, asGiven)])) as Record<
+        TableName,
+        Table
+      >),
+      events: createTable(count, createByteStore('events')),
       recentMarks: new Map(),
     },
     usedBytes: () => usedBytes,
   };
 }
 
-function createTable(count: (bytes: number) => void): Table {
-  const rows = new Roster<string, Row>();
+function createTable<Kept>(count: (bytes: number) => void, keeping: Keeping<Kept>): Table {
+  const rows = new Roster<string, Kept>();
   /** In order but for what has changed since somebody asked for an order. */
   let sorted: string[] = [];
   let last: string | undefined;
@@ -56,22 +80,30 @@ function createTable(count: (bytes: number) => void): Table {
       sorted.push(key);
       last = key;
     } else loose.push(key);
-    count(weightOf(row.value) + key.length);
-    rows.set(key, row);
+    const kept = keeping.keep(row);
+    count(keeping.bytes(kept) + key.length);
+    rows.set(key, kept);
   }
 
-  const read = (key: string): Row | undefined => rows.get(key);
   return {
-    head: read,
-    read,
+    head(key) {
+      const kept = rows.get(key);
+      return kept && keeping.head(kept);
+    },
+    read(key) {
+      const kept = rows.get(key);
+      return kept && keeping.row(kept);
+    },
     write(key, row) {
       const earlier = isNewest(key) ? undefined : rows.get(key);
       if (earlier === undefined) {
         add(key, row);
         return;
       }
-      count(weightOf(row.value) - weightOf(earlier.value));
-      rows.set(key, row);
+      const kept = keeping.keep(row);
+      count(keeping.bytes(kept) - keeping.bytes(earlier));
+      keeping.drop(earlier);
+      rows.set(key, kept);
     },
     create(key, row) {
       if (!isNewest(key) && rows.has(key)) return false;
@@ -81,7 +113,8 @@ function createTable(count: (bytes: number) => void): Table {
     remove(key) {
       const earlier = rows.get(key);
       if (earlier === undefined) return;
-      count(-weightOf(earlier.value) - key.length);
+      count(-keeping.bytes(earlier) - key.length);
+      keeping.drop(earlier);
       rows.delete(key);
       gone += 1;
       if (gone > rows.size + fewest) settle();

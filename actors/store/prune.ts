@@ -38,21 +38,21 @@ export function pruneClaims({ claims, expiry }: Tables, nowMs: number, spent: Sp
 }
 
 /** Returns a job that removes, at each call, the next finished records with a key before `keepAfterKey`. */
-export function ageing(engine: Engine, keepAfterKey: string): (spent: Spent) => Piece {
+export function ageing(engine: Engine, keepAfterKey: string, nowMs: number): (spent: Spent) => Piece {
   const next = oldestFirst(engine, keepAfterKey);
   return (spent) => {
     let removed = 0;
     for (let looked = 0; looked < pieceSize && !spent(); looked += 1) {
       const at = next();
       if (at === undefined) return { removed, more: false };
-      removed += removeFinished(engine.tables, at.collection, at.key);
+      removed += removeFinished(engine.tables, at, nowMs);
     }
     return { removed, more: true };
   };
 }
 
 /** Returns a job that removes, at each call, the next oldest finished records while the store is above `maxBytes`. */
-export function shrinking(engine: Engine, maxBytes: number): (spent: Spent) => Piece {
+export function shrinking(engine: Engine, maxBytes: number, nowMs: number): (spent: Spent) => Piece {
   const next = oldestFirst(engine, undefined);
   return (spent) => {
     let removed = 0;
@@ -60,7 +60,7 @@ export function shrinking(engine: Engine, maxBytes: number): (spent: Spent) => P
       if (looked % measureEvery === 0 && engine.usedBytes() <= maxBytes) return { removed, more: false };
       const at = next();
       if (at === undefined) return { removed, more: false };
-      removed += removeFinished(engine.tables, at.collection, at.key);
+      removed += removeFinished(engine.tables, at, nowMs);
     }
     return { removed, more: true };
   };
@@ -106,7 +106,7 @@ function oldestFirst(engine: Engine, until: string | undefined): () => Place | u
   };
 }
 
-function removeFinished(tables: Tables, collection: Collection, key: string): number {
+function removeFinished(tables: Tables, { collection, key }: Place, nowMs: number): number {
   const table = tables[collection];
   const head = table.head(key);
   if (head === undefined || head.dueAtMs !== undefined) return 0;
@@ -115,7 +115,7 @@ function removeFinished(tables: Tables, collection: Collection, key: string): nu
   if (typeof work === 'string' && isKey(work) && (isDue(tables, 'runs', work) || isDue(tables, 'deliveries', work)))
     return 0;
   table.remove(key);
-  if (event !== undefined) unmarkEvent(tables, key, event);
+  if (event !== undefined) unmarkEvent(tables, key, event, nowMs);
   if (isMarked(collection)) unmarkWork(tables, collection, key);
   return 1;
 }

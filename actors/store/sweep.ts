@@ -47,11 +47,9 @@ export function sweeping(engine: Engine): (spent: Spent) => Piece {
         continue;
       }
       const prefix = first.slice(0, first.indexOf('/', 2) + 1);
-      // Where work has lost its events, the word that it had some is all that is left.
       if (first === prefix) {
-        const isLast = tables.marks.keys({ from: prefix, until: afterPrefix(prefix), limit: 1 }).length === 0;
-        if (isLast) tables.marks.remove(prefix);
-        range = { ...range, from: afterPrefix(prefix) };
+        // Up to layout 3 work that had events bore a mark without a place, which nobody asks for.
+        tables.marks.remove(first);
         continue;
       }
       const end = oldest === undefined ? afterPrefix(prefix) : prefix + stretchOf(oldest);

@@ -80,7 +80,7 @@ export interface Engine {
    * before this returns. A job that throws writes nothing and is refused alone.
    */
   submit(job: Job): void;
-  /** The bytes in use, free pages left out. Inside a job: with what the job has written so far. */
+  /** The bytes in use, free pages left out. Inside a job: with what the job has written so far, but for bursts. */
   usedBytes(): number;
   probe(): Promise<Fault | undefined>;
   close(): Promise<void>;

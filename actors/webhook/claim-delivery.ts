@@ -12,6 +12,8 @@ import {
   type DeliveryRecord,
   type EventRecord,
   groupName,
+  isOver,
+  isWaitedFor,
   type RunRecord,
 } from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
@@ -68,12 +70,16 @@ export type Opened =
 export type ClaimVerdict =
   | { readonly kind: 'granted'; readonly opened: Opened; readonly work?: string; readonly reason?: string }
   | { readonly kind: 'duplicate' }
+  /** The id belongs to a direct delivery whose outcome is not known yet: that may still fail and give the id back. */
+  | { readonly kind: 'pending' }
   | { readonly kind: 'unavailable'; readonly reason: string };
 
 export interface ClaimPorts {
   readonly keeper: JournalKeeper;
   readonly bursts: Bursts;
   readonly findJob: (profile: ProfileName, job: string) => JobFinding;
+  /** Where a direct delivery goes as the targets are now; undefined where its target knows no places. */
+  readonly placeOf: (delivery: DeliveryRecord) => string | undefined;
   /** False while so many runs wait in memory that further ones stay on disk until some have ended. */
   readonly hasRoom: () => boolean;
 }
@@ -102,7 +108,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     granted: Extract<ClaimVerdict, { kind: 'granted' }>,
     settled: Settled,
   ): void {
-    ports.keeper.submit(writes, (verdict) => settled(claimVerdict(verdict, granted)));
+    ports.keeper.submit(writes, (verdict) => settled(claimVerdict(ports, verdict, granted)));
   }
 
   function claimRun(request: ClaimRequest, event: EventDraft, also: readonly Write[], settled: Settled): void {
@@ -160,7 +166,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
   /** A direct delivery is marked as sending at once: the sender waits for it. */
   function claimDirect(request: ClaimRequest, settled: Settled): void {
     const { key, nowMs, event } = request;
-    const record: DeliveryRecord = {
+    const direct: DeliveryRecord = {
       eventKey: key,
       deliveryId: event.deliveryId,
       profile: event.profile,
@@ -175,6 +181,8 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       startedAtMs: nowMs,
       answerByMs: nowMs + directDeadlineMs,
     };
+    const chat = ports.placeOf(direct);
+    const record = chat === undefined ? direct : { ...direct, chat };
     const heldBy = ports.keeper.session();
     const writes: readonly Write[] = [
       claim(request),
@@ -198,7 +206,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       (burst, record) => [claim(request), putEvent(eventKey, event, burst.id), record],
       ({ verdict, burst, absorbed }) => {
         const opened: Opened = absorbed ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };
-        settled(claimVerdict(verdict, { kind: 'granted', opened, work: burst.id }));
+        settled(claimVerdict(ports, verdict, { kind: 'granted', opened, work: burst.id }));
       },
     );
   }
@@ -216,20 +224,32 @@ function claim({ key, nowMs, event }: ClaimRequest): Write {
     value: { eventKey: key },
     nowMs,
     expiresAtMs: nowMs + claimLifeMs,
+    event: key,
   };
 }
 
-function claimVerdict(verdict: CommitVerdict, granted: Extract<ClaimVerdict, { kind: 'granted' }>): ClaimVerdict {
+function claimVerdict(
+  ports: Pick<ClaimPorts, 'keeper'>,
+  verdict: CommitVerdict,
+  granted: Extract<ClaimVerdict, { kind: 'granted' }>,
+): ClaimVerdict {
   switch (verdict.kind) {
     case 'committed':
       return granted;
     case 'claimed':
-      return { kind: 'duplicate' };
+      return { kind: isPending(ports, verdict.holder) ? 'pending' : 'duplicate' };
     case 'stale':
       return { kind: 'unavailable', reason: 'the burst was changed by another gateway at the same time' };
     case 'unavailable':
       return { kind: 'unavailable', reason: verdict.fault.message };
   }
+}
+
+/** Whether a claim is held by a direct delivery without an outcome; everything else that holds one is carried through. */
+function isPending({ keeper }: Pick<ClaimPorts, 'keeper'>, { eventKey }: JsonObject): boolean {
+  if (typeof eventKey !== 'string') return false;
+  const held = keeper.journal()?.get('deliveries', eventKey)?.value as DeliveryRecord | undefined;
+  return held !== undefined && isWaitedFor(held) && !isOver(held);
 }
 
 /** Records are JSON by construction; their interfaces lack the index signature that says so. */

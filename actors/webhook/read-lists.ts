@@ -6,6 +6,7 @@
 
 import { readFileSync, statSync } from 'node:fs';
 import { isJsonObject } from '../../machines/base/json.ts';
+import { readJson } from '../../machines/base/read-json.ts';
 import type { ListMembership } from '../../machines/webhook/filter.ts';
 import { confined } from '../confine.ts';
 import { stampOf } from '../files.ts';
@@ -52,13 +53,10 @@ function readList(file: string): ListMembership | undefined {
 function entriesOf(text: string): string[] {
   const start = text.trimStart()[0];
   if (start === '[' || start === '{') {
-    try {
-      const value: unknown = JSON.parse(text);
-      if (Array.isArray(value)) return value.filter((item) => typeof item !== 'object').map(String);
-      if (isJsonObject(value)) return Object.keys(value);
-    } catch {
-      // Not JSON after all: a text whose first line begins with a bracket.
-    }
+    const value = readJson(text);
+    if (Array.isArray(value)) return value.filter((item) => typeof item !== 'object').map(String);
+    if (isJsonObject(value)) return Object.keys(value);
+    // Not JSON after all: a text whose first line begins with a bracket.
   }
   return text
     .split('\n')

@@ -5,11 +5,12 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import type { RouteBook } from '../../machines/config/route-book.ts';
 import type { KnownRecords, SubscriptionProblem, SubscriptionsRead } from '../../machines/config/subscription.ts';
-import { stampOf, updateFileLocked, writableCure } from '../files.ts';
+import { ensurePrivateFolder, stampOf, updateFileLocked, writableCure } from '../files.ts';
 
 export interface Subscriptions {
   /** The same list while the file is unchanged. */
@@ -128,6 +129,8 @@ export function createSubscriptionsStore({ path, read }: SubscriptionsSettings):
     async update(change) {
       let refused: Fault | undefined;
       try {
+        // The first subscription may be the first that a home holds.
+        await ensurePrivateFolder(dirname(path));
         await updateFileLocked(path, (text) => {
           const standing = text ?? '{}';
           const result = finished(read(standing, known));

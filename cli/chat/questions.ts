@@ -5,7 +5,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { oneLine, plain } from '../terminal.ts';
+import { indented, oneLine, plain } from '../terminal.ts';
 import type { Lines } from './lines.ts';
 import type { ChatScreen } from './screen.ts';
 
@@ -65,7 +65,7 @@ async function yesOrNo(
 
 async function fillIn({ message, detail }: JsonObject, ports: QuestionPorts): Promise<Given | undefined> {
   const { screen, lines, signal } = ports;
-  screen.say(`? ${plain(String(message ?? ''))}`);
+  screen.say(`? ${indented(String(message ?? ''), '  ').trimStart()}`);
   const { properties, required } = isJsonObject(detail) ? detail : {};
   const needed: readonly Json[] = Array.isArray(required) ? required : [];
   const values: Record<string, Json> = {};

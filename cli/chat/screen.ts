@@ -1,6 +1,6 @@
 /**
- * What a chat shows: the answer as it comes, its lines ended between words, the calls and their results on lines of their own. Nothing that the model or
- * a tool says can move the cursor. Knows no socket.
+ * What a chat shows: the answer as it comes, its lines ended between words, the calls and their results on lines of their
+ * own. Nothing that the model or a tool says can move the cursor. Knows no socket.
  * @see CLI-4 in docs/specification.md
  */
 

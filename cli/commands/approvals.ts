@@ -7,7 +7,8 @@ import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
-import { ago, bold, dim, oneLine, plain, printJson, table } from '../terminal.ts';
+import { followUntilEnd } from '../follow.ts';
+import { ago, bold, dim, indented, oneLine, plain, printJson, table } from '../terminal.ts';
 import { parseObject } from './mcp.ts';
 
 interface ApprovalRow {
@@ -40,7 +41,7 @@ export async function showApproval(context: CommandContext): Promise<ExitCode> {
   }
   const { out } = context;
   out.print(`${bold(out, row.id)}  ${row.kind}  ${plain(row.server)}  ${plain(row.tool ?? '')}\n`);
-  out.print(`  ${plain(row.message)}\n`);
+  out.print(`${indented(row.message, '  ')}\n`);
   out.print(`${shownJson(row.detail).replace(/^/gm, '    ')}\n`);
   out.print(`  expires in ${remaining(row.expires_at)}\n`);
   if (out.isTerminal) {
@@ -90,11 +91,13 @@ async function watchApprovals(context: CommandContext): Promise<ExitCode> {
     }
   };
   client.onNotification((_, row) => show(row));
-  process.once('SIGINT', () => client.close());
-  const { pending } = (await client.call('approvals.watch')) as { readonly pending: readonly JsonObject[] };
-  for (const row of pending) show(row);
-  await client.closed;
-  return 0;
+  return followUntilEnd(client, context.home, async () => {
+    const { pending } = (await client.call('approvals.watch')) as { readonly pending: readonly JsonObject[] };
+    if (context.out.isTerminal && !hasFlag(context, 'json')) {
+      context.out.print(dim(context.out, 'agent approvals approve <id> or deny <id> answers; Ctrl-C ends this\n'));
+    }
+    for (const row of pending) show(row);
+  });
 }
 
 function tableOf(context: CommandContext, rows: readonly ApprovalRow[]): string {

@@ -89,9 +89,28 @@ export async function listJobs(context: CommandContext): Promise<ExitCode> {
 }
 
 /** A person reads how long it still is; a script the time. */
-function nextOf({ next_due: due }: JobRow, { out }: CommandContext): string {
+function nextOf({ next_due: due, timezone }: JobRow, { out }: CommandContext): string {
   if (typeof due !== 'string' || due === '') return '';
-  return out.isTerminal ? inTime(due, Date.now()) : due;
+  return out.isTerminal ? inTime(due, Date.now()) : inZone(due, timezone);
+}
+
+/** A time as the clocks of a job's zone show it, with their offset, as 2026-06-01T09:00:00+02:00. */
+function inZone(iso: string, zone: string | undefined): string {
+  try {
+    const format = new Intl.DateTimeFormat('sv-SE', {
+      timeZone: zone === undefined || zone === '' ? 'UTC' : zone,
+      dateStyle: 'short',
+      timeStyle: 'medium',
+    });
+    const local = format.format(new Date(iso)).replace(' ', 'T');
+    const offsetMinutes = Math.round((Date.parse(`${local}Z`) - Date.parse(iso)) / 60_000);
+    const size = Math.abs(offsetMinutes);
+    const two = (value: number): string => String(value).padStart(2, '0');
+    return `${local}${offsetMinutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+  } catch {
+    // A zone that this machine does not know, of a job that is broken for it.
+    return iso;
+  }
 }
 
 export async function showJob(context: CommandContext): Promise<ExitCode> {
@@ -113,7 +132,7 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
     ['Model', job.model],
     ['Run', job.run ?? ''],
     ['Problem', job.problem ?? job.why ?? ''],
-    ['Next', job.next.join('\n')],
+    ['Next', job.next.map((at) => inZone(at, job.timezone)).join('\n')],
   ]);
   context.out.print(`${bold(context.out, plain(job.name))}\n${head}\n${plain(job.prompt)}\n`);
   if (job.history === undefined) context.out.print('\nThe history is kept by the gateway, which is not running.\n');
@@ -170,11 +189,11 @@ function historyTable(context: CommandContext, rows: readonly HistoryRow[]): str
 }
 
 /** When it will be fired, in a sentence. */
-function whenOf({ next_due, schedule, state, problem }: JobRow): string {
+function whenOf({ next_due, schedule, state, problem, timezone }: JobRow): string {
   if (problem !== undefined) return plain(problem);
   if (state === 'paused' || state === 'disabled') return `It is ${state}.`;
   if (schedule === undefined || schedule === '') return 'It has no schedule: webhooks and `agent cron run` fire it.';
-  return next_due === undefined || next_due === null ? '' : `Next: ${next_due}`;
+  return next_due === undefined || next_due === null ? '' : `Next: ${inZone(next_due, timezone)}`;
 }
 
 async function call<Answer>(context: CommandContext, method: string, params: JsonObject = {}): Promise<Answer> {

@@ -4,9 +4,9 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { whole } from '../draw.ts';
+import { queryOf, tellNextPage } from '../history-query.ts';
 import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
 import { ago, inTime, plain, printJson, table } from '../terminal.ts';
-import { queryOf } from './webhook.ts';
 
 interface SendingRow {
   readonly id: string;
@@ -40,6 +40,8 @@ interface TargetRow {
   readonly since: string;
   readonly account?: string;
   readonly home_channel?: string;
+  readonly paused_until?: string;
+  readonly pause_reason?: string;
   readonly note?: string;
   readonly error?: string;
 }
@@ -80,6 +82,10 @@ export async function listSendings(context: CommandContext): Promise<ExitCode> {
       ]),
     ),
   );
+  tellNextPage(
+    context,
+    rows.map(({ id }) => id),
+  );
   return 0;
 }
 
@@ -114,11 +120,21 @@ export async function showSending(context: CommandContext): Promise<ExitCode> {
 }
 
 export async function retrySending(context: CommandContext): Promise<ExitCode> {
-  return change(context, 'deliveries.retry', (row) => `Trying ${row.id} again at ${row.target}.`);
+  // Behind a pause the one that is let go may be another.
+  return change(
+    context,
+    'deliveries.retry',
+    ({ id, target }) => `Trying ${id} again at ${target} as soon as it has its turn.`,
+  );
 }
 
 export async function dropSending(context: CommandContext): Promise<ExitCode> {
   return change(context, 'deliveries.drop', (row) => `Dropped ${row.id}: it is not sent to ${row.target} any more.`);
+}
+
+function noteOf({ paused_until: until, pause_reason: why, note }: TargetRow, nowMs: number): string {
+  const paused = until === undefined ? [] : [`paused, goes on ${inTime(until, nowMs)}: ${why ?? ''}`];
+  return [...paused, ...(note === undefined ? [] : [note])].join('; ');
 }
 
 export async function listTargets(context: CommandContext): Promise<ExitCode> {
@@ -143,7 +159,7 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
         ago(row.since, nowMs),
         row.account ?? '',
         row.home_channel ?? '',
-        row.note ?? '',
+        noteOf(row, nowMs),
       ]),
     ),
   );

@@ -1,7 +1,7 @@
 /** `agent gateway …`: start, stop, look at and reload the daemon. @see CLI-1 and CON-2 */
 
 import { spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
@@ -15,6 +15,8 @@ import { version } from '../version.ts';
 const startTimeoutMs = 30_000;
 const pollMs = 50;
 const keptLogLines = 12;
+/** A log that has grown beyond this begins anew with the next start; the earlier one stays beside it. */
+const longestLog = 16 * 1_048_576;
 
 /** Runs the daemon here until it ends. */
 export async function runGateway(context: CommandContext): Promise<ExitCode> {
@@ -38,6 +40,7 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   mkdirSync(paths.home, { recursive: true, mode: 0o700 });
   mkdirSync(paths.logs, { recursive: true, mode: 0o700 });
   const logPath = `${paths.logs}/gateway.log`;
+  if ((statSync(logPath, { throwIfNoEntry: false })?.size ?? 0) > longestLog) renameSync(logPath, `${logPath}.1`);
   const log = openSync(logPath, 'a', 0o600);
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', 'gateway', 'run'], {
     detached: true,
@@ -92,6 +95,8 @@ export async function reloadGateway(context: CommandContext): Promise<ExitCode> 
   return 0;
 }
 
+const labelWidth = 11;
+
 export async function showStatus(context: CommandContext): Promise<ExitCode> {
   const status = (await context.call('gateway.status')) as JsonObject;
   if (hasFlag(context, 'json')) {
@@ -100,20 +105,33 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
   }
   const webhook = status.webhook as JsonObject;
   const config = status.config as JsonObject;
+  const inspector = status.inspector as JsonObject;
   const counts = (value: unknown): string =>
     Object.entries(value as JsonObject)
       .map(([name, count]) => `${String(count)} ${name}`)
       .join(', ') || 'none';
-  context.out.print(
-    `pid      ${String(status.pid)}, version ${String(status.version)}, up ${String(status.uptime_seconds)} s\n` +
-      `home     ${String(status.home)}\n` +
-      `config   ${config.in_force === true ? 'in force as it is on disk' : 'the one on disk is refused; the last good one stays in force'}\n` +
-      (typeof config.fault === 'string' ? `         ${plain(config.fault)}\n` : '') +
-      `webhook  ${webhook.url === null ? (webhook.enabled === true ? 'enabled, does not listen' : 'not enabled') : String(webhook.url)}\n` +
-      (typeof webhook.fault === 'string' ? `         ${plain(webhook.fault)}\n` : '') +
-      `journal  ${String(status.journal)}\n` +
-      `servers  ${counts(status.servers)}\n` +
-      `actors   ${counts(status.actors)}\n`,
-  );
+  const place = ({ url, enabled }: JsonObject): string =>
+    typeof url === 'string' ? url : enabled === true ? 'enabled, does not listen' : 'not enabled';
+  const rows: readonly (readonly [label: string, ...lines: readonly unknown[]])[] = [
+    ['pid', `${String(status.pid)}, version ${String(status.version)}, up ${String(status.uptime_seconds)} s`],
+    ['home', status.home],
+    [
+      'config',
+      config.in_force === true
+        ? 'in force as it is on disk'
+        : 'the one on disk is refused; the last good one stays in force',
+      // A front that cannot stand is the fault of both, and told once.
+      config.fault === webhook.fault ? undefined : config.fault,
+    ],
+    ['webhook', place(webhook), webhook.fault],
+    ['inspector', place(inspector), inspector.fault],
+    ['journal', status.journal],
+    ['servers', counts(status.servers)],
+    ['actors', counts(status.actors)],
+  ];
+  for (const [label, ...lines] of rows) {
+    const told = lines.filter((one) => one !== undefined).map((one) => plain(String(one)));
+    context.out.print(`${label.padEnd(labelWidth)}${told.join(`\n${' '.repeat(labelWidth)}`)}\n`);
+  }
   return 0;
 }

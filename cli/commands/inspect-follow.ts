@@ -10,6 +10,7 @@ import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { eventText, line } from '../draw.ts';
+import { followUntilEnd } from '../follow.ts';
 import { oneLine, plain } from '../terminal.ts';
 
 const filters = ['actor', 'machine', 'route', 'server', 'delivery'] as const;
@@ -21,16 +22,13 @@ export async function followActors(context: CommandContext): Promise<ExitCode> {
   client.onNotification((_, record) => {
     context.out.print(`${asJson ? JSON.stringify(record) : recordLine(context, record)}\n`);
   });
-  process.once('SIGINT', () => client.close());
   const query: Record<string, string | true> = {};
   for (const name of filters) {
     const value = textFlag(context, name);
     if (value !== undefined) query[name] = value;
   }
   if (hasFlag(context, 'full') && asJson) query.full = true;
-  await client.call('inspect.follow', query);
-  await client.closed;
-  return 0;
+  return followUntilEnd(client, context.home, async () => void (await client.call('inspect.follow', query)));
 }
 
 function recordLine({ out }: CommandContext, record: JsonObject): string {

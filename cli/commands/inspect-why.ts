@@ -7,6 +7,7 @@ import type { Chapter, Stair, Story } from '../../runtime/inspector/wire.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { line, type Piece, type Style, whole } from '../draw.ts';
+import { askedEvent } from '../history-query.ts';
 import { ago, oneLine, plain, printJson, wrapped } from '../terminal.ts';
 
 const marks: Readonly<Record<Stair['result'], readonly [mark: string, style: Style]>> = {
@@ -18,7 +19,7 @@ const marks: Readonly<Record<Stair['result'], readonly [mark: string, style: Sty
 };
 
 export async function explainDelivery(context: CommandContext): Promise<ExitCode> {
-  const story = (await context.call('inspect.why', { id: context.args[0] ?? '' })) as unknown as Story;
+  const story = (await context.call('inspect.why', askedEvent(context))) as unknown as Story;
   if (hasFlag(context, 'json')) {
     printJson(context, story);
     return 0;

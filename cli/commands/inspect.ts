@@ -60,9 +60,14 @@ async function watchTree(context: CommandContext): Promise<ExitCode> {
       ],
     };
   });
-  void client.closed.then(screen.close);
+  let isGone = false;
+  void client.closed.then(() => {
+    isGone = true;
+    screen.close();
+  });
   await screen.closed;
   client.close();
+  if (isGone) throw new NotRunning(context.home);
   return 0;
 }
 

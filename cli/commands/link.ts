@@ -14,6 +14,7 @@ import { promisify } from 'node:util';
 import { shownJson } from '../../machines/base/shown-json.ts';
 import type { AddServerContext, AddServerEvent } from '../../machines/mcp/add-server.machine.ts';
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
+import { takenAlong } from '../../machines/mcp/link-variables.ts';
 import { runLinkDialog } from '../../runtime/link-dialog.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, profileFlag } from '../context.ts';
@@ -117,7 +118,7 @@ async function ask(
   return { type: 'link.cancel' };
 }
 
-/** The name and the whole config; a command is said to be one. */
+/** The name and the whole config; a command is said to be one, and so are the variables that it takes along. */
 function describe({ out }: CommandContext, { name, config, why }: AddServerContext): string {
   const lines = [`A link asks to add the MCP server ${bold(out, plain(name))}:`, ''];
   lines.push(
@@ -132,6 +133,8 @@ function describe({ out }: CommandContext, { name, config, why }: AddServerConte
       '',
     );
   }
+  const takes = takenAlong(config);
+  if (takes !== undefined) lines.push(bold(out, plain(takes.words)), '');
   if (why !== null) lines.push(plain(why), '');
   return `${lines.join('\n')}\n`;
 }

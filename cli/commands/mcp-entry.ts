@@ -48,7 +48,9 @@ export async function removeServer(context: CommandContext): Promise<ExitCode> {
   const change = await removeServerEntry(placeOf(context, name));
   if (change.kind !== 'changed') {
     const why =
-      change.kind === 'unwritable' ? change.why : `no mcp server is named "${name}"; \`agent mcp list\` lists them`;
+      change.kind === 'unwritable'
+        ? change.why
+        : `no mcp server is named "${plain(name)}"; \`agent mcp list\` lists them [server-unknown]`;
     context.out.complain(`agent: ${why}\n`);
     return 1;
   }

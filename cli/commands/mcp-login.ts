@@ -21,7 +21,8 @@ type Ended = 'loggedIn' | 'failed' | 'cancelled';
 export async function login(context: CommandContext): Promise<ExitCode> {
   const [server = ''] = context.args;
   const where = { server, ...optionalProfile(textFlag(context, 'profile')) };
-  return (await loginTo(context, where)) === 'loggedIn' ? 0 : 1;
+  const ended = await loginTo(context, where);
+  return ended === 'loggedIn' ? 0 : ended === 'cancelled' ? 130 : 1;
 }
 
 /** Logs in again to one server or to all, one at a time; goes on after a failure and sums up. */
@@ -41,17 +42,19 @@ export async function reauthorize(context: CommandContext): Promise<ExitCode> {
   }
   const failed: string[] = [];
   let done = 0;
+  let cancelled = false;
   for (const row of rows) {
     const ended = await loginTo(context, { server: row.server, profile: row.profile, again: true });
     if (ended === 'loggedIn') done += 1;
     if (ended === 'failed') failed.push(row.profile === 'default' ? row.server : `${row.server}@${row.profile}`);
-    if (ended === 'cancelled') break;
+    cancelled = ended === 'cancelled';
+    if (cancelled) break;
   }
   if (rows.length > 1) {
     const tail = failed.length === 0 ? '' : `; failed: ${failed.map(plain).join(', ')}`;
     context.out.print(`${done} of ${rows.length} logged in${tail}\n`);
   }
-  return done === rows.length ? 0 : 1;
+  return cancelled ? 130 : done === rows.length ? 0 : 1;
 }
 
 interface Wanted {

@@ -62,10 +62,9 @@ function createServer(client: ControlClient, socket: string, bounds: JsonObject)
     return { tools: rows.map(toolOf) };
   });
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-    // A connection of its own: closing it is how a call is cancelled.
-    const caller = await connectControl(socket);
+    // A connection of its own: closing it is how a call is cancelled, be it before the connection stands.
+    const caller = await connectControl(socket, mcpReq.signal);
     if (caller === undefined) return failure('the gateway is not running');
-    mcpReq.signal.addEventListener('abort', () => caller.close(), { once: true });
     try {
       const given = {
         ...bounds,

@@ -122,7 +122,11 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
   }
   const client = await connectControl(homePaths(context.home).socket);
   if (client === undefined) throw new NotRunning(context.home);
-  process.once('SIGINT', () => client.close());
+  let cancelled = false;
+  process.once('SIGINT', () => {
+    cancelled = true;
+    client.close();
+  });
   client.onNotification((method, progress) => {
     if (method !== 'mcp.progress' || !context.out.isTerminal) return;
     const total = typeof progress.total === 'number' ? ` of ${progress.total}` : '';
@@ -132,6 +136,10 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
     const params = { ...profileOf(context), name, arguments: given };
     const answer = (await client.call('mcp.call', params)) as JsonObject;
     return printAnswer(context, answer);
+  } catch (thrown) {
+    if (!cancelled) throw thrown;
+    context.out.complain(`agent: ${plain(name)} was cancelled\n`);
+    return 130;
   } finally {
     client.close();
   }

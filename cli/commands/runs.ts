@@ -3,9 +3,9 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
+import { queryOf, tellNextPage } from '../history-query.ts';
 import { counted, labelled, moment, reasonOf, routeOf, span, statusOf, titled, titledText } from '../labelled.ts';
-import { ago, dim, plain, printJson, table } from '../terminal.ts';
-import { queryOf } from './webhook.ts';
+import { ago, dim, indented, plain, printJson, table } from '../terminal.ts';
 
 interface RunRow {
   readonly id: string;
@@ -68,6 +68,10 @@ export async function listRuns(context: CommandContext): Promise<ExitCode> {
         reasonOf(row),
       ]),
     ),
+  );
+  tellNextPage(
+    context,
+    rows.map(({ id }) => id),
   );
   return 0;
 }
@@ -134,5 +138,5 @@ export async function cancelRun(context: CommandContext): Promise<ExitCode> {
 function spellEntry({ out }: CommandContext, entry: JsonObject): string {
   const { kind, text, tool } = entry;
   const head = { call: `call ${String(tool)}`, result: entry.is_error === true ? 'error' : 'result' }[String(kind)];
-  return `${dim(out, plain(head ?? String(kind)))}\n${plain(String(text ?? entry.arguments ?? ''))}\n`;
+  return `${dim(out, plain(head ?? String(kind)))}\n${indented(String(text ?? entry.arguments ?? ''), '  ')}\n`;
 }

@@ -15,6 +15,7 @@ interface RouteDetail {
   readonly source: 'static' | 'dynamic';
   readonly profile: string;
   readonly enabled: boolean;
+  readonly problem?: string;
   readonly definition: Definition;
 }
 
@@ -57,6 +58,7 @@ function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): st
   const extra = Object.entries(route.deliverExtra).map(([key, value]) => `${key} ${spellJson(value)}`);
   const head = labelled(out, [
     ['URL', row.url],
+    ['Problem', row.problem],
     ['About', row.description],
     ['Profile', row.profile === 'default' ? undefined : row.profile],
     ['Source', row.source === 'static' ? 'config.yaml' : `webhook_subscriptions.json${since}`],

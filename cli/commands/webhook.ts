@@ -1,8 +1,10 @@
 /** `agent webhook …`: routes, subscriptions and the history of deliveries. @see SUB-1, SUB-4 and DUR-2 */
 
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { readJson } from '../../machines/base/read-json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { askedEvent, queryOf, tellNextPage } from '../history-query.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
 import { ago, bold, plain, printJson, table } from '../terminal.ts';
 
@@ -12,10 +14,14 @@ interface RouteRow {
   readonly events: readonly string[];
   readonly deliver: string;
   readonly description: string;
+  /** Absent in a row of what cannot be used. */
+  readonly profile?: string;
+  readonly enabled?: boolean;
   readonly problem?: string;
 }
 
 interface DeliveryRow {
+  readonly key: string;
   readonly delivery_id: string;
   readonly profile: string;
   readonly route: string;
@@ -71,10 +77,14 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
     ...optional('profile', profile),
   })) as unknown as RouteRow & { readonly secret: string };
   if (hasFlag(context, 'json')) printJson(context, created);
-  else
+  else {
     context.out.print(
       `${bold(context.out, created.name)}\n  URL     ${created.url}\n  Secret  ${created.secret}\n\nThe secret is shown once. Sign by X-Webhook-Signature-V2, or try it: agent webhook test ${created.name}${profile === undefined || profile === 'default' ? '' : ` --profile ${profile}`}\n`,
     );
+    // It is made all the same: what it names may come later.
+    if (created.problem !== undefined)
+      context.out.complain(`agent: ${plain(created.name)} ${plain(created.problem)}\n`);
+  }
   return 0;
 }
 
@@ -85,15 +95,29 @@ export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
   } else if (rows.length === 0) {
     context.out.print('No routes. Create one: agent webhook subscribe <name>, or write it into config.yaml.\n');
   } else {
+    const switched = rows.some(({ enabled }) => enabled === false);
     context.out.print(
       table(
         context.out,
-        ['NAME', 'EVENTS', 'DELIVER', 'URL', 'PROBLEM'],
-        rows.map((row) => [row.name, row.events.join(',') || 'all', row.deliver, row.url, row.problem ?? '']),
+        ['NAME', ...(switched ? ['STATE'] : []), 'EVENTS', 'DELIVER', 'URL', 'PROBLEM'],
+        rows.map((row) => [
+          row.name,
+          ...(switched ? [stateOf(row)] : []),
+          row.events.join(',') || 'all',
+          row.deliver,
+          row.url,
+          row.problem ?? '',
+        ]),
       ),
     );
   }
   return 0;
+}
+
+/** What cannot be used is neither. */
+function stateOf({ enabled }: RouteRow): string {
+  if (enabled === undefined) return '';
+  return enabled ? 'enabled' : 'disabled';
 }
 
 export async function removeWebhook(context: CommandContext): Promise<ExitCode> {
@@ -106,14 +130,10 @@ export async function removeWebhook(context: CommandContext): Promise<ExitCode> 
 /** The answer is shown whatever it is; only a 2xx is success. */
 export async function testWebhook(context: CommandContext): Promise<ExitCode> {
   const payload = textFlag(context, 'payload');
-  let parsed: Json | undefined;
-  if (payload !== undefined) {
-    try {
-      parsed = JSON.parse(payload) as Json;
-    } catch {
-      context.out.complain('agent: --payload is not JSON\n');
-      return 2;
-    }
+  const parsed = payload === undefined ? undefined : readJson(payload);
+  if (payload !== undefined && parsed === undefined) {
+    context.out.complain('agent: --payload is not JSON\n');
+    return 2;
   }
   const answer = (await context.call('webhook.test', {
     name: context.args[0] ?? '',
@@ -129,7 +149,12 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
 export async function listDeliveries(context: CommandContext): Promise<ExitCode> {
   const [id] = context.args;
   if (id !== undefined) {
-    const found = await context.call('webhook.delivery', { id });
+    const stray = ['limit', 'before', 'status'].find((name) => textFlag(context, name) !== undefined);
+    if (stray !== undefined) {
+      context.out.complain(`agent: --${stray} is for the list; beside an id --route and --profile choose\n`);
+      return 2;
+    }
+    const found = await context.call('webhook.delivery', askedEvent(context));
     if (hasFlag(context, 'json')) printJson(context, found);
     else context.out.print(spellDelivery(context, found as unknown as DeliveryDetail));
     return 0;
@@ -140,14 +165,16 @@ export async function listDeliveries(context: CommandContext): Promise<ExitCode>
     return 0;
   }
   const nowMs = Date.now();
+  const named = rows.some(({ profile }) => profile !== 'default');
   context.out.print(
     table(
       context.out,
-      ['AGO', 'STATUS', 'ROUTE', 'EVENT', 'TRIES', 'DELIVERY', 'REASON'],
+      ['AGO', 'STATUS', 'ROUTE', ...(named ? ['PROFILE'] : []), 'EVENT', 'TRIES', 'DELIVERY', 'REASON'],
       rows.map((row) => [
         ago(row.received_at, nowMs),
         statusOf(row),
         row.route,
+        ...(named ? [row.profile] : []),
         row.event,
         String(row.attempts),
         row.delivery_id,
@@ -155,11 +182,15 @@ export async function listDeliveries(context: CommandContext): Promise<ExitCode>
       ]),
     ),
   );
+  tellNextPage(
+    context,
+    rows.map(({ key }) => key),
+  );
   return 0;
 }
 
 function spellDelivery({ out }: CommandContext, detail: DeliveryDetail): string {
-  const { delivery_id: id, event, reason, attempts, received_at, record, run, question } = detail;
+  const { key, delivery_id: id, event, reason, attempts, received_at, record, run, question } = detail;
   const head = labelled(out, [
     ['Route', routeOf(detail)],
     ['Event', event],
@@ -170,29 +201,20 @@ function spellDelivery({ out }: CommandContext, detail: DeliveryDetail): string 
     ['Tries', attempts > 1 ? String(attempts) : undefined],
     ['Answer with', question && reasonOf(detail)],
     ['Reason', reason],
-    ['Story', `agent inspect why ${id}`],
+    ['Key', key],
+    ['Story', `agent inspect why ${key}`],
   ]);
   return titled(out, id, statusOf(detail)) + head + (record.body === '' ? '' : titledText(out, 'Payload', record.body));
 }
 
 export async function replayDelivery(context: CommandContext): Promise<ExitCode> {
-  const answer = (await context.call('webhook.replay', { id: context.args[0] ?? '' })) as unknown as {
+  const answer = (await context.call('webhook.replay', askedEvent(context))) as unknown as {
     readonly status: number;
     readonly body: string;
   };
   if (hasFlag(context, 'json')) printJson(context, answer);
   else context.out.print(`HTTP ${answer.status}\n${plain(answer.body)}\n`);
   return answer.status >= 200 && answer.status < 300 ? 0 : 1;
-}
-
-/** The flags that narrow a list. */
-export function queryOf(context: CommandContext): JsonObject {
-  const limit = textFlag(context, 'limit');
-  return {
-    ...(limit === undefined ? {} : { limit: Number(limit) }),
-    ...optional('route', textFlag(context, 'route')),
-    ...optional('status', textFlag(context, 'status')),
-  };
 }
 
 function optional(name: string, value: string | undefined): JsonObject {

@@ -4,7 +4,7 @@
  * @see CLI-4 in docs/specification.md
  */
 
-import type { Turn } from './model-wire.ts';
+import type { Turn } from './model-talk.ts';
 
 /** Returns the newest exchanges that fit; the last one stays however long it is. */
 export function fitConversation(turns: readonly Turn[], mostCharacters: number): readonly Turn[] {

@@ -4,7 +4,7 @@
  */
 
 import type { ModelPrices } from '../config/settings.ts';
-import type { Tokens } from './model-wire.ts';
+import type { Tokens } from './model-talk.ts';
 
 export interface Spending {
   /** Questions to the model. */

@@ -5,7 +5,7 @@
  */
 
 import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import type { ModelAnswer, ToolAsk } from './model-wire.ts';
+import type { ModelAnswer, ToolAsk } from './model-talk.ts';
 
 export type PlannedCall =
   | { readonly kind: 'call'; readonly ask: ToolAsk; readonly args: JsonObject }

@@ -22,7 +22,8 @@ import type {
   Snapshot,
 } from 'xstate';
 import { createActor } from 'xstate';
-import { type ActionRun, type Args, type Chart, chartOf, type Step, shownArgs } from './compiled-chart.ts';
+import { type ActionRun, type Args, shownArgs } from './compiled-actions.ts';
+import { type Chart, chartOf, type Step } from './compiled-chart.ts';
 import { CompiledSnapshot, packedStep, persisted } from './compiled-snapshot.ts';
 import type { Watched } from './lean-actor.ts';
 

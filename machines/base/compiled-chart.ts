@@ -4,58 +4,26 @@
  */
 
 import type { AnyActorLogic, AnyActorRef, AnyStateMachine, AnyStateNode, EventObject } from 'xstate';
+import {
+  type Args,
+  argsOf,
+  assignOf,
+  type CompiledAction,
+  type Copy,
+  cancelOf,
+  customOf,
+  emitOf,
+  noSpawn,
+  type RaiseAction,
+  raiseOf,
+  type SendAction,
+  type Showing,
+  sendOf,
+  spread,
+} from './compiled-actions.ts';
 import { mostSteps } from './compiled-snapshot.ts';
 
-/** What an action may change while a macrostep is under way. */
-export interface ActionRun {
-  readonly scope: {
-    readonly self: AnyActorRef;
-    readonly system: { readonly scheduler: Scheduler };
-    readonly defer: (act: () => void) => void;
-    readonly emit: (event: EventObject) => void;
-    readonly actionExecutor: (action: ExecutableAction) => void;
-  };
-  context: unknown;
-  /**
-   * The context where this macrostep made it and nobody who may keep it has seen it: assignments write into it. Guards
-   * and assigners see it too; they decide by it and keep none.
-   */
-  own: unknown;
-  /** What guards and actions were given last: most of a macrostep's are given the same. */
-  args: Args | undefined;
-  readonly children: Readonly<Record<string, AnyActorRef>>;
-  raised: EventObject[] | undefined;
-}
-
-interface Scheduler {
-  schedule(source: AnyActorRef, target: AnyActorRef, event: EventObject, delay: number, id: string | undefined): void;
-  cancel(source: AnyActorRef, id: string): void;
-}
-
-interface ExecutableAction {
-  readonly type: string;
-  readonly info: unknown;
-  readonly params: unknown;
-  readonly exec: (info: never, params: never) => void;
-}
-
-export type CompiledAction = (run: ActionRun, event: EventObject) => void;
-/** What guards, actions and assigners are given, all in one, so that it is made once for many. */
-export interface Args {
-  readonly context: unknown;
-  readonly event: EventObject;
-  readonly self: AnyActorRef;
-  readonly system: unknown;
-  readonly spawn: () => never;
-}
 type Guard = (args: Args) => boolean;
-/** As much of a run as what is shown of it needs. */
-interface Showing {
-  readonly scope: { readonly self: AnyActorRef; readonly system: unknown };
-  readonly context: unknown;
-  own: unknown;
-  args: Args | undefined;
-}
 type Choosing = Showing & { readonly state: number };
 
 export interface Step {
@@ -246,13 +214,14 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
       case 'xstate.assign':
         return assignOf((found as unknown as { readonly assignment: unknown }).assignment, paramsOf, copy);
       case 'xstate.raise':
-        return raiseOf(found as unknown as RaiseAction, paramsOf);
+        return raiseOf(found as unknown as RaiseAction, paramsOf, implementations.delays);
       case 'xstate.cancel':
         return cancelOf((found as unknown as { readonly sendId: unknown }).sendId, paramsOf);
       case 'xstate.emit':
         return emitOf((found as unknown as { readonly event: unknown }).event, paramsOf);
       case 'xstate.sendTo':
-        return sendOf(found as unknown as SendAction, paramsOf, where);
+        if ((found as unknown as SendAction).delay !== undefined) return refuse(where, 'a delayed sendTo');
+        return sendOf(found as unknown as SendAction, paramsOf);
       case undefined:
         return customOf(
           name ?? (found.name || '(anonymous)'),
@@ -262,54 +231,6 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
       default:
         return refuse(where, `the action ${type}`);
     }
-  }
-
-  function raiseOf({ event, delay, id }: RaiseAction, paramsOf: (args: Args) => unknown): CompiledAction {
-    return (run, cause) => {
-      const args = shownArgs(run, cause);
-      const params = paramsOf(args);
-      const raised = (typeof event === 'function' ? event(args, params) : event) as EventObject;
-      const named = typeof delay === 'string' ? implementations.delays[delay] : delay;
-      const waitMs: unknown = typeof named === 'function' ? named(args, params) : named;
-      const { self, system } = run.scope;
-      if (typeof waitMs !== 'number') {
-        run.raised ??= [];
-        run.raised.push(raised);
-      }
-      carryOut(run, args, {
-        type: 'xstate.raise',
-        params: { event: raised, id, delay: waitMs },
-        defer: typeof waitMs === 'number' ? () => system.scheduler.schedule(self, self, raised, waitMs, id) : undefined,
-      });
-    };
-  }
-
-  function sendOf(action: SendAction, paramsOf: (args: Args) => unknown, where: string): CompiledAction {
-    if (action.delay !== undefined) return refuse(where, 'a delayed sendTo');
-    const { to: target, event } = action;
-    return (run, cause) => {
-      const args = shownArgs(run, cause);
-      const params = paramsOf(args);
-      const sent = (typeof event === 'function' ? event(args, params) : event) as EventObject;
-      const named = typeof target === 'function' ? target(args, params) : target;
-      const to = refOf(named, run);
-      const { self, system } = run.scope;
-      const { _relay: relay } = system as unknown as {
-        _relay(source: AnyActorRef, target: AnyActorRef | undefined, event: EventObject): void;
-      };
-      if (to === undefined) return;
-      carryOut(run, args, {
-        type: 'xstate.sendTo',
-        params: {
-          to,
-          targetId: typeof named === 'string' ? named : undefined,
-          event: sent,
-          id: action.id,
-          delay: undefined,
-        },
-        defer: () => relay(self, to, sent),
-      });
-    };
   }
 
   function invokeOf(
@@ -328,19 +249,6 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
       input: typeof input === 'function' ? (input as (args: Args) => unknown) : () => input,
     };
   }
-}
-
-interface RaiseAction {
-  readonly event: unknown;
-  readonly delay?: unknown;
-  readonly id?: string;
-}
-
-interface SendAction {
-  readonly to: unknown;
-  readonly id?: unknown;
-  readonly event: unknown;
-  readonly delay?: unknown;
 }
 
 function selectIn(
@@ -369,108 +277,4 @@ function referenceOf(reference: unknown): { readonly name?: string; readonly par
   if (typeof reference !== 'object' || reference === null) return {};
   const { type, params } = reference as { readonly type: string; readonly params?: unknown };
   return { name: type, params };
-}
-
-type Copy = (context: unknown) => object;
-
-/** By nothing but a spread: one with further members beside it leaves the engine's fast path. */
-const spread: Copy = (context) => ({ ...(context as object) });
-
-function assignOf(assignment: unknown, paramsOf: (args: Args) => unknown, copy: Copy): CompiledAction {
-  const partialOf = typeof assignment === 'function' ? (assignment as Assigner) : assignerOf(assignment as Named);
-  return (run, event) => {
-    const args = argsOf(run, event);
-    const partial = partialOf(args, paramsOf(args));
-    for (const key in partial) {
-      if (run.own !== run.context || partial[key] === run.context) {
-        run.context = copy(run.context);
-        run.own = run.context;
-      }
-      (run.context as Record<string, unknown>)[key] = partial[key];
-    }
-  };
-}
-
-type Assigner = (args: Args, params: unknown) => Named;
-
-/** An assigner for an assignment that is spelled by its members. */
-function assignerOf(members: Named): Assigner {
-  const entries = Object.entries(members);
-  return (args, params) => {
-    const partial: Record<string, unknown> = {};
-    for (const [key, value] of entries) partial[key] = typeof value === 'function' ? value(args, params) : value;
-    return partial;
-  };
-}
-
-function customOf(
-  type: string,
-  exec: (args: Args, params: unknown) => void,
-  paramsOf: (args: Args) => unknown,
-): CompiledAction {
-  return (run, event) => {
-    const info = shownArgs(run, event);
-    // The executor waits while the actor has not started, and tells whoever inspects.
-    run.scope.actionExecutor({ type, info, params: paramsOf(info), exec });
-  };
-}
-
-function cancelOf(sendId: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
-  return (run, event) => {
-    const args = argsOf(run, event);
-    const id = (typeof sendId === 'function' ? sendId(args, paramsOf(args)) : sendId) as string;
-    const { self, system } = run.scope;
-    carryOut(run, args, {
-      type: 'xstate.cancel',
-      params: { sendId: id },
-      defer: () => system.scheduler.cancel(self, id),
-    });
-  };
-}
-
-function emitOf(event: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
-  return (run, cause) => {
-    const args = shownArgs(run, cause);
-    const emitted = (typeof event === 'function' ? event(args, paramsOf(args)) : event) as EventObject;
-    const { scope } = run;
-    carryOut(run, args, { type: 'xstate.emit', params: { event: emitted }, defer: () => scope.emit(emitted) });
-  };
-}
-
-/** Has the executor carry out an action of xstate's own: it waits while the actor has not started, and tells inspectors. */
-function carryOut(
-  { scope }: ActionRun,
-  info: Args,
-  {
-    type,
-    params,
-    defer,
-  }: { readonly type: string; readonly params: unknown; readonly defer: (() => void) | undefined },
-): void {
-  scope.actionExecutor({ type, info, params, exec: () => defer !== undefined && scope.defer(defer) });
-}
-
-function argsOf(run: Showing, event: EventObject): Args {
-  const { args, context } = run;
-  if (args !== undefined && args.context === context && args.event === event) return args;
-  const { self, system } = run.scope;
-  const made = { context, event, self, system, spawn: noSpawn };
-  run.args = made;
-  return made;
-}
-
-/** For one who may keep the context: from here on it stays as it is. */
-export function shownArgs(run: Showing, event: EventObject): Args {
-  run.own = undefined;
-  return argsOf(run, event);
-}
-
-function refOf(target: unknown, run: ActionRun): AnyActorRef | undefined {
-  if (target === '#_parent') return (run.scope.self as unknown as { readonly _parent?: AnyActorRef })._parent;
-  if (typeof target === 'string') return run.children[target];
-  return target as AnyActorRef | undefined;
-}
-
-function noSpawn(): never {
-  throw new Error('compile: spawning from a context or an assignment is not supported; run the machine itself instead');
 }

@@ -47,6 +47,10 @@ export const faultCatalogue = {
     what: 'The address that webhooks shall come to cannot be bound: it is in use, not of this host, or not permitted.',
     remedy: 'End what holds it (`agent doctor` looks), or choose another with `agent gateway setup --port <port>`.',
   },
+  'socket-foreign': {
+    what: 'The home is too long a path for a socket, and the folder that would hold it is not this user’s alone.',
+    remedy: 'Have the folder that the message names removed, or set AGENT_HOME to a shorter path.',
+  },
   'gateway-running': {
     what: 'Another daemon runs the same home.',
     remedy: 'Stop it with `agent gateway stop`, or use another AGENT_HOME.',
@@ -90,6 +94,10 @@ export const faultCatalogue = {
   'delivery-unknown': {
     what: 'The history holds no such delivery, or not its body.',
     remedy: '`agent webhook deliveries` lists what is kept; `gateway.history` bounds it.',
+  },
+  'delivery-ambiguous': {
+    what: 'The id came to several routes, and so stands for several events: an id is told apart by profile and route alone.',
+    remedy: 'Name one by its key, which the message lists, or choose with `--route` and `--profile`.',
   },
   'delivery-under-way': {
     what: 'The delivery is being sent at this moment, or has just changed.',
@@ -208,6 +216,14 @@ export const faultCatalogue = {
     what: 'The cron job is disabled in its file.',
     remedy: 'Set its `enabled` to true.',
   },
+  'cron-job-broken': {
+    what: 'Nobody can tell from its record whether the cron job may be fired.',
+    remedy: 'Write true or false for `paused` and `enabled`, or `agent cron resume` it.',
+  },
+  'cron-job-ambiguous': {
+    what: 'Several cron jobs have the name.',
+    remedy: 'Name the job by its id; `agent cron list` shows them.',
+  },
   'cron-job-taken': {
     what: 'Another gateway or caller has fired the job at the same moment.',
     remedy: 'Nothing to do: it runs once.',
@@ -253,6 +269,10 @@ export const faultCatalogue = {
   'proxy-invalid': {
     what: 'A proxy variable of the environment cannot be used.',
     remedy: 'Set it to an http or https URL, unset it, or name the host in NO_PROXY.',
+  },
+  'server-disabled': {
+    what: 'The entry of the MCP server says enabled: false, so nothing connects it.',
+    remedy: 'Set enabled: true in its entry, or leave it out.',
   },
   'server-unknown': {
     what: 'No MCP server of that name is configured in the profile.',

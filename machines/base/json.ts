@@ -13,6 +13,17 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The object that lies under some keys, one in the other; an empty one where something else lies there, or nothing. */
+export function objectAt(root: JsonObject, ...keys: readonly string[]): JsonObject {
+  let at = root;
+  for (const key of keys) {
+    const next = at[key];
+    if (!isJsonObject(next)) return {};
+    at = next;
+  }
+  return at;
+}
+
 /**
  * Looks a dotted path up: own keys of objects, whole decimal indexes of lists.
  * @returns undefined where any step is missing; never reaches into a prototype.

@@ -1,6 +1,6 @@
 /**
- * Names that must not be mixed up, and the addresses of actors. A profile name and a route name are both strings; their
- * brands keep one from being passed for the other. Builds addresses; nobody else spells one.
+ * Names that must not be mixed up, and how they are told apart across profiles. A profile name and a route name are both
+ * strings; their brands keep one from being passed for the other.
  */
 
 declare const brand: unique symbol;
@@ -26,7 +26,11 @@ export function routeName(text: string): RouteName {
   return text as RouteName;
 }
 
-/** An actor's address, such as `requests/8f2c` or `groups/deploys@work`. */
-export function address(room: string, name: string, profile: ProfileName = defaultProfile): string {
-  return profile === defaultProfile ? `${room}/${name}` : `${room}/${name}@${profile}`;
+/**
+ * A name that is one's own in its profile, such as `calendar` or `calendar@work`. A name's own @ is doubled, so that no two
+ * names in two profiles are spelled alike.
+ */
+export function inProfile(name: string, profile: string): string {
+  const own = name.includes('@') ? name.replaceAll('@', '@@') : name;
+  return profile === defaultProfile ? own : `${own}@${profile}`;
 }

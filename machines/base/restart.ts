@@ -15,7 +15,7 @@ export interface RestartPolicy {
 
 export interface RestartBudget {
   readonly policy: RestartPolicy;
-  /** When the restarts that still count were spent, in Unix milliseconds, oldest first. */
+  /** When the restarts that still count were spent, by a clock that only rises, oldest first. */
   readonly spentAtMs: readonly number[];
 }
 

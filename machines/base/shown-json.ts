@@ -11,7 +11,12 @@
 const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0]/gu;
 
 export function shownJson(value: unknown): string {
-  return (JSON.stringify(value, null, 2) ?? '').replace(unseen, (found) =>
+  return shownText(JSON.stringify(value, null, 2) ?? '');
+}
+
+/** A sentence that quotes a stranger, such as the name of a command. */
+export function shownText(text: string): string {
+  return text.replace(unseen, (found) =>
     [...Array(found.length).keys()]
       .map((unit) => `\\u${found.charCodeAt(unit).toString(16).padStart(4, '0')}`)
       .join(''),

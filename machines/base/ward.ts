@@ -116,6 +116,22 @@ export function createWard<Logic extends AnyActorLogic>(options: WardOptions<Log
   };
 }
 
+/**
+ * Stands in for a ward that does not live: it holds nobody and has no room for anybody, so that work which asks for room
+ * stays where it is written down, for the ward that comes.
+ */
+export function absentWard<Input>(name: string): WardHandle<Input> {
+  return {
+    name,
+    childMachine: 'actor',
+    size: Number.POSITIVE_INFINITY,
+    spawn: () => undefined,
+    get: () => undefined,
+    each: () => {},
+    clear: () => {},
+  };
+}
+
 /** Tells whether an actor is a ward. */
 export function isWard(ref: AnyActorRef): boolean {
   return wards.has(ref);

@@ -7,7 +7,7 @@
 import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
 import type { EntryFinding } from './server-entry.ts';
-import type { AgentSettings, ModelSettings, SearchSettings } from './settings.ts';
+import type { AgentSettings, ModelPrices, ModelSettings, SearchSettings } from './settings.ts';
 
 /** A finding that stops nothing is a warning. */
 export interface AgentFinding extends EntryFinding {
@@ -85,7 +85,7 @@ export function readAgent(written: JsonObject): AgentSettings {
 }
 
 function readModel(written: JsonObject): ModelSettings {
-  const { api_key, max_tokens, prices } = written;
+  const { api_key, max_tokens, prices, other_prices: others } = written;
   return {
     provider: written.provider as ModelSettings['provider'],
     baseUrl: String(written.base_url),
@@ -93,15 +93,22 @@ function readModel(written: JsonObject): ModelSettings {
     maxSteps: numberOf(written.max_steps, 20),
     ...(typeof api_key === 'string' ? { apiKey: api_key } : {}),
     ...(typeof max_tokens === 'number' ? { maxTokens: max_tokens } : {}),
-    ...(isJsonObject(prices)
-      ? {
-          prices: {
-            inputPerMillion: numberOf(prices.input_per_million, 0),
-            outputPerMillion: numberOf(prices.output_per_million, 0),
-          },
-        }
-      : {}),
+    ...(isJsonObject(prices) ? { prices: readPrices(prices) } : {}),
+    ...(isJsonObject(others) ? { otherPrices: readOtherPrices(others) } : {}),
   };
+}
+
+function readPrices(written: JsonObject): ModelPrices {
+  return {
+    inputPerMillion: numberOf(written.input_per_million, 0),
+    outputPerMillion: numberOf(written.output_per_million, 0),
+  };
+}
+
+function readOtherPrices(written: JsonObject): Readonly<Record<string, ModelPrices>> {
+  return Object.fromEntries(
+    Object.entries(written).flatMap(([name, prices]) => (isJsonObject(prices) ? [[name, readPrices(prices)]] : [])),
+  );
 }
 
 function readSearch({ base_url, api_key }: JsonObject): SearchSettings {

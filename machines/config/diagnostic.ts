@@ -27,6 +27,11 @@ export type DiagnosticScope =
 const secretValue =
   /(["']?[\w-]*(?:secret|token|password|api_?key|authorization|cookie)[\w-]*["']?\s*:\s*)(?!\$\{|["']\$\{)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,}\]{[][^,}\]]*)/gi;
 
+/** The order of the findings of one file. */
+export function byPlace(one: Diagnostic, other: Diagnostic): number {
+  return one.line - other.line || one.column - other.column;
+}
+
 /** `file:line:col: message [code]`, then the line and a caret. */
 export function printDiagnostic(found: Diagnostic): string {
   const place = found.line === 0 ? found.file : `${found.file}:${found.line}:${found.column}`;

@@ -4,7 +4,17 @@
  * @see CFG-2 in docs/specification.md
  */
 
-import { isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseAllDocuments,
+  visit,
+} from 'yaml';
 import { isJsonObject, type Json } from '../base/json.ts';
 
 export interface Place {
@@ -33,6 +43,9 @@ export function samePath(one: ConfigPath, other: ConfigPath): boolean {
   return one.length === other.length && one.every((step, index) => String(step) === String(other[index]));
 }
 
+const wholeNumber = /^(?:[-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i;
+/** Where none of these stands, every whole number is exact. */
+const longDigits = /\d{16}|0x[\da-f]{14}/i;
 /** More aliases than this in one document is an attack, not a configuration. */
 const mostAliases = 100;
 const top: Place = { line: 1, column: 1 };
@@ -61,8 +74,12 @@ export function parseDocument(text: string): ConfigDocument {
       code: 'yaml-documents',
     });
   }
+  for (const offset of cycles(document)) {
+    findings.push({ ...placeAt(offset), message: 'the alias stands for what it lies in', code: 'yaml-aliases' });
+  }
   let value: Json = {};
   if (findings.length === 0) {
+    if (longDigits.test(text)) keepDigits(document);
     try {
       value = (document.toJS({ maxAliasCount: mostAliases }) ?? {}) as Json;
       if (!isJsonObject(value)) {
@@ -83,6 +100,28 @@ export function parseDocument(text: string): ConfigDocument {
     },
     line: (number) => lines[number - 1] ?? '',
   };
+}
+
+/** A whole number beyond 2^53 becomes the text of its digits, as it does in a payload. */
+function keepDigits(document: ReturnType<typeof parseAllDocuments>[number]): void {
+  visit(document, {
+    Scalar(_, scalar) {
+      if (typeof scalar.value !== 'number' || Number.isSafeInteger(scalar.value)) return;
+      if (wholeNumber.test(scalar.source ?? '')) scalar.value = String(BigInt(scalar.source ?? ''));
+    },
+  });
+}
+
+/** Where aliases stand for a node that holds them: as a value it would have no end. */
+function cycles(document: Document.Parsed): number[] {
+  const offsets: number[] = [];
+  visit(document, {
+    Alias(_, alias, above) {
+      const source = alias.resolve(document);
+      if (source !== undefined && above.includes(source)) offsets.push(alias.range?.[0] ?? 0);
+    },
+  });
+  return offsets;
 }
 
 /** Walks as far as the path exists; a key's own place, not its value's. */

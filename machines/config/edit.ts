@@ -1,7 +1,7 @@
 /**
  * Changes keys of `config.yaml` and variables of `.env` and leaves the rest as the user wrote it, to the letter: only the
- * characters of a changed value move. Where the text is of a form that cannot be spliced, the YAML library writes it anew
- * and keeps comments and order.
+ * characters of a changed value move, and only a key that is taken out goes. Where the text is of a form that cannot be
+ * spliced, the YAML library writes it anew and keeps comments and order.
  * @see HOME-4 in docs/specification.md
  */
 
@@ -16,7 +16,9 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { isJsonObject, type Json } from '../base/json.ts';
+import { cutOut } from './cut-out.ts';
 import type { ConfigPath } from './document.ts';
+import { endOf, isNothing, lineStart, nextLine, pairOf } from './yaml-pair.ts';
 
 export interface ConfigEdit {
   readonly path: ConfigPath;
@@ -94,7 +96,7 @@ function holdsTheSame(text: string, document: Document): boolean {
 }
 
 function splice(text: string, document: ReturnType<typeof parseYaml>, { path, value }: ConfigEdit): string | undefined {
-  if (value === undefined) return undefined;
+  if (value === undefined) return cutOut(text, document, path);
   let holder: unknown = document.contents;
   for (const [depth, step] of path.entries()) {
     if (!isMap(holder)) return depth === 0 && holder === null ? append(text, nested(path, value)) : undefined;
@@ -106,10 +108,6 @@ function splice(text: string, document: ReturnType<typeof parseYaml>, { path, va
     holder = pair.value;
   }
   return undefined;
-}
-
-function pairOf(map: YAMLMap, step: string | number): Pair | undefined {
-  return (map.items as Pair[]).find(({ key }) => isScalar(key) && String(key.value) === String(step));
 }
 
 function nested(path: ConfigPath, value: Json): Json {
@@ -149,23 +147,9 @@ function intoMap(text: string, map: YAMLMap, value: Json): string | undefined {
   return /^ *$/.test(indent) ? insertLines(text, at, value, indent.length) : undefined;
 }
 
-/** Where what a pair says ends, before a comment on its line. */
-function endOf({ key, value }: Pair): number | undefined {
-  if (isMap(value) && value.flow !== true) {
-    const last = (value.items as Pair[]).at(-1);
-    return last === undefined ? undefined : endOf(last);
-  }
-  return isNothing(value) ? (key as Node).range?.[1] : (value as Node).range?.[1];
-}
-
-function isNothing(value: unknown): boolean {
-  return value === null || (isScalar(value) && value.value === null && value.source === '');
-}
-
 /** Puts a mapping on lines of its own after the line of an offset. */
 function insertLines(text: string, after: number, value: Json, indent: number): string {
-  const found = text[after - 1] === '\n' ? after : text.indexOf('\n', after) + 1;
-  const at = found === 0 ? text.length : found;
+  const at = nextLine(text, after);
   const head = text.slice(0, at);
   const margin = ' '.repeat(indent);
   const lines = stringify(value, { lineWidth: 0 }).replace(/^(?=.)/gm, margin);
@@ -179,8 +163,4 @@ function append(text: string, value: Json): string {
 /** On one line. */
 function spell(value: Json): string {
   return stringify(value, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();
-}
-
-function lineStart(text: string, at: number): string {
-  return text.slice(text.lastIndexOf('\n', at - 1) + 1, at);
 }

@@ -36,6 +36,15 @@ export function unresolvedReference(text: string): string | undefined {
   return name?.startsWith('env:') === true ? name.slice('env:'.length) : name;
 }
 
+/** What the references of a text stand for: the names of variables, places of this machine left out. */
+export function variablesIn(text: string): readonly string[] {
+  const nowhere = { secrets: new Map(), env: {}, userHome: '', workspaceFolder: '', pathSeparator: '/' };
+  return [...text.matchAll(reference)]
+    .map((found) => found[1] ?? '')
+    .filter((name) => resolve(name, nowhere) === undefined)
+    .map((name) => (name.startsWith('env:') ? name.slice('env:'.length) : name));
+}
+
 function resolve(name: string, scope: InterpolationScope): string | undefined {
   switch (name) {
     case 'userHome':
@@ -49,7 +58,7 @@ function resolve(name: string, scope: InterpolationScope): string | undefined {
       return scope.pathSeparator;
     default: {
       const variable = name.startsWith('env:') ? name.slice('env:'.length) : name;
-      return scope.secrets.get(variable) ?? scope.env[variable];
+      return scope.secrets.get(variable) ?? (Object.hasOwn(scope.env, variable) ? scope.env[variable] : undefined);
     }
   }
 }

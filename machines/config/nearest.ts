@@ -16,6 +16,12 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best;
 }
 
+/** What to do about a name that is none: the nearest known one, or where they are listed. */
+export function meantOr(word: string, known: readonly string[], otherwise: string): string {
+  const near = nearest(word, known);
+  return near === undefined ? otherwise : `did you mean "${near}"?`;
+}
+
 /** Levenshtein's distance; words here are short. */
 function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);

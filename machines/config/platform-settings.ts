@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { longestTimerSeconds } from '../base/timer.ts';
 import { unresolvedReference } from './interpolate.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings } from './settings.ts';
@@ -98,7 +99,13 @@ const credentials: Readonly<Record<string, Credentials>> = {
 const shared = {
   api_base: { type: 'string', description: "The platform's address, where it is not the usual one." },
   home_channel: { type: ['string', 'number'], description: 'Where texts go that name no chat_id.' },
-  timeout_seconds: { type: 'number', exclusiveMinimum: 0, default: 10, description: 'For one answer of the platform.' },
+  timeout_seconds: {
+    type: 'number',
+    exclusiveMinimum: 0,
+    maximum: longestTimerSeconds,
+    default: 10,
+    description: 'For one answer of the platform.',
+  },
   concurrency: { type: 'integer', minimum: 1, description: 'Deliveries at the same time (4).' },
   messages_per_minute: {
     type: 'number',
@@ -113,10 +120,11 @@ const shared = {
       base_seconds: {
         type: 'number',
         exclusiveMinimum: 0,
+        maximum: longestTimerSeconds,
         default: 2,
         description: 'The first wait; each further one is twice as long.',
       },
-      longest_seconds: { type: 'number', exclusiveMinimum: 0, default: 3600 },
+      longest_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 3600 },
     },
     description: 'How a delivery that failed is tried again before it becomes a dead letter.',
   },

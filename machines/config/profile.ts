@@ -81,6 +81,13 @@ function pathsUnder(folder: string): ProfilePaths {
   };
 }
 
+/** Tells whether a socket lies outside its home: in a folder that another user may have made first. */
+export function liesAside(socket: string): boolean {
+  return asideFolder.test(socket);
+}
+
+const asideFolder = /\/agent-[0-9a-f]{24}\/gateway\.sock$/;
+
 /** A home too deep for a socket has it under the temporary folder, by a name that the home alone determines. */
 function socketPath(home: string, temporaryFolder: string): string {
   const path = `${home}/gateway.sock`;

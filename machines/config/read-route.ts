@@ -27,9 +27,10 @@ export interface RouteContext {
   readonly profiles?: ReadonlySet<string>;
 }
 
-/** Says what is wrong with conditions; lent, because conditions are the webhook room's business. */
+/** Says what is wrong with conditions of a profile's route; lent, because conditions are the webhook room's business. */
 export type FilterChecker = (
   conditions: readonly JsonObject[],
+  profile: ProfileName,
 ) => readonly { readonly path: ConfigPath; readonly message: string; readonly code: string }[];
 
 export type RouteRead =
@@ -38,7 +39,7 @@ export type RouteRead =
   | { readonly ok: false; readonly findings: readonly EntryFinding[] };
 
 /** A secret that means: do not check. */
-const insecureSecret = 'INSECURE_NO_AUTH';
+export const insecureSecret = 'INSECURE_NO_AUTH';
 const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
 /** What a header carries unchanged through every front and proxy. */
 const headerSafe = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
@@ -97,7 +98,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   }
   const secret = unread('secret') ? undefined : secretOf(written, context, refuse);
   const conditions = Array.isArray(written.filters) ? (written.filters as readonly JsonObject[]) : [];
-  for (const found of context.checkFilters(conditions)) {
+  for (const found of context.checkFilters(conditions, profile ?? context.profile)) {
     refuse(['filters', ...found.path], `has a filter that cannot be used: ${found.message}`, found.code);
   }
   if (findings.length > 0 || secret === undefined || profile === undefined) return { ok: false, findings };

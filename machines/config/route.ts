@@ -6,6 +6,7 @@
 
 import type { JsonObject } from '../base/json.ts';
 import type { ProfileName, RouteName } from '../base/names.ts';
+import { longestTimerSeconds } from '../base/timer.ts';
 
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
@@ -22,7 +23,7 @@ export const routeSchema = {
     prompt: { ...text, description: 'Template of the prompt; without one the whole payload.' },
     filters: { type: 'array', items: { type: 'object' }, description: 'Conditions, all of which must match.' },
     script: { ...text, minLength: 1, description: "Filter or transform script in the profile's scripts folder." },
-    script_timeout_seconds: { type: 'number', exclusiveMinimum: 0, default: 30 },
+    script_timeout_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 30 },
     skills: { ...texts, description: 'Skills; the first one found is loaded.' },
     toolsets: { ...texts, description: "Replaces the default toolset of this route's runs." },
     deliver: { ...text, default: 'log', description: 'Delivery target.' },
@@ -35,8 +36,8 @@ export const routeSchema = {
       required: ['key'],
       properties: {
         key: { ...text, minLength: 1, description: 'Field or template that names the entity.' },
-        window_seconds: { type: 'number', exclusiveMinimum: 0, default: 30 },
-        max_wait_seconds: { type: 'number', exclusiveMinimum: 0, default: 300 },
+        window_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 30 },
+        max_wait_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 300 },
       },
       description: 'Gather bursts of events into one run.',
     },

@@ -3,11 +3,23 @@
  * @see CFG-4 in docs/specification.md
  */
 
+import { longestTimerSeconds } from '../base/timer.ts';
 import { platformSchemas } from './platform-settings.ts';
 import { routeSchema } from './route.ts';
 import { serverEntrySchema } from './server-entry.ts';
 
 const text = { type: 'string' } as const;
+
+/** Of a model. */
+const prices = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['input_per_million', 'output_per_million'],
+  properties: {
+    input_per_million: { type: 'number', minimum: 0 },
+    output_per_million: { type: 'number', minimum: 0 },
+  },
+} as const;
 
 /** The adapter's own keys, which may stand under `extra` or directly under `platforms.webhook`. */
 const webhookKeys = {
@@ -53,7 +65,7 @@ export const homeSchema = {
       properties: {
         runner: { enum: ['model', 'command', 'echo'], default: 'echo', description: 'What runs the agent.' },
         command: { type: 'array', items: text, minItems: 1, description: 'Argument vector of the command runner.' },
-        timeout_seconds: { type: 'number', exclusiveMinimum: 0, default: 600 },
+        timeout_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 600 },
         concurrency: { type: 'integer', minimum: 1, default: 4, description: 'Runs at the same time.' },
         on_interrupted: {
           enum: ['rerun', 'report'],
@@ -74,15 +86,11 @@ export const homeSchema = {
             name: { ...text, minLength: 1, description: 'Name of the model.' },
             max_steps: { type: 'integer', minimum: 1, default: 20, description: 'Questions to the model in one run.' },
             max_tokens: { type: 'integer', minimum: 1, description: 'Longest answer, in tokens.' },
-            prices: {
+            prices: { ...prices, description: 'What a million tokens cost; runs then tell their cost.' },
+            other_prices: {
               type: 'object',
-              additionalProperties: false,
-              required: ['input_per_million', 'output_per_million'],
-              properties: {
-                input_per_million: { type: 'number', minimum: 0 },
-                output_per_million: { type: 'number', minimum: 0 },
-              },
-              description: 'What a million tokens cost; runs then tell their cost.',
+              additionalProperties: prices,
+              description: 'The same of other models of the endpoint, by name, for cron jobs that ask for one.',
             },
           },
           description: 'The endpoint of the model runner, of `agent chat` and of sampling.',
@@ -111,6 +119,7 @@ export const homeSchema = {
         drain_timeout_seconds: {
           type: 'number',
           minimum: 0,
+          maximum: longestTimerSeconds,
           default: 30,
           description: 'How long runs may end after SIGTERM.',
         },

@@ -1,10 +1,12 @@
 /**
  * One entry of `mcp_servers`: its schema, which transport each key belongs to, and the rules that a schema cannot say.
  * Holds no connection.
- * @see CFG-1, CFG-5, CFG-6, FLT-2, OAU-5 and SRV-2 in docs/specification.md
+ * @see CFG-1, CFG-5, CFG-6, FLT-2, OAU-5, SRV-2 and TLS-1 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isLoopback } from '../base/loopback.ts';
+import { longestTimerSeconds } from '../base/timer.ts';
 import type { ConfigPath } from './document.ts';
 import type { ServerEntry } from './settings.ts';
 
@@ -17,6 +19,9 @@ export interface EntryFinding {
 
 const text = { type: 'string' } as const;
 const seconds = { type: 'number', minimum: 0 } as const;
+/** Of a wait that one timer keeps. */
+const timed = { ...seconds, maximum: longestTimerSeconds } as const;
+const someSeconds = { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds } as const;
 /** JSON Schema patterns know no flags, so both cases of each word are spelled. */
 const boolWords = '^([Tt][Rr][Uu][Ee]|1|[Yy][Ee][Ss]|[Oo][Nn]|[Ff][Aa][Ll][Ss][Ee]|0|[Nn][Oo]|[Oo][Ff][Ff])$';
 const boolLike = {
@@ -49,8 +54,8 @@ export const serverEntrySchema = {
     },
     client_key: { ...text, description: 'Key file of a client_cert that is one path.' },
     enabled: { type: 'boolean', default: true, description: 'false: no connection, no discovery, no tools.' },
-    timeout: { ...seconds, exclusiveMinimum: 0, default: 300, description: 'Tool-call timeout in seconds.' },
-    connect_timeout: { ...seconds, exclusiveMinimum: 0, default: 60, description: 'Connect timeout in seconds.' },
+    timeout: { ...someSeconds, default: 300, description: 'Tool-call timeout in seconds.' },
+    connect_timeout: { ...someSeconds, default: 60, description: 'Connect timeout in seconds.' },
     protocol: { enum: ['auto', 'stateless', 'legacy'], default: 'auto', description: 'Which protocol era to speak.' },
     supports_parallel_tool_calls: {
       type: 'boolean',
@@ -60,7 +65,7 @@ export const serverEntrySchema = {
     skip_preflight: { type: 'boolean', default: false, description: 'Skip the content-type probe.' },
     transport: { enum: ['sse', 'http', 'streamable-http'], description: '`sse` selects the SSE transport.' },
     keepalive_interval: {
-      ...seconds,
+      ...timed,
       description: 'Seconds between liveness pings, at least 5; 180 over HTTP, off for stdio.',
     },
     lazy: { type: 'boolean', default: false, description: 'Connect at the first tool call.' },
@@ -84,7 +89,7 @@ export const serverEntrySchema = {
       additionalProperties: false,
       properties: {
         flow: { enum: ['device', 'browser'] },
-        timeout: { ...seconds, exclusiveMinimum: 0, default: 300 },
+        timeout: { ...someSeconds, default: 300 },
         client_id: text,
         client_secret: text,
         token_endpoint_auth_method: text,
@@ -106,7 +111,7 @@ export const serverEntrySchema = {
         model: text,
         allowed_models: { type: 'array', items: text, default: [] },
         max_tokens_cap: { type: 'integer', minimum: 1, default: 4096 },
-        timeout: { ...seconds, default: 30 },
+        timeout: { ...timed, default: 30 },
         max_rpm: { type: 'integer', minimum: 0, default: 10 },
         max_tool_rounds: { type: 'integer', minimum: 0, default: 5 },
       },
@@ -115,7 +120,7 @@ export const serverEntrySchema = {
     elicitation: {
       type: 'object',
       additionalProperties: false,
-      properties: { enabled: { type: 'boolean', default: true }, timeout: { ...seconds, default: 300 } },
+      properties: { enabled: { type: 'boolean', default: true }, timeout: { ...timed, default: 300 } },
       description: "The server's requests for user input.",
     },
     max_result_chars: {
@@ -129,7 +134,7 @@ export const serverEntrySchema = {
       additionalProperties: false,
       properties: {
         failures: { type: 'integer', minimum: 1, default: 5 },
-        reset_seconds: { ...seconds, default: 30 },
+        reset_seconds: { ...timed, default: 30 },
       },
       description: 'Transport failures in a row after which calls are refused, and for how long.',
     },
@@ -159,24 +164,25 @@ const httpKeepaliveSeconds = 180;
 /** What the schema cannot say about an entry, interpolated or not. */
 export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
   const findings: EntryFinding[] = [];
-  const hasCommand = typeof entry.command === 'string';
-  const hasUrl = typeof entry.url === 'string';
+  // One of the wrong type is still one: the schema has said what is wrong with it. A key without a value names nothing.
+  const hasCommand = isGiven(entry, 'command');
+  const hasUrl = isGiven(entry, 'url');
   if (hasCommand && hasUrl) {
     findings.push({
       path: ['url'],
       message: 'has both command and url; keep the one that the server is reached by',
       code: 'server-two-transports',
     });
-  } else if (!hasCommand && !hasUrl) {
+  } else if (!Object.hasOwn(entry, 'command') && !Object.hasOwn(entry, 'url')) {
     findings.push({
       path: [],
       message: 'has neither command nor url; give a local server a command, a remote one a url',
       code: 'server-no-transport',
     });
-  } else {
+  } else if (hasCommand || hasUrl) {
     const [foreign, kind] = hasCommand ? [httpOnly, 'url'] : [stdioOnly, 'command'];
     for (const key of foreign) {
-      if (Object.hasOwn(entry, key)) {
+      if (isGiven(entry, key)) {
         findings.push({
           path: [key],
           message: `${key} applies to servers with a ${kind} only; drop it`,
@@ -185,7 +191,8 @@ export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
       }
     }
   }
-  if (hasUrl) findings.push(...checkUrl(String(entry.url)));
+  if (typeof entry.url === 'string') findings.push(...checkUrl(entry.url));
+  if (!hasCommand) findings.push(...checkClientKey(entry));
   if (isJsonObject(entry.oauth)) findings.push(...checkMetadataUrl(entry.oauth), ...checkRedirectUri(entry.oauth));
   return findings;
 }
@@ -214,11 +221,28 @@ function keepaliveOf(given: Json | undefined, isStdio: boolean): number | undefi
   return isStdio ? undefined : httpKeepaliveSeconds;
 }
 
+function isGiven(entry: JsonObject, key: string): boolean {
+  return Object.hasOwn(entry, key) && entry[key] !== null;
+}
+
+/** A key that nothing names a certificate for would be ignored, and so would one beside a list that holds its own. */
+function checkClientKey(entry: JsonObject): EntryFinding[] {
+  if (!Object.hasOwn(entry, 'client_key')) return [];
+  const refuse = (message: string, code: string): EntryFinding[] => [{ path: ['client_key'], message, code }];
+  if (!Object.hasOwn(entry, 'client_cert'))
+    return refuse('has client_key without client_cert; name the certificate, or drop client_key', 'client-key-alone');
+  if (!Array.isArray(entry.client_cert)) return [];
+  return refuse(
+    'has client_key beside a list in client_cert, which names its own key; keep one of the two keys',
+    'client-key-twice',
+  );
+}
+
 function checkUrl(url: string): EntryFinding[] {
   // A reference that is not set yet is no wrong URL; the connection will say what is missing.
   if (url.includes('${')) return [];
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.hostname !== '') return [];
+  // A parser takes what follows three slashes for the host, and needs no slashes at all.
+  if (URL.canParse(url) && /^https?:\/\/[^/\\?#]/i.test(url)) return [];
   return [{ path: ['url'], message: 'url must be http or https with a host', code: 'server-url' }];
 }
 
@@ -226,8 +250,7 @@ function checkUrl(url: string): EntryFinding[] {
 function checkRedirectUri({ redirect_uri: uri }: JsonObject): EntryFinding[] {
   if (typeof uri !== 'string' || uri.trim() === '' || uri.includes('${')) return [];
   const parsed = URL.canParse(uri) ? new URL(uri) : undefined;
-  const isLoopback = ['localhost', '127.0.0.1', '[::1]'].includes(parsed?.hostname ?? '');
-  if (parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback)) return [];
+  if (parsed?.protocol === 'https:' || (parsed?.protocol === 'http:' && isLoopback(parsed.hostname))) return [];
   const message = 'redirect_uri must be an https address, or http on localhost';
   return [{ path: ['oauth', 'redirect_uri'], message, code: 'redirect-uri' }];
 }

@@ -1,6 +1,6 @@
 /**
  * The whole of one home's configuration once read: defaults filled in, seconds turned into milliseconds, secrets
- * interpolated. Produced by `diagnose.ts`, consumed by the wiring; nothing here is written back to a file.
+ * interpolated. Produced by `read-config.ts`, consumed by the wiring; nothing here is written back to a file.
  * @see CON-3, ADP-1 and CFG-1 in docs/specification.md
  */
 
@@ -28,6 +28,8 @@ export interface ModelSettings {
   /** How long one answer may be, in tokens; the endpoint's own limit unless given. */
   readonly maxTokens?: number;
   readonly prices?: ModelPrices;
+  /** Those of other models of the endpoint, by name: a cron job may ask for one. */
+  readonly otherPrices?: Readonly<Record<string, ModelPrices>>;
 }
 
 /** What a million tokens cost, in whatever money the owner counts in. */

@@ -1,12 +1,13 @@
 /**
  * The dynamic subscriptions as their file holds them: routes by name. A broken record is skipped and reported; a file
- * that is no JSON object is a fault.
+ * that is no JSON object is a fault, an empty one too: a writer that was cut off leaves it, and `{}` says "none".
  * @see SUB-1, SUB-2 and SUB-3 in docs/specification.md
  */
 
 import { type Fault, fault } from '../base/fault.ts';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
+import { readJson } from '../base/read-json.ts';
 import { samePath } from './document.ts';
 import { type RouteContext, readRoute } from './read-route.ts';
 import { recordTexts } from './record-texts.ts';
@@ -43,7 +44,7 @@ export type SubscriptionContext = Omit<RouteContext, 'source'>;
 
 const corrupt = fault(
   'subscriptions-corrupt',
-  'webhook_subscriptions.json is not a JSON object; mend it or move it away — the last good subscriptions stay in force and nothing overwrites it',
+  'webhook_subscriptions.json is not a JSON object; mend it, write {} for none, or move it away — the last good subscriptions stay in force and nothing overwrites it',
 );
 
 /**
@@ -57,7 +58,7 @@ export function* readingSubscriptions(
   known?: KnownRecords,
 ): Generator<undefined, SubscriptionsRead> {
   const found = new Map<string, { readonly text: string; readonly read: SubscriptionRead }>();
-  const records = recordTexts(text.trim() === '' ? '{}' : text);
+  const records = recordTexts(text);
   for (let next = records.next(); ; next = records.next()) {
     if (next.done === true) {
       if (!next.value) return { ok: false, fault: corrupt };
@@ -65,9 +66,10 @@ export function* readingSubscriptions(
     }
     const { name, text: written } = next.value;
     const before = known?.get(name);
-    const record = before?.text === written ? undefined : parsed(written);
-    if (record?.kind === 'broken') return { ok: false, fault: corrupt };
-    const read = record === undefined ? before?.read : readSubscription(name, record.value, context);
+    const same = before?.text === written;
+    const record = same ? undefined : readJson(written);
+    if (!same && record === undefined) return { ok: false, fault: corrupt };
+    const read = record === undefined ? before?.read : readSubscription(name, record, context);
     // Kept with the newest text, so that no older file is held in memory for a part of it.
     if (read !== undefined) found.set(name, { text: written, read });
     yield undefined;
@@ -125,14 +127,4 @@ export function editSubscriptions(text: string, name: string, record: JsonObject
     members.push(`  ${JSON.stringify(name)}: ${JSON.stringify(record, null, 2).replaceAll('\n', '\n  ')}`);
   }
   return members.length === 0 ? '{}\n' : `{\n${members.join(',\n')}\n}\n`;
-}
-
-type Parsed = { readonly kind: 'parsed'; readonly value: Json } | { readonly kind: 'broken' };
-
-function parsed(text: string): Parsed {
-  try {
-    return { kind: 'parsed', value: JSON.parse(text) };
-  } catch {
-    return { kind: 'broken' };
-  }
 }

@@ -3,7 +3,7 @@
  * @see DLV-1 and DLV-5 in docs/specification.md
  */
 
-import { nearest } from './nearest.ts';
+import { meantOr } from './nearest.ts';
 
 /** Each target by its neutral name, with its platform's own name where it has another. */
 export const targetNames: ReadonlyMap<string, string | undefined> = new Map([
@@ -44,6 +44,5 @@ export function canonicalTarget(name: string): string | undefined {
 
 /** What to do about a name that no target has. */
 export function cureOfTarget(name: string): string {
-  const near = nearest(name, knownTargets);
-  return near === undefined ? 'docs/deliveries.md lists the targets' : `did you mean "${near}"?`;
+  return meantOr(name, knownTargets, 'docs/deliveries.md lists the targets');
 }

@@ -5,11 +5,22 @@
 
 import type { Json } from '../base/json.ts';
 import { type Schema, type Violation, violationsOf } from './check-schema.ts';
-import { nearest } from './nearest.ts';
+import { meantOr } from './nearest.ts';
 import type { EntryFinding } from './server-entry.ts';
 
 export function validate(schema: object, value: Json): readonly EntryFinding[] {
-  return violationsOf(schema as Schema, value).map(sentence);
+  return violationsOf(schema as Schema, value)
+    .flatMap(closest)
+    .map(sentence);
+}
+
+/** Of several forms, a list is held against the one that is a list: what is wrong within it is what a person mends. */
+function closest(violation: Violation): readonly Violation[] {
+  const { keyword, path, schema, value } = violation;
+  const list =
+    keyword === 'anyOf' && Array.isArray(value) ? schema.anyOf?.find(({ type }) => type === 'array') : undefined;
+  if (list === undefined) return [violation];
+  return violationsOf(list, value).map((inner) => ({ ...inner, path: [...path, ...inner.path] }));
 }
 
 function sentence({ keyword, path, asks, schema, value, property = '' }: Violation): EntryFinding {
@@ -18,8 +29,7 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
   switch (keyword) {
     case 'additionalProperties': {
       const known = Object.keys(schema.properties ?? {});
-      const near = nearest(property, known);
-      const cure = near === undefined ? `known are ${known.join(', ')}` : `did you mean "${near}"?`;
+      const cure = meantOr(property, known, `known are ${known.join(', ')}`);
       return { path: [...path, property], message: `unknown key "${property}"; ${cure}`, code: 'unknown-key' };
     }
     case 'type':

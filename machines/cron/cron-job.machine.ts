@@ -7,6 +7,7 @@
 
 import { assign, setup } from 'xstate';
 import { effect } from '../base/declare.ts';
+import { longestTimerMs } from '../base/timer.ts';
 
 export interface CronJobInput {
   readonly profile: string;
@@ -57,8 +58,6 @@ export type CronJobEvent =
   | { readonly type: 'firing.refused'; readonly why: string }
   | { readonly type: 'run.finished'; readonly run: string };
 
-/** Timers overflow above this; a longer wait looks again and goes on. */
-export const longestWaitMs = 2_147_483_647;
 /** After the journal refused, the due time is offered again: full disks are emptied by people, not in milliseconds. */
 export const retryMs = 1_000;
 /** How often a run in flight is looked at: the end of one that another gateway took over is told to nobody here. */
@@ -95,8 +94,8 @@ export const cronJobMachine = setup({
   delays: {
     untilDue: ({ context }) =>
       context.dueAtMs === null
-        ? longestWaitMs
-        : Math.min(longestWaitMs, Math.max(0, Math.ceil(context.dueAtMs - context.atMs))),
+        ? longestTimerMs
+        : Math.min(longestTimerMs, Math.max(0, Math.ceil(context.dueAtMs - context.atMs))),
     retryDelay: retryMs,
     lookInterval: lookMs,
   },

@@ -11,20 +11,50 @@ import { type CronJob, readJob } from './job.ts';
 export const noJobs = '{ "jobs": [] }';
 
 export type JobsRead =
-  | { readonly kind: 'read'; readonly jobs: readonly CronJob[] }
+  | { readonly kind: 'read'; readonly jobs: readonly CronJob[]; readonly strays: readonly StrayRecord[] }
   /** No list of jobs, nor an object with one. */
   | { readonly kind: 'corrupt' };
+
+/** A record that stands for no job. */
+export interface StrayRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly problem: string;
+}
 
 export function readJobs(text: string): JobsRead {
   const found = parse(text);
   if (found === undefined) return { kind: 'corrupt' };
-  return {
-    kind: 'read',
-    jobs: found.records.filter(isJsonObject).flatMap((record) => {
-      const job = readJob(record);
-      return job === undefined ? [] : [job];
-    }),
-  };
+  const jobs = new Map<string, CronJob>();
+  const strays: StrayRecord[] = [];
+  for (const [index, record] of found.records.entries()) {
+    const job = isJsonObject(record) ? readJob(record) : undefined;
+    const place = `record ${index + 1} of jobs.json`;
+    if (job === undefined) {
+      const name = isJsonObject(record) && typeof record.name === 'string' ? record.name : 'jobs.json';
+      const what = isJsonObject(record) ? 'has no id; give it one of its own' : 'is no object; mend it or take it out';
+      strays.push({ id: '', name, problem: `${place} ${what}` });
+    } else if (jobs.has(job.id)) {
+      const { id, name } = job;
+      const problem = `${place} has the id "${id}" of a job before it and is never fired; give it an id of its own`;
+      strays.push({ id, name, problem });
+    } else {
+      jobs.set(job.id, job);
+    }
+  }
+  return { kind: 'read', jobs: namesakesTold([...jobs.values()]), strays };
+}
+
+/** Two jobs of one name are both fired, and only their ids tell them apart. */
+function namesakesTold(jobs: readonly CronJob[]): readonly CronJob[] {
+  const ids = new Map<string, string[]>();
+  for (const { id, name } of jobs) ids.set(name, [...(ids.get(name) ?? []), id]);
+  return jobs.map((job) => {
+    const others = (ids.get(job.name) ?? []).filter((id) => id !== job.id);
+    if (others.length === 0) return job;
+    const shared = `job ${others.join(', ')} has this name too; tell them apart by id, or rename one`;
+    return { ...job, doubt: job.doubt === undefined ? shared : `${job.doubt}; ${shared}` };
+  });
 }
 
 /** The text with a record put at the end, or in the place of the one with its id. Undefined for a corrupt text. */
@@ -41,17 +71,21 @@ export function changeJob(
   id: string,
   changes: Readonly<Record<string, Json | undefined>>,
 ): string | undefined {
-  return edited(text, (records) =>
-    records.map((record) => {
-      if (idOf(record) !== id || !isJsonObject(record)) return record;
-      const merged = Object.entries({ ...record, ...changes }).filter(([, value]) => value !== undefined);
-      return Object.fromEntries(merged) as JsonObject;
-    }),
-  );
+  return edited(text, (records) => {
+    const at = records.findIndex((one) => idOf(one) === id);
+    const record = records[at];
+    if (!isJsonObject(record)) return records;
+    const merged = Object.entries({ ...record, ...changes }).filter(([, value]) => value !== undefined);
+    return records.with(at, Object.fromEntries(merged) as JsonObject);
+  });
 }
 
+/** Takes the first record of an id out: that is the job. */
 export function removeJob(text: string, id: string): string | undefined {
-  return edited(text, (records) => records.filter((record) => idOf(record) !== id));
+  return edited(text, (records) => {
+    const at = records.findIndex((one) => idOf(one) === id);
+    return records.filter((_, index) => index !== at);
+  });
 }
 
 function edited(text: string, change: (records: readonly Json[]) => readonly Json[]): string | undefined {

@@ -28,6 +28,10 @@ export interface CronJob {
   readonly createdAtMs?: number;
   /** Due times before it passed while the job was paused. */
   readonly resumedAtMs?: number;
+  /** Why nobody can tell whether it may be fired: it is not. */
+  readonly flaw?: string;
+  /** What of its record is not as its writer meant it; it is fired all the same. */
+  readonly doubt?: string;
 }
 
 /** When a job is due: never by itself, by its schedule, or never because the schedule is of no use. */
@@ -50,7 +54,7 @@ export type NextDue = (
   anchorMs: number,
 ) => number | undefined;
 
-export type JobRest = 'paused' | 'disabled';
+export type JobRest = 'paused' | 'disabled' | 'broken';
 
 export interface JobProblem {
   readonly code: string;
@@ -61,6 +65,7 @@ export interface JobProblem {
 export const usualGraceMs = 3_600_000;
 
 const longestName = 100;
+const longestShown = 60;
 const longestGraceSeconds = 7 * 86_400;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const controlCharacter = /[\u0000-\u001f\u007f]/;
@@ -80,6 +85,8 @@ export function readJob(record: JsonObject): CronJob | undefined {
   } = record;
   const id = typeof record.id === 'number' ? String(record.id) : record.id;
   if (typeof id !== 'string' || id === '') return undefined;
+  const flaw = flawOf(record);
+  const doubt = doubtOf(record);
   return {
     id,
     name: typeof name === 'string' && name !== '' ? name : id,
@@ -96,6 +103,8 @@ export function readJob(record: JsonObject): CronJob | undefined {
     ...(typeof grace === 'number' && grace >= 0 ? { graceMs: grace * 1_000 } : {}),
     ...timeOf('createdAtMs', record.created_at),
     ...timeOf('resumedAtMs', record.resumed_at),
+    ...(flaw === undefined ? {} : { flaw }),
+    ...(doubt === undefined ? {} : { doubt }),
   };
 }
 
@@ -111,14 +120,15 @@ export function timingOf(job: CronJob, knowsZone: (zone: string) => boolean): Ti
 }
 
 /** Why a job does not fire though it is in the file; undefined where it does. */
-export function restOf({ enabled, paused }: CronJob): JobRest | undefined {
+export function restOf({ enabled, paused, flaw }: CronJob): JobRest | undefined {
+  if (flaw !== undefined) return 'broken';
   if (paused) return 'paused';
   return enabled ? undefined : 'disabled';
 }
 
 /** Why a job was not fired, as the log and the history have it. */
-export function restReason({ name }: CronJob, rest: JobRest): string {
-  return `cron job "${name}" is ${rest}`;
+export function restReason({ name, flaw }: CronJob, rest: JobRest): string {
+  return `cron job "${name}" is ${rest}${rest === 'broken' ? `: ${flaw ?? ''}` : ''}`;
 }
 
 /** What is wrong with a record that is about to be written; all findings at once. */
@@ -143,6 +153,7 @@ export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boo
   if (job.schedule !== undefined && job.prompt.trim() === '' && job.skills.length === 0) {
     refuse('cron-prompt', 'a scheduled job needs a prompt or a skill, else its runs have nothing to do');
   }
+  if (job.flaw !== undefined) refuse('cron-job-unfit', job.flaw);
   const { model } = record;
   if (model !== undefined && (job.model === undefined || controlCharacter.test(job.model))) {
     refuse('cron-model', 'the model is no name; write it as agent.model.name is written');
@@ -155,6 +166,44 @@ export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boo
     refuse('cron-grace', `grace_seconds must be a number from 0 to ${longestGraceSeconds}`);
   }
   return found;
+}
+
+/** What turns a job off must be read as it was meant, or not at all: `"enabled": "false"` would fire it. */
+function flawOf(record: JsonObject): string | undefined {
+  const odd = ['paused', 'enabled'].filter((key) => typeof (record[key] ?? true) !== 'boolean');
+  const [first] = odd;
+  if (first === undefined) return undefined;
+  return `${odd.map((key) => `${key} is ${shownJson(record[key])}`).join(' and ')}; write true or false`;
+}
+
+const isText = (value: Json): boolean => typeof value === 'string';
+/** What a key must hold, where the record has it. */
+const forms: readonly (readonly [key: string, form: string, fits: (value: Json) => boolean])[] = [
+  ['name', 'a text', isText],
+  ['prompt', 'a text', isText],
+  ['skills', 'a list of names', (value) => Array.isArray(value) && value.every(isText)],
+  ['model', 'a name', isText],
+  ['deliver', 'the name of a target', isText],
+  ['deliver_extra', 'an object', isJsonObject],
+  ['timezone', 'the name of a zone', isText],
+  ['grace_seconds', 'a number, 0 or more', (value) => typeof value === 'number' && value >= 0],
+];
+
+function doubtOf(record: JsonObject): string | undefined {
+  const found: string[] = [];
+  for (const [key, form, fits] of forms) {
+    const value = record[key] ?? null;
+    if (value !== null && !fits(value)) found.push(`${key} is ${shownJson(value)} and is passed over; write ${form}`);
+  }
+  const { deliver } = record;
+  if (typeof deliver === 'string' && canonicalTarget(deliver) === undefined) {
+    found.push(`delivers to "${deliver}", which is no target; ${cureOfTarget(deliver)}`);
+  }
+  return found.length === 0 ? undefined : found.join('; ');
+}
+
+function shownJson(value: Json | undefined): string {
+  return cut(JSON.stringify(value) ?? '', longestShown);
 }
 
 /** A number or an object is no schedule; its spelling is what the finding names. */

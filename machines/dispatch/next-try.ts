@@ -7,7 +7,7 @@
 
 import { backoffMs } from '../base/restart.ts';
 import type { RetryPolicy } from '../config/settings.ts';
-import type { PartlySent, SendOutcome } from './send-outcome.ts';
+import { isUnsure, type PartlySent, type SendOutcome } from './send-outcome.ts';
 
 /** What earlier attempts have left behind. */
 export interface TryHistory {
@@ -89,5 +89,5 @@ function unsureSince({ unsureSinceMs, sent }: TryHistory, { outcome, startedAtMs
   if (outcome.kind === 'delivered') return undefined;
   const went = (outcome.partly?.pieces ?? 0) > (sent?.pieces ?? 0);
   const earlier = went ? undefined : unsureSinceMs;
-  return outcome.kind === 'unknown' ? (earlier ?? startedAtMs) : earlier;
+  return isUnsure(outcome) ? (earlier ?? startedAtMs) : earlier;
 }

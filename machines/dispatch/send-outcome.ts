@@ -14,24 +14,24 @@ export interface PartlySent {
   readonly messageId?: string;
 }
 
+interface Failure {
+  readonly reason: string;
+  readonly partly?: PartlySent;
+}
+
+/** The last of several requests for the same piece: whether an earlier one has arrived nobody knows. */
+interface MayDoubt {
+  readonly unsure?: true;
+}
+
 export type Undelivered =
   /** The platform said no, and would again. */
-  | {
-      readonly kind: 'refused';
-      readonly class: RefusalClass;
-      readonly reason: string;
-      readonly partly?: PartlySent;
-    }
-  | {
-      readonly kind: 'rateLimited';
-      readonly retryAfterMs: number;
-      readonly reason: string;
-      readonly partly?: PartlySent;
-    }
+  | ({ readonly kind: 'refused'; readonly class: RefusalClass } & Failure & MayDoubt)
+  | ({ readonly kind: 'rateLimited'; readonly retryAfterMs: number } & Failure & MayDoubt)
   /** It did not arrive, and may another time. */
-  | { readonly kind: 'transient'; readonly reason: string; readonly partly?: PartlySent }
+  | ({ readonly kind: 'transient' } & Failure & MayDoubt)
   /** The request went out and no answer came that says what became of it. */
-  | { readonly kind: 'unknown'; readonly reason: string; readonly partly?: PartlySent };
+  | ({ readonly kind: 'unknown' } & Failure);
 
 export type SendOutcome = { readonly kind: 'delivered'; readonly messageId?: string } | Undelivered;
 
@@ -58,6 +58,21 @@ export function transient(reason: string): Undelivered {
 
 export function unknownOutcome(reason: string): Undelivered {
   return { kind: 'unknown', reason };
+}
+
+/** Whether the text, or a piece of it, may lie at the platform all the same. */
+export function isUnsure(outcome: SendOutcome): boolean {
+  return outcome.kind === 'unknown' || (outcome.kind !== 'delivered' && outcome.unsure === true);
+}
+
+/** Says of a failure that an earlier request for the same piece may have arrived. */
+export function stillUnsure(outcome: Undelivered): Undelivered {
+  if (outcome.kind === 'unknown' || outcome.unsure === true) return outcome;
+  return {
+    ...outcome,
+    reason: `${outcome.reason}; an earlier request got no answer and may have arrived`,
+    unsure: true,
+  };
 }
 
 /** Says of a failure how many pieces were delivered before it. */

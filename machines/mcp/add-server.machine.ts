@@ -47,7 +47,7 @@ export const addServerMachine = setup({
     rememberTaken: assign(({ context }) => ({
       why: `a server named "${context.name}" exists already; choose another name`,
     })),
-    rememberName: assign({ why: 'a name has 1 to 64 letters, digits, ".", "_" and "-"' }),
+    rememberName: assign({ why: 'a name has 1 to 64 letters, digits, ".", "_" and "-", and not only dots' }),
     rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
   },
   guards: {

@@ -10,10 +10,25 @@ import { strangersWords } from './strangers-words.ts';
 export type ConnectFailure =
   /** An answer of JSON-RPC: an error with its code. */
   | { readonly kind: 'rpc'; readonly code: number; readonly message: string }
-  /** An answer of HTTP other than 2xx, with the JSON-RPC code where its body has one. */
-  | { readonly kind: 'http'; readonly status: number; readonly message: string; readonly rpcCode?: number }
+  /**
+   * An answer of HTTP other than 2xx, with the JSON-RPC code where its body has one, and where it came from after a
+   * redirect to another origin.
+   */
+  | {
+      readonly kind: 'http';
+      readonly status: number;
+      readonly message: string;
+      readonly rpcCode?: number;
+      readonly ledTo?: string;
+    }
+  /** The server answers with a redirect that is not followed; the message says which, why, and the cure. */
+  | { readonly kind: 'redirect'; readonly message: string }
   /** HTTP answered well, but nothing that MCP speaks: the preflight's finding. */
   | { readonly kind: 'notMcp'; readonly contentType: string }
+  /** It answered, and the answer is none of the protocol: no list, one that never ends, no handshake. */
+  | { readonly kind: 'malformed'; readonly message: string }
+  /** It answered the handshake with a revision that is not spoken here. */
+  | { readonly kind: 'revision'; readonly offered: string }
   | { readonly kind: 'timeout'; readonly afterMs: number }
   | { readonly kind: 'network'; readonly message: string }
   | { readonly kind: 'spawn'; readonly code: string; readonly command: string }
@@ -23,6 +38,8 @@ export type ConnectFailure =
   | { readonly kind: 'tls'; readonly message: string }
   /** A setting cannot be used until somebody mends it; the message says which, and how. */
   | { readonly kind: 'setting'; readonly message: string }
+  /** A file of this machine could not be written; that may pass, and the message says what to do. */
+  | { readonly kind: 'store'; readonly message: string }
   /** A file of the TLS options is not there; `key` is the entry's key. */
   | { readonly kind: 'tlsFile'; readonly key: string; readonly path: string; readonly resolved: string };
 
@@ -55,6 +72,9 @@ export function isPermanent(failure: ConnectFailure): boolean {
     case 'spawn':
       return spawnCodes.has(failure.code);
     case 'notMcp':
+    case 'redirect':
+    case 'malformed':
+    case 'revision':
     case 'setting':
     case 'tlsFile':
       return true;
@@ -62,6 +82,7 @@ export function isPermanent(failure: ConnectFailure): boolean {
     case 'network':
     case 'exited':
     case 'tls':
+    case 'store':
       return false;
   }
 }
@@ -84,7 +105,7 @@ export interface FailurePlace {
 /** One line: the server, what went wrong in the order of the attempts, and what to do. */
 export function describeFailure(server: string, failures: readonly ConnectFailure[], place: FailurePlace): string {
   const prefix = `mcp server "${server}": `;
-  const whats = failures.map((failure) => whatOf(failure).replace(prefix, ''));
+  const whats = failures.map((failure) => whatOf(failure).replaceAll(prefix, ''));
   const cures = new Set(failures.map((failure) => cureOf(failure, { server, ...place })).filter((cure) => cure !== ''));
   return `${prefix}${[whats.join('; then '), [...cures].join(', or ')].filter((part) => part !== '').join('; ')}`;
 }
@@ -94,9 +115,15 @@ function whatOf(failure: ConnectFailure): string {
     case 'rpc':
       return `answered with the error ${failure.code}${quoted(failure.message)}`;
     case 'http':
-      return `answered HTTP ${failure.status}${quoted(failure.message)}`;
+      return failure.ledTo === undefined
+        ? `answered HTTP ${failure.status}${quoted(failure.message)}`
+        : `its redirect to ${strangersWords(failure.ledTo)}, where no credentials and no session go, is answered HTTP ${failure.status}${quoted(failure.message)}`;
     case 'notMcp':
       return `is not an MCP endpoint: it answers ${strangersWords(failure.contentType)}`;
+    case 'malformed':
+      return `does not keep to the protocol${quoted(failure.message)}`;
+    case 'revision':
+      return `offers revision ${strangersWords(failure.offered, 40)} of the protocol, which is not spoken here`;
     case 'timeout':
       return `no answer in ${failure.afterMs / 1_000} s`;
     case 'network':
@@ -109,7 +136,9 @@ function whatOf(failure: ConnectFailure): string {
         : `command ended before it answered: ${strangersWords(failure.words)}`;
     case 'tls':
       return `TLS handshake failed${quoted(failure.message)}`;
+    case 'redirect':
     case 'setting':
+    case 'store':
       return strangersWords(failure.message);
     case 'tlsFile':
       return `${failure.key} file not found: ${failure.path} (resolved ${failure.resolved})`;
@@ -121,22 +150,29 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'rpc':
       return hopelessCodes.has(failure.code) ? 'check protocol' : readWords(place);
     case 'http':
+      if (failure.ledTo !== undefined) return 'put that address in url';
       if (isAuthRefusal(failure)) return `check headers, or run ${loginCommand(place.server, place.profile)}`;
       if (isWrongEra(failure)) return 'check protocol';
       return notMcpStatuses.has(failure.status) ? 'check url and transport' : 'ask the operator of the server';
     case 'notMcp':
       return 'check url, or set skip_preflight: true';
+    case 'malformed':
+      return 'tell its author, or run another version of it';
+    case 'revision':
+      return 'run a newer version of the server';
     case 'timeout':
       return 'raise connect_timeout';
     case 'network':
       return 'check url and the network';
     case 'spawn':
-      return 'check command and PATH';
+      return failure.code === 'EACCES' ? 'make the file of command executable' : 'check command and PATH';
     case 'exited':
       return readWords(place);
     case 'tls':
       return 'check ssl_verify and client_cert';
+    case 'redirect':
     case 'setting':
+    case 'store':
       // Its message says it.
       return '';
     case 'tlsFile':
@@ -145,7 +181,7 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
 }
 
 function readWords({ server, profile, hasLog }: FailurePlace & { readonly server: string }): string {
-  return hasLog ? `read ${serverCommand('logs', server, profile)}` : 'try its command in a terminal';
+  return hasLog ? `read \`${serverCommand('logs', server, profile)}\`` : 'try its command in a terminal';
 }
 
 function isAuthRefusal(failure: ConnectFailure): boolean {

@@ -48,7 +48,7 @@ export function readInstallLink(text: string): LinkReading {
   const names = params.getAll('name');
   const [name = ''] = names;
   if (names.length !== 1 || !isName(name)) {
-    return refuse('link-name', 'the name of an add-server link has 1 to 64 letters, digits, ".", "_" and "-"');
+    return refuse('link-name', nameRule);
   }
   const configs = params.getAll('config');
   const [config = ''] = configs;
@@ -69,6 +69,7 @@ export function isName(name: string): boolean {
   return namePattern.test(name) && !/^\.+$/.test(name);
 }
 
+const nameRule = 'the name of an add-server link has 1 to 64 letters, digits, ".", "_" and "-", and not only dots';
 const tooLong = `the config of the link is larger than ${mostBytes / 1_024} KB`;
 
 function paramsOf(text: string): URLSearchParams | undefined {

@@ -30,6 +30,7 @@ export function keepaliveIntervalMs(kind: TransportPlan['kind'], givenMs: number
 export function readProbeFailure(probe: Probe, failure: ConnectFailure): ProbeReading {
   const code = failure.kind === 'rpc' ? failure.code : failure.kind === 'http' ? failure.rpcCode : undefined;
   if (code === methodNotFound) return { kind: 'alive', next: 'tools/list' };
-  const answered = failure.kind === 'rpc' || (failure.kind === 'http' && failure.status === 429);
+  const answered =
+    failure.kind === 'rpc' || failure.kind === 'malformed' || (failure.kind === 'http' && failure.status === 429);
   return answered ? { kind: 'alive', next: probe } : { kind: 'dead' };
 }

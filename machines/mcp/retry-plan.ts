@@ -13,6 +13,7 @@ export type RetryPlan =
   | { readonly kind: 'retry'; readonly delayMs: number }
   | { readonly kind: 'parked'; readonly probeInMs: number };
 
+/** Its times are of a clock that only rises: one that is set back must not keep a breaker open. */
 export type BreakerState =
   | { readonly kind: 'closed'; readonly failures: number }
   | { readonly kind: 'open'; readonly untilMs: number }
@@ -46,6 +47,11 @@ export function planRetry(failures: number, random: number): RetryPlan {
 export function refusedForMs(state: BreakerState, nowMs: number): number | undefined {
   if (state.kind === 'closed' || nowMs >= state.untilMs) return undefined;
   return state.untilMs - nowMs;
+}
+
+/** Why a call is not tried now, for a person. */
+export function refusedWords(waitMs: number): string {
+  return `its last calls all failed in transport; calls are tried again in ${Math.ceil(waitMs / 1_000)} s`;
 }
 
 /** The breaker after an event. */

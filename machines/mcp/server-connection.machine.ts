@@ -6,6 +6,7 @@
 
 import { assign, cancel, raise, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
+import { longestTimerMs } from '../base/timer.ts';
 import type { AfterFailure } from './connect-failure.ts';
 import type { Era } from './era.ts';
 import { type BreakerEvent, type BreakerState, breakerStep, closedBreaker, planRetry } from './retry-plan.ts';
@@ -36,10 +37,14 @@ export interface ConnectionContext extends ConnectionInput {
   readonly retryMs: number;
   /** Calls without an answer yet. */
   readonly inFlight: number;
+  /** Whether a call was answered in this session. */
+  readonly answered: boolean;
   /** The lifetime is over; the last call in flight ends it. */
   readonly retiring: boolean;
   /** Somebody waits for the connection while it is being closed. */
   readonly wanted: boolean;
+  /** Why the session is closed from here, for the calls that it still has; null where they hear of it in other words. */
+  readonly closing: string | null;
   readonly breaker: BreakerState;
 }
 
@@ -52,7 +57,7 @@ export type ConnectionEvent =
   | { readonly type: 'server.connect' }
   /** A call needs the connection. */
   | { readonly type: 'server.wake' }
-  | { readonly type: 'server.stop' }
+  | { readonly type: 'server.stop'; readonly why: string }
   | { readonly type: 'credentials.changed' }
   /** The session is gone: its child died, its transport broke, it did not answer a ping. */
   | { readonly type: 'session.closed'; readonly session: number; readonly why: string; readonly chance: number }
@@ -73,16 +78,18 @@ export interface ConnectInput {
   readonly session: number;
 }
 
+export interface CloseInput extends ConnectInput {
+  readonly why: string | null;
+}
+
 /** A session that held this long was worth its attempts. */
 const stableMs = 30_000;
-/** Beyond this a timer would fire at once; what is never due waits so long and is then passed over. */
-const longestMs = 2_147_483_647;
 
 export const serverConnectionMachine = setup({
   types: { input: {} as ConnectionInput, context: {} as ConnectionContext, events: {} as ConnectionEvent },
   actors: {
     connectServer: promiseHole<ConnectVerdict, ConnectInput>('connectServer'),
-    closeSession: promiseHole<undefined, ConnectInput>('closeSession'),
+    closeSession: promiseHole<undefined, CloseInput>('closeSession'),
   },
   actions: {
     /** Sends a liveness ping; its failure comes back as `session.closed`. */
@@ -90,16 +97,29 @@ export const serverConnectionMachine = setup({
     /** Tells the calls that wait. */
     tellReached: effect('tellReached'),
     tellUnreachable: effect('tellUnreachable'),
-    countSession: assign(({ context }) => ({ session: context.session + 1, wanted: false, retiring: false })),
-    rememberSession: assign((_, params: { era: Era; tools: number }) => ({ ...params, why: null })),
+    countSession: assign(({ context }) => ({
+      session: context.session + 1,
+      wanted: false,
+      retiring: false,
+      closing: null,
+    })),
+    rememberSession: assign((_, params: { era: Era; tools: number }) => ({ ...params, why: null, answered: false })),
     rememberTools: assign((_, params: { tools: number }) => ({ tools: params.tools })),
     rememberFailure: assign(({ context }, params: { why: string; chance: number }) => ({
       why: params.why,
       failures: context.failures + 1,
       retryMs: waitAfter(context.failures + 1, params.chance),
     })),
+    /** A call lost what had answered others: it is tried again soon, and no budget is spent. */
+    rememberLoss: assign((_, params: { why: string; chance: number }) => ({
+      why: params.why,
+      retryMs: waitAfter(1, params.chance),
+    })),
     rememberWhy: assign((_, params: { why: string }) => ({ why: params.why })),
     forgetFailures: assign({ failures: 0 }),
+    /** A person knows better than what was counted before. */
+    forgive: assign({ failures: 0, breaker: closedBreaker }),
+    rememberClosing: assign((_, params: { why: string }) => ({ closing: params.why })),
     forgetSession: assign({ era: null, inFlight: 0 }),
     want: assign({ wanted: true }),
     retire: assign({ retiring: true }),
@@ -107,9 +127,10 @@ export const serverConnectionMachine = setup({
       inFlight: context.inFlight + 1,
       breaker: breakerStep(context.breaker, { kind: 'sent', nowMs: params.atMs }, context.breakerLimits),
     })),
-    endCall: assign(({ context }, params: { reading: BreakerEvent | null }) => ({
+    endCall: assign(({ context }, params: { session: number; reading: BreakerEvent | null }) => ({
       inFlight: Math.max(0, context.inFlight - 1),
       breaker: heeded(context, params.reading),
+      answered: context.answered || (params.reading?.kind === 'answered' && params.session === context.session),
     })),
     heedReading: assign(({ context }, params: { reading: BreakerEvent | null }) => ({
       breaker: heeded(context, params.reading),
@@ -131,6 +152,8 @@ export const serverConnectionMachine = setup({
     needsLogin: (_, verdict: ConnectVerdict) => verdict.kind === 'refused' && verdict.after === 'needsLogin',
     isPermanent: (_, verdict: ConnectVerdict) => verdict.kind === 'refused' && verdict.after === 'failed',
     hasBudget: ({ context }) => planRetry(context.failures + 1, 0).kind === 'retry',
+    isLostByCall: ({ context }, params: { session: number }) =>
+      params.session === context.session && context.inFlight > 0 && context.answered,
     isCurrent: ({ context }, params: { session: number }) => params.session === context.session,
     isOfOldSession: ({ context }, params: { session: number }) => params.session !== context.session,
     isCurrentWithBudget: ({ context }, params: { session: number }) =>
@@ -163,13 +186,19 @@ export const serverConnectionMachine = setup({
     failures: 0,
     retryMs: 0,
     inFlight: 0,
+    answered: false,
     retiring: false,
     wanted: false,
+    closing: null,
     breaker: closedBreaker,
   }),
   initial: 'starting',
   on: {
-    'server.stop': '.stopping',
+    'server.stop': {
+      target: '.stopping',
+      actions: { type: 'rememberClosing', params: ({ event }) => event },
+    },
+    'server.connect': { actions: 'forgive' },
     'tools.listed': { actions: { type: 'rememberTools', params: ({ event }) => event } },
     'call.ended': { actions: { type: 'endCall', params: ({ event }) => event } },
   },
@@ -194,7 +223,11 @@ export const serverConnectionMachine = setup({
       description: 'The tools are registered from memory; the first call connects.',
       meta: { rule: 'LIF-6' },
       tags: ['resting'],
-      on: { 'server.wake': 'connecting', 'server.connect': 'connecting', 'credentials.changed': 'connecting' },
+      on: {
+        'server.wake': 'connecting',
+        'server.connect': { target: 'connecting', actions: 'forgive' },
+        'credentials.changed': 'connecting',
+      },
     },
     connecting: {
       description: 'Starts or reaches the server, settles the era and lists its tools, all within `connect_timeout`.',
@@ -274,6 +307,11 @@ export const serverConnectionMachine = setup({
         'session.expired': { guard: { type: 'isCurrent', params: ({ event }) => event }, target: 'connecting' },
         'session.closed': [
           {
+            guard: { type: 'isLostByCall', params: ({ event }) => event },
+            target: 'backingOff',
+            actions: { type: 'rememberLoss', params: ({ event }) => event },
+          },
+          {
             guard: { type: 'isCurrentWithBudget', params: ({ event }) => event },
             target: 'backingOff',
             actions: { type: 'rememberFailure', params: ({ event }) => event },
@@ -285,8 +323,17 @@ export const serverConnectionMachine = setup({
           },
         ],
         'server.wake': { actions: 'tellReached' },
-        'server.connect': { target: 'recycling', actions: 'want' },
-        'credentials.changed': { target: 'recycling', actions: 'want' },
+        'server.connect': {
+          target: 'recycling',
+          actions: ['want', 'forgive', { type: 'rememberClosing', params: { why: 'it was reloaded' } }],
+        },
+        'credentials.changed': {
+          target: 'recycling',
+          actions: [
+            'want',
+            { type: 'rememberClosing', params: { why: 'it was connected anew with other credentials' } },
+          ],
+        },
       },
     },
     recycling: {
@@ -296,18 +343,22 @@ export const serverConnectionMachine = setup({
       invoke: {
         id: 'closeSession',
         src: 'closeSession',
-        input: ({ context }) => ({ server: context.server, profile: context.profile, session: context.session }),
+        input: ({ context }) => closeInput(context),
         onDone: [{ guard: 'isWanted', target: 'connecting' }, { target: 'lazy' }],
         onError: 'connecting',
       },
-      on: { 'server.wake': { actions: 'want' }, 'server.connect': { actions: 'want' } },
+      on: { 'server.wake': { actions: 'want' }, 'server.connect': { actions: ['want', 'forgive'] } },
     },
     backingOff: {
       description: 'Waits before the next attempt, longer each time; a call does not wait for it.',
       meta: { rule: 'LIF-7' },
       tags: ['resting'],
       entry: 'tellUnreachable',
-      on: { 'server.wake': 'connecting', 'server.connect': 'connecting', 'credentials.changed': 'connecting' },
+      on: {
+        'server.wake': 'connecting',
+        'server.connect': { target: 'connecting', actions: 'forgive' },
+        'credentials.changed': 'connecting',
+      },
       after: { retry: { target: 'connecting' } },
     },
     parked: {
@@ -315,7 +366,11 @@ export const serverConnectionMachine = setup({
       meta: { rule: 'LIF-7' },
       tags: ['resting'],
       entry: 'tellUnreachable',
-      on: { 'server.wake': 'connecting', 'server.connect': 'connecting', 'credentials.changed': 'connecting' },
+      on: {
+        'server.wake': 'connecting',
+        'server.connect': { target: 'connecting', actions: 'forgive' },
+        'credentials.changed': 'connecting',
+      },
       after: { selfProbe: { target: 'connecting' } },
     },
     needsLogin: {
@@ -325,7 +380,7 @@ export const serverConnectionMachine = setup({
       entry: 'tellUnreachable',
       on: {
         'server.wake': { actions: 'tellUnreachable' },
-        'server.connect': 'connecting',
+        'server.connect': { target: 'connecting', actions: 'forgive' },
         'credentials.changed': 'connecting',
       },
     },
@@ -336,7 +391,10 @@ export const serverConnectionMachine = setup({
       entry: 'tellUnreachable',
       on: {
         'server.wake': { actions: 'tellUnreachable' },
-        'server.connect': [{ guard: 'beginsFailed', actions: 'tellUnreachable' }, { target: 'connecting' }],
+        'server.connect': [
+          { guard: 'beginsFailed', actions: 'tellUnreachable' },
+          { target: 'connecting', actions: 'forgive' },
+        ],
         'credentials.changed': [{ guard: 'beginsFailed', actions: 'tellUnreachable' }, { target: 'connecting' }],
       },
     },
@@ -347,7 +405,7 @@ export const serverConnectionMachine = setup({
       invoke: {
         id: 'closeSession',
         src: 'closeSession',
-        input: ({ context }) => ({ server: context.server, profile: context.profile, session: context.session }),
+        input: ({ context }) => closeInput(context),
         onDone: 'stopped',
         onError: 'stopped',
       },
@@ -367,13 +425,18 @@ function heeded({ breaker, breakerLimits }: ConnectionContext, reading: BreakerE
   return reading === null ? breaker : breakerStep(breaker, reading, breakerLimits);
 }
 
+function closeInput({ server, profile, session, closing }: ConnectionContext): CloseInput {
+  return { server, profile, session, why: closing };
+}
+
 function waitAfter(failures: number, chance: number): number {
   const plan = planRetry(failures, chance);
   return plan.kind === 'retry' ? plan.delayMs : plan.probeInMs;
 }
 
+/** What is never due waits as long as a timer can, and is then passed over. */
 function timer(ms: number): number {
-  return ms > 0 ? Math.min(ms, longestMs) : longestMs;
+  return ms > 0 ? Math.min(ms, longestTimerMs) : longestTimerMs;
 }
 
 function connectedPart(verdict: ConnectVerdict): { era: Era; tools: number } {

@@ -5,7 +5,7 @@
  * @see CFG-1, CFG-5, LIF-3, LIF-4, LIF-5, TLS-1, TRU-1, FLT-2, SRV-1 and SRV-2 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { type Json, type JsonObject, objectAt } from '../base/json.ts';
 import type { ServerEntry } from '../config/settings.ts';
 import { type OauthSettings, readOauthSettings } from '../oauth/oauth-settings.ts';
 
@@ -193,11 +193,6 @@ function elicitationPolicy(elicitation: JsonObject): ServerSettings['elicitation
 
 function protocolOf(value: Json | undefined): Protocol {
   return value === 'stateless' || value === 'legacy' ? value : 'auto';
-}
-
-function objectAt(entry: JsonObject, key: string): JsonObject {
-  const value = entry[key];
-  return isJsonObject(value) ? value : {};
 }
 
 function nameList(value: Json | undefined): readonly string[] {

@@ -1,7 +1,7 @@
 /**
  * The servers' half under the supervisor: its wards hold the connections, the calls, the questions to people, the
- * servers' own requests, the logins and the chats that use their tools. On stop it closes every session, children first told and then killed, and ends when none is
- * left or the grace is over.
+ * servers' own requests, the logins and the chats that use their tools. On stop it closes every session, children first
+ * told and then killed, and ends when none is left or the grace is over.
  * @see LIF-9 and LIF-12 in docs/specification.md
  */
 

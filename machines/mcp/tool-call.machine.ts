@@ -1,11 +1,24 @@
 /**
  * One call of one tool: finds the tool, asks where trust says so, reaches the server, sends, and reads a lost connection
- * by the rules of replay. Arguments and results are a stranger's and lie with the wiring; here is what is decided.
+ * and an answer of no use by the rules of replay. What a wait may have changed (a server reached, a yes, a turn in a lane)
+ * is found anew before anything is sent. Arguments and results are a stranger's and lie with the wiring; here is what is
+ * decided.
  * @see TRU-1, TRU-2, LIF-7 and LIF-13 in docs/specification.md
  */
 
 import { assign, setup } from 'xstate';
 import { effect } from '../base/declare.ts';
+import {
+  type CallFault,
+  cancelled,
+  entryRetired,
+  noRepeat,
+  notReached,
+  refusal,
+  unavailable,
+  uncertain,
+  unclear,
+} from './call-faults.ts';
 import { afterLostCall } from './trust.ts';
 
 export interface CallInput {
@@ -17,22 +30,6 @@ export interface CallInput {
   readonly caller: string;
   /** The key of the run that calls, where one does. */
   readonly run?: string | undefined;
-}
-
-/** Why a call has no result. The codes are stable: scripts match on them. */
-export interface CallFault {
-  readonly code:
-    | 'unknown_tool'
-    | 'invalid_arguments'
-    | 'approval_denied'
-    | 'approval_timed_out'
-    | 'server_unavailable'
-    | 'outcome_uncertain'
-    | 'needs_login'
-    | 'timed_out'
-    | 'cancelled'
-    | 'rpc_error';
-  readonly message: string;
 }
 
 /** What the registry knows of the tool, or why the call is refused before anything is sent. */
@@ -47,7 +44,11 @@ export type Resolution =
       readonly reached: boolean;
       /** How long the server may take to be reached. */
       readonly reachMs: number;
+      /** The tool is described otherwise than it was when a person said yes. */
+      readonly approved?: false;
     }
+  /** Its server is on its first way to a connection and may list it. */
+  | { readonly kind: 'awaited'; readonly server: string; readonly reachMs: number }
   | { readonly kind: 'refused'; readonly fault: CallFault };
 
 export interface CallContext extends CallInput {
@@ -56,6 +57,10 @@ export interface CallContext extends CallInput {
   readonly tool: string | null;
   readonly readOnly: boolean;
   readonly asks: boolean;
+  /** A person said yes to this call of this server's tool. */
+  readonly approved: boolean;
+  /** How often a person was asked. */
+  readonly questions: number;
   readonly reached: boolean;
   readonly reachMs: number;
   readonly replayed: boolean;
@@ -68,6 +73,10 @@ export type CallVerdict =
   /** The server answered: a result, or a tool's own error. */
   | { readonly kind: 'answered' }
   | { readonly kind: 'failed'; readonly fault: CallFault }
+  /** The tool is not the one any more that was found; nothing was sent. */
+  | { readonly kind: 'outdated' }
+  /** The server answered with what leaves open whether the tool ran; the session is as it was. */
+  | { readonly kind: 'unclear'; readonly why: string }
   /** The session or the child is gone; `dispatched` where any part of the request may have reached the server. */
   | { readonly kind: 'lost'; readonly dispatched: boolean; readonly why: string };
 
@@ -75,6 +84,8 @@ export type CallEvent =
   | { readonly type: 'approval.settled'; readonly verdict: 'approved' | 'denied' | 'timedOut' }
   | { readonly type: 'server.reached' }
   | { readonly type: 'server.unreachable'; readonly why: string }
+  /** The server's entry is another, or none, and nothing of the call is on its way. */
+  | { readonly type: 'server.retired'; readonly how: 'changed' | 'removed' }
   /** What came of a try, said once for each. */
   | { readonly type: 'call.answered'; readonly verdict: CallVerdict }
   | { readonly type: 'call.cancel' };
@@ -101,6 +112,11 @@ export const toolCallMachine = setup({
     /** Takes it back, on the wire too. */
     abandonCall: effect('abandonCall'),
     countTry: assign(({ context }) => ({ tries: context.tries + 1 })),
+    /** No session was given it. */
+    uncountTry: assign(({ context }) => ({ tries: context.tries - 1 })),
+    countQuestion: assign(({ context }) => ({ questions: context.questions + 1 })),
+    rememberYes: assign({ approved: true, reached: false }),
+    rememberReached: assign({ reached: true }),
     markReplayed: assign(({ context }, params: { dispatched: boolean }) => ({
       replayed: context.replayed || params.dispatched,
     })),
@@ -108,13 +124,16 @@ export const toolCallMachine = setup({
   },
   guards: {
     isRefused: ({ context }) => context.fault !== null,
-    asksFirst: ({ context }) => context.asks,
+    /** It went out while the tool only read. */
+    mayNotRepeat: ({ context }) => context.replayed && !context.readOnly,
+    asksFirst: ({ context }) => context.asks && !context.approved,
     isReached: ({ context }) => context.reached,
     isApproved: (_, params: { verdict: string }) => params.verdict === 'approved',
     isFailed: (_, verdict: CallVerdict) => verdict.kind === 'failed',
+    isOutdated: (_, verdict: CallVerdict) => verdict.kind === 'outdated',
     mayGoAgain: ({ context }, verdict: CallVerdict) =>
-      verdict.kind === 'lost' && context.tries < mostTries && afterLost(context, verdict) !== 'outcomeUncertain',
-    isLost: (_, verdict: CallVerdict) => verdict.kind === 'lost',
+      isWithoutResult(verdict) && context.tries < mostTries && afterLost(context, verdict) !== 'outcomeUncertain',
+    isWithoutResult: (_, verdict: CallVerdict) => isWithoutResult(verdict),
   },
   delays: { reachLimit: ({ context }) => context.reachMs },
 }).createMachine({
@@ -130,6 +149,8 @@ export const toolCallMachine = setup({
     tool: null,
     readOnly: false,
     asks: false,
+    approved: false,
+    questions: 0,
     reached: false,
     reachMs: 0,
     replayed: false,
@@ -140,12 +161,18 @@ export const toolCallMachine = setup({
   output: ({ context }) => context,
   states: {
     resolving: {
-      description: 'Finds the tool by its registered name and holds the arguments against its schema.',
+      description:
+        'Finds the tool by its registered name and holds the arguments against its schema; anew after every wait.',
       meta: { rule: 'LIF-13' },
       tags: ['working'],
       entry: 'resolveTool',
       always: [
         { guard: 'isRefused', target: 'settled' },
+        {
+          guard: 'mayNotRepeat',
+          target: 'settled',
+          actions: { type: 'rememberFault', params: ({ context }) => ({ fault: noRepeat(context) }) },
+        },
         { guard: 'asksFirst', target: 'approving' },
         { guard: 'isReached', target: 'calling' },
         { target: 'reaching' },
@@ -155,18 +182,28 @@ export const toolCallMachine = setup({
       description: 'A person is asked; until the answer nothing is sent and nothing is spawned.',
       meta: { rule: 'TRU-1' },
       tags: ['needsUser'],
-      entry: 'askApproval',
+      entry: ['countQuestion', 'askApproval'],
       on: {
         'approval.settled': [
-          { guard: { type: 'isApproved', params: ({ event }) => event }, target: 'reaching' },
+          { guard: { type: 'isApproved', params: ({ event }) => event }, target: 'resolving', actions: 'rememberYes' },
           {
             target: 'settled',
-            actions: { type: 'rememberFault', params: ({ context, event }) => ({ fault: refusal(context, event) }) },
+            actions: {
+              type: 'rememberFault',
+              params: ({ context, event }) => ({ fault: refusal(context, event.verdict) }),
+            },
           },
         ],
         'call.cancel': {
           target: 'settled',
           actions: ['withdrawApproval', { type: 'rememberFault', params: { fault: cancelled() } }],
+        },
+        'server.retired': {
+          target: 'settled',
+          actions: [
+            'withdrawApproval',
+            { type: 'rememberFault', params: ({ context, event }) => ({ fault: entryRetired(context, event.how) }) },
+          ],
         },
       },
     },
@@ -176,21 +213,26 @@ export const toolCallMachine = setup({
       tags: ['working'],
       entry: 'reachServer',
       on: {
-        'server.reached': 'calling',
+        'server.reached': { target: 'resolving', actions: 'rememberReached' },
         'server.unreachable': {
           target: 'settled',
           actions: { type: 'rememberFault', params: ({ event }) => ({ fault: unavailable(event.why) }) },
         },
         'call.cancel': { target: 'settled', actions: { type: 'rememberFault', params: { fault: cancelled() } } },
+        'server.retired': {
+          target: 'settled',
+          actions: {
+            type: 'rememberFault',
+            params: ({ context, event }) => ({ fault: entryRetired(context, event.how) }),
+          },
+        },
       },
       after: {
         reachLimit: {
           target: 'settled',
           actions: {
             type: 'rememberFault',
-            params: ({ context }) => ({
-              fault: unavailable(`mcp server "${context.server}": not reached within ${context.reachMs / 1_000} s`),
-            }),
+            params: ({ context }) => ({ fault: notReached(context, context.reachMs) }),
           },
         },
       },
@@ -204,16 +246,21 @@ export const toolCallMachine = setup({
       on: {
         'call.answered': [
           {
+            guard: { type: 'isOutdated', params: ({ event }) => event.verdict },
+            target: 'resolving',
+            actions: 'uncountTry',
+          },
+          {
             guard: { type: 'mayGoAgain', params: ({ event }) => event.verdict },
             target: 'replaying',
             actions: { type: 'markReplayed', params: ({ event }) => ({ dispatched: wasDispatched(event.verdict) }) },
           },
           {
-            guard: { type: 'isLost', params: ({ event }) => event.verdict },
+            guard: { type: 'isWithoutResult', params: ({ event }) => event.verdict },
             target: 'settled',
             actions: {
               type: 'rememberFault',
-              params: ({ context, event }) => ({ fault: lostFault(context, event.verdict) }),
+              params: ({ context, event }) => ({ fault: faultWithout(context, event.verdict) }),
             },
           },
           {
@@ -227,10 +274,18 @@ export const toolCallMachine = setup({
           target: 'settled',
           actions: ['abandonCall', { type: 'rememberFault', params: { fault: cancelled() } }],
         },
+        'server.retired': {
+          target: 'settled',
+          actions: [
+            'abandonCall',
+            { type: 'rememberFault', params: ({ context, event }) => ({ fault: entryRetired(context, event.how) }) },
+          ],
+        },
       },
     },
     replaying: {
-      description: 'The connection was lost under a call that may be sent again: not yet sent, or only reading.',
+      description:
+        'The connection or the answer was lost of a call that may be sent again: not yet sent, or only reading.',
       meta: { rule: 'TRU-2' },
       tags: ['working'],
       always: { target: 'reaching' },
@@ -244,42 +299,30 @@ export const toolCallMachine = setup({
   },
 });
 
-function afterLost(context: CallContext, verdict: Extract<CallVerdict, { kind: 'lost' }>) {
+type WithoutResult = Extract<CallVerdict, { readonly kind: 'lost' | 'unclear' }>;
+
+function isWithoutResult(verdict: CallVerdict): verdict is WithoutResult {
+  return verdict.kind === 'lost' || verdict.kind === 'unclear';
+}
+
+function afterLost(context: CallContext, verdict: WithoutResult) {
   return afterLostCall({
     annotations: { readOnlyHint: context.readOnly },
     replayed: context.replayed,
-    dispatched: verdict.dispatched || context.replayed,
+    dispatched: wasDispatched(verdict) || context.replayed,
   });
 }
 
-function lostFault(context: CallContext, verdict: CallVerdict): CallFault {
-  const why = verdict.kind === 'lost' ? verdict.why : '';
-  if (verdict.kind === 'lost' && afterLost(context, verdict) !== 'outcomeUncertain') return unavailable(why);
-  return {
-    code: 'outcome_uncertain',
-    message: `mcp server "${context.server}": the connection was lost during ${context.name} (${why}); the tool may have run: check before you call it again`,
-  };
+function faultWithout(context: CallContext, verdict: CallVerdict): CallFault {
+  if (!isWithoutResult(verdict)) return unavailable('');
+  const { why } = verdict;
+  if (verdict.kind === 'unclear') return unclear(context, why);
+  return afterLost(context, verdict) === 'outcomeUncertain' ? uncertain(context, why) : unavailable(why);
 }
 
-function refusal(context: CallContext, event: { readonly verdict: string }): CallFault {
-  return event.verdict === 'timedOut'
-    ? {
-        code: 'approval_timed_out',
-        message: `${context.name} was not run: nobody approved it in time; answer with \`agent approvals\``,
-      }
-    : { code: 'approval_denied', message: `${context.name} was not run: it was denied` };
-}
-
-function unavailable(why: string): CallFault {
-  return { code: 'server_unavailable', message: why };
-}
-
-function cancelled(): CallFault {
-  return { code: 'cancelled', message: 'the caller cancelled the call' };
-}
-
+/** What was answered had left. */
 function wasDispatched(verdict: CallVerdict): boolean {
-  return verdict.kind === 'lost' && verdict.dispatched;
+  return verdict.kind === 'unclear' || (verdict.kind === 'lost' && verdict.dispatched);
 }
 
 function faultOf(verdict: CallVerdict): CallFault {

@@ -1,6 +1,6 @@
 /**
  * Decides what of a tool's result reaches the agent: the blocks that it can read, no more text than the cap, no
- * invisible characters, and no secret shapes in an error. What is left out is said. Knows no server and no schema.
+ * Unicode tags, and no secret shapes in an error. What is left out is said. Knows no server and no schema.
  * @see LIF-13 in docs/specification.md
  */
 

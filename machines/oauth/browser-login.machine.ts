@@ -229,7 +229,7 @@ function timeoutText({ server, profile, document, identity }: BrowserLoginContex
   const minutes = redirectTimeoutMs / 60_000;
   const base = `mcp server "${server}": the login was not completed within ${minutes} minutes`;
   if (identity === 'stored') {
-    return `${base}; if the browser showed an unknown client, remove its registration, mcp-tokens/${server}.client, and begin again`;
+    return `${base}; if the browser showed an unknown client, begin again: the next login registers anew`;
   }
   if (document === null) return `${base}; begin again with \`${loginCommand(server, profile)}\``;
   return `${base}; if the browser showed an invalid client, the authorization server could not fetch or accept the client metadata document ${document}: set oauth.cimd: false to register instead`;

@@ -19,6 +19,9 @@ export interface StoredClient extends OauthClient {
   readonly issuer: string;
   /** Absent where it was registered for the device grant. */
   readonly redirectUri?: string;
+  /** What it was registered with, where that was said. */
+  readonly clientName?: string;
+  readonly scope?: string;
 }
 
 export type Identity =
@@ -38,10 +41,12 @@ export interface IdentityQuestion {
   /** The server refused the document before. */
   readonly documentRefused: boolean;
   readonly redirectUri: string;
+  /** What the login asks for. */
+  readonly scope: string | undefined;
 }
 
 export function chooseIdentity(question: IdentityQuestion): Identity {
-  const { settings, metadata, issuer, stored, documentRefused, redirectUri } = question;
+  const { settings, metadata, stored, documentRefused, redirectUri } = question;
   const configured = configuredClient(settings);
   if (configured !== undefined) return { kind: 'configured', client: configured };
   const takesDocuments = metadata.client_id_metadata_document_supported === true && settings.cimd && !documentRefused;
@@ -51,10 +56,25 @@ export function chooseIdentity(question: IdentityQuestion): Identity {
       : undefined;
   if (document !== undefined && isDeclared(redirectUri)) return document;
   // A client of the device grant has no redirect, and many servers compare a redirect whole, its port too.
-  if (stored?.issuer === issuer && stored.redirectUri === redirectUri) return { kind: 'stored', client: stored };
+  if (stored?.redirectUri === redirectUri && isGoodFor(stored, question)) return { kind: 'stored', client: stored };
   const registered = registerable(metadata);
   // A server that follows RFC 8252 §7.3 takes any port of the loopback: better than no login at all.
   return registered.kind === 'none' && document !== undefined ? document : registered;
+}
+
+/** Tells whether a registration is the one that would be made now: another name, method or scope is another client. */
+export function isGoodFor(
+  { issuer, clientName, authMethod, scope }: StoredClient,
+  question: Pick<IdentityQuestion, 'settings' | 'issuer' | 'scope'>,
+): boolean {
+  const { settings } = question;
+  const registered = new Set(scope?.split(' '));
+  return (
+    issuer === question.issuer &&
+    clientName === settings.clientName &&
+    (settings.tokenEndpointAuthMethod === undefined || settings.tokenEndpointAuthMethod === authMethod) &&
+    (question.scope ?? '').split(' ').every((word) => word === '' || registered.has(word))
+  );
 }
 
 /** A device login never shows a document, and needs no redirect. */

@@ -22,6 +22,12 @@ export function describeLoginNeed(server: string, profile: string, reason: strin
   return `mcp server "${server}": needs a login${why}; run \`${loginCommand(server, profile)}\``;
 }
 
+/** What befell a server, which says its own name at most once: what is told from below may name it already. */
+export function aboutServer(server: string, why: string): string {
+  const name = `mcp server "${server}": `;
+  return `${name}${why.replaceAll(name, '')}`;
+}
+
 function quoted(word: string): string {
   return /^[\w.@:/+-]+$/.test(word) && !word.startsWith('-') ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

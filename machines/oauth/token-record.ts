@@ -41,19 +41,35 @@ export function chooseToken(record: TokenRecord | undefined, nowMs: number): Tok
   return refreshToken === undefined ? { kind: 'login' } : { kind: 'refresh' };
 }
 
-/** Tells whether a record may be used for a server: one that names no server is an old one, and trusted. */
-export function isFor(record: TokenRecord, url: string): boolean {
-  return record.url === undefined || (URL.canParse(record.url) && new URL(record.url).origin === new URL(url).origin);
+/**
+ * Tells whether a record may be used for a server. Tokens that were asked for with a resource go to it and to what lies
+ * under it; without one to the origin that they were issued for. A record that names no server is an old one, and trusted.
+ * @param resource the indicator that the tokens were asked for with (RFC 8707)
+ */
+export function isFor(record: TokenRecord, url: string, resource?: string): boolean {
+  if (record.url === undefined || record.url === url) return true;
+  if (!URL.canParse(record.url) || new URL(record.url).origin !== new URL(url).origin) return false;
+  return resource === undefined || isUnder(new URL(url), resource);
 }
 
-/** Takes over a token endpoint's answer; a refresh that sends no new refresh token or scope keeps the old ones. */
+function isUnder({ origin, pathname }: URL, resource: string): boolean {
+  if (!URL.canParse(resource)) return false;
+  const { origin: itsOrigin, pathname: itsPath } = new URL(resource);
+  const folder = (path: string): string => (path.endsWith('/') ? path : `${path}/`);
+  return origin === itsOrigin && folder(pathname).startsWith(folder(itsPath));
+}
+
+/**
+ * Takes over a token endpoint's answer; a refresh that sends no new refresh token or scope keeps the old ones. Undefined
+ * where there is no access token in it, or one that no header can carry.
+ */
 export function recordOf(
   answer: JsonObject,
   owner: Pick<TokenRecord, 'issuer' | 'clientId' | 'url'>,
   nowMs: number,
   before?: TokenRecord,
 ): TokenRecord | undefined {
-  if (typeof answer.access_token !== 'string' || answer.access_token === '') return undefined;
+  if (typeof answer.access_token !== 'string' || !isCarriable(answer.access_token)) return undefined;
   const refreshToken = typeof answer.refresh_token === 'string' ? answer.refresh_token : before?.refreshToken;
   const scope = typeof answer.scope === 'string' ? answer.scope : before?.scope;
   const lifeMs = lifeOf(answer.expires_in);
@@ -73,6 +89,7 @@ export function readTokenRecord(text: string): TokenRecord | undefined {
   const { access_token: accessToken, refresh_token: refreshToken, scope, expires_at_ms: expiresAtMs } = value;
   const { issuer, client_id: clientId, issued_at_ms: issuedAtMs, url } = value;
   if (typeof accessToken !== 'string' || typeof issuer !== 'string' || typeof clientId !== 'string') return undefined;
+  if (!isCarriable(accessToken)) return undefined;
   return {
     accessToken,
     ...(typeof refreshToken === 'string' ? { refreshToken } : {}),
@@ -101,6 +118,11 @@ export function spellTokenRecord(record: TokenRecord): string {
     null,
     2,
   )}\n`;
+}
+
+/** Visible ASCII: a line feed in a header is another header, and the platform's error would show half of the token. */
+function isCarriable(accessToken: string): boolean {
+  return /^[\x21-\x7e]+$/.test(accessToken);
 }
 
 function skewOf({ expiresAtMs, issuedAtMs }: TokenRecord): number {

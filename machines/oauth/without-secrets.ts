@@ -19,3 +19,25 @@ export function withoutSecrets(text: string, secrets: readonly (string | undefin
   const line = clean.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return line.length > longest ? `${line.slice(0, longest)}…` : line;
 }
+
+/** A client's secret as it is and as the basic form spells it: RFC 6749 §2.3.1 has both halves encoded, many do not. */
+export function clientSecrets({
+  clientId,
+  clientSecret,
+}: {
+  readonly clientId: string;
+  readonly clientSecret?: string;
+}): readonly string[] {
+  if (clientSecret === undefined) return [];
+  const pairs = [`${clientId}:${clientSecret}`, `${form(clientId)}:${form(clientSecret)}`];
+  // Whoever quotes it may leave the padding out.
+  return [clientSecret, form(clientSecret), ...pairs.map((pair) => base64(pair).replace(/=+$/, ''))];
+}
+
+function form(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1);
+}
+
+function base64(text: string): string {
+  return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+}

@@ -18,6 +18,8 @@ export interface RunInput {
 export interface RunContext extends RunInput {
   /** Who cancelled it; null while nobody has. */
   readonly cancelledBy: string | null;
+  /** The outcome has changed since it was offered to the journal. */
+  readonly hasNews: boolean;
 }
 
 export type RunResult = (
@@ -42,6 +44,8 @@ export type RunEvent =
       readonly status: 'delivered' | 'failed' | 'unknown' | 'delivering';
       readonly reason?: string;
     };
+
+type Settled = Pick<Extract<RunEvent, { type: 'delivery.settled' }>, 'status' | 'reason'>;
 
 const retryJournalMs = 1_000;
 /** A process group that ignores SIGTERM is killed well before. */
@@ -73,25 +77,27 @@ export const agentRunMachine = setup({
         reason: `cancelled by ${context.cancelledBy ?? 'nobody'}`,
       },
     })),
-    rememberDelivery: assign(({ context }, settled: { status: RunRecord['status']; reason?: string }) => ({
-      record: {
-        ...context.record,
-        status: settled.status,
-        ...(settled.reason === undefined ? {} : { reason: settled.reason }),
-      },
+    rememberNews: assign(({ context }, settled: Settled) => ({
+      record: withSettled(context.record, settled),
+      hasNews: true,
     })),
+    offer: assign({ hasNews: false }),
+    rememberDelivery: assign(({ context }, settled: Settled) => ({ record: withSettled(context.record, settled) })),
   },
   guards: {
     isQueued: ({ context }) => context.record.status === 'queued',
     isDelivering: ({ context }) => context.record.status === 'delivering',
     isDelivered: ({ context }) => context.record.status === 'delivered',
+    /** The delivery that was to go on by itself has ended before that was on disk. */
+    isNews: ({ context }, { status }: Settled) => context.record.status === 'delivering' && status !== 'delivering',
+    hasNews: ({ context }) => context.hasNews,
     isToBeCancelled: ({ context }) => context.cancelledBy !== null,
     isCancelled: ({ context }) => context.record.status === 'cancelled',
   },
   delays: { retryJournal: retryJournalMs, stopPatience: stopPatienceMs },
 }).createMachine({
   id: 'agentRun',
-  context: ({ input: { key, record } }) => ({ key, record, cancelledBy: null }),
+  context: ({ input: { key, record } }) => ({ key, record, cancelledBy: null, hasNews: false }),
   initial: 'resuming',
   output: ({ context }) => context.record,
   states: {
@@ -208,15 +214,21 @@ export const agentRunMachine = setup({
       description: 'Writes the outcome of the run down.',
       meta: { rule: 'DUR-2' },
       tags: ['working'],
-      entry: 'closeRun',
+      entry: ['offer', 'closeRun'],
       on: {
         'journal.written': [
+          // What was written is what was offered, and no more.
+          { guard: 'hasNews', target: 'closing', reenter: true },
           { guard: 'isDelivered', target: 'delivered' },
           { guard: 'isDelivering', target: 'handedOver' },
           { target: 'failed' },
         ],
         'journal.refused': 'unclosed',
         'work.lost': 'lost',
+        'delivery.settled': {
+          guard: { type: 'isNews', params: ({ event }) => event },
+          actions: { type: 'rememberNews', params: ({ event }) => event },
+        },
       },
     },
     unclosed: {
@@ -224,6 +236,12 @@ export const agentRunMachine = setup({
       meta: { rule: 'DUR-2' },
       tags: ['resting'],
       after: { retryJournal: { target: 'closing' } },
+      on: {
+        'delivery.settled': {
+          guard: { type: 'isNews', params: ({ event }) => event },
+          actions: { type: 'rememberDelivery', params: ({ event }) => event },
+        },
+      },
     },
     delivered: {
       description: 'The run responded and its response was delivered.',
@@ -258,6 +276,11 @@ export const agentRunMachine = setup({
     },
   },
 });
+
+/** Why an earlier try failed says nothing of a response that has arrived. */
+function withSettled({ reason: _, ...record }: RunRecord, { status, reason }: Settled): RunRecord {
+  return { ...record, status, ...(reason === undefined ? {} : { reason }) };
+}
 
 function withResult(record: RunRecord, { spending, ...result }: RunResult): RunRecord {
   switch (result.kind) {

@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { readJson } from '../base/read-json.ts';
 
 export type ParsedBody =
   | { readonly ok: true; readonly value: JsonObject }
@@ -12,6 +13,7 @@ export type ParsedBody =
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
+const beginsAsObject = /^\s*\{/;
 
 /** @param text the decoded body; undefined where it is not UTF-8 */
 export function parseBody(text: string | undefined, contentType: string | undefined): ParsedBody {
@@ -20,8 +22,15 @@ export function parseBody(text: string | undefined, contentType: string | undefi
   return parseObject(text);
 }
 
-/** A `payload` field holds the whole payload as JSON; other forms become an object of their fields. */
+/**
+ * A `payload` field holds the whole payload as JSON; other forms become an object of their fields. Clients that are given
+ * no type call JSON a form (`curl -d`), so what reads as an object is one.
+ */
 function parseForm(text: string): ParsedBody {
+  if (beginsAsObject.test(text)) {
+    const object = parseObject(text);
+    if (object.ok) return object;
+  }
   const fields = new URLSearchParams(text);
   const payload = fields.get('payload');
   if (payload !== null) return parseObject(payload);
@@ -35,12 +44,9 @@ function parseForm(text: string): ParsedBody {
 }
 
 function parseObject(text: string): ParsedBody {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? { ok: true, value } : { ok: false, why: 'the body is JSON but not an object' };
-  } catch {
-    return { ok: false, why: 'the body is not JSON' };
-  }
+  const value = readJson(text);
+  if (value === undefined) return { ok: false, why: 'the body is not JSON' };
+  return isJsonObject(value) ? { ok: true, value } : { ok: false, why: 'the body is JSON but not an object' };
 }
 
 /** Decodes a body; undefined where it is not UTF-8. */

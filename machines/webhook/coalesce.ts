@@ -30,9 +30,12 @@ export interface Joining {
 const longestKey = 2_000;
 const keptOfLong = 100;
 
-/** Adds an event: it replaces the newest one and restarts the quiet window, up to the cap from the first event. */
+/**
+ * Adds an event: it replaces the newest one and restarts the quiet window, up to the cap from the first event. A clock that
+ * was set back since that counts the cap from now: the first event has not yet been.
+ */
 export function joinBurst(burst: Burst | undefined, { eventKey, nowMs, windowMs, maxWaitMs }: Joining): Burst {
-  const firstAtMs = burst?.firstAtMs ?? nowMs;
+  const firstAtMs = Math.min(burst?.firstAtMs ?? nowMs, nowMs);
   return {
     id: burst?.id ?? eventKey,
     firstAtMs,

@@ -54,14 +54,17 @@ export const coalescingGroupMachine = setup({
     openRun: effect('openRun'),
     gather: assign((_, params: { burst: Burst; atMs: number }) => ({ burst: params.burst, atMs: params.atMs })),
     settle: assign(({ context }) => ({ opening: context.burst, burst: null })),
-    rememberRun: assign((_, params: { run: string; atMs: number }) => ({
+    rememberRun: assign(({ context }, params: { run: string; atMs: number }) => ({
       inFlight: params.run,
       opening: null,
-      atMs: params.atMs,
+      atMs: later(context, params),
     })),
-    forgetRun: assign((_, params: { atMs: number }) => ({ inFlight: null, atMs: params.atMs })),
-    forgetOpening: assign((_, params: { atMs: number }) => ({ opening: null, atMs: params.atMs })),
-    stampTime: assign((_, params: { atMs: number }) => ({ atMs: params.atMs })),
+    forgetRun: assign(({ context }, params: { atMs: number }) => ({ inFlight: null, atMs: later(context, params) })),
+    forgetOpening: assign(({ context }, params: { atMs: number }) => ({
+      opening: null,
+      atMs: later(context, params),
+    })),
+    stampTime: assign(({ context }, params: { atMs: number }) => ({ atMs: later(context, params) })),
   },
   guards: {
     hasBurst: ({ context }) => context.burst !== null,
@@ -162,6 +165,11 @@ export const coalescingGroupMachine = setup({
     },
   },
 });
+
+/** A clock that is set back while a burst gathers must not lengthen its quiet by as much. */
+function later(context: GroupContext, { atMs }: { readonly atMs: number }): number {
+  return Math.max(context.atMs, atMs);
+}
 
 /** Copies a context, field by field, as the engine does it soonest. */
 export function groupContext({

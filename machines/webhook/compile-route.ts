@@ -34,7 +34,7 @@ export interface CompiledRoute {
 
 /** The filters were checked when the route was read; ones that fail all the same match nothing. */
 const matchNothing: FilterMatcher = {
-  files: [],
+  lists: [],
   headers: [],
   match: () => ({ kind: 'unmatched', path: [], field: '', operator: '', operand: null, saw: undefined }),
 };

@@ -20,7 +20,8 @@ export interface DeliveryInput {
 export type DeliveryContext = DeliveryInput;
 
 export type DeliveryEvent =
-  | { readonly type: 'place.granted'; readonly atMs: number }
+  /** With the chat that it goes to, where the target knows places. */
+  | { readonly type: 'place.granted'; readonly atMs: number; readonly chat?: string }
   /** Whoever waits for the outcome waits no longer. */
   | { readonly type: 'place.missed'; readonly reason: string }
   /** A person wants it tried now, or never again. */
@@ -32,6 +33,8 @@ export type DeliveryEvent =
   | { readonly type: 'journal.refused'; readonly reason: string }
   /** Another gateway has taken the work over. */
   | { readonly type: 'work.lost' };
+
+type Begin = Pick<Extract<DeliveryEvent, { type: 'place.granted' }>, 'atMs' | 'chat'>;
 
 const retryJournalMs = 1_000;
 
@@ -48,7 +51,7 @@ export const deliveryMachine = setup({
     leavePlace: effect('leavePlace'),
     writeDelivery: effect('writeDelivery'),
     reportResult: effect('reportResult'),
-    begin: assign(({ context }, { atMs }: { atMs: number }) => ({ record: begun(context.record, atMs) })),
+    begin: assign(({ context }, place: Begin) => ({ record: begun(context.record, place) })),
     rememberResult: assign(({ context }, attempt: Attempt) => ({
       record: afterAttempt(context.record, attempt),
       atMs: attempt.endedAtMs,
@@ -218,8 +221,11 @@ function undated({ dueAtMs: _, ...record }: DeliveryRecord): DeliveryRecord {
   return record;
 }
 
-function begun(record: DeliveryRecord, startedAtMs: number): DeliveryRecord {
-  return { ...undated(record), status: 'sending', attempts: (record.attempts ?? 0) + 1, startedAtMs };
+/** The chat is on disk before anything is sent: after a crash the text must not go to another home channel as well. */
+function begun(record: DeliveryRecord, { atMs, chat }: Begin): DeliveryRecord {
+  const attempts = (record.attempts ?? 0) + 1;
+  const place = chat === undefined ? {} : { chat };
+  return { ...undated(record), ...place, status: 'sending', attempts, startedAtMs: atMs };
 }
 
 function afterAttempt(record: DeliveryRecord, attempt: Attempt): DeliveryRecord {

@@ -14,6 +14,9 @@ type Headers = Readonly<Record<string, string>>;
 const eventHeaders = ['x-github-event', 'x-hosta-event', 'x-gitlab-event', 'x-hostb-event'] as const;
 const deliveryHeaders = ['x-github-delivery', 'x-hosta-delivery', 'webhook-id', 'x-request-id'] as const;
 const typeFields = ['event_type', 'type'] as const;
+/** A type goes into answers, tables and a run's environment: what is longer, or no one line of text, is none. */
+const longestType = 200;
+const control = /\p{Cc}/u;
 const visibleAscii = /^[\x20-\x7e]*$/;
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -25,13 +28,19 @@ export function headerText(value: string): string {
 export function eventTypeOf(headers: Headers, payload: JsonObject): string {
   for (const name of eventHeaders) {
     const value = headers[name];
-    if (value !== undefined && value !== '') return headerText(value);
+    if (value === undefined) continue;
+    const type = headerText(value);
+    if (isType(type)) return type;
   }
   for (const field of typeFields) {
     const value = Object.hasOwn(payload, field) ? payload[field] : undefined;
-    if (typeof value === 'string' && value !== '') return value;
+    if (typeof value === 'string' && isType(value)) return value;
   }
   return 'unknown';
+}
+
+function isType(text: string): boolean {
+  return text !== '' && text.length <= longestType && !control.test(text);
 }
 
 /**

@@ -22,33 +22,49 @@ export interface FilterView {
   readonly list: (file: string) => ListMembership | undefined;
 }
 
-export type FilterVerdict =
-  | { readonly kind: 'matched' }
-  | {
-      readonly kind: 'unmatched';
-      /** Where the condition stands in `filters`. */
-      readonly path: readonly (string | number)[];
-      readonly field: string;
-      readonly operator: string;
-      readonly operand: Json;
-      /** What the field held; undefined where it was missing. */
-      readonly saw: Json | undefined;
-      /** Why the condition could not be tried at all; neither it nor its opposite holds then. */
-      readonly undecided?: string;
-    };
+/** A condition with what it met. */
+export interface Tried {
+  /** Where the condition stands in `filters`. */
+  readonly path: readonly (string | number)[];
+  /** Empty for a group. */
+  readonly field: string;
+  readonly operator: string;
+  readonly operand: Json;
+  /** What the field held; undefined where it was missing. */
+  readonly saw: Json | undefined;
+  /** Why the condition could not be tried at all; neither it nor its opposite holds then. */
+  readonly undecided?: string;
+  /** Why it could not hold, whatever the field held. */
+  readonly because?: string;
+  /** Of a group: the conditions of `any` that did not hold, or those under `not` that did. */
+  readonly inner?: readonly Tried[];
+}
+
+export type FilterVerdict = { readonly kind: 'matched' } | ({ readonly kind: 'unmatched' } & Tried);
 
 export interface FilterMatcher {
-  /** The list files that the conditions name. */
-  readonly files: readonly string[];
+  /** The list files that the conditions name, each with the place of its name. */
+  readonly lists: readonly ListUse[];
   /** The headers that the conditions read, in lower case. */
   readonly headers: readonly string[];
   match(view: FilterView): FilterVerdict;
 }
 
+export interface ListUse {
+  readonly path: readonly (string | number)[];
+  readonly file: string;
+}
+
 export interface FilterProblem {
   readonly path: readonly (string | number)[];
   readonly message: string;
-  readonly code: 'filter-malformed' | 'filter-operator' | 'filter-operand' | 'filter-regex';
+  readonly code:
+    | 'filter-malformed'
+    | 'filter-operator'
+    | 'filter-operand'
+    | 'filter-regex'
+    | 'filter-empty'
+    | 'filter-list-outside';
 }
 
 export type CompiledFilters =
@@ -56,27 +72,48 @@ export type CompiledFilters =
   | { readonly ok: false; readonly problems: readonly FilterProblem[] };
 
 type Path = readonly (string | number)[];
-type Test = (view: FilterView) => FilterVerdict;
-/** Whether a value passes; a text says why that cannot be told. */
-type ValueTest = (saw: Json | undefined, view: FilterView) => boolean | string;
+interface Test {
+  /** Tries each condition at most once. Where it holds, by what is gathered only for whoever `asks`. */
+  judge(view: FilterView, asks: boolean): Tried | Held | undefined;
+}
+/** The conditions by which a test holds. */
+interface Held {
+  readonly held: readonly Tried[];
+}
+/** Whether a value passes; else why that cannot be told, or why none could. */
+type ValueTest = (saw: Json | undefined, view: FilterView) => boolean | Pick<Tried, 'undecided' | 'because'>;
 
 interface Gathered {
   readonly problems: FilterProblem[];
-  readonly files: Set<string>;
+  readonly lists: ListUse[];
   readonly headers: Set<string>;
+  readonly isOutside: (file: string) => boolean;
 }
 
 const matched: FilterVerdict = { kind: 'matched' };
+const unreadableList = { because: 'the list cannot be read' } as const;
+/** Stands for a condition that cannot be used; nothing is matched by it, since its finding refuses them all. */
+const always: Test = { judge: () => undefined };
 const groups = ['all', 'any', 'not'] as const;
 const operators = ['exists', 'missing', 'equals', 'not_equals', 'contains', 'in', 'in_file', 'regex'] as const;
 type Operator = (typeof operators)[number];
 
-/** Compiles conditions, all of which must match; an empty list matches everything. */
-export function compileFilters(conditions: readonly ConditionSource[]): CompiledFilters {
-  const gathered: Gathered = { problems: [], files: new Set(), headers: new Set() };
-  const match = all(conditions.map((condition, index) => compileCondition(condition, [index], gathered)));
+/**
+ * Compiles conditions, all of which must match; an empty list matches everything.
+ * @param isOutside Tells of a list's name whether it leads out of the home; lent by whoever checks what was written.
+ */
+export function compileFilters(
+  conditions: readonly ConditionSource[],
+  isOutside: (file: string) => boolean = () => false,
+): CompiledFilters {
+  const gathered: Gathered = { problems: [], lists: [], headers: new Set(), isOutside };
+  const { judge } = all(conditions.map((condition, index) => compileCondition(condition, [index], gathered)));
   if (gathered.problems.length > 0) return { ok: false, problems: gathered.problems };
-  return { ok: true, value: { files: [...gathered.files], headers: [...gathered.headers], match } };
+  const match = (view: FilterView): FilterVerdict => {
+    const judged = judge(view, false);
+    return holds(judged) ? matched : { kind: 'unmatched', ...judged };
+  };
+  return { ok: true, value: { lists: gathered.lists, headers: [...gathered.headers], match } };
 }
 
 function compileCondition(condition: Json, path: Path, gathered: Gathered): Test {
@@ -102,6 +139,14 @@ function compileGroup(condition: JsonObject, names: readonly string[], path: Pat
   const list = Array.isArray(held) ? held : name === 'not' ? [held] : undefined;
   if (list === undefined)
     return flawed(gathered, [...path, name], 'filter-malformed', `"${name}" takes a list of conditions`);
+  if (list.length === 0) {
+    return flawed(
+      gathered,
+      [...path, name],
+      'filter-empty',
+      `"${name}" holds no condition, so that ${name === 'all' ? 'it says nothing' : 'no event could ever pass'}`,
+    );
+  }
   const tests = list.map((inner, index) =>
     compileCondition(inner, Array.isArray(held) ? [...path, name, index] : [...path, name], gathered),
   );
@@ -132,13 +177,16 @@ function compileTest(condition: JsonObject, path: Path, gathered: Gathered): Tes
   const operand = condition[operator] ?? null;
   const test = compileOperator(operator as Operator, operand, [...path, operator], gathered);
   const read = compileField(field, gathered);
-  if (test === undefined) return () => matched;
-  return (view) => {
-    const saw = read(view);
-    const passes = test(saw, view);
-    if (passes === true) return matched;
-    const unmatched = { kind: 'unmatched', path, field, operator, operand, saw } as const;
-    return passes === false ? unmatched : { ...unmatched, undecided: passes };
+  if (test === undefined) return always;
+  return {
+    judge(view, asks) {
+      const saw = read(view);
+      const passes = test(saw, view);
+      if (passes === true && !asks) return undefined;
+      const tried = { path, field, operator, operand, saw };
+      if (passes === true) return { held: [tried] };
+      return passes === false ? tried : { ...tried, ...passes };
+    },
   };
 }
 
@@ -182,14 +230,19 @@ function compileOperator(operator: Operator, operand: Json, path: Path, gathered
     case 'in': {
       if (!Array.isArray(operand)) return refuse('"in" takes a list');
       const list: readonly Json[] = operand;
+      if (list.length === 0) return refuse('"in" takes a list of at least one value', 'filter-empty');
       return (saw) => saw !== undefined && list.some((item) => sameJson(item, saw));
     }
     case 'in_file': {
       if (typeof operand !== 'string' || operand === '')
         return refuse('"in_file" takes the name of a file in the home');
-      gathered.files.add(operand);
-      return (saw, view) =>
-        (typeof saw === 'string' || typeof saw === 'number') && (view.list(operand)?.has(String(saw)) ?? false);
+      if (gathered.isOutside(operand))
+        return refuse(`"in_file" names "${operand}", which lies outside of the home`, 'filter-list-outside');
+      gathered.lists.push({ path, file: operand });
+      return (saw, view) => {
+        if (typeof saw !== 'string' && typeof saw !== 'number') return false;
+        return view.list(operand)?.has(String(saw)) ?? unreadableList;
+      };
     }
     case 'regex': {
       if (typeof operand !== 'string') return refuse('"regex" takes a pattern');
@@ -200,7 +253,9 @@ function compileOperator(operator: Operator, operand: Json, path: Path, gathered
         if (typeof saw !== 'string') return false;
         const verdict = search(saw);
         if (verdict !== 'tooLong') return verdict === 'found';
-        return `the text has ${saw.length} characters; this pattern searches at most ${longestText}`;
+        return {
+          undecided: `the text has ${saw.length} characters; this pattern searches at most ${longestText}`,
+        };
       };
     }
   }
@@ -212,45 +267,67 @@ function contains(saw: Json | undefined, operand: Json): boolean {
   return isJsonObject(saw) && typeof operand === 'string' && Object.hasOwn(saw, operand);
 }
 
+function holds(judged: Tried | Held | undefined): judged is Held | undefined {
+  return judged === undefined || 'held' in judged;
+}
+
 /** The three groups are those of a logic with a third value: what cannot be told stays so unless the rest decides. */
 function all(tests: readonly Test[]): Test {
-  return (view) => {
-    let untold: FilterVerdict | undefined;
-    for (const test of tests) {
-      const verdict = test(view);
-      if (verdict.kind === 'matched') continue;
-      if (verdict.undecided === undefined) return verdict;
-      untold ??= verdict;
-    }
-    return untold ?? matched;
+  return {
+    judge(view, asks) {
+      const held: Tried[] | undefined = asks ? [] : undefined;
+      let untold: Tried | undefined;
+      for (const test of tests) {
+        const judged = test.judge(view, asks);
+        if (holds(judged)) held?.push(...(judged?.held ?? []));
+        else if (judged.undecided === undefined) return judged;
+        else untold ??= judged;
+      }
+      return untold ?? (held && { held });
+    },
   };
 }
 
 function any(tests: readonly Test[], path: Path): Test {
-  return (view) => {
-    let last: FilterVerdict = { kind: 'unmatched', path, field: '', operator: 'any', operand: [], saw: undefined };
-    let untold: FilterVerdict | undefined;
-    for (const test of tests) {
-      last = test(view);
-      if (last.kind === 'matched') return matched;
-      if (last.undecided !== undefined) untold ??= last;
-    }
-    return untold ?? last;
+  return {
+    judge(view, asks) {
+      const inner: Tried[] = [];
+      for (const test of tests) {
+        const judged = test.judge(view, asks);
+        if (holds(judged)) return judged;
+        inner.push(judged);
+      }
+      const untold = inner.find(({ undecided }) => undecided !== undefined);
+      const [only] = inner;
+      if (only !== undefined && inner.length === 1) return only;
+      return untold ?? { path, field: '', operator: 'any', operand: null, saw: undefined, inner };
+    },
   };
 }
 
+/** Asks what it holds: by what its condition holds is why it fails itself. */
 function not(test: Test, path: Path): Test {
-  return (view) => {
-    const verdict = test(view);
-    if (verdict.kind === 'matched')
-      return { kind: 'unmatched', path, field: '', operator: 'not', operand: null, saw: undefined };
-    return verdict.undecided === undefined ? matched : verdict;
+  const tried = (inner: readonly Tried[]): Tried => ({
+    path,
+    field: '',
+    operator: 'not',
+    operand: null,
+    saw: undefined,
+    inner,
+  });
+  return {
+    judge(view, asks) {
+      const judged = test.judge(view, true);
+      if (holds(judged)) return tried(judged?.held ?? []);
+      if (judged.undecided !== undefined) return judged;
+      return asks ? { held: [tried([judged])] } : undefined;
+    },
   };
 }
 
 function flawed(gathered: Gathered, path: Path, code: FilterProblem['code'], message: string): Test {
   gathered.problems.push({ path, message, code });
-  return () => matched;
+  return always;
 }
 
 /** Equality of JSON values: no coercion, keys in any order. */

@@ -56,9 +56,10 @@ export function interruptedDelivery(
   return { ...record, status: 'unknown', reason: 'cut off by a crash while sending' };
 }
 
-/** What is known of the delivery by now stands for the run. */
+/** What is known of the delivery by now stands for the run, and not why an earlier try failed. */
 export function withDelivery(record: RunRecord, delivery: DeliveryRecord): RunRecord {
   if (!isOver(delivery)) return record;
+  const { reason: _, ...rest } = record;
   const { reason } = delivery;
-  return { ...record, status: outcomeOf(delivery), ...(reason === undefined ? {} : { reason }) };
+  return { ...rest, status: outcomeOf(delivery), ...(reason === undefined ? {} : { reason }) };
 }

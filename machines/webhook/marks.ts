@@ -1,7 +1,7 @@
 /**
  * Says by which marks the records of the history are found, so that a listing by route, status, target or id looks at few
- * others. A mark is a hint: every record that a question is about bears the question's mark, others may bear it too.
- * Whoever asks looks at the record itself.
+ * others. A mark is a hint: every record that a question is about bears the question's mark, others may bear it too; an
+ * event is found by the claim of its id instead, while there is one. Whoever asks looks at the record itself.
  *
  * Work under way goes through many statuses in little time; it bears none of them and is found by being due instead.
  * @see DUR-2 and CON-4 in docs/specification.md
@@ -9,13 +9,15 @@
 
 import type { JsonObject } from '../base/json.ts';
 import { canonicalTarget } from '../config/targets.ts';
-import { type DeliveryRecord, outcomeOf } from './record.ts';
+import { claimName, claimsOf, type DeliveryRecord, outcomeOf } from './record.ts';
 
 export interface Marks {
   /** Borne by many records: one stands for all of a stretch of time. */
   readonly shared: readonly string[];
-  /** Borne by this record alone, or by few. */
-  readonly own: readonly string[];
+  /** Borne by this record alone, or by few: written by its key. */
+  readonly own: string | undefined;
+  /** Borne by the events of one piece of work: by one in an hour, or by many in a stretch of time. */
+  readonly ofWork: string | undefined;
 }
 
 /** Statuses that pass: while its work is due, a record that shows one is found by that. */
@@ -47,9 +49,20 @@ export function jobMark(job: string): string {
   return `c${job}`;
 }
 
-/** Of the events that bear an id, duplicates left out. */
+/** Of the events that bear an id, duplicates left out and those that a claim of the id leads to. */
 export function idMark(deliveryId: string): string {
   return `i${deliveryId}`;
+}
+
+/** What the names of the claims begin with that lead to events of a mark; undefined where the mark is none of an id. */
+export function claimsOfMark(mark: string): string | undefined {
+  return mark.startsWith('i') ? claimsOf(mark.slice(1)) : undefined;
+}
+
+/** The name under which the id of an event is claimed. */
+export function claimOfEvent({ profile, route, deliveryId }: JsonObject): string | undefined {
+  if (typeof profile !== 'string' || typeof route !== 'string' || typeof deliveryId !== 'string') return undefined;
+  return claimName(profile, route, deliveryId);
 }
 
 /** Of the events that led to a run or a delivery of another key. */
@@ -68,13 +81,11 @@ export function marksOfEvent(key: string, event: JsonObject): Marks {
   const shared = typeof route === 'string' ? [routeMark(route)] : [];
   if (typeof work !== 'string') shared.push(...marksOfStatus(status, route));
   if (typeof cronJob === 'string') shared.push(jobMark(cronJob));
-  return { shared, own: ownMarks(key, deliveryId, status, work) };
-}
-
-function ownMarks(key: string, deliveryId: unknown, status: unknown, work: unknown): string[] {
-  const own = typeof deliveryId === 'string' && status !== 'duplicate' ? [idMark(deliveryId)] : [];
-  if (typeof work === 'string' && work !== key) own.push(workMark(work));
-  return own;
+  return {
+    shared,
+    own: typeof deliveryId === 'string' && status !== 'duplicate' ? idMark(deliveryId) : undefined,
+    ofWork: typeof work === 'string' && work !== key ? workMark(work) : undefined,
+  };
 }
 
 /** The marks of a run or of a delivery to a target. */
@@ -83,7 +94,7 @@ export function marksOfWork(work: JsonObject, isDue: boolean): Marks {
   const shared = typeof route === 'string' ? [routeMark(route)] : [];
   if (typeof target === 'string') shared.push(targetMark(target));
   if (!isDue || !isPassing(status)) shared.push(...marksOfStatus(status, route));
-  return { shared, own: [] };
+  return { shared, own: undefined, ofWork: undefined };
 }
 
 /** The marks that an event bears for a status that it shows. */

@@ -172,7 +172,12 @@ export interface RunRow {
 
 /** The name under which a delivery id is claimed; parts are escaped so that no two triples share one. */
 export function claimName(profile: string, route: string, deliveryId: string): string {
-  return `delivery/${escaped(profile)}/${escaped(route)}/${deliveryId}`;
+  return `${claimsOf(deliveryId)}${escaped(profile)}/${escaped(route)}`;
+}
+
+/** What the names begin with under which an id is claimed, on whatever route. */
+export function claimsOf(deliveryId: string): string {
+  return `delivery/${escaped(deliveryId)}/`;
 }
 
 /** The longest group key that stands in a record's key as it is; the store bounds its keys. */

@@ -1,6 +1,6 @@
 /**
  * The table of replies: each outcome of a request with its HTTP status and JSON body. The only place that spells them.
- * @see DIS-1, DIS-2, LIM-3 and IDM-1 in docs/specification.md
+ * @see DIS-1, DIS-2, LIM-3, IDM-1 and IDM-2 in docs/specification.md
  */
 
 interface Named {
@@ -17,7 +17,7 @@ export type Outcome =
   | { readonly kind: 'duplicate'; readonly deliveryId: string }
   | ({ readonly kind: 'accepted' | 'coalesced' | 'cron' } & Named)
   | { readonly kind: 'delivered'; readonly route: string; readonly target: string; readonly deliveryId: string }
-  | { readonly kind: 'deliveryFailed' | 'unavailable' | 'overloaded' | 'draining' | 'internal' };
+  | { readonly kind: 'deliveryFailed' | 'pending' | 'unavailable' | 'overloaded' | 'draining' | 'internal' };
 
 export type OutcomeKind = Outcome['kind'];
 
@@ -27,7 +27,7 @@ export interface TableReply {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Senders try again after this long while the gateway cannot take an event. */
+/** Senders try again after this long while the gateway cannot take an event, or does not know yet what becomes of it. */
 const retryAfter = { 'retry-after': '5' } as const;
 
 /** Replies that are the same every time, spelled once. */
@@ -39,6 +39,7 @@ const fixed = {
   badSignature: refusal(401, 'Invalid signature'),
   badBody: refusal(400, 'Cannot parse body'),
   deliveryFailed: refusal(502, 'Delivery failed'),
+  pending: refusal(503, 'Delivery in progress', retryAfter),
   unavailable: refusal(503, 'Service unavailable', retryAfter),
   overloaded: refusal(503, 'Service unavailable', retryAfter),
   draining: refusal(503, 'Service unavailable', retryAfter),

@@ -11,7 +11,7 @@ import type { Route } from '../config/route.ts';
 import { parseBody } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { deliveryIdOf, eventTypeOf, isPing } from './envelope.ts';
-import type { FilterVerdict, ListMembership } from './filter.ts';
+import type { ListMembership, Tried } from './filter.ts';
 import { isCredentialHeader } from './kept-headers.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
 import type { PlanKind, RequestContext } from './webhook-request.machine.ts';
@@ -141,13 +141,29 @@ const shownLimit = 120;
 /** What stands for a credential, in a condition as in a request. */
 const hidden = '[redacted]';
 
+/** Conditions of a group that a reason tells of. */
+const mostInner = 3;
+const longestReason = 600;
+
 /** Says which condition failed and what it saw, short enough for a table. */
-function unmatchedReason({ field, operator, operand, saw, undecided }: Extract<FilterVerdict, { kind: 'unmatched' }>) {
+function unmatchedReason(tried: Tried): string {
+  const text = `filter: ${triedText(tried)}`;
+  return text.length > longestReason ? `${cut(text, longestReason)}…` : text;
+}
+
+/** `not (who equals "ada" saw "ada")`, `any of (…; …)`, or one condition with what it saw. */
+function triedText({ field, operator, operand, saw, undecided, because, inner }: Tried): string {
+  if (inner !== undefined) {
+    const told = inner.slice(0, mostInner).map(triedText);
+    if (inner.length > mostInner) told.push(`and ${inner.length - mostInner} more`);
+    return `${operator === 'any' ? 'any of' : operator} (${told.join('; ')})`;
+  }
   const secret = field.startsWith('headers.') && isCredentialHeader(field.slice('headers.'.length));
   const isHidden = secret && typeof operand !== 'boolean' && operator !== 'in_file';
-  const condition = `filter: ${field} ${operator} ${isHidden ? hidden : shown(operand)}`;
+  const condition = `${field} ${operator} ${isHidden ? hidden : shown(operand)}`;
   if (undecided !== undefined) return `${condition} was not tried: ${undecided}`;
-  return `${condition} saw ${saw === undefined ? 'nothing' : secret ? hidden : shown(saw)}`;
+  const seen = `${condition} saw ${saw === undefined ? 'nothing' : secret ? hidden : shown(saw)}`;
+  return because === undefined ? seen : `${seen}; ${because}`;
 }
 
 /** A value may be as big and as deep as a body; only what is shown is spelled. */

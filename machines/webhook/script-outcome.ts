@@ -4,6 +4,7 @@
  */
 
 import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { readJson } from '../base/read-json.ts';
 
 export type ScriptResult =
   | { readonly kind: 'exited'; readonly code: number | null; readonly stdout: string }
@@ -46,10 +47,6 @@ function readOutput(text: string, payload: JsonObject): ScriptVerdict {
 
 function asObject(text: string): JsonObject | undefined {
   if (!text.startsWith('{')) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = readJson(text);
+  return isJsonObject(value) ? value : undefined;
 }

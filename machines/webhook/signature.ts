@@ -40,7 +40,7 @@ interface Keys {
 
 /** Returns the verifier of a route; its keys are made once. */
 export function signatureVerifier(secret: RouteSecret): SignatureVerifier {
-  if (secret.kind === 'insecure') return () => ({ kind: 'genuine', scheme: 'none', deprecated: false });
+  if (secret.kind === 'insecure') return verifyOrigin;
   const keys = keysOf(secret.secret);
   return (request) => verify(request, keys);
 }
@@ -66,6 +66,19 @@ function verify(request: SignedRequest, keys: Keys): SignatureVerdict {
   const v1 = headers['x-webhook-signature'];
   if (v1 !== undefined) return verifyV1(v1, request, keys);
   return { kind: 'refused', why: 'no recognised signature header' };
+}
+
+const unsigned: SignatureVerdict = { kind: 'genuine', scheme: 'none', deprecated: false };
+const loopbackOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
+
+/**
+ * Where nothing is signed, a loopback bind keeps others out, but not the pages that a person's browser shows: one of
+ * another site can send what it likes to this machine. A browser says with every POST whose page it is (RFC 6454 section
+ * 7); other senders say nothing.
+ */
+function verifyOrigin({ headers: { origin } }: SignedRequest): SignatureVerdict {
+  if (origin === undefined || loopbackOrigin.test(origin)) return unsigned;
+  return { kind: 'refused', why: 'a web page of another site sent it; a route without a secret takes none of these' };
 }
 
 /** Signed content is `{id}.{timestamp}.{body}`; any of several `v1,` signatures may match. */

@@ -50,16 +50,22 @@ export interface RequestContext extends RequestInput {
   readonly work?: string | undefined;
   /** Why the outcome is what it is, for a person: the condition that failed, the value it saw. */
   readonly reason?: string | undefined;
+  /** The gateway's time to answer ended while the claim was being written. */
+  readonly isLate?: true | undefined;
   /** Set once; a request with an outcome is decided. */
   readonly outcome?: Outcome | undefined;
 }
 
 export type RequestEvent =
+  /** The gateway stops, and its time is over: who waits still is told to come back. */
+  | { readonly type: 'request.drain' }
   | { readonly type: 'body.read' }
   | { readonly type: 'body.overflowed' }
   | { readonly type: 'body.aborted' }
   | { readonly type: 'claim.granted'; readonly work?: string | undefined; readonly reason?: string | undefined }
   | { readonly type: 'claim.duplicate' }
+  /** A direct delivery holds the id, and nobody knows yet whether it will succeed. */
+  | { readonly type: 'claim.pending' }
   | { readonly type: 'claim.unavailable'; readonly reason: string }
   | { readonly type: 'delivery.settled'; readonly delivered: boolean; readonly reason?: string };
 
@@ -72,6 +78,23 @@ export interface ScriptInput {
 
 /** What the ward learns when the request ends. */
 export type RequestOutput = RequestContext;
+
+/** Nothing of the request is on disk yet; its sender brings it again. */
+const turnedAway = {
+  target: 'answered',
+  actions: {
+    type: 'decide',
+    params: { outcome: { kind: 'draining' }, reason: 'the gateway stopped before the request was decided' },
+  },
+} as const;
+/** The delivery is on disk and goes on by itself; who comes again learns what became of it. */
+const leftBehind = {
+  target: 'answered',
+  actions: {
+    type: 'decide',
+    params: { outcome: { kind: 'draining' }, reason: 'the gateway stopped before the delivery was decided' },
+  },
+} as const;
 
 export const webhookRequestMachine = setup({
   types: {
@@ -96,12 +119,14 @@ export const webhookRequestMachine = setup({
     answer: effect('answer'),
     decide: assign((_, params: Pick<RequestContext, 'outcome' | 'reason'>) => params),
     rememberClaim: assign((_, params: Pick<RequestContext, 'work' | 'reason'>) => params),
+    rememberDrain: assign({ isLate: true }),
     decideDispatched: assign(({ context }) => ({ outcome: dispatchedOutcome(context) })),
   },
   guards: {
     isDecided: ({ context }) => context.outcome !== undefined,
     isReplay: ({ context }) => context.origin === 'replay',
     hasScript: ({ context }) => context.route?.script !== undefined,
+    isLate: ({ context }) => context.isLate === true,
     waitsForDelivery: ({ context }) => context.plan === 'direct',
   },
 }).createMachine({
@@ -147,6 +172,7 @@ export const webhookRequestMachine = setup({
           actions: { type: 'decide', params: { outcome: { kind: 'tooLarge' } } },
         },
         'body.aborted': 'abandoned',
+        'request.drain': turnedAway,
       },
     },
     verifying: {
@@ -188,6 +214,7 @@ export const webhookRequestMachine = setup({
         }),
         onDone: { target: 'transforming', actions: { type: 'readScript', params: ({ event }) => event.output } },
       },
+      on: { 'request.drain': turnedAway },
     },
     transforming: {
       description: 'Takes the payload as the script left it, or ends where the script ignored the request.',
@@ -220,6 +247,16 @@ export const webhookRequestMachine = setup({
             params: ({ context }) => ({ outcome: { kind: 'duplicate', deliveryId: context.deliveryId ?? '' } }),
           },
         },
+        'claim.pending': {
+          target: 'answered',
+          actions: {
+            type: 'decide',
+            params: {
+              outcome: { kind: 'pending' },
+              reason: 'an earlier request with this id is still being delivered',
+            },
+          },
+        },
         'claim.unavailable': {
           target: 'answered',
           actions: {
@@ -227,15 +264,21 @@ export const webhookRequestMachine = setup({
             params: ({ event }) => ({ outcome: { kind: 'unavailable' }, reason: event.reason }),
           },
         },
+        // What the journal may have taken already is its verdict's to decide: granted and not handed on, it would be lost.
+        'request.drain': { actions: 'rememberDrain' },
       },
     },
     dispatching: {
-      description: 'Hands the event on; only a direct delivery is waited for.',
+      description: 'Hands the event on; only a direct delivery is waited for, and not after the time to stop.',
       meta: { rule: 'DIS-1' },
       tags: ['working'],
       entry: 'dispatchPlan',
-      always: { guard: ({ context }) => context.plan !== 'direct', target: 'answered', actions: 'decideDispatched' },
+      always: [
+        { guard: ({ context }) => context.plan !== 'direct', target: 'answered', actions: 'decideDispatched' },
+        { ...leftBehind, guard: 'isLate' },
+      ],
       on: {
+        'request.drain': leftBehind,
         'delivery.settled': {
           target: 'answered',
           actions: { type: 'decide', params: ({ context, event }) => deliveredOutcome(context, event) },
@@ -283,6 +326,7 @@ export function requestContext({
   groupKey,
   work,
   reason,
+  isLate,
   outcome,
 }: RequestContext): LaidOut<RequestContext> {
   return {
@@ -306,6 +350,7 @@ export function requestContext({
     groupKey,
     work,
     reason,
+    isLate,
     outcome,
   };
 }

@@ -7,7 +7,7 @@
 import { type RunTools, runModelLoop } from '../../actors/agent/model-loop.ts';
 import { fitConversation } from '../../machines/agent/conversation.ts';
 import { createHeldText } from '../../machines/agent/held-text.ts';
-import type { ToolOffer } from '../../machines/agent/model-wire.ts';
+import type { ToolOffer } from '../../machines/agent/model-talk.ts';
 import { usualToolset } from '../../machines/agent/toolset.ts';
 import type { TranscriptEntry } from '../../machines/agent/transcript.ts';
 import { cut } from '../../machines/base/json.ts';

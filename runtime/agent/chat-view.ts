@@ -4,7 +4,7 @@
  * @see CLI-4 in docs/specification.md
  */
 
-import type { ToolOffer } from '../../machines/agent/model-wire.ts';
+import type { ToolOffer } from '../../machines/agent/model-talk.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { AgentSettings } from '../../machines/config/settings.ts';
 import type { Servers } from '../servers.ts';

@@ -5,7 +5,7 @@
  */
 
 import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
-import type { Turn } from '../../machines/agent/model-wire.ts';
+import type { Turn } from '../../machines/agent/model-talk.ts';
 import type { Spending } from '../../machines/agent/spending.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';

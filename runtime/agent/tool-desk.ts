@@ -10,7 +10,7 @@ import type { FetchPublic } from '../../actors/agent/fetch-public.ts';
 import type { RunTools, ToolAnswer } from '../../actors/agent/model-loop.ts';
 import { streamModel, waitFor } from '../../actors/agent/stream-model.ts';
 import type { Logger } from '../../actors/ports.ts';
-import type { Question, ToolOffer } from '../../machines/agent/model-wire.ts';
+import type { Question, ToolOffer } from '../../machines/agent/model-talk.ts';
 import { toolText } from '../../machines/agent/tool-text.ts';
 import { allServers, toolFilter, webhookToolset } from '../../machines/agent/toolset.ts';
 import { isJsonObject } from '../../machines/base/json.ts';

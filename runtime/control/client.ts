@@ -9,6 +9,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { createLineSplitter } from './lines.ts';
 import { longestLine, type RpcError, readMessage, spellRequest } from './protocol.ts';
 import { Refusal } from './refusal.ts';
+import { demandOwnFolder } from './socket-folder.ts';
 
 export interface ControlClient {
   /** Resolves with the result; rejects with a Refusal where the daemon refuses. */
@@ -19,8 +20,12 @@ export interface ControlClient {
   close(): void;
 }
 
-/** Connects; undefined where no daemon listens. A signal ends the connection, and with it what waits for an answer. */
+/**
+ * Connects; undefined where no daemon listens. A signal ends the connection, and with it what waits for an answer. Rejects
+ * where the socket's folder is another user's.
+ */
 export async function connectControl(path: string, signal?: AbortSignal): Promise<ControlClient | undefined> {
+  demandOwnFolder(path);
   const socket = await open(path, signal);
   return socket === undefined ? undefined : clientOf(socket);
 }
@@ -72,6 +77,10 @@ function clientOf(socket: Socket): ControlClient {
   return {
     call: (method, params = {}) =>
       new Promise((resolve, reject) => {
+        if (socket.destroyed || socket.writableEnded) {
+          reject(new Refusal('gateway-gone', 'the connection to the gateway is closed'));
+          return;
+        }
         const id = next;
         next += 1;
         waiting.set(id, { resolve, reject });

@@ -7,11 +7,13 @@
 import { loadHome } from '../../actors/config/load-config.ts';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { rowLimit } from '../../machines/base/row-limits.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { chatCommands } from './chat-commands.ts';
 import { cronCommands } from './cron-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
+import { choiceOf, spellChoice } from './event-choice.ts';
 import {
   type AskedRoute,
   dynamicRoute,
@@ -44,16 +46,14 @@ export interface CommandHost {
 export interface CommandPeer {
   /** Params that are a text are JSON already. */
   notify(method: string, params: JsonObject | string): void;
-  onEnd(end: () => void): void;
+  /** Calls back once who asked has left; returns what takes that back. */
+  onEnd(end: () => void): () => void;
 }
 
 export interface Command {
   readonly access: 'home' | 'daemon';
   readonly run: (params: JsonObject, host: CommandHost, peer: CommandPeer) => Promise<unknown>;
 }
-
-const mostRows = 1_000;
-const usualRows = 50;
 
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ...mcpCommands,
@@ -107,15 +107,25 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
     'webhook.delivery',
     ofDaemon((daemon, params) => {
       const id = textOf(params, 'id');
-      return daemon.delivery(id) ?? refuse('delivery-unknown', `no delivery "${id}" is in the history`);
+      const choice = choiceOf(params);
+      const found = daemon.delivery(id, choice);
+      return (
+        found ??
+        refuse(
+          'delivery-unknown',
+          `no delivery ${spellChoice(id, choice)} is in the history; \`agent webhook deliveries\` lists them`,
+        )
+      );
     }),
   ],
   [
     'webhook.replay',
     ofDaemon(async (daemon, params) => {
       const id = textOf(params, 'id');
+      const choice = choiceOf(params);
+      const answer = await daemon.replay(id, choice);
       return (
-        (await daemon.replay(id)) ?? refuse('delivery-unknown', `no delivery "${id}" is in the history with its body`)
+        answer ?? refuse('delivery-unknown', `no delivery ${spellChoice(id, choice)} is in the history with its body`)
       );
     }),
   ],
@@ -127,7 +137,7 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
     ofDaemon((daemon, params) => {
       const id = textOf(params, 'id');
       const found = daemon.run(id, { transcript: params.transcript === true });
-      return found ?? refuse('run-unknown', `no run "${id}" is in the history`);
+      return found ?? refuse('run-unknown', `no run "${id}" is in the history; \`agent runs list\` lists them`);
     }),
   ],
   ...inspectCommands,
@@ -181,7 +191,7 @@ async function cancelRun(daemon: DaemonView, id: string): Promise<JsonObject> {
     case 'refused':
       return refuse('journal-unavailable', verdict.reason);
     case 'unknown':
-      return refuse('run-unknown', `no run "${id}" is in the history`);
+      return refuse('run-unknown', `no run "${id}" is in the history; \`agent runs list\` lists them`);
   }
 }
 
@@ -195,10 +205,10 @@ function askedRoute(params: JsonObject): AskedRoute {
 }
 
 function queryOf(params: JsonObject): HistoryQuery {
-  const limit = typeof params.limit === 'number' ? Math.min(mostRows, Math.max(1, params.limit)) : usualRows;
   return {
-    limit,
-    ...(typeof params.route === 'string' ? { route: params.route } : {}),
+    limit: rowLimit(params.limit),
+    ...choiceOf(params),
+    ...(typeof params.before === 'string' ? { before: params.before } : {}),
     ...(typeof params.status === 'string' ? { status: params.status } : {}),
   };
 }

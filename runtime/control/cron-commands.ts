@@ -5,17 +5,17 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
+import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
 import { createNextDue, hostZone, knowsZone } from '../../actors/cron/next-due.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
-import { type CronJob, checkNewJob, restOf, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
+import { type CronJob, checkNewJob, type JobRest, restOf, timingOf, usualGraceMs } from '../../machines/cron/job.ts';
 import { neverWord, nextTimes, noSchedule } from '../cron/plan.ts';
 import type { CronView, JobStanding } from '../cron/view.ts';
 import type { Command, CommandHost } from './commands.ts';
-import { notServed, profileOf } from './home-view.ts';
+import { homeOf, notServed, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
 interface Found {
@@ -53,6 +53,7 @@ function listJobs(host: CommandHost, params: JsonObject): readonly JsonObject[] 
     if (only !== undefined && profile !== only) continue;
     const store = storeIn(paths.cron, profile, host);
     for (const job of store.all()) rows.push(rowOf(job, profile, host.daemon?.cron));
+    for (const stray of store.strays()) rows.push({ ...stray, profile, state: 'broken' });
     const problem = store.problem();
     if (problem !== undefined) rows.push({ id: '', name: 'jobs.json', profile, state: 'broken', problem });
   }
@@ -103,12 +104,17 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<JsonObject
   let whole = record;
   let refusal: Refusal | undefined;
   const updated = await store.update((text, jobs) => {
-    const standing = jobs.find(({ id, name }) => name === record.name || id === record.name);
+    const [standing, ...others] = jobs.filter(({ id, name }) => name === record.name || id === record.name);
     if (standing !== undefined && params.force !== true) {
       refusal = new Refusal(
         'cron-job-exists',
         `a cron job "${String(record.name)}" exists already in profile "${profile}"; remove it first or pass --force`,
       );
+      return undefined;
+    }
+    if (standing !== undefined && others.length > 0) {
+      const ids = [standing, ...others].map(({ id }) => id);
+      refusal = ambiguousJob(String(record.name), profile, ids);
       return undefined;
     }
     // Routes name jobs by id, too: a job that is replaced keeps it.
@@ -157,9 +163,11 @@ async function runJob(params: JsonObject, host: CommandHost): Promise<JsonObject
       return { run: verdict.run, profile };
     case 'unknown':
       throw unknownJob(ref, profile);
+    case 'ambiguous':
+      throw ambiguousJob(ref, profile, verdict.ids);
     case 'dropped':
       throw new Refusal(
-        verdict.rest === 'paused' ? 'cron-job-paused' : 'cron-job-disabled',
+        codeOfRest[verdict.rest],
         `cron job "${ref}" is ${verdict.rest} and was not fired; \`agent cron resume ${ref}\` resumes it, --force fires it all the same`,
       );
     case 'taken':
@@ -168,6 +176,12 @@ async function runJob(params: JsonObject, host: CommandHost): Promise<JsonObject
       throw new Refusal('journal-unavailable', `cron job "${ref}" was not fired: ${verdict.reason}`);
   }
 }
+
+const codeOfRest = {
+  paused: 'cron-job-paused',
+  disabled: 'cron-job-disabled',
+  broken: 'cron-job-broken',
+} as const satisfies Record<JobRest, string>;
 
 async function change(store: JobsStore, edit: (text: string) => string | undefined): Promise<void> {
   const updated = await store.update((text) => edit(text));
@@ -193,13 +207,14 @@ function rowOf(job: CronJob, profile: ProfileName, view: CronView | undefined): 
   const [first] = nextTimes(job, timing, Date.now(), { nextDue, count: 1 });
   const rest = restOf(job);
   const standing = view?.standing(profile, job.id);
-  const problem =
+  const never =
     timing.kind === 'unfit'
       ? timing.problem
       : timing.kind === 'scheduled' && first === undefined
         ? neverWord
         : undefined;
-  const state = rest ?? (problem === undefined ? undefined : 'broken') ?? stateOf(standing, timing.kind);
+  const problem = job.flaw ?? never ?? job.doubt;
+  const state = rest ?? (never === undefined ? undefined : 'broken') ?? stateOf(standing, timing.kind);
   const due = rest === undefined ? (standing?.dueAtMs ?? first) : undefined;
   const why = standing?.why;
   return {
@@ -229,7 +244,15 @@ function findJob(host: CommandHost, params: JsonObject): Found {
   const home = homeOf(host);
   const profile = served(home, profileOf(params.profile));
   const store = storeOf(home, profile, host);
-  const job = store.find(ref);
+  const meant = store.meant(ref);
+  const [job] = meant;
+  if (meant.length > 1) {
+    throw ambiguousJob(
+      ref,
+      profile,
+      meant.map(({ id }) => id),
+    );
+  }
   if (job !== undefined) return { profile, store, job };
   const problem = store.problem();
   throw problem === undefined ? unknownJob(ref, profile) : new Refusal('cron-jobs-corrupt', problem);
@@ -244,11 +267,6 @@ function storeIn(folder: string, profile: ProfileName, { daemon }: CommandHost):
   return daemon?.cron.store(profile) ?? createJobsStore({ folder });
 }
 
-/** The home in force, or the files where no daemon runs. */
-function homeOf({ desk, source }: CommandHost): LoadedHome {
-  return desk?.().home ?? loadHome(source);
-}
-
 function served(home: LoadedHome, profile: ProfileName): ProfileName {
   if (home.profiles.has(profile)) return profile;
   throw notServed(profile);
@@ -258,6 +276,13 @@ function unknownJob(ref: string, profile: string): Refusal {
   return new Refusal(
     'cron-job-unknown',
     `cron job "${ref}" does not exist in profile "${profile}"; \`agent cron list\` lists them`,
+  );
+}
+
+function ambiguousJob(ref: string, profile: string, ids: readonly string[]): Refusal {
+  return new Refusal(
+    'cron-job-ambiguous',
+    `${ids.length} cron jobs are named "${ref}" in profile "${profile}"; name one by its id: ${ids.join(', ')}`,
   );
 }
 

@@ -4,28 +4,26 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import { rowLimit } from '../../machines/base/row-limits.ts';
 import type { Command, CommandHost } from './commands.ts';
 import { Refusal } from './refusal.ts';
 import type { DeliveryDesk, SendingQuery, Sweep } from './view.ts';
 
-const mostRows = 1_000;
-const usualRows = 50;
-
 export const deliveryCommands: ReadonlyMap<string, Command> = new Map<string, Command>([
-  ['deliveries.list', asking((desk, params) => desk.list(queryOf(params, usualRows)))],
+  ['deliveries.list', asking((desk, params) => desk.list(queryOf(params)))],
   ['deliveries.show', asking((desk, params) => desk.show(idOf(params)))],
   [
     'deliveries.retry',
     asking(async (desk, params) =>
       params.all === true
-        ? sweepOf('retried', await desk.retryAll(queryOf(params, mostRows)))
+        ? sweepOf('retried', await desk.retryAll(queryOf(params)))
         : desk.retry(idOf(params), { force: params.force === true }),
     ),
   ],
   [
     'deliveries.drop',
     asking(async (desk, params) =>
-      params.all === true ? sweepOf('dropped', await desk.dropAll(queryOf(params, mostRows))) : desk.drop(idOf(params)),
+      params.all === true ? sweepOf('dropped', await desk.dropAll(queryOf(params))) : desk.drop(idOf(params)),
     ),
   ],
   ['deliveries.targets', asking((desk) => desk.targets())],
@@ -50,11 +48,13 @@ function idOf({ id }: JsonObject): string {
   throw new Refusal('params-missing', 'the parameter "id" is missing');
 }
 
-function queryOf({ limit, route, status, target }: JsonObject, otherwise: number): SendingQuery {
+function queryOf({ limit, route, profile, status, target, before }: JsonObject): SendingQuery {
   return {
-    limit: typeof limit === 'number' ? Math.min(mostRows, Math.max(1, limit)) : otherwise,
+    limit: rowLimit(limit),
     ...(typeof route === 'string' ? { route } : {}),
+    ...(typeof profile === 'string' ? { profile } : {}),
     ...(typeof status === 'string' ? { status } : {}),
     ...(typeof target === 'string' ? { target } : {}),
+    ...(typeof before === 'string' ? { before } : {}),
   };
 }

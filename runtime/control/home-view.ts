@@ -6,12 +6,14 @@
 
 import { randomBytes } from 'node:crypto';
 import { type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
+import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { createJobsStore } from '../../actors/cron/jobs.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
+import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
@@ -45,6 +47,11 @@ export interface SubscriptionRequest {
 const secretBytes = 32;
 const quiet: Logger = { log: () => {}, warnOnce: () => {} };
 
+/** The home in force, or the files where no daemon runs. */
+export function homeOf({ desk, source }: { readonly desk?: () => HomeDesk; readonly source: HomeSource }): LoadedHome {
+  return desk?.().home ?? loadHome(source);
+}
+
 /** Reads the files. */
 export function readDesk(source: HomeSource): HomeDesk {
   const home = loadHome(source);
@@ -54,15 +61,15 @@ export function readDesk(source: HomeSource): HomeDesk {
 
 /** The rows of `webhook list`: static and dynamic routes, and what cannot be used. */
 export function listRoutes({ home, sources, problems }: HomeDesk, baseUrl: string | undefined): JsonObject[] {
-  const base = baseUrl ?? configuredUrl(home);
-  const rows: JsonObject[] = sources.configured.map((entry) => routeRow(entry, base));
+  const rowOf = routeRows(home, baseUrl);
+  const rows: JsonObject[] = sources.configured.map(rowOf);
   const taken = new Set(sources.configured.map(({ route }) => `${route.profile}/${route.name}`));
   for (const store of sources.subscriptions.values()) {
     const { routes, problems: broken, fault } = store.current();
     for (const entry of routes) {
       const hidden = taken.has(`${entry.route.profile}/${entry.route.name}`);
       rows.push({
-        ...routeRow(entry, base),
+        ...rowOf(entry),
         ...(hidden ? { problem: 'a route of config.yaml has the same name and is used instead' } : {}),
       });
     }
@@ -75,10 +82,9 @@ export function listRoutes({ home, sources, problems }: HomeDesk, baseUrl: strin
 
 /** One route with everything but its secret. */
 export function showRoute(desk: HomeDesk, asked: AskedRoute, baseUrl: string | undefined): JsonObject {
-  const entry =
-    findRoute(desk, asked) ?? refuse('route-unknown', `no route is named "${asked.name}"${ofProfile(asked)}`);
+  const entry = findRoute(desk, asked) ?? unknownRoute(desk, asked);
   return {
-    ...routeRow(entry, baseUrl ?? configuredUrl(desk.home)),
+    ...routeRows(desk.home, baseUrl)(entry),
     definition: entry.route as unknown as JsonObject,
   };
 }
@@ -126,7 +132,7 @@ export async function subscribe(
   }
   const updated = await store.update((text) => editSubscriptions(text, name, whole));
   if (!updated.ok) throw new Refusal(updated.fault.code, updated.fault.message);
-  return { ...routeRow(read.value, baseUrl ?? configuredUrl(home)), secret };
+  return { ...routeRows(home, baseUrl)(read.value), secret };
 }
 
 export async function unsubscribe({ sources }: HomeDesk, name: string, profile: ProfileName): Promise<void> {
@@ -176,9 +182,8 @@ function checkCronJob({ main }: LoadedHome, profile: ProfileName, job: unknown):
 }
 
 /** Without a profile the default one's route is meant, else the only one of that name. */
-function findRoute({ sources }: HomeDesk, { name, profile }: AskedRoute): RouteWithSecret | undefined {
-  const dynamic = [...sources.subscriptions.values()].flatMap((store) => store.current().routes);
-  const named = [...sources.configured, ...dynamic].filter(({ route }) => route.name === name);
+function findRoute(desk: HomeDesk, { name, profile }: AskedRoute): RouteWithSecret | undefined {
+  const named = allRoutes(desk).filter(({ route }) => route.name === name);
   const wanted = profile ?? defaultProfile;
   const found = named.find(({ route }) => route.profile === wanted);
   if (found !== undefined || profile !== undefined) return found;
@@ -189,12 +194,32 @@ function findRoute({ sources }: HomeDesk, { name, profile }: AskedRoute): RouteW
   return named[0];
 }
 
+function unknownRoute(desk: HomeDesk, asked: AskedRoute): never {
+  const names = allRoutes(desk).map(({ route }) => route.name);
+  const cure = meantOr(asked.name, names, '`agent webhook list` lists them');
+  return refuse('route-unknown', `no route is named "${asked.name}"${ofProfile(asked)}; ${cure}`);
+}
+
+function allRoutes({ sources }: HomeDesk): readonly RouteWithSecret[] {
+  return [...sources.configured, ...[...sources.subscriptions.values()].flatMap((store) => store.current().routes)];
+}
+
 function ofProfile({ profile }: AskedRoute): string {
   return profile === undefined ? '' : ` of profile "${profile}"`;
 }
 
 function refuse(code: FaultCode, message: string): never {
   throw new Refusal(code, message);
+}
+
+/** Spells routes as rows, each with what it names that is not there now, whatever stood when the home was read. */
+function routeRows(home: LoadedHome, baseUrl: string | undefined): (entry: RouteWithSecret) => JsonObject {
+  const base = baseUrl ?? configuredUrl(home);
+  const looseEndsOf = findLooseEnds(home);
+  return (entry) => {
+    const loose = looseEndsOf(entry.route).map(({ message }) => message);
+    return { ...routeRow(entry, base), ...(loose.length === 0 ? {} : { problem: loose.join('; and it ') }) };
+  };
 }
 
 function routeRow({ route }: RouteWithSecret, base: string): JsonObject {

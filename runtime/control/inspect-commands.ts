@@ -7,6 +7,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { FollowQuery } from '../inspector/watcher.ts';
 import type { Command, CommandHost } from './commands.ts';
+import { choiceOf, spellChoice } from './event-choice.ts';
 import { Refusal } from './refusal.ts';
 import type { DaemonView } from './view.ts';
 
@@ -25,11 +26,12 @@ export const inspectCommands: readonly (readonly [string, Command])[] = [
     'inspect.why',
     ofDaemon((daemon, params) => {
       const id = textOf(params, 'id');
-      const story = daemon.why(id);
+      const choice = choiceOf(params);
+      const story = daemon.why(id, choice);
       if (story !== undefined) return story;
       throw new Refusal(
         'delivery-unknown',
-        `no delivery "${id}" is in the history; \`agent webhook deliveries\` lists them`,
+        `no delivery ${spellChoice(id, choice)} is in the history; \`agent webhook deliveries\` lists them`,
       );
     }),
   ],

@@ -7,9 +7,10 @@
 import { hasServerEntry } from '../../actors/config/server-entries.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type InstallLink, readInstallLink } from '../../machines/mcp/install-link.ts';
+import { takenAlong } from '../../machines/mcp/link-variables.ts';
 import { runLinkDialog } from '../link-dialog.ts';
 import type { Command, CommandHost } from './commands.ts';
-import { profileOf } from './home-view.ts';
+import { homeOf, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
 export const linkCommands: readonly (readonly [string, Command])[] = [
@@ -17,13 +18,16 @@ export const linkCommands: readonly (readonly [string, Command])[] = [
   ['link.add', { access: 'home', run: addLink }],
 ];
 
-async function readLink(params: JsonObject, { source }: CommandHost): Promise<JsonObject> {
+async function readLink(params: JsonObject, host: CommandHost): Promise<JsonObject> {
   const { name, config } = linkOf(params);
+  const takes = takenAlong(config);
   return {
     name,
     kind: typeof config.command === 'string' ? 'command' : 'url',
     config,
-    taken: await hasServerEntry({ home: source.home, profile: profileOf(params.profile), name }),
+    ...(takes === undefined ? {} : { takes: { ...takes } }),
+    taken: await hasServerEntry({ home: host.source.home, profile: profileOf(params.profile), name }),
+    profiles: [...homeOf(host).profiles.keys()],
   };
 }
 

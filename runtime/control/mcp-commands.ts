@@ -9,10 +9,11 @@ import { toolFilter } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { carriedTraceparent } from '../../machines/base/traceparent.ts';
+import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { McpView } from '../mcp/view.ts';
-import type { Command, CommandHost } from './commands.ts';
+import type { Command, CommandHost, CommandPeer } from './commands.ts';
 import { notServed, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';
 
@@ -23,17 +24,18 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
   ['mcp.list', ofServers((mcp) => mcp.list())],
   [
     'mcp.tools',
-    ofServers((mcp, params) =>
-      mcp.tools(profileIn(mcp, params), optionalText(params, 'server')).filter(allowedBy(params)),
-    ),
+    ofServers((mcp, params) => {
+      const profile = profileIn(mcp, params);
+      const server = optionalText(params, 'server');
+      if (server !== undefined) knownIn(mcp, profile, server);
+      return mcp.tools(profile, server).filter(allowedBy(params));
+    }),
   ],
   [
     'mcp.call',
     {
       access: 'daemon',
       run: async (params, host, peer) => {
-        const cancelled = new AbortController();
-        peer.onEnd(() => cancelled.abort());
         const mcp = mcpOf(host);
         const profile = profileIn(mcp, params);
         const name = textOf(params, 'name');
@@ -42,15 +44,17 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
             error: { code: 'unknown_tool', message: `no tool is named "${name}" among those that are offered` },
           };
         }
-        const answer = await mcpOf(host).call({
-          profile,
-          name,
-          args: isJsonObject(params.arguments) ? params.arguments : {},
-          caller: optionalText(params, 'caller') ?? 'cli',
-          ...ofRun(params),
-          signal: cancelled.signal,
-          onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
-        });
+        const answer = await whileAsked(peer, (signal) =>
+          mcp.call({
+            profile,
+            name,
+            args: isJsonObject(params.arguments) ? params.arguments : {},
+            caller: optionalText(params, 'caller') ?? 'cli',
+            ...ofRun(params),
+            signal,
+            onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
+          }),
+        );
         return answer.kind === 'result' ? answer.result : { error: answer.fault };
       },
     },
@@ -58,8 +62,10 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
   [
     'mcp.reconnect',
     ofServers((mcp, params) => {
+      const profile = profileIn(mcp, params);
       const server = textOf(params, 'server');
-      if (!mcp.reconnect(profileIn(mcp, params), server)) throw unknownServer(server);
+      if (knownIn(mcp, profile, server) === 'disabled') throw disabledServer(server);
+      if (!mcp.reconnect(profile, server)) throw unknownServer(server, namesIn(mcp, profile));
       return { reconnecting: server };
     }),
   ],
@@ -67,7 +73,10 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
     'mcp.logs',
     ofServers((mcp, params) => {
       const lines = typeof params.lines === 'number' ? Math.min(mostLines, Math.max(1, params.lines)) : usualLines;
-      return mcp.logs(profileIn(mcp, params), textOf(params, 'server'), lines);
+      const profile = profileIn(mcp, params);
+      const server = textOf(params, 'server');
+      knownIn(mcp, profile, server);
+      return mcp.logs(profile, server, lines);
     }),
   ],
   [
@@ -87,22 +96,22 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
     {
       access: 'daemon',
       run: async (params, host, peer) => {
-        const cancelled = new AbortController();
-        peer.onEnd(() => cancelled.abort());
         const flow = optionalText(params, 'flow');
         if (flow !== undefined && flow !== 'browser' && flow !== 'device') {
           throw new Refusal('login-flow', `flow is "browser" or "device", not "${flow}"`);
         }
         const mcp = mcpOf(host);
-        const verdict = await mcp.logins.login({
-          profile: profileIn(mcp, params),
-          server: textOf(params, 'server'),
-          ...(flow === undefined ? {} : { flow }),
-          startedFrom: params.from === 'page' ? 'page' : 'terminal',
-          again: params.again === true,
-          signal: cancelled.signal,
-          tell: (progress) => peer.notify('mcp.loginProgress', { ...progress }),
-        });
+        const verdict = await whileAsked(peer, (signal) =>
+          mcp.logins.login({
+            profile: profileIn(mcp, params),
+            server: textOf(params, 'server'),
+            ...(flow === undefined ? {} : { flow }),
+            startedFrom: params.from === 'page' ? 'page' : 'terminal',
+            again: params.again === true,
+            signal,
+            tell: (progress) => peer.notify('mcp.loginProgress', { ...progress }),
+          }),
+        );
         switch (verdict.kind) {
           case 'loggedIn':
             return { logged_in: textOf(params, 'server') };
@@ -168,6 +177,18 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
 
 function ofServers(run: (mcp: McpView, params: JsonObject) => unknown): Command {
   return { access: 'daemon', run: async (params, host) => run(mcpOf(host), params) };
+}
+
+/** Work that ends early when whoever asked for it leaves. */
+async function whileAsked<Value>(peer: CommandPeer, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+  const gone = new AbortController();
+  const forget = peer.onEnd(() => gone.abort());
+  try {
+    return await work(gone.signal);
+  } finally {
+    // One connection may ask thousands of times.
+    forget();
+  }
 }
 
 /** A program that a run started says so, that its calls may be found with the run. */
@@ -237,13 +258,33 @@ function configured(name: string, profile: ProfileName, source: CommandHost['sou
   const loaded = loadHome(source).profiles.get(profile);
   if (loaded === undefined) throw notServed(profile);
   const entry = loaded.settings.servers.find((server) => server.name === name);
-  if (entry === undefined) throw unknownServer(name);
+  if (entry === undefined) {
+    throw unknownServer(
+      name,
+      loaded.settings.servers.map((server) => server.name),
+    );
+  }
   if (entry.problem !== undefined) throw new Refusal('server-entry', entry.problem);
   return readServerSettings(entry);
 }
 
-function unknownServer(name: string): Refusal {
-  return new Refusal('server-unknown', `no mcp server is named "${name}"; \`agent mcp list\` lists them`);
+function unknownServer(name: string, known: readonly string[]): Refusal {
+  const cure = meantOr(name, known, '`agent mcp list` lists them');
+  return new Refusal('server-unknown', `no mcp server is named "${name}"; ${cure}`);
+}
+
+function namesIn(mcp: McpView, profile: string): readonly string[] {
+  return mcp.list().flatMap((row) => (row.profile === profile ? [String(row.name)] : []));
+}
+
+function disabledServer(name: string): Refusal {
+  return new Refusal('server-disabled', `mcp server "${name}" is disabled; set enabled: true in its entry`);
+}
+
+function knownIn(mcp: McpView, profile: string, server: string): 'enabled' | 'disabled' {
+  const standing = mcp.standing(profile, server);
+  if (standing === 'unknown') throw unknownServer(server, namesIn(mcp, profile));
+  return standing;
 }
 
 function refuseApproval(id: string): never {

@@ -4,16 +4,18 @@
  * @see CLI-3 in docs/specification.md
  */
 
-import { chmodSync, rmSync } from 'node:fs';
+import { chmodSync, rmdirSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { ensurePrivateFolder, privateFile } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { liesAside } from '../../machines/config/profile.ts';
 import { answerRequest } from './answer.ts';
 import type { CommandHost } from './commands.ts';
 import { createLineSplitter } from './lines.ts';
 import { longestLine, notificationParts, readMessage, rpcCodes, spellError } from './protocol.ts';
+import { demandOwnFolder } from './socket-folder.ts';
 
 export interface ControlSettings {
   readonly path: string;
@@ -40,6 +42,7 @@ const lastWordsMs = 1_000;
 
 /** Listens; a socket file that a dead daemon left is taken over, for the lock proves that it is dead. */
 export async function createControlServer({ path, host, log, redact }: ControlSettings): Promise<ControlServer> {
+  demandOwnFolder(path);
   await ensurePrivateFolder(dirname(path));
   rmSync(path, { force: true });
   /** Each with what writes out the words that wait for it. */
@@ -63,6 +66,7 @@ export async function createControlServer({ path, host, log, redact }: ControlSe
     closed ??= new Promise((resolve) => {
       server.close(() => resolve());
       rmSync(path, { force: true });
+      if (liesAside(path)) removeEmpty(dirname(path));
     });
     return closed;
   };
@@ -83,13 +87,22 @@ export async function createControlServer({ path, host, log, redact }: ControlSe
   };
 }
 
+/** What was made for the socket alone goes with it. */
+function removeEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Somebody has put something there.
+  }
+}
+
 /** Returns what writes out the words that wait. */
 function serve(
   socket: Socket,
   host: CommandHost,
   { log, redact }: Pick<ControlSettings, 'log' | 'redact'>,
 ): () => void {
-  const ends: (() => void)[] = [];
+  const ends = new Set<() => void>();
   let waiting: string[] = [];
   let waitingLength = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -121,7 +134,10 @@ function serve(
   const peer = {
     redact,
     notify: (name: string, sent: JsonObject | string) => notify(notificationParts(name, sent)),
-    onEnd: (end: () => void) => void ends.push(end),
+    onEnd(end: () => void) {
+      ends.add(end);
+      return () => void ends.delete(end);
+    },
   };
   const lines = createLineSplitter(
     longestLine,

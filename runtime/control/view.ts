@@ -15,7 +15,16 @@ import type { McpView } from '../mcp/view.ts';
 export interface HistoryQuery {
   readonly limit: number;
   readonly route?: string;
+  readonly profile?: string;
   readonly status?: string;
+  /** Only rows before this key: the next page. */
+  readonly before?: string;
+}
+
+/** Which of the events that came under one id is meant: an id is its sender's, and is told apart by route alone. */
+export interface EventChoice {
+  readonly route?: string;
+  readonly profile?: string;
 }
 
 export interface SendingQuery extends HistoryQuery {
@@ -24,7 +33,7 @@ export interface SendingQuery extends HistoryQuery {
 }
 
 /** Which of the dead letters. */
-export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'target'>;
+export type DeadLetterQuery = Pick<SendingQuery, 'route' | 'profile' | 'target'>;
 
 /** What came of doing something to many. */
 export interface Sweep {
@@ -67,10 +76,13 @@ export interface DaemonView {
   /** The base URL; undefined while nothing listens. */
   url(): string | undefined;
   deliveries(query: HistoryQuery): readonly JsonObject[];
-  /** One event with its run and delivery, by delivery id or key; the newest of an id. */
-  delivery(id: string): JsonObject | undefined;
+  /**
+   * One event with its run and delivery, by key or by delivery id: the newest that came to its route. An id that came to
+   * several routes is refused where the choice leaves more than one.
+   */
+  delivery(id: string, choice?: EventChoice): JsonObject | undefined;
   /** Sends an event through once more; resolves with the answer's status and body. */
-  replay(id: string): Promise<JsonObject | undefined>;
+  replay(id: string, choice?: EventChoice): Promise<JsonObject | undefined>;
   runs(query: HistoryQuery): readonly JsonObject[];
   run(id: string, more?: { readonly transcript?: boolean }): JsonObject | undefined;
   /** Ends a run that has not answered yet. */
@@ -79,7 +91,7 @@ export interface DaemonView {
   /** One actor by its address, times as text. */
   actor(id: string): JsonObject | undefined;
   /** Everything that is known of one delivery, by its id or key. */
-  why(id: string): JsonObject | undefined;
+  why(id: string, choice?: EventChoice): JsonObject | undefined;
   chart(machine: string): Promise<Chart | undefined>;
   /** All actors as rows, and what changes of them. */
   readonly feed: Pick<Feed, 'snapshot' | 'follow'>;

@@ -33,7 +33,9 @@ export interface CronSchedulePorts {
 export type HandVerdict =
   | FiringVerdict
   | { readonly kind: 'unknown' }
-  /** Paused or disabled, and not to be fired all the same. */
+  /** Several jobs have the name. */
+  | { readonly kind: 'ambiguous'; readonly ids: readonly string[] }
+  /** Paused, disabled or broken, and not to be fired all the same. */
   | { readonly kind: 'dropped'; readonly rest: JobRest };
 
 export interface CronSchedule {
@@ -71,6 +73,8 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
   const crashed = new Map<string, number>();
   const inFlight = new Map<string, string>();
   const complained = new Map<string, string>();
+  /** The list of each file whose doubts have been told. */
+  const doubted = new Map<string, readonly CronJob[]>();
   let stopLooking: (() => void) | undefined;
   let skewMs = 0;
 
@@ -84,7 +88,20 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     if (problem !== undefined && complained.get(folder) !== problem) log.log('error', problem, { profile });
     if (problem === undefined) complained.delete(folder);
     else complained.set(folder, problem);
+    complain(store, folder, profile);
     return store;
+  }
+
+  /** Once for each finding. */
+  function complain(store: JobsStore, folder: string, profile: string): void {
+    const jobs = store.all();
+    if (doubted.get(folder) === jobs) return;
+    doubted.set(folder, jobs);
+    for (const { problem: why } of store.strays()) log.log('error', `cron: ${why}`, { profile });
+    for (const { id, name, flaw, doubt } of jobs) {
+      if (flaw !== undefined) log.log('error', `cron job "${name}" is not fired: ${flaw}`, { cron_job: id, profile });
+      if (doubt !== undefined) log.log('warn', `cron job "${name}": ${doubt}`, { cron_job: id, profile });
+    }
   }
 
   function store(profile: string): JobsStore | undefined {
@@ -99,8 +116,6 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     for (const { profile, folder } of ports.profiles()) {
       for (const job of storeOf(profile, folder).all()) {
         const key = cronKey(profile, job.id);
-        // The first of an id is the one that is found by it.
-        if (standing.has(key)) continue;
         standing.add(key);
         keep(living, key, job, profile);
       }
@@ -128,7 +143,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
 
   function respawn(living: WardHandle<CronJobInput>, key: string, job: CronJob, profile: string): void {
     const atMs = crashed.get(key);
-    if (atMs !== undefined && Math.abs(nowMs() - atMs) < respawnMs) return;
+    if (atMs !== undefined && steadyMs() - atMs < respawnMs) return;
     crashed.delete(key);
     living.spawn(key, { profile, job: job.id });
   }
@@ -180,8 +195,10 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     find,
     store,
     async run(profile, ref, { context, force }) {
-      const job = find(profile, ref);
+      const meant = store(profile)?.meant(ref) ?? [];
+      const [job] = meant;
       if (job === undefined) return { kind: 'unknown' };
+      if (meant.length > 1) return { kind: 'ambiguous', ids: meant.map(({ id }) => id) };
       const atMs = nowMs();
       const entry = { key: ports.nextId(atMs), nowMs: atMs, profile, job };
       const rest = restOf(job);
@@ -205,7 +222,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
       ward()?.get(key)?.send({ type: 'run.finished', run });
     },
     ended(key, hasCrashed) {
-      if (hasCrashed) crashed.set(key, nowMs());
+      if (hasCrashed) crashed.set(key, steadyMs());
     },
   };
 }

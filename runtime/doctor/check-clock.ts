@@ -4,6 +4,7 @@
  * @see SIG-3 and CLI-2 in docs/specification.md
  */
 
+import { isLoopback } from '../../machines/base/loopback.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 /** Signed timestamps are taken within this (SIG-3). */
@@ -73,7 +74,7 @@ function endpointsOf(home: Examined['home']): readonly string[] {
   const add = (url: unknown): void => {
     if (typeof url !== 'string' || !URL.canParse(url)) return;
     const { protocol, origin, hostname } = new URL(url);
-    if (/^https?:$/.test(protocol) && !/^(localhost|127\.|\[::1\])/.test(hostname)) origins.add(`${origin}/`);
+    if (/^https?:$/.test(protocol) && !isLoopback(hostname)) origins.add(`${origin}/`);
   };
   for (const { settings } of home.profiles.values()) {
     for (const { enabled, entry } of settings.servers) if (enabled) add(entry.url);

@@ -4,6 +4,7 @@
  * @see CFG-2, INT-1 and CLI-2 in docs/specification.md
  */
 
+import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { unresolvedReference } from '../../machines/config/interpolate.ts';
 import { createSourceReader } from '../route-sources.ts';
@@ -21,8 +22,9 @@ export function checkConfig({ home, gateway }: Examined): readonly Finding[] {
   const { subscriptions } = createSourceReader({ log: { log: () => {}, warnOnce: () => {} }, learn: () => {} }).read(
     home,
   );
+  const looseEndsOf = findLooseEnds(home);
   for (const [profile, store] of subscriptions) {
-    const { problems, fault } = store.current();
+    const { routes, problems, fault } = store.current();
     const file =
       profile === 'default' ? 'webhook_subscriptions.json' : `profiles/${profile}/webhook_subscriptions.json`;
     const told = [
@@ -38,6 +40,18 @@ export function checkConfig({ home, gateway }: Examined): readonly Finding[] {
         what: `${message} [${code}]`,
         cure: name === '' ? 'mend the file, or move it away' : `agent webhook remove ${name}, and subscribe it anew`,
       });
+    }
+    for (const { route } of routes) {
+      for (const { message, code } of looseEndsOf(route)) {
+        findings.push({
+          level: 'warning',
+          area: 'config',
+          code: 'subscription-finding',
+          place: `${file}: ${route.name}`,
+          what: `${message} [${code}]`,
+          cure: `once it is there, nothing more is to be done; agent webhook remove ${route.name} takes it away`,
+        });
+      }
     }
   }
   findings.push(...unsetVariables(home), ...refusedBy(gateway));
@@ -55,7 +69,7 @@ function refusedBy(gateway: Examined['gateway']): readonly Finding[] {
       code: 'config-refused',
       place: 'the running gateway',
       what: `has refused the configuration on disk, and the last good one stays in force: ${fault}`,
-      cure: 'mend what `agent config check` shows; it is then taken over by itself',
+      cure: 'mend what is named there, or what `agent config check` shows; then `agent gateway reload`',
     },
   ];
 }

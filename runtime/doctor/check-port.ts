@@ -5,6 +5,7 @@
  */
 
 import { createServer } from 'node:net';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 const loopback: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
@@ -33,7 +34,10 @@ export async function checkPort({ home, gateway }: Examined): Promise<readonly F
   if (gateway === undefined) {
     if (webhook.enabled) findings.push(...(await bindable(own)));
     if (inspector.enabled) findings.push(...(await bindable(page)));
-  } else if (webhook.enabled) {
+  } else {
+    findings.push(...silentPage(gateway.status, `${inspector.host}:${inspector.port}`));
+  }
+  if (gateway !== undefined && webhook.enabled) {
     const { url, fault } = gateway.status.webhook as { readonly url: string | null; readonly fault?: string };
     where = `listens on ${url}`;
     if (url !== null && fault !== undefined) {
@@ -63,6 +67,13 @@ export async function checkPort({ home, gateway }: Examined): Promise<readonly F
 }
 
 const newPort = 'agent gateway setup --port <port>';
+
+function silentPage(status: JsonObject, place: string): readonly Finding[] {
+  const { fault } = (status.inspector ?? {}) as { readonly fault?: string };
+  if (fault === undefined) return [];
+  const cure = 'set another inspector.port in config.yaml, or end what holds it and agent gateway reload';
+  return [{ level: 'warning', area: 'port', code: 'not-listening', place, what: fault, cure }];
+}
 
 function widely({ host, port }: { readonly host: string; readonly port: number }): readonly Finding[] {
   if (loopback.has(host)) return [];

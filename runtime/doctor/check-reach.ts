@@ -7,8 +7,9 @@
 import { createCredentials } from '../../actors/oauth/credentials.store.ts';
 import { findCommand } from '../../actors/process-group.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
-import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
+import { defaultProfile, inProfile, type ProfileName } from '../../machines/base/names.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
+import { canonicalTarget } from '../../machines/config/targets.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { type Area, type Examined, type Finding, good, type Trouble } from './finding.ts';
 
@@ -17,24 +18,31 @@ const patienceMs = 15_000;
 const atOnce = 4;
 
 export function checkAgent({ home, env }: Examined): readonly Finding[] {
-  const { runner, command } = home.main.settings.agent;
-  const findings: Finding[] = [];
-  const need = (word: string, what: string): void => {
-    if (findCommand(word, env.PATH ?? '', process.cwd()) !== undefined) return;
-    findings.push({
-      level: 'wrong',
-      area: 'agent',
-      code: 'command-missing',
-      place: word,
-      what: `${what} is not to be found or executed`,
-      cure: 'install it, or give its whole path',
-    });
-  };
-  if (runner === 'command' && command[0] !== undefined) need(command[0], 'the command of agent.command');
-  const codehost = home.main.settings.platforms.codehost_comment?.options.command;
-  const delivers = home.main.settings.webhook.routes.some(({ route }) => route.deliver === 'codehost_comment');
-  if (delivers) need(typeof codehost === 'string' ? codehost : 'gh', 'the client that codehost_comment calls');
-  return findings.length > 0 ? findings : [good('agent', `runner ${runner}`)];
+  const routes = [...home.profiles.values()].flatMap(({ settings }) => settings.webhook.routes);
+  const findings = [...home.profiles.values()].flatMap(({ name, paths, scope, settings }) => {
+    // As they are started: from the home of their profile.
+    const isThere = (word: string): boolean =>
+      findCommand(word, scope.get('PATH') ?? env.PATH ?? '', paths.home) !== undefined;
+    const { runner, command } = settings.agent;
+    const { command: client } = settings.platforms.codehost_comment?.options ?? {};
+    const comments = ({ route }: (typeof routes)[number]): boolean =>
+      route.profile === name && canonicalTarget(route.deliver) === 'codehost_comment';
+    const needed = [
+      ...(runner === 'command' ? [[command[0] ?? '', 'the command of agent.command'] as const] : []),
+      ...(routes.some(comments)
+        ? [[typeof client === 'string' ? client : 'gh', 'the client that codehost_comment calls'] as const]
+        : []),
+    ];
+    return needed
+      .filter(([word]) => word !== '' && !isThere(word))
+      .map(([word, what]): Finding => {
+        const place = inProfile(word, name);
+        const said = `${what} is not to be found or executed`;
+        const cure = 'install it, or give its whole path';
+        return { level: 'wrong', area: 'agent', code: 'command-missing', place, what: said, cure };
+      });
+  });
+  return findings.length > 0 ? findings : [good('agent', `runner ${home.main.settings.agent.runner}`)];
 }
 
 export async function checkServers(examined: Examined): Promise<readonly Finding[]> {
@@ -43,12 +51,19 @@ export async function checkServers(examined: Examined): Promise<readonly Finding
     settings.servers.filter((server) => server.enabled).map((server) => ({ profile, server })),
   );
   if (enabled.length === 0) return [good('servers', 'none is configured')];
+  // The findings of the configuration tell of the others already.
+  const sound = enabled.filter(({ server }) => server.problem === undefined);
+  const broken = enabled.filter(({ server }) => server.problem !== undefined);
+  const isBroken = ({ profile, name }: JsonObject): boolean =>
+    broken.some((one) => one.profile === profile && one.server.name === name);
   const findings =
     gateway === undefined
-      ? await inTurns(enabled, ({ profile, server }) => probed(examined, profile, server))
-      : toldByGateway(await gateway.ask('mcp.list'), 'servers', serverTrouble);
-  if (findings.length > 0) return findings;
-  return [good('servers', `${enabled.length === 1 ? 'one answers' : `all ${enabled.length} answer`}`)];
+      ? await inTurns(sound, ({ profile, server }) => probed(examined, profile, server))
+      : toldByGateway(await gateway.ask('mcp.list'), 'servers', (row) =>
+          isBroken(row) ? undefined : serverTrouble(row),
+        );
+  if (findings.length > 0 || sound.length === 0) return findings;
+  return [good('servers', `${sound.length === 1 ? 'one answers' : `all ${sound.length} answer`}`)];
 }
 
 export async function checkTargets({ gateway, home }: Examined): Promise<readonly Finding[]> {
@@ -69,17 +84,19 @@ export async function checkTargets({ gateway, home }: Examined): Promise<readonl
 function toldByGateway(
   rows: Json | undefined,
   area: Area,
-  judge: (row: JsonObject, place: string) => Omit<Trouble, 'area' | 'place'> | undefined,
+  judge: (row: JsonObject) => Omit<Trouble, 'area' | 'place'> | undefined,
 ): readonly Finding[] {
   return (Array.isArray(rows) ? (rows as readonly JsonObject[]) : []).flatMap((row) => {
     const place = row.profile === defaultProfile ? String(row.name) : `${String(row.name)}@${String(row.profile)}`;
-    const trouble = judge(row, place);
+    const trouble = judge(row);
     if (trouble === undefined) return [];
     return [{ area, place, ...trouble, what: withoutName(trouble.what, String(row.name)) } as Finding];
   });
 }
 
-function serverTrouble(row: JsonObject, place: string): Omit<Trouble, 'area' | 'place'> | undefined {
+function serverTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undefined {
+  const server =
+    row.profile === defaultProfile ? String(row.name) : `${String(row.name)} --profile ${String(row.profile)}`;
   const why = typeof row.error === 'string' ? row.error : `is ${String(row.state)}`;
   switch (row.state) {
     case 'failed':
@@ -89,10 +106,10 @@ function serverTrouble(row: JsonObject, place: string): Omit<Trouble, 'area' | '
         level: 'wrong',
         code: 'server-unreachable',
         what: why,
-        cure: `agent mcp test ${place}; agent mcp logs ${place}`,
+        cure: `agent mcp test ${server}; agent mcp logs ${server}`,
       };
     case 'needsLogin':
-      return { level: 'warning', code: 'server-login', what: why, cure: `agent mcp login ${place}` };
+      return { level: 'warning', code: 'server-login', what: why, cure: `agent mcp login ${server}` };
     case 'connecting':
       return { level: 'note', code: 'server-waiting', what: 'is being connected', cure: 'look again in a moment' };
     default:
@@ -116,8 +133,6 @@ async function probed(
   server: Parameters<typeof readServerSettings>[0],
 ): Promise<Finding | undefined> {
   const place = profile === defaultProfile ? server.name : `${server.name}@${profile}`;
-  // The findings of the configuration tell it already.
-  if (server.problem !== undefined) return undefined;
   const settings = readServerSettings(server);
   if (settings.transport.kind !== 'stdio' && settings.transport.oauth !== null) {
     return notAsked('servers', place, 'start the gateway, which has its credentials');

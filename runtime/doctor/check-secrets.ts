@@ -1,41 +1,58 @@
 /**
- * Looks at the secrets of the routes: weak ones, routes that check no signature, and secrets that lie in config.yaml, which
- * people show to each other. Names none of them.
+ * Looks at secrets: weak ones of routes, routes that check no signature, and any that lie in a config.yaml, which people
+ * show to each other. Names none of them.
  * @see SIG-5 and CLI-2 in docs/specification.md
  */
 
 import { readFileSync } from 'node:fs';
+import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { defaultProfile } from '../../machines/base/names.ts';
-import { valueAt } from '../../machines/config/edit.ts';
+import { parseDocument } from '../../machines/config/document.ts';
+import { insecureSecret } from '../../machines/config/read-route.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import { weaknessOf } from '../../machines/config/secret-strength.ts';
-
+import { isSecretName } from '../redact.ts';
 import { createSourceReader } from '../route-sources.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
-export function checkSecrets({ home, paths }: Examined): readonly Finding[] {
+/** Where `gateway setup` writes. */
+const globalSecret = 'platforms.webhook.extra.secret';
+
+export function checkSecrets({ home }: Examined): readonly Finding[] {
   const findings: Finding[] = [];
-  const { webhook } = home.main.settings;
-  const weak = webhook.secret === undefined ? undefined : weaknessOf(webhook.secret);
-  if (weak !== undefined) {
-    findings.push({
-      level: 'warning',
-      area: 'secrets',
-      code: 'secret-weak',
-      place: 'the global webhook secret',
-      what: weak,
-      cure: 'agent gateway setup --secret generate, and enter the new one at the senders',
-    });
-  }
-  if (isLiteral(valueAt(textOf(paths.config), ['platforms', 'webhook', 'extra', 'secret']))) {
-    findings.push({
-      level: 'note',
-      area: 'secrets',
-      code: 'secret-open',
-      place: 'config.yaml: platforms.webhook.extra.secret',
-      what: 'lies in the configuration itself',
-      cure: 'agent gateway setup --secret … moves it into .env',
-    });
+  const shared = new Set<string>();
+  for (const { name, paths, settings } of home.profiles.values()) {
+    const { secret } = settings.webhook;
+    const isHome = name === defaultProfile;
+    const env = isHome ? '.env' : `profiles/${name}/.env`;
+    // A profile that has none of its own is opened by the home's.
+    const weak = secret === undefined || shared.has(secret) ? undefined : weaknessOf(secret);
+    if (secret !== undefined) shared.add(secret);
+    if (weak !== undefined) {
+      findings.push({
+        level: 'warning',
+        area: 'secrets',
+        code: 'secret-weak',
+        place: isHome ? 'the global webhook secret' : `the webhook secret of profile ${name}`,
+        what: weak,
+        cure: isHome
+          ? 'agent gateway setup --secret generate, and enter the new one at the senders'
+          : `make a longer one, such as by \`openssl rand -hex 32\`, and put it into ${env} as WEBHOOK_SECRET`,
+      });
+    }
+    for (const path of literals(parseDocument(textOf(paths.config)).value)) {
+      findings.push({
+        level: 'note',
+        area: 'secrets',
+        code: 'secret-open',
+        place: `${isHome ? '' : `profiles/${name}/`}config.yaml: ${path}`,
+        what: 'lies in the configuration itself',
+        cure:
+          isHome && path === globalSecret
+            ? 'agent gateway setup --secret … moves it into .env'
+            : `move it into ${env} and write \${NAME} in its place`,
+      });
+    }
   }
   const routes = routesOf(home);
   for (const { route, secret } of routes) {
@@ -49,7 +66,7 @@ export function checkSecrets({ home, paths }: Examined): readonly Finding[] {
         what: 'checks no signature; whoever reaches the port may use it',
         cure: 'give it a secret in place of INSECURE_NO_AUTH',
       });
-    } else if (secret.secret !== webhook.secret) {
+    } else if (!shared.has(secret.secret)) {
       const own = weaknessOf(secret.secret);
       if (own === undefined) continue;
       findings.push({
@@ -74,8 +91,18 @@ function routesOf(home: Examined['home']): readonly RouteWithSecret[] {
   return [...configured, ...[...subscriptions.values()].flatMap((store) => store.current().routes)];
 }
 
-function isLiteral(value: unknown): boolean {
-  return typeof value === 'string' && value !== '' && !value.includes('${') && value !== 'INSECURE_NO_AUTH';
+/** The dotted paths of texts that a secret's name holds and that are no reference. */
+function literals(held: Json, path = '', isSecret = false): readonly string[] {
+  if (typeof held === 'string') return isSecret && isLiteral(held) ? [path] : [];
+  if (Array.isArray(held)) return held.flatMap((one, at) => literals(one, `${path}.${at}`, isSecret));
+  if (!isJsonObject(held)) return [];
+  return Object.entries(held).flatMap(([name, inner]) =>
+    literals(inner, path === '' ? name : `${path}.${name}`, isSecret || isSecretName(name)),
+  );
+}
+
+function isLiteral(value: string): boolean {
+  return value !== '' && !value.includes('${') && value !== insecureSecret;
 }
 
 function textOf(path: string): string {

@@ -9,7 +9,7 @@
 
 /** The head of a request, copied. */
 export interface RequestHead {
-  /** The method in capitals. */
+  /** The method as sent: its letters' case counts (RFC 9110 §9.1). */
   readonly method: string;
   /** The path as sent, before the question mark, percent-encoding untouched. */
   readonly path: string;

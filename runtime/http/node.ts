@@ -11,19 +11,29 @@ import { cannotBind, conflictingLength, maxHeaderBytes } from './refusals.ts';
 
 /** The head of a request must be whole within this. */
 const headersTimeoutMs = 10_000;
+/** A slow but living upload may take its time, but not for ever: so long for all of a request. */
+const requestTimeoutMs = 300_000;
+/** How often both are looked at. */
+const checkEveryMs = 2_000;
 const keepAliveTimeoutMs = 65_000;
 
 /** Opens the front; rejects where the address cannot be bound. */
 export const openNodeFront: OpenFront = async (settings, handle) => {
-  const server = createServer({ maxHeaderSize: maxHeaderBytes, insecureHTTPParser: false });
+  const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
+    insecureHTTPParser: false,
+    connectionsCheckingInterval: checkEveryMs,
+  });
   server.headersTimeout = headersTimeoutMs;
   server.keepAliveTimeout = keepAliveTimeoutMs;
-  // The body's own stall is watched per exchange; a slow but living upload may take its time.
-  server.requestTimeout = 0;
+  // The body's own stall is watched per exchange.
+  server.requestTimeout = requestTimeoutMs;
   const accepting: ExchangeHandler = (exchange) => handle(exchange);
   server.on('request', (request, response) => accept(request, response, settings.bodyTimeoutMs, accepting));
   // Answered by the handler, which may refuse before the client sends its body.
   server.on('checkContinue', (request, response) => accept(request, response, settings.bodyTimeoutMs, accepting, true));
+  // An expectation that nobody knows asks for nothing (RFC 9110 §10.1.1); the server would refuse it by itself.
+  server.on('checkExpectation', (request, response) => accept(request, response, settings.bodyTimeoutMs, accepting));
   server.on('clientError', answerClientError);
 
   await new Promise<void>((resolve, reject) => {
@@ -49,7 +59,7 @@ function accept(
   handle: ExchangeHandler,
   awaitsContinue = false,
 ): void {
-  const target = request.url ?? '/';
+  const target = originForm(request.url ?? '/');
   const query = target.indexOf('?');
   const declared = request.headers['content-length'];
   const head: RequestHead = {
@@ -61,12 +71,18 @@ function accept(
   handle(new NodeExchange(request, response, head, { bodyTimeoutMs, awaitsContinue }));
 }
 
+/** A target may name scheme and host as well (RFC 9112 §3.2.2), which tell nothing here. */
+function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
+  const path = target.replace(/^https?:\/\/[^/?#]*/i, '');
+  return path.startsWith('/') || path === target ? path : `/${path}`;
+}
+
 class NodeExchange implements Exchange {
   readonly head: RequestHead;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #options: { readonly bodyTimeoutMs: number; readonly awaitsContinue: boolean };
-  #body: BodyReader | undefined;
 
   constructor(
     request: IncomingMessage,
@@ -93,7 +109,6 @@ class NodeExchange implements Exchange {
       settled(outcome);
     });
     const timer = setTimeout(() => request.destroy(), bodyTimeoutMs);
-    this.#body = body;
     request.on('data', (chunk: Buffer) => {
       timer.refresh();
       body.add(chunk);
@@ -119,7 +134,6 @@ class NodeExchange implements Exchange {
       // What the client still sends is not read; half-closing first lets the answer reach it.
       if (unread) this.#request.socket.destroySoon();
     });
-    void this.#body;
   }
 }
 
@@ -136,16 +150,23 @@ function joinedHeaders(request: IncomingMessage): Record<string, string> {
   return joined;
 }
 
+const statuses: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
 function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request';
+  const status = statuses[error.code ?? ''] ?? '400 Bad Request';
   const { body } = conflictingLength;
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
   );
+  // Who goes on sending is not waited for.
+  socket.destroySoon();
 }
 
 async function closeServer(server: Server, graceMs: number): Promise<void> {

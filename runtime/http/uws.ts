@@ -3,15 +3,21 @@
  * the head is copied first; chunks are valid in their callback only, so each is copied too; answers are corked.
  *
  * Left to the library, which parses before us and offers no hook there (the conformance suite pins each down):
- * - A head with a control byte in a value, a space before a colon, or a hundred headers gets no answer; the connection is
- *   closed when its idle time, about ten seconds, is over. So is one that sends nothing.
+ * - A head with a control byte in a value, a space before a colon, a folded line, a hundred headers, or a name with `_`
+ *   or another of the marks that a token may have beside letters, digits and `-` gets no answer; the connection is closed
+ *   when its idle time, about ten seconds, is over. So is one that sends nothing.
  * - A head that comes in pieces may have 16 KiB, else it is answered 431; one that comes whole is read at any length that
  *   fits into one read.
  * - Bytes above 127 at either end of a header's value are cut off as if they were spaces, and bytes that are not UTF-8
  *   become U+FFFD. What is UTF-8 within a value arrives.
- * - HTTP/1.0 is answered 505, a head without a Host, with a wrong length or with two ways of telling it 400, all in HTML.
+ * - HTTP/1.0 is answered 505, and so is whatever is no request line: an absolute target, `*`, an empty line, bare line
+ *   feeds. A head without a Host, with a wrong length or with two ways of telling it is answered 400. All of it in HTML.
+ * - Two lengths of one value count as one, bytes above 127 in a path are taken, an expectation of continuing is answered
+ *   before the handler can refuse the body.
+ * - A chunk with an extension is answered 400 and a trailer 505, both in HTML. The body is held back until the library has
+ *   read on, so that neither is carried through; a trailer in a later piece meets a request that is answered already.
  * - A request that is pipelined behind one whose answer is pending closes the connection: neither is answered, though the
- *   first is carried through.
+ *   first is carried through where its body was not chunked.
  */
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
@@ -103,7 +109,7 @@ function accept(res: HttpResponse, req: HttpRequest, open: Open, handle: Exchang
   const declared = headers['content-length'];
   const chunked = headers['transfer-encoding'] !== undefined;
   const head: RequestHead = {
-    method: req.getCaseSensitiveMethod().toUpperCase(),
+    method: req.getCaseSensitiveMethod(),
     path: req.getUrl(),
     headers,
     contentLength: declared === undefined || chunked ? undefined : Number(declared),
@@ -167,7 +173,10 @@ class UwsExchange implements Exchange {
         body.lastByteAtMs = performance.now();
         body.add(copied(chunk));
       }
-      if (isLast) body.end();
+      if (!isLast) return;
+      // The library still reads what follows the last chunk, and may refuse it; then nobody hears our answer.
+      if (this.head.contentLength === undefined) setImmediate(() => body.end());
+      else body.end();
     });
   }
 
@@ -176,6 +185,7 @@ class UwsExchange implements Exchange {
     this.#over = true;
     this.#open.exchanges.delete(this);
     const unread = this.#body === undefined ? expectsBody(this.head) : !this.#body.settled || reply.status === 413;
+    const closes = unread || asksToClose(this.head);
     const res = this.#res;
     res.cork(() => {
       res.writeStatus(statusLines[reply.status] ?? String(reply.status));
@@ -183,9 +193,20 @@ class UwsExchange implements Exchange {
       if (reply.headers !== undefined) {
         for (const name in reply.headers) res.writeHeader(name, reply.headers[name] ?? '');
       }
-      if (this.head.method === 'HEAD') res.endWithoutBody(Buffer.byteLength(reply.body), unread);
-      else res.end(reply.body, unread);
+      if (this.head.method === 'HEAD') this.#endWithoutBody(Buffer.byteLength(reply.body), closes);
+      else res.end(reply.body, closes);
     });
+  }
+
+  /**
+   * Told the length of a body that does not follow, the library takes the answer for unfinished: it closes nothing, and
+   * the next request would end the connection without an answer. So the length is a header like others. The library closes
+   * by itself where the client asks for that in one word; where only we want it closed, it must be told a length, and is
+   * told 0.
+   */
+  #endWithoutBody(length: number, closes: boolean): void {
+    if (closes && this.head.headers.connection?.toLowerCase() !== 'close') this.#res.endWithoutBody(0, true);
+    else this.#res.writeHeader('content-length', String(length)).endWithoutBody();
   }
 
   /** The client left; whoever reads the body hears of it, an answer goes nowhere. */
@@ -203,6 +224,11 @@ class UwsExchange implements Exchange {
 
 function expectsBody(head: RequestHead): boolean {
   return (head.contentLength ?? 0) > 0 || head.headers['transfer-encoding'] !== undefined;
+}
+
+/** The library knows the plain word alone; it may stand in a list. */
+function asksToClose({ headers: { connection } }: RequestHead): boolean {
+  return connection !== undefined && connection !== 'keep-alive' && /(?:^|,)\s*close\s*(?:,|$)/i.test(connection);
 }
 
 /** A length that cannot be read counts: the library refuses it once the handler has returned. */

@@ -1,15 +1,19 @@
 /**
  * Decides who may come in at the inspector's listener: whether the request names us and not a stranger's name that was
- * bent to our address, whether a browser sends it from our own page, and which session its cookie names. Knows neither
- * what is asked nor what a session may do.
+ * bent to our address, whether a browser sends it from our own page, which session its cookie names, and whether it bears
+ * the key of that session where it asks for more than the page's files. Knows neither what is asked nor what a session may
+ * do.
  * @see INS-2 in docs/specification.md
  * @see [RFC 9110 §15.5.20](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.5.20)
  */
 
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** `data` is asked by the page's own script; `document` may be asked by a person's link or address bar. */
-export type Asked = 'data' | 'document' | 'open';
+/**
+ * `data` is asked by the page's own script, which bears the key; a `file` by the page, which cannot; a `document` may be
+ * asked by a person's link or address bar.
+ */
+export type Asked = 'data' | 'file' | 'document' | 'open';
 
 export type DoorVerdict =
   | { readonly kind: 'welcome' }
@@ -18,7 +22,12 @@ export type DoorVerdict =
 export interface DoorRules {
   readonly port: number;
   readonly knowsSession: (id: string) => boolean;
+  /** Whether the key is that of the session. */
+  readonly opensSession: (id: string, key: string) => boolean;
 }
+
+/** The header by which the page shows its key: no browser adds it by itself. */
+export const keyHeader = 'x-agent-inspector-key';
 
 /** Names that no DNS answer can bend: a page of a foreign name that resolves to us still sends its own. */
 const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
@@ -36,13 +45,17 @@ export function judgeRequest(
   if (method === 'POST' && origin === undefined) return refused(403, 'a request that changes things names its origin');
   const site = headers['sec-fetch-site'];
   // What a browser asks for data or a script on behalf of another site, even one on this machine, is not our page.
-  if (asked === 'data' && site !== undefined && site !== 'same-origin' && site !== 'none') {
+  if ((asked === 'data' || asked === 'file') && site !== undefined && site !== 'same-origin' && site !== 'none') {
     return refused(403, 'the page is of another site');
   }
   if (asked === 'open') return { kind: 'welcome' };
   const session = cookieOf(headers.cookie, cookieName(rules.port));
   if (session === undefined || !rules.knowsSession(session)) {
     return refused(401, 'no session; `agent inspect --web` opens one');
+  }
+  // Cookies know no ports either way: every listener of this machine that the person looks at is sent this one.
+  if (asked === 'data' && !rules.opensSession(session, textOf(headers[keyHeader]))) {
+    return refused(401, 'the session’s key is missing; `agent inspect --web` opens a page that has it');
   }
   return { kind: 'welcome' };
 }
@@ -74,6 +87,10 @@ function cookieOf(header: string | undefined, name: string): string | undefined 
     if (equals > 0 && part.slice(0, equals).trim() === name) return part.slice(equals + 1).trim();
   }
   return undefined;
+}
+
+function textOf(header: string | readonly string[] | undefined): string {
+  return typeof header === 'string' ? header : '';
 }
 
 function refused(status: 401 | 403 | 421, why: string): DoorVerdict {

@@ -6,11 +6,13 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
+import { causeOf } from '../../machines/base/fault.ts';
 import type { Watched } from '../../machines/base/lean-actor.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
 import type { CommandHost } from '../control/commands.ts';
 import type { Redactor } from '../redact.ts';
+import { createTurns } from '../turns.ts';
 import { findActor } from './census.ts';
 import { chartOf } from './charts.ts';
 import { describeActor } from './details.ts';
@@ -43,6 +45,12 @@ export type LinkVerdict =
   | { readonly kind: 'link'; readonly url: string }
   | { readonly kind: 'refused'; readonly why: string };
 
+export interface ListenerState {
+  readonly enabled: boolean;
+  readonly url: string | null;
+  readonly fault?: string;
+}
+
 export interface Inspector {
   readonly feed: Feed;
   readonly watcher: Watcher;
@@ -57,6 +65,8 @@ export interface Inspector {
   chart(machine: string): Promise<Chart | undefined>;
   /** Lets the listener stand where the settings want it; resolves when it does, or cannot. */
   apply(settings: InspectorSettings): Promise<void>;
+  /** Where its listener stands, or why it does not though it is wanted. */
+  listener(): ListenerState;
   /** A link that opens the page once. */
   link(): LinkVerdict;
   close(): Promise<void>;
@@ -91,14 +101,15 @@ export function createInspector(ports: InspectorPorts): Inspector {
 
   let standing: { readonly settings: InspectorSettings; readonly server: InspectorServer } | undefined;
   let why = 'inspector: it has not been started yet; try again in a moment';
-  /** One move at a time: each begins where the one before ended. */
-  let moving: Promise<void> = Promise.resolve();
+  let isWanted = false;
+  const inTurn = createTurns((thrown) => log.log('error', `inspector: it cannot be moved: ${causeOf(thrown)}`));
 
   async function move(settings: InspectorSettings): Promise<void> {
     if (standing !== undefined && sameSettings(standing.settings, settings)) return;
     await standing?.server.close();
     standing = undefined;
-    if (!settings.enabled) {
+    isWanted = settings.enabled;
+    if (!isWanted) {
       why = 'inspector: it is switched off; set inspector.enabled: true';
       return;
     }
@@ -135,20 +146,21 @@ export function createInspector(ports: InspectorPorts): Inspector {
     actor,
     stepsOf: history.stepsOf,
     chart: chartOf,
-    apply(settings) {
-      moving = moving.then(() => move(settings));
-      return moving;
+    apply: (settings) => inTurn(() => move(settings)),
+    listener() {
+      const url = standing?.server.url ?? null;
+      return { enabled: isWanted, url, ...(isWanted && url === null ? { fault: why } : {}) };
     },
     link: () =>
       standing === undefined
         ? { kind: 'refused', why }
         : { kind: 'link', url: `${standing.server.url}/open?token=${sessions.invite()}` },
-    async close() {
-      await moving;
-      await standing?.server.close();
-      standing = undefined;
-      why = 'inspector: the gateway stops';
-    },
+    close: () =>
+      inTurn(async () => {
+        await standing?.server.close();
+        standing = undefined;
+        why = 'inspector: the gateway stops';
+      }),
   };
 }
 

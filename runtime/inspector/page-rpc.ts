@@ -1,6 +1,6 @@
 /**
  * The page's door to the commands: the same table as the control socket's, one request a POST. What the page must not do
- * is said here: it starts no device login, and it hands out no links to itself.
+ * is said here: it starts no device login, hands out no links to itself, and starts no server that is not configured.
  * @see INS-2, CLI-3 and DEV-5 in docs/specification.md
  */
 
@@ -28,7 +28,6 @@ const fromPage: Readonly<Record<string, JsonObject>> = {
   'mcp.call': { caller: 'page' },
   'approvals.answer': { by: 'page' },
 };
-const terminalOnly: ReadonlySet<string> = new Set(['inspect.link']);
 
 const lines = 'application/x-ndjson';
 
@@ -55,12 +54,12 @@ export async function answerPage(
     return;
   }
   const asked = asFromPage(message.request);
-  if (terminalOnly.has(asked.method)) {
+  if (isTerminalOnly(asked)) {
     end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: terminal only` }));
     return;
   }
   const streams = request.headers.accept?.includes(lines) === true;
-  const ends: (() => void)[] = [];
+  const ends = new Set<() => void>();
   response.on('close', () => {
     for (const one of ends) one();
   });
@@ -70,13 +69,21 @@ export async function answerPage(
     notify: (name, params) => {
       if (streams && !response.writableEnded) response.write(spellNotification(name, params));
     },
-    onEnd: (one) => void ends.push(one),
+    onEnd(one) {
+      ends.add(one);
+      return () => void ends.delete(one);
+    },
   });
   if (response.destroyed) return;
   // A subscription goes on until the page leaves; what has no end of its own has told nobody to stop it yet.
   if (streams && isSubscription(asked.method)) response.write(answer);
   else if (streams) response.end(answer);
   else end(response, 200, answer);
+}
+
+/** An entry that nobody has said yes to would run its command; the page adds one by its link, after the question. */
+function isTerminalOnly({ method, params }: RpcRequest): boolean {
+  return method === 'inspect.link' || (method === 'mcp.test' && params.entry !== undefined);
 }
 
 function asFromPage(request: RpcRequest): RpcRequest {

@@ -9,7 +9,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
-import { type Asked, cookieName, isLoopbackHost, judgeRequest } from './door.ts';
+import { type Asked, cookieName, isLoopbackHost, judgeRequest, keyHeader } from './door.ts';
 import type { Feed } from './feed.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
 import { answerPage, type PageRpcPorts } from './page-rpc.ts';
@@ -122,8 +122,8 @@ interface Serving extends InspectorServerPorts {
 async function serve(request: IncomingMessage, response: ServerResponse, ports: Serving): Promise<void> {
   const path = pathOf(request);
   const asked = askedOf(path);
-  const knowsSession = (id: string): boolean => ports.sessions.knows(id);
-  const verdict = judgeRequest(request, asked, { port: ports.port, knowsSession });
+  const { knows: knowsSession, opens: opensSession } = ports.sessions;
+  const verdict = judgeRequest(request, asked, { port: ports.port, knowsSession, opensSession });
   if (verdict.kind === 'refused') {
     // What is not read is not waited for either.
     request.resume();
@@ -154,22 +154,34 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
 /** Numbers and states that a monitor on this machine asks for need no session; they name no secret and change nothing. */
 function askedOf(path: string): Asked {
   if (path === '/open' || path === '/metrics' || path === '/ready') return 'open';
-  return path === '/' || path === '/index.html' ? 'document' : 'data';
+  if (path === '/' || path === '/index.html') return 'document';
+  return path === '/rpc' || path === '/stream' || /^\/(?:actor|chart)\//.test(path) ? 'data' : 'file';
 }
 
-function open(request: IncomingMessage, response: ServerResponse, { sessions, port }: Serving): void {
+/** Answers with the page itself and the session's key in it: what a cookie carries would not be the page's alone. */
+function open(request: IncomingMessage, response: ServerResponse, { sessions, port, filesOf }: Serving): void {
   const token = new URL(request.url ?? '/', 'http://localhost').searchParams.get('token') ?? '';
-  const session = sessions.open(token);
-  if (session === undefined) {
+  const index = filesOf().get('/');
+  // What looks or fetches ahead is no person, who comes here once.
+  if (request.headers['sec-purpose'] !== undefined) plain(response, 503, 'a link is opened by a person');
+  else if (!sessions.invites(token)) {
     plain(response, 401, 'This link was used already or is too old. `agent inspect --web` makes another.');
-    return;
+  } else if (index === undefined) file(request, response, index);
+  else if (request.method === 'HEAD') response.writeHead(200, { 'content-type': index.type }).end();
+  else {
+    const { id = '', key = '' } = sessions.open(token) ?? {};
+    const maxAge = Math.floor(sessionLifeMs / 1_000);
+    response.writeHead(200, {
+      'content-type': index.type,
+      'set-cookie': `${cookieName(port)}=${id}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAge}`,
+    });
+    response.end(withKey(index.bytes.toString('utf8'), key));
   }
-  const maxAge = Math.floor(sessionLifeMs / 1_000);
-  response.writeHead(303, {
-    location: '/',
-    'set-cookie': `${cookieName(port)}=${session}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAge}`,
-  });
-  response.end();
+}
+
+/** The page's script takes the key from here and keeps it; no policy lets a script stand in the document. */
+function withKey(document: string, key: string): string {
+  return document.replace('</head>', () => `<meta name="${keyHeader}" content="${key}" /></head>`);
 }
 
 function stream(response: ServerResponse, { viewers }: Serving): void {

@@ -1,18 +1,30 @@
 /**
- * The page's sessions: a link that opens one and works once, and the ids that cookies carry. Links are forgotten
- * with the process, sessions are kept for the next one; what is kept of either is its digest, so that looking one up takes
- * the same time whatever is asked.
+ * The page's sessions: a link that opens one and works once, the id that a cookie carries, and the key that the page alone
+ * holds. A browser sends its cookies to every port of this machine, so the id opens nothing by itself: it is the digest of
+ * the key, and nobody finds the key from it. Links are forgotten with the process, sessions are kept for the next one; what
+ * is kept of either is its digest, so that looking one up takes the same time whatever is asked.
  * @see INS-2 in docs/specification.md
  */
 
 import { createHash, randomBytes } from 'node:crypto';
 
+export interface PageSession {
+  /** What the cookie carries: enough for the page's files. */
+  readonly id: string;
+  /** What the page sends beside it with everything that it asks. */
+  readonly key: string;
+}
+
 export interface PageSessions {
   /** Makes the token of a one-time link. */
   invite(): string;
-  /** Takes a token for a session's id; undefined for one that is unknown, used or old. */
-  open(token: string): string | undefined;
+  /** Tells whether a token would open a session, and leaves it as it is. */
+  invites(token: string): boolean;
+  /** Takes a token for a session; undefined for one that is unknown, used or old. */
+  open(token: string): PageSession | undefined;
   knows(id: string): boolean;
+  /** Tells whether the key is that of the session, which must be known. */
+  opens(id: string, key: string): boolean;
 }
 
 /** Where sessions outlive the process. */
@@ -27,10 +39,10 @@ export const inviteLifeMs = 300_000;
 export const sessionLifeMs = 7 * 24 * 3_600_000;
 const mostInvites = 16;
 const mostSessions = 64;
-const tokenBytes = 32;
+const secretBytes = 32;
 
 export function createPageSessions(nowMs: () => number, keep: SessionKeep): PageSessions {
-  const invites = new Map<string, number>();
+  const invited = new Map<string, number>();
   let known: Map<string, number> | undefined;
   /** Read when a page first asks. */
   const sessions = (): Map<string, number> => {
@@ -38,30 +50,47 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
     return known;
   };
 
-  function issue(table: Map<string, number>, lifeMs: number, most: number): string {
-    const token = randomBytes(tokenBytes).toString('base64url');
+  function enter(table: Map<string, number>, token: string, lifeMs: number, most: number): void {
     for (const [digest, endsAtMs] of table) if (endsAtMs <= nowMs()) table.delete(digest);
     for (const oldest of table.keys()) {
       if (table.size < most) break;
       table.delete(oldest);
     }
     table.set(digestOf(token), nowMs() + lifeMs);
-    return token;
   }
 
+  const knows = (id: string): boolean => (sessions().get(digestOf(id)) ?? 0) > nowMs();
+  const invites = (token: string): boolean => (invited.get(digestOf(token)) ?? 0) > nowMs();
+
   return {
-    invite: () => issue(invites, inviteLifeMs, mostInvites),
-    open(token) {
-      const digest = digestOf(token);
-      const endsAtMs = invites.get(digest);
-      invites.delete(digest);
-      if (endsAtMs === undefined || endsAtMs <= nowMs()) return undefined;
-      const id = issue(sessions(), sessionLifeMs, mostSessions);
-      keep.save(sessions());
-      return id;
+    invite() {
+      const token = freshSecret();
+      enter(invited, token, inviteLifeMs, mostInvites);
+      return token;
     },
-    knows: (id) => (sessions().get(digestOf(id)) ?? 0) > nowMs(),
+    invites,
+    open(token) {
+      const isGood = invites(token);
+      invited.delete(digestOf(token));
+      if (!isGood) return undefined;
+      const key = freshSecret();
+      const id = idOf(key);
+      enter(sessions(), id, sessionLifeMs, mostSessions);
+      keep.save(sessions());
+      return { id, key };
+    },
+    knows,
+    opens: (id, key) => knows(id) && idOf(key) === id,
   };
+}
+
+function freshSecret(): string {
+  return randomBytes(secretBytes).toString('base64url');
+}
+
+/** The id of the session that a key opens. Both sides of a comparison come from the one who asks. */
+function idOf(key: string): string {
+  return digestOf(`session of ${key}`);
 }
 
 function digestOf(token: string): string {

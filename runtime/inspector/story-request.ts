@@ -38,6 +38,7 @@ const decidedIn: Partial<Record<OutcomeKind, StateName>> = {
   ignoredFilter: 'matching',
   ignoredScript: 'transforming',
   duplicate: 'claiming',
+  pending: 'claiming',
   unavailable: 'claiming',
   deliveryFailed: 'dispatching',
 };
@@ -117,6 +118,11 @@ function passed(state: StateName, event: EventRecord): string {
 
 function planned({ status, told, deliver }: EventRecord): string {
   switch (status) {
+    // What led to no work does not say what it would have led to.
+    case 'duplicate':
+    case 'refused':
+    case 'ignored':
+      return 'its texts are filled in';
     case 'coalesced':
       return `joins the burst "${told?.groupKey ?? ''}"`;
     case 'cron':
@@ -136,5 +142,7 @@ function answer({ status }: EventRecord, outcome: OutcomeKind | undefined): stri
   if (outcome !== undefined) {
     return `${statusOf({ kind: outcome } as Parameters<typeof statusOf>[0])} ${outcome.startsWith('ignored') ? 'ignored' : status}`;
   }
-  return status === 'delivering' ? '200 or 502, as the target answered' : `202 ${status}`;
+  if (status === 'delivering') return '200 or 502, as the target answered';
+  // A firing is told to its sender like a run.
+  return `202 ${status === 'cron' ? 'accepted' : status}`;
 }

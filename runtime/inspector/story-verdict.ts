@@ -31,6 +31,10 @@ const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: str
   ignoredFilter: ['Ignored: a filter does not hold.', 'Change `filters` of the route if it should have passed.'],
   ignoredScript: ['Ignored: the route’s script said so.', 'Run the script with this payload to see why.'],
   duplicate: ['Passed over: this delivery id came before, within the hour.', ''],
+  pending: [
+    'Put off: the delivery that has this id was not over.',
+    'The sender may try again after Retry-After; it is told then what became of the first.',
+  ],
   unavailable: ['Refused: the event could not be written down.', '`agent gateway status` tells how the journal is.'],
   deliveryFailed: ['Not delivered: the target did not take it.', 'Mend what the reason names; the sender tries again.'],
   internal: ['Refused: the gateway failed on it.', 'The log tells more, by the request’s id.'],
@@ -48,9 +52,10 @@ export function verdictOn(sources: StorySources): string {
     case 'delivered':
       return run === undefined ? `Delivered to ${target}.` : `Accepted, run and delivered to ${target}.`;
     case 'queued':
-      return delivery === undefined
-        ? 'Accepted: its run waits for a place.'
-        : `On its way to ${target}: it waits for its turn.`;
+      if (delivery === undefined) return 'Accepted: its run waits for a place.';
+      return delivery.pause === undefined
+        ? `On its way to ${target}: it waits for its turn.`
+        : `On its way to ${target}, which asks for a pause: ${delivery.pause.reason}.`;
     case 'running':
       return `Accepted: its run ${underWay(sources)}.`;
     case 'sending':
@@ -70,6 +75,8 @@ export function verdictOn(sources: StorySources): string {
       return delivery === undefined
         ? withReason('Its run failed.', run?.record.reason)
         : withReason(`Not delivered to ${target}.`, delivery.record.reason);
+    case 'cron':
+      return withReason('Accepted and dropped: no run was fired.', event.reason);
     default:
       return withReason(`It is ${sources.status}.`, event.reason);
   }
@@ -82,26 +89,31 @@ function underWay({ questions: [question], callsUnderWay: [call] }: StorySources
 }
 
 export function cureFor(sources: StorySources): string {
-  const { event, run, delivery } = sources;
+  const { key, event, run, delivery } = sources;
   const outcome = outcomeOf(event);
   if (outcome !== undefined) return refusals[outcome]?.[1] ?? '';
-  const again = `\`agent webhook replay ${event.deliveryId}\` sends the event through once more.`;
+  const again = `\`agent webhook replay ${key}\` sends the event through once more.`;
   const status = delivery?.record.status ?? run?.record.status ?? '';
   const [question] = sources.questions;
   switch (status) {
     case 'running':
       return question === undefined ? '' : answerCommands(question);
+    case 'queued':
+    case 'waitingToRetry':
+      return delivery?.pause === undefined
+        ? ''
+        : `\`agent deliveries retry ${delivery.key}\` lets it go in spite of the pause.`;
     case 'failed':
     case 'deadLettered':
       return delivery === undefined
         ? again
-        : `Mend what the reason names; then \`agent deliveries retry ${event.deliveryId}\` sends its text again.`;
+        : `Mend what the reason names; then \`agent deliveries retry ${delivery.key}\` sends its text again.`;
     case 'dropped':
     case 'interrupted':
     case 'cancelled':
       return delivery === undefined ? again : `Mend what the reason names; then ${again}`;
     case 'unknown':
-      return `Look at the target first: it may have arrived. \`agent deliveries retry ${event.deliveryId} --force\` sends its text again.`;
+      return `Look at the target first: it may have arrived. \`agent deliveries retry ${delivery?.key ?? key} --force\` sends its text again.`;
     default:
       return '';
   }

@@ -13,6 +13,7 @@ import {
   isOver,
   type RunRecord,
 } from '../../machines/webhook/record.ts';
+import type { PlatformPause } from '../target-lane.ts';
 import { callChapters, questionChapters, type WorkOfRun, waitingWords } from './story-calls.ts';
 import { requestStairs } from './story-request.ts';
 import { cureFor, verdictOn } from './story-verdict.ts';
@@ -25,7 +26,11 @@ export interface StorySources extends WorkOfRun {
   /** The status that a row of the history shows. */
   readonly status: string;
   readonly run?: { readonly key: string; readonly record: RunRecord };
-  readonly delivery?: { readonly key: string; readonly record: DeliveryRecord };
+  readonly delivery?: {
+    readonly key: string;
+    readonly record: DeliveryRecord;
+    readonly pause?: PlatformPause | undefined;
+  };
   /** The burst that the event waits in. */
   readonly group?: { readonly key: string; readonly record: GroupRecord };
   /** What was said between a run and its model, where it was kept. */
@@ -131,7 +136,7 @@ function runChapters(sources: StorySources): Chapter[] {
     ...(run === undefined
       ? []
       : [runChapter(run.key, run.record, sources), ...callChapters(sources), ...questionChapters(sources)]),
-    ...(delivery === undefined ? [] : [deliveryChapter(delivery.key, delivery.record, sources)]),
+    ...(delivery === undefined ? [] : [deliveryChapter(delivery, sources)]),
   ];
 }
 
@@ -214,7 +219,10 @@ function said(transcript: readonly JsonObject[]): { readonly title: string; read
   });
 }
 
-function deliveryChapter(key: string, record: DeliveryRecord, { stateOf }: StorySources): Chapter {
+function deliveryChapter(
+  { key, record, pause }: NonNullable<StorySources['delivery']>,
+  { stateOf }: StorySources,
+): Chapter {
   const actor = `deliveries/${key}`;
   const { target, status, text, reason, messageId, queuedAtMs, endedAtMs, attempts = 1, dueAtMs } = record;
   const tries = attempts <= 1 ? '' : `; ${attempts} attempts`;
@@ -237,7 +245,8 @@ function deliveryChapter(key: string, record: DeliveryRecord, { stateOf }: Story
     began: queuedAtMs,
   };
   if (status === 'queued') {
-    const told = `${queued.told}; ${attempts > 1 ? 'it has its turn again soon' : 'it waits for its turn'}`;
+    const waits = attempts > 1 ? 'it has its turn again soon' : 'it waits for its turn';
+    const told = `${queued.told}; ${pause === undefined ? waits : pauseWords(target, pause)}`;
     return { ...chapter, stairs: [{ ...queued, result: 'waiting', told, rule: 'DLV-4' }] };
   }
   const stairs: Stair[] = [
@@ -248,9 +257,17 @@ function deliveryChapter(key: string, record: DeliveryRecord, { stateOf }: Story
       result: delivered ? 'passed' : over ? 'failed' : 'waiting',
       told: delivered
         ? `${target} took it${messageId === undefined ? '' : ` as ${messageId}`}${tries}`
-        : `${reason ?? 'on its way'}${tries}${dueAtMs === undefined ? '' : `; tried again at ${iso(dueAtMs)}`}`,
+        : `${reason ?? 'on its way'}${tries}${nextTry(dueAtMs, pause?.untilMs)}`,
       rule: over ? 'DLV-2' : 'DLV-4',
     },
   ];
   return { ...chapter, ...(endedAtMs === undefined ? {} : { ended: endedAtMs }), stairs };
+}
+
+function nextTry(dueAtMs: number | undefined, pausedUntilMs = 0): string {
+  return dueAtMs === undefined ? '' : `; tried again at ${iso(Math.max(dueAtMs, pausedUntilMs))}`;
+}
+
+function pauseWords(target: string, { untilMs, reason }: PlatformPause): string {
+  return `${target} asks for a pause until ${iso(untilMs)}: ${reason}`;
 }

@@ -4,13 +4,14 @@
  *
  * | request | answer |
  * | --- | --- |
- * | `GET /open?token=…` | the one-time link: sets the session's cookie and goes to `/` |
+ * | `GET /open?token=…` | the one-time link: the page, with the session's cookie and, in its document, the session's key |
  * | `GET /stream` | Server-Sent Events: `snapshot`, then `delta` and `vitals`; a comment as heartbeat |
  * | `POST /rpc` | JSON-RPC of the control socket's methods; one answer, or lines with `Accept: application/x-ndjson` |
  * | `GET /chart/<machine>` | a Chart |
  * | `GET /actor/<id>` | an ActorDetails, or 404 |
  * | `GET /metrics`, `GET /ready` | Prometheus text; Readiness |
  *
+ * The stream, the commands, charts and actors want the key as `x-agent-inspector-key`, the page's files the cookie alone.
  * Anything without a session is answered 401, a foreign Host 421, a foreign Origin 403.
  * @see INS-2 and INS-3 in docs/specification.md
  */

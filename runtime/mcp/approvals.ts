@@ -45,19 +45,30 @@ export interface Approvals {
   announced(context: ApprovalContext): void;
 }
 
-export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: () => number): Approvals {
+/**
+ * @param mark of this start: an id from an earlier start's list must never name another question now
+ */
+export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: () => number, mark: string): Approvals {
   const waiting = new Map<string, (answer: ApprovalAnswer) => void>();
   const listeners = new Set<(row: JsonObject) => void>();
   let last = 0;
 
   const contextOf = (id: string): ApprovalContext | undefined => ward().get(id)?.getSnapshot().context;
 
+  function settled(id: string, answer: ApprovalAnswer): void {
+    const answered = waiting.get(id);
+    waiting.delete(id);
+    answered?.(answer);
+  }
+
   return {
     ask(question, answered) {
       last += 1;
-      const id = `a${last}`;
+      const id = `a${mark}${last}`;
       waiting.set(id, answered);
-      ward().spawn(id, { ...question, id, askedAtMs: nowMs() });
+      // There is no room any more, and nobody whom the question would reach.
+      if (ward().spawn(id, { ...question, id, askedAtMs: nowMs() }) === undefined)
+        settled(id, { verdict: 'denied', values: null });
       return id;
     },
     withdraw(id) {
@@ -117,11 +128,7 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    settled(id, answer) {
-      const answered = waiting.get(id);
-      waiting.delete(id);
-      answered?.(answer);
-    },
+    settled,
     announced(context) {
       const row = rowOf(context);
       for (const listener of listeners) listener(row);

@@ -7,8 +7,11 @@
 import type { Progress } from '../../actors/mcp/direct-calls.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
-import type { CallFault, CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
+import { type CallFault, gatewayIsNotUp } from '../../machines/mcp/call-faults.ts';
+import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
+import type { RegisteredTool } from './registry.ts';
+import { connectionKey } from './sessions.ts';
 
 export interface CallRequest {
   readonly profile: string;
@@ -33,6 +36,8 @@ export interface LiveCall {
   readonly answer: (answer: CallAnswer) => void;
   /** Unix milliseconds. */
   readonly startedAtMs: number;
+  /** As it was found last; a listing that changed has another in its place. */
+  tool: RegisteredTool | undefined;
   result: ShapedResult | undefined;
   approval: string | undefined;
   /** Takes back what was sent last; harmless once that is answered. */
@@ -53,13 +58,15 @@ export interface CallUnderWay {
 
 export interface Calls {
   start(request: CallRequest): Promise<CallAnswer>;
-  /** Ends the calls of which nothing was sent yet. */
+  /** Ends the calls of which nothing was sent yet; whoever comes later is refused at once, and nobody is asked for it. */
   stop(): void;
-  /** The ward is gone, or about to be: nothing is told to it any more. */
-  stopped(): void;
+  /** The entry of a connection is another, or none: ends its calls that no session has. */
+  retire(connection: string, how: 'changed' | 'removed'): void;
   get(id: string): LiveCall | undefined;
   /** What a run has under way, oldest first. */
   ofRun(run: string): readonly CallUnderWay[];
+  /** The calls that a session works on. */
+  at(connection: string): readonly string[];
   /** The run whose call a session works on; undefined where it works on none or on several. */
   runAt(connection: string): string | undefined;
   /** The chart of a call has ended. */
@@ -68,11 +75,17 @@ export interface Calls {
 }
 
 const stopping: CallFault = { code: 'cancelled', message: 'the gateway stops' };
+const notTaken: CallAnswer = { kind: 'fault', fault: gatewayIsNotUp };
 
-export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => number = Date.now): Calls {
+/** @param withdraw takes back the question that a call asked */
+export function createCalls(
+  ward: () => WardHandle<CallInput>,
+  nowMs: () => number = Date.now,
+  withdraw: (approval: string) => void = () => {},
+): Calls {
   const rows = new Map<string, LiveCall>();
   let last = 0;
-  let stopped = false;
+  let stops = false;
 
   function end(id: string, answer: CallAnswer): void {
     const row = rows.get(id);
@@ -90,40 +103,54 @@ export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => numb
           request,
           answer: resolve,
           startedAtMs: nowMs(),
+          tool: undefined,
           result: undefined,
           approval: undefined,
           sentTo: undefined,
           abandon: undefined,
         };
+        if (stops) {
+          resolve(notTaken);
+          return;
+        }
+        /** There is no ward before the servers' half stands, nor when it has ended. */
+        const spawn = (): void => {
+          if (ward().spawn(id, { id, profile, name, caller, run }) === undefined) end(id, notTaken);
+        };
         if (signal === undefined) {
           rows.set(id, row);
-          ward().spawn(id, { id, profile, name, caller, run });
+          spawn();
           return;
         }
         const cancel = (): void => {
-          // The ward of a daemon that stops is gone before the last callers are.
-          if (rows.has(id) && !stopped) ward().get(id)?.send({ type: 'call.cancel' });
+          if (rows.has(id)) ward().get(id)?.send({ type: 'call.cancel' });
         };
         const answer = (given: CallAnswer): void => {
           signal.removeEventListener('abort', cancel);
           resolve(given);
         };
         rows.set(id, { ...row, answer });
-        ward().spawn(id, { id, profile, name, caller, run });
+        // Before the call may end, which takes it away again.
+        signal.addEventListener('abort', cancel, { once: true });
+        spawn();
         if (signal.aborted) cancel();
-        else signal.addEventListener('abort', cancel, { once: true });
       }),
     stop() {
-      for (const [id, { answer }] of rows) {
+      stops = true;
+      for (const [id, { answer, sentTo }] of rows) {
         const call = ward().get(id);
-        // What was sent hears from its session how it ended.
-        if (call === undefined || (call.getSnapshot() as { readonly value?: unknown }).value === 'calling') continue;
+        // What was sent hears from its session how it ended; what waits for its turn would be sent yet.
+        if (call === undefined || sentTo !== undefined) continue;
         answer({ kind: 'fault', fault: stopping });
         call.send({ type: 'call.cancel' });
       }
     },
-    stopped() {
-      stopped = true;
+    retire(connection, how) {
+      for (const [id, { request, tool, sentTo }] of rows) {
+        if (tool === undefined || sentTo !== undefined) continue;
+        if (connectionKey(request.profile, tool.server) === connection)
+          ward().get(id)?.send({ type: 'server.retired', how });
+      }
     },
     get: (id) => rows.get(id),
     ofRun(run) {
@@ -134,6 +161,7 @@ export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => numb
       }
       return found;
     },
+    at: (connection) => [...rows].flatMap(([id, { sentTo }]) => (sentTo === connection ? [id] : [])),
     runAt(connection) {
       let run: string | undefined;
       let sent = 0;
@@ -150,7 +178,10 @@ export function createCalls(ward: () => WardHandle<CallInput>, nowMs: () => numb
       else end(id, { kind: 'fault', fault: fault ?? stopping });
     },
     crashed(id) {
-      rows.get(id)?.abandon?.();
+      const row = rows.get(id);
+      row?.abandon?.();
+      // A yes to it would start nothing.
+      if (row?.approval !== undefined) withdraw(row.approval);
       const fault = { code: 'outcome_uncertain', message: 'the call crashed in the gateway; see the log' } as const;
       end(id, { kind: 'fault', fault });
     },

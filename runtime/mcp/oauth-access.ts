@@ -7,6 +7,7 @@
 import type { TransportPorts } from '../../actors/mcp/transports.ts';
 import { createAuthorizedFetch } from '../../actors/oauth/authorized-fetch.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
+import { openServerConnections } from '../../actors/oauth/server-connections.ts';
 import type { Logger } from '../../actors/ports.ts';
 import {
   type AfterFailure,
@@ -20,6 +21,9 @@ import { describeLoginNeed } from '../../machines/oauth/login-hint.ts';
 
 export interface AccessPorts {
   readonly credentials: Credentials;
+  /** Names the proxies of a renewal. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly userHome: string;
   readonly version: string;
   readonly nowMs: () => number;
   readonly log: Logger;
@@ -28,11 +32,12 @@ export interface AccessPorts {
 /** The access token of a server that asks for OAuth goes on its requests, and is renewed there. */
 export function authorised(
   { name: server, transport }: ServerSettings,
-  { credentials, version, nowMs, log }: AccessPorts,
+  { credentials, env, userHome, version, nowMs, log }: AccessPorts,
 ): Pick<TransportPorts, 'wrapFetch'> {
   if (transport.kind === 'stdio' || transport.oauth === null) return {};
   const { url, oauth: settings } = transport;
-  return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, version, nowMs, log }) };
+  const open = () => openServerConnections({ server, plan: transport, env, userHome, version });
+  return { wrapFetch: createAuthorizedFetch({ server, url, settings, credentials, open, version, nowMs, log }) };
 }
 
 /** What follows attempts that failed, and the one line that says why. */

@@ -9,6 +9,7 @@ import { pathToFileURL } from 'node:url';
 import { openSession } from '../../actors/mcp/open-session.ts';
 import { utilityTools } from '../../actors/mcp/utility-tools.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
+import { renewalsSettled } from '../../actors/oauth/renewal.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
@@ -43,6 +44,7 @@ const declined = { kind: 'answered', result: { action: 'decline' } } as const;
 export async function probeServer(settings: ServerSettings, ports: ProbePorts): Promise<ProbeReport> {
   const { env, version, profile, credentials } = ports;
   const beganAt = performance.now();
+  const userHome = homedir();
   const workspaceFolder = process.cwd();
   const verdict = await openSession(
     settings,
@@ -51,12 +53,12 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
         log: silent,
         onStderr: () => {},
         cwd: workspaceFolder,
-        userHome: homedir(),
+        userHome,
         env,
         version,
-        ...authorised(settings, { ...ports, log: silent }),
+        ...authorised(settings, { ...ports, userHome, log: silent }),
       },
-      facts: { closed: () => {}, listChanged: () => {}, logged: () => {} },
+      facts: { closed: () => {}, expired: () => {}, listChanged: () => {}, logged: () => {} },
       requests: {
         elicit: () => Promise.resolve(declined),
         sample: () => Promise.resolve({ kind: 'refused', reason: 'nothing is sampled during a test' }),
@@ -69,11 +71,14 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
     new AbortController().signal,
   );
   if (verdict.kind === 'failed') {
+    // The try may be over before its renewal is, and with it this process.
+    await renewalsSettled(credentials);
     const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: false });
     return { ok: false, error: why, ...(after === 'needsLogin' ? { needs_login: true } : {}) };
   }
   const { session, listing } = verdict;
   await session.close();
+  await renewalsSettled(credentials);
   const natives = listing.tools.map(({ name }) => String(name));
   const chosen = chooseTools(settings.tools, natives, {
     resources: listing.capabilities.resources !== undefined,

@@ -5,17 +5,27 @@
  */
 
 import type { WardHandle } from '../../machines/base/ward.ts';
-import { refusedForMs } from '../../machines/mcp/retry-plan.ts';
+import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { CallInput } from '../../machines/mcp/tool-call.machine.ts';
+import { toolName } from '../../machines/mcp/tool-name.ts';
 
 export interface Reach {
   /** Whether a call may be sent at once. */
   isReached(key: string): boolean;
   /** The call hears `server.reached` or `server.unreachable`, at once or later. */
   wait(key: string, call: WaitingCall): void;
+  /** The server that a name without a tool may be of, for it has listed nothing yet; undefined where there is none. */
+  absentFor(profile: string, name: string): AbsentServer | undefined;
   reached(key: string): void;
   unreachable(key: string, why: string): void;
+}
+
+export interface AbsentServer {
+  readonly server: string;
+  /** It is on its way to its first connection. */
+  readonly comes: boolean;
+  readonly why: string;
 }
 
 export interface WaitingCall {
@@ -33,10 +43,16 @@ interface ConnectionSnapshot {
 export interface ReachPorts {
   readonly connections: () => WardHandle<ConnectionInput>;
   readonly calls: () => WardHandle<CallInput>;
-  readonly nowMs: () => number;
+  /** Whether the configuration has the entry of a connection. */
+  readonly configured: (key: string) => boolean;
+  /** Milliseconds that only rise, by which the breakers open and close. */
+  readonly steadyMs: () => number;
 }
 
-export function createReach({ connections, calls, nowMs }: ReachPorts): Reach {
+/** States in which a server has no session and is not asleep. */
+const absent: ReadonlySet<string> = new Set(['connecting', 'backingOff', 'parked', 'needsLogin', 'failed']);
+
+export function createReach({ connections, calls, configured, steadyMs }: ReachPorts): Reach {
   const waiting = new Map<string, Set<string>>();
 
   function tellAll(key: string, event: { readonly type: string }): void {
@@ -48,18 +64,20 @@ export function createReach({ connections, calls, nowMs }: ReachPorts): Reach {
   return {
     isReached(key) {
       const snapshot = connections().get(key)?.getSnapshot() as ConnectionSnapshot | undefined;
-      return snapshot?.value === 'connected' && refusedForMs(snapshot.context.breaker, nowMs()) === undefined;
+      return snapshot?.value === 'connected' && refusedForMs(snapshot.context.breaker, steadyMs()) === undefined;
     },
     wait(key, { id, send }) {
       const connection = connections().get(key);
       if (connection === undefined) {
-        send({ type: 'server.unreachable', why: `mcp server "${key}": is not configured any more` });
+        // Its chart crashed, or its entry has just changed.
+        const how = configured(key) ? 'is starting anew; call it again' : 'is not configured any more';
+        send({ type: 'server.unreachable', why: `mcp server "${key}": ${how}` });
         return;
       }
       const snapshot = connection.getSnapshot() as ConnectionSnapshot;
-      const waitMs = refusedForMs(snapshot.context.breaker, nowMs());
+      const waitMs = refusedForMs(snapshot.context.breaker, steadyMs());
       if (waitMs !== undefined) {
-        const why = `mcp server "${key}": its last calls all failed in transport; calls are tried again in ${Math.ceil(waitMs / 1_000)} s`;
+        const why = `mcp server "${key}": ${refusedWords(waitMs)}`;
         send({ type: 'server.unreachable', why });
         return;
       }
@@ -70,6 +88,18 @@ export function createReach({ connections, calls, nowMs }: ReachPorts): Reach {
       const ids = waiting.get(key) ?? new Set();
       waiting.set(key, ids.add(id));
       connection.send({ type: 'server.wake' });
+    },
+    absentFor(profile, name) {
+      let found: AbsentServer | undefined;
+      connections().each((_, connection) => {
+        const { value, context } = connection.getSnapshot() as unknown as ConnectionSnapshot;
+        if (context.profile !== profile || context.tools > 0 || !absent.has(value)) return true;
+        if (!name.startsWith(toolName(context.server, ''))) return true;
+        const why = context.why ?? `mcp server "${context.server}" is not connected`;
+        found = { server: context.server, comes: value === 'connecting', why };
+        return !found.comes;
+      });
+      return found;
     },
     reached: (key) => tellAll(key, { type: 'server.reached' }),
     unreachable: (key, why) => tellAll(key, { type: 'server.unreachable', why } as { readonly type: string }),

@@ -5,11 +5,13 @@
  */
 
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
+import { causeOf } from '../../machines/base/fault.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ServerEntry } from '../../machines/config/settings.ts';
 import { keepaliveIntervalMs } from '../../machines/mcp/lifetime.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import type { Respawns } from '../respawns.ts';
 import type { Registry } from './registry.ts';
 import { connectionKey } from './sessions.ts';
 
@@ -19,6 +21,12 @@ export interface ReconcilePorts {
   readonly ward: () => WardHandle<ConnectionInput>;
   readonly registry: (profile: string) => Registry;
   readonly cache: (profile: string) => SchemaCache;
+  /** The entry of a connection is another, or none: what waits for it waits in vain. */
+  readonly retired: (key: string, how: 'changed' | 'removed') => void;
+  /** Closes what a connection has left that is gone. */
+  readonly closeSessions: () => Promise<void>;
+  /** When a connection whose chart crashed is spawned again. */
+  readonly respawns: Respawns;
   readonly nowMs: () => number;
 }
 
@@ -26,11 +34,15 @@ export interface Reconcile {
   run(): void;
   /** The settings in force. */
   settings(profile: string, server: string): ServerSettings | undefined;
+  /** The keys of the connections, in the order of the configuration. */
+  keys(): readonly string[];
   /** The profiles that have servers. */
   profiles(): readonly string[];
   /** A connection has ended. */
   ended(key: string): void;
-  /** Stops every connection; resolves when none is left. */
+  /** The chart of a connection crashed. */
+  crashed(key: string, error: unknown): void;
+  /** Stops every connection; resolves when none is left, and no session. */
   retireAll(): Promise<void>;
 }
 
@@ -43,13 +55,14 @@ interface Kept {
 }
 
 export function createReconcile(ports: ReconcilePorts): Reconcile {
+  const { respawns } = ports;
   let kept = new Map<string, Kept>();
   let stopping = false;
   let emptied: (() => void) | undefined;
 
   function spawn(key: string): void {
     const entry = kept.get(key);
-    if (entry === undefined || stopping || ports.ward().get(key) !== undefined) return;
+    if (entry === undefined || stopping || respawns.rests(key) || ports.ward().get(key) !== undefined) return;
     ports.ward().spawn(key, inputOf(entry));
   }
 
@@ -99,30 +112,51 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
       const earlier = kept;
       kept = next;
       for (const [key, { profile, settings, print }] of earlier) {
-        if (next.get(key)?.print === print) continue;
+        const isSpent = respawns.isSpent(key);
+        if (next.get(key)?.print === print && !isSpent) continue;
+        // Another entry, or a person who asks again, has crashed nothing yet.
+        respawns.forget(key);
         // What it listed was listed under other settings.
-        if (next.get(key) !== undefined) ports.registry(profile).forget(settings.name);
-        ports.ward().get(key)?.send({ type: 'server.stop' });
+        if (next.has(key)) ports.registry(profile).forget(settings.name);
+        const how = next.has(key) ? 'changed' : 'removed';
+        ports.retired(key, how);
+        ports
+          .ward()
+          .get(key)
+          ?.send({ type: 'server.stop', why: `its entry was ${how}` });
       }
       for (const key of next.keys()) spawn(key);
     },
     settings: (profile, server) => kept.get(connectionKey(profile, server))?.settings,
+    keys: () => [...kept.keys()],
     profiles: () => [...new Set([...kept.values()].map(({ profile }) => profile))],
     ended(key) {
       if (ports.ward().size === 0) emptied?.();
       spawn(key);
     },
+    crashed(key, error) {
+      if (ports.ward().size === 0) emptied?.();
+      const entry = kept.get(key);
+      const wasSpent = respawns.isSpent(key);
+      if (entry === undefined || stopping || respawns.crashed(key, () => spawn(key)) || wasSpent) return;
+      const why = `mcp server "${entry.settings.name}": it crashed in the gateway again and again: ${causeOf(error)}; read the log, then \`agent mcp reload\` tries it anew`;
+      ports.ward().spawn(key, { ...inputOf(entry), begin: 'failed', why });
+    },
     async retireAll() {
       stopping = true;
-      if (ports.ward().size === 0) return;
+      respawns.clear();
       const empty = new Promise<void>((resolve) => {
         emptied = resolve;
       });
+      // Counted as they are told: a ward that does not live holds nobody, whatever its size says.
+      let told = 0;
       ports.ward().each((_, connection) => {
-        connection.send({ type: 'server.stop' });
+        told += 1;
+        connection.send({ type: 'server.stop', why: 'the gateway stops' });
         return true;
       });
-      await empty;
+      if (told > 0) await empty;
+      await ports.closeSessions();
     },
   };
 }

@@ -8,12 +8,15 @@ import type { RequestAnswer, RequestDesk } from '../../actors/mcp/open-session.t
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
+import { connectionKey } from './sessions.ts';
 
 export interface LiveServerRequest {
   /** Which server of which profile. */
   readonly of: string;
   readonly params: JsonObject;
   readonly signal: AbortSignal;
+  /** The calls that the server worked on when it asked and that have not ended; undefined where it asked unbidden. */
+  readonly during: Set<string> | undefined;
   readonly answer: (answer: RequestAnswer) => void;
   /** What a person filled in, or what the model made. */
   made: JsonObject | undefined;
@@ -28,18 +31,29 @@ export interface LiveServerRequest {
 export interface ServerRequests {
   deskOf(profile: string, server: string): RequestDesk;
   get(id: string): LiveServerRequest | undefined;
-  /** When a server's model requests of the last minute were admitted. */
+  /** When a server's model requests of the last minute were admitted, by the steady clock. */
   recent(profile: string, server: string): number[];
   /** How many of a server's forms a person has before them. */
   waiting(profile: string, server: string): number;
   answered(id: string, answer: RequestAnswer): void;
+  /** A call has ended, with it what was asked for it and for no other. */
+  callEnded(call: string): void;
   /** Its chart failed; the server must not wait for ever. */
   crashed(id: string): void;
 }
 
 const windowMs = 60_000;
 
-export function createServerRequests(ward: () => WardHandle<ServerRequestInput>, nowMs: () => number): ServerRequests {
+/**
+ * @param callsAt the calls that a connection's session works on
+ * @param withdraw takes back the question that a form asked
+ */
+export function createServerRequests(
+  ward: () => WardHandle<ServerRequestInput>,
+  steadyMs: () => number,
+  callsAt: (connection: string) => readonly string[],
+  withdraw: (approval: string) => void = () => {},
+): ServerRequests {
   const rows = new Map<string, LiveServerRequest>();
   const times = new Map<string, number[]>();
   let last = 0;
@@ -57,7 +71,9 @@ export function createServerRequests(ward: () => WardHandle<ServerRequestInput>,
         signal.removeEventListener('abort', cancel);
         resolve(given);
       };
+      const during = new Set(callsAt(connectionKey(input.profile, input.server)));
       rows.set(id, {
+        during: during.size === 0 ? undefined : during,
         of: keyOf(input.profile, input.server),
         params,
         signal,
@@ -67,7 +83,10 @@ export function createServerRequests(ward: () => WardHandle<ServerRequestInput>,
         question: undefined,
         admitted: undefined,
       });
-      ward().spawn(id, { ...input, id });
+      if (ward().spawn(id, { ...input, id }) === undefined) {
+        answered(id, { kind: 'refused', reason: 'the gateway stops' });
+        return;
+      }
       // A server may ask and take it back in one breath.
       if (signal.aborted) cancel();
       else signal.addEventListener('abort', cancel, { once: true });
@@ -88,7 +107,7 @@ export function createServerRequests(ward: () => WardHandle<ServerRequestInput>,
     get: (id) => rows.get(id),
     recent(profile, server) {
       const key = keyOf(profile, server);
-      const sinceMs = nowMs() - windowMs;
+      const sinceMs = steadyMs() - windowMs;
       const kept = (times.get(key) ?? []).filter((atMs) => atMs > sinceMs);
       times.set(key, kept);
       return kept;
@@ -100,7 +119,16 @@ export function createServerRequests(ward: () => WardHandle<ServerRequestInput>,
       return count;
     },
     answered,
-    crashed: (id) => answered(id, { kind: 'refused', reason: 'the request crashed in the gateway; see its log' }),
+    callEnded(call) {
+      for (const [id, { during }] of rows) {
+        if (during?.delete(call) === true && during.size === 0) ward().get(id)?.send({ type: 'request.cancel' });
+      }
+    },
+    crashed(id) {
+      const question = rows.get(id)?.question;
+      if (question !== undefined) withdraw(question);
+      answered(id, { kind: 'refused', reason: 'the request crashed in the gateway; see its log' });
+    },
   };
 }
 

@@ -11,10 +11,18 @@ import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { createServerLog, type ServerLog } from '../../actors/mcp/server-log.ts';
 import type { Listing, Session } from '../../actors/mcp/session.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
+import { renewalsSettled } from '../../actors/oauth/renewal.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import { inProfile } from '../../machines/base/names.ts';
+import { backoffMs } from '../../machines/base/restart.ts';
 import type { Handshake } from '../../machines/mcp/era.ts';
-import type { ConnectInput, ConnectionEvent, ConnectVerdict } from '../../machines/mcp/server-connection.machine.ts';
+import type {
+  CloseInput,
+  ConnectInput,
+  ConnectionEvent,
+  ConnectVerdict,
+} from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
@@ -36,6 +44,8 @@ export interface SessionsPorts {
   readonly version: string;
   readonly nowMs: () => number;
   readonly random: () => number;
+  /** Takes the secrets that are known out of a text. */
+  readonly redact: (text: string) => string;
   readonly log: Logger;
 }
 
@@ -43,22 +53,28 @@ export interface Sessions {
   /** Never rejects. */
   connect(input: ConnectInput, signal: AbortSignal): Promise<ConnectVerdict>;
   /** Resolves when nothing of the session, or of an attempt under way, is left. */
-  close(input: ConnectInput): Promise<void>;
+  close(input: CloseInput): Promise<void>;
+  /** The chart of a connection crashed: closes what it had. */
+  drop(key: string): void;
+  /** Resolves when nothing of any session is left, one that no chart has included. */
+  closeAll(): Promise<void>;
   /** The session of a connection; undefined while it has none. */
   get(key: string): Session | undefined;
   ping(key: string): void;
   /** A call found its session broken, or forgotten by the server; one that another call found so before is passed over. */
   lose(key: string, how: Loss, session?: Session): void;
-  /** Resolves when every log and every remembered listing is written. */
+  /** Resolves when every log, every remembered listing and every token that is being renewed is written. */
   closeFiles(): Promise<void>;
 }
 
 /** A server that says without end that its tools changed is listed no more often than this. */
 const relistPauseMs = 1_000;
+/** A listing that failed is tried again for as long as its session lives: its tools are old until it succeeds. */
+const relistTries = { baseDelayMs: relistPauseMs, longestDelayMs: 60_000 };
 
 /** The key of a connection in its ward. */
 export function connectionKey(profile: string, server: string): string {
-  return profile === 'default' ? server : `${server}@${profile}`;
+  return inProfile(server, profile);
 }
 
 export type Loss = { readonly kind: 'expired' } | { readonly kind: 'broken'; readonly why: string };
@@ -71,12 +87,15 @@ interface Live {
 export function createSessions(ports: SessionsPorts): Sessions {
   const live = new Map<string, Live>();
   const opening = new Map<string, Promise<unknown>>();
+  /** The closes under way: whoever closes or connects again waits for them. */
+  const closing = new Map<string, Promise<unknown>>();
   /** Sessions that were lost and whose last calls or children are still there. */
   const leaving = new Map<string, Set<Session>>();
   /** Of the settings that they were found with: another address may be another server. */
   const handshakes = new WeakMap<ServerSettings, Handshake>();
   const logs = new Map<string, ServerLog>();
   const writes = new Set<Promise<void>>();
+  const inUse = new Set<Credentials>();
 
   /** Written beside the work; whoever stops waits for it. */
   function remember(profile: string, settings: ServerSettings, listing: Listing): void {
@@ -89,7 +108,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
     const key = connectionKey(profile, server);
     let standing = logs.get(key);
     if (standing === undefined) {
-      standing = createServerLog({ folder: ports.logFolder(profile), server });
+      standing = createServerLog({ folder: ports.logFolder(profile), server, redact: ports.redact });
       logs.set(key, standing);
     }
     return standing;
@@ -105,8 +124,10 @@ export function createSessions(ports: SessionsPorts): Sessions {
     }
     const serverLog = logOf(profile, server);
     const credentials = ports.credentials(profile);
+    inUse.add(credentials);
     let relisting = false;
     let stale = false;
+    let failures = 0;
     /** One listing at a time, and a pause after each; what changes meanwhile is listed after it. */
     const relist = async (): Promise<void> => {
       stale = true;
@@ -119,10 +140,15 @@ export function createSessions(ports: SessionsPorts): Sessions {
           if (listing === undefined || live.get(key)?.number !== number) break;
           ports.tell(key, { type: 'tools.listed', tools: ports.registry(profile).learn(server, listing) });
           remember(profile, settings, listing);
+          failures = 0;
         } catch (thrown) {
-          ports.log.log('warn', `mcp server "${server}": its changed tools cannot be listed: ${causeOf(thrown)}`);
+          if (live.get(key)?.number !== number) break;
+          stale = true;
+          failures += 1;
+          const why = `its changed tools cannot be listed and stay as they were: ${causeOf(thrown)}`;
+          ports.log.log(failures === 1 ? 'warn' : 'debug', `mcp server "${server}": ${why}; it is tried again`);
         }
-        await wait(relistPauseMs, undefined, { ref: false });
+        await wait(backoffMs(relistTries, Math.max(0, failures - 1)), undefined, { ref: false });
       }
       relisting = false;
     };
@@ -143,7 +169,12 @@ export function createSessions(ports: SessionsPorts): Sessions {
         facts: {
           closed(why) {
             const standing = live.get(key);
-            if (standing?.number === number) lose(key, { kind: 'broken', why: lost(input, why) }, standing.session);
+            if (standing?.number === number)
+              lose(key, { kind: 'broken', why: ports.redact(lost(input, why)) }, standing.session);
+          },
+          expired() {
+            const standing = live.get(key);
+            if (standing?.number === number) lose(key, { kind: 'expired' }, standing.session);
           },
           listChanged: () => void relist(),
           logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
@@ -157,11 +188,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
       signal,
     );
     if (verdict.kind === 'failed') {
-      return {
-        kind: 'refused',
-        ...readFailures(settings, verdict.failures, { profile, credentials, hasLog: true }),
-        chance,
-      };
+      const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: true });
+      return { kind: 'refused', after, why: ports.redact(why), chance };
     }
     if (signal.aborted) {
       await verdict.session.close();
@@ -170,6 +198,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
     live.set(key, { number, session: verdict.session });
     const tools = ports.registry(profile).learn(server, verdict.listing);
     remember(profile, settings, verdict.listing);
+    // What changed while it was listed was told when nobody could list it again.
+    if (stale) void relist();
     return { kind: 'connected', era: verdict.session.era, tools };
   }
 
@@ -186,25 +216,42 @@ export function createSessions(ports: SessionsPorts): Sessions {
     void lost.retire().then(() => others.delete(lost));
   };
 
+  /** After the attempt and the close that are under way, so that nothing of either is left. */
+  function close(key: string, why?: string): Promise<void> {
+    const before = Promise.all([opening.get(key)?.catch(() => {}), closing.get(key)]);
+    const settled = before
+      .then(() => {
+        const standing = live.get(key);
+        live.delete(key);
+        const others = [...(leaving.get(key) ?? [])];
+        leaving.delete(key);
+        return Promise.all([standing?.session.close(why), ...others.map((each) => each.close())]);
+      })
+      .then(() => {
+        if (closing.get(key) === settled) closing.delete(key);
+      });
+    closing.set(key, settled);
+    return settled;
+  }
+
   return {
     connect(input, signal) {
       const key = connectionKey(input.profile, input.server);
       const earlier = live.get(key);
       live.delete(key);
-      const attempt = (earlier?.session.close() ?? Promise.resolve()).then(() => connect(input, signal));
+      const closed = Promise.all([closing.get(key), earlier?.session.close()]);
+      const attempt = closed.then(() => connect(input, signal));
       const settled = attempt.finally(() => {
         if (opening.get(key) === settled) opening.delete(key);
       });
       opening.set(key, settled);
       return settled;
     },
-    async close({ profile, server }) {
-      const key = connectionKey(profile, server);
-      await opening.get(key)?.catch(() => {});
-      const standing = live.get(key);
-      live.delete(key);
-      await Promise.all([standing?.session.close(), ...[...(leaving.get(key) ?? [])].map((each) => each.close())]);
-      leaving.delete(key);
+    close: ({ profile, server, why }) => close(connectionKey(profile, server), why ?? undefined),
+    drop: (key) => void close(key, 'its connection crashed in the gateway'),
+    async closeAll() {
+      const keys = new Set([...live.keys(), ...opening.keys(), ...leaving.keys(), ...closing.keys()]);
+      await Promise.all([...keys].map((key) => close(key, 'the gateway stops')));
     },
     get: (key) => live.get(key)?.session,
     ping(key) {
@@ -215,11 +262,12 @@ export function createSessions(ports: SessionsPorts): Sessions {
     },
     lose,
     async closeFiles() {
-      await Promise.all([...writes, ...[...logs.values()].map((each) => each.close())]);
+      await Promise.all([...writes, ...[...inUse].map(renewalsSettled)]);
+      await Promise.all([...logs.values()].map((each) => each.close()));
     },
   };
 }
 
 function lost({ server, profile }: ConnectInput, why: string): string {
-  return `mcp server "${server}": ${strangersWords(why, 500)}; read ${serverCommand('logs', server, profile)}`;
+  return `mcp server "${server}": ${strangersWords(why, 500)}; read \`${serverCommand('logs', server, profile)}\``;
 }

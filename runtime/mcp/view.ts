@@ -7,7 +7,9 @@
 import { readLog } from '../../actors/mcp/server-log.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { cut } from '../../machines/base/json.ts';
+import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { LoginDesk } from '../oauth/login-desk.ts';
 import type { Redactor } from '../redact.ts';
@@ -23,6 +25,8 @@ export interface McpView {
   states(): Readonly<Record<string, number>>;
   tools(profile: string, server?: string): readonly JsonObject[];
   call(request: CallRequest): Promise<CallAnswer>;
+  /** Whether an entry of that name is there, and enabled. */
+  standing(profile: string, server: string): 'enabled' | 'disabled' | 'unknown';
   /** Makes the connection anew; false where there is none. */
   reconnect(profile: string, server: string): boolean;
   logs(profile: string, server: string, lines: number): Promise<readonly string[]>;
@@ -41,13 +45,22 @@ export interface McpView {
 const available: ReadonlySet<string> = new Set(['connected', 'lazy', 'recycling', 'connecting']);
 const longestDescription = 2_000;
 
+/** A chart on its way out is, to whoever asks, out. */
+const leaving = { state: 'stopped', why: 'its session is being closed' } as const;
+
 interface Seen {
   readonly value: string;
   readonly since: number;
   readonly context: ConnectionContext;
 }
 
-export function createMcpView(servers: Servers, redactor: Redactor): McpView {
+/** Why a server has no session, or takes no calls though it has one; null where all is well. */
+function whyOf({ why, server, breaker }: ConnectionContext, atMs: number): string | null {
+  const waitMs = refusedForMs(breaker, atMs);
+  return why ?? (waitMs === undefined ? null : `mcp server "${server}": ${refusedWords(waitMs)}`);
+}
+
+export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: () => number): McpView {
   const { calls, approvals, reconcile } = servers;
 
   function each(visit: (seen: Seen) => void): void {
@@ -60,25 +73,31 @@ export function createMcpView(servers: Servers, redactor: Redactor): McpView {
   return {
     serves: (profile) => servers.serves(profile),
     list() {
-      const rows: JsonObject[] = [];
+      const places = new Map(reconcile.keys().map((key, index) => [key, index]));
+      const rows: { readonly place: number; readonly row: JsonObject }[] = [];
       each(({ value, since, context }) => {
-        rows.push({
-          name: context.server,
-          profile: context.profile,
-          state: value,
-          transport: context.transport,
+        const { profile, server } = context;
+        const why = value === 'stopping' ? leaving.why : whyOf(context, steadyMs());
+        const row = {
+          name: server,
+          profile,
+          state: stateOf(value),
+          // An entry that names neither a command nor a url has none.
+          transport: isNowhere(reconcile.settings(profile, server)) ? '' : context.transport,
           era: context.era,
           tools: context.tools,
           since: new Date(since).toISOString(),
-          ...(context.why === null ? {} : { error: redactor.text(context.why) }),
-        });
+          ...(why === null ? {} : { error: redactor.text(why) }),
+        };
+        rows.push({ place: places.get(connectionKey(profile, server)) ?? places.size, row });
       });
-      return rows;
+      return rows.sort((one, other) => one.place - other.place).map(({ row }) => row);
     },
     states() {
       const counts: Record<string, number> = {};
       each(({ value }) => {
-        counts[value] = (counts[value] ?? 0) + 1;
+        const state = stateOf(value);
+        counts[state] = (counts[state] ?? 0) + 1;
       });
       return counts;
     },
@@ -101,17 +120,18 @@ export function createMcpView(servers: Servers, redactor: Redactor): McpView {
         }));
     },
     call: (request) => calls.start(request),
+    standing(profile, server) {
+      const settings = reconcile.settings(profile, server);
+      if (settings === undefined) return 'unknown';
+      return settings.enabled ? 'enabled' : 'disabled';
+    },
     reconnect(profile, server) {
       const connection = servers.connections().get(connectionKey(profile, server));
       connection?.send({ type: 'server.connect' });
       return connection !== undefined;
     },
-    async logs(profile, server, lines) {
-      if (reconcile.settings(profile, server) === undefined) {
-        throw new Error(`no mcp server is named "${server}"; \`agent mcp list\` lists them`);
-      }
-      return (await readLog(servers.logFolder(profile), server, lines)).map((line) => redactor.text(line));
-    },
+    logs: async (profile, server, lines) =>
+      (await readLog(servers.logFolder(profile), server, lines)).map((line) => redactor.text(line)),
     onToolsChanged: (profile, listener) => servers.registry(profile)?.onChange(listener) ?? (() => {}),
     approvals: () => approvals.list(),
     approval: (id) => approvals.show(id),
@@ -129,4 +149,12 @@ export function createMcpView(servers: Servers, redactor: Redactor): McpView {
       return found;
     },
   };
+}
+
+function stateOf(value: string): string {
+  return value === 'stopping' ? leaving.state : value;
+}
+
+function isNowhere(settings: ServerSettings | undefined): boolean {
+  return settings?.transport.kind === 'http' && settings.transport.url === '';
 }

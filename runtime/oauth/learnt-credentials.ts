@@ -7,24 +7,32 @@
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import type { TokenRecord } from '../../machines/oauth/token-record.ts';
 
-export function learntCredentials(credentials: Credentials, learn: (secret: string) => void): Credentials {
-  const learnt = <Tokens extends TokenRecord | undefined>(tokens: Tokens): Tokens => {
-    for (const secret of [tokens?.accessToken, tokens?.refreshToken]) if (secret !== undefined) learn(secret);
+/** @param learn is told what a secret takes the place of */
+export function learntCredentials(
+  credentials: Credentials,
+  learn: (place: string, secret: string) => void,
+): Credentials {
+  const learnOne = (server: string, kind: string, secret: string | undefined): void => {
+    if (secret !== undefined) learn(`${server}/${kind}`, secret);
+  };
+  const learnt = <Tokens extends TokenRecord | undefined>(server: string, tokens: Tokens): Tokens => {
+    learnOne(server, 'access', tokens?.accessToken);
+    learnOne(server, 'refresh', tokens?.refreshToken);
     return tokens;
   };
   return {
     ...credentials,
-    tokens: (server) => learnt(credentials.tokens(server)),
+    tokens: (server) => learnt(server, credentials.tokens(server)),
     client(server) {
       const client = credentials.client(server);
-      if (client?.clientSecret !== undefined) learn(client.clientSecret);
+      learnOne(server, 'client', client?.clientSecret);
       return client;
     },
     save(server, fresh) {
-      learnt(fresh.tokens);
-      if (fresh.client?.clientSecret !== undefined) learn(fresh.client.clientSecret);
+      learnt(server, fresh.tokens);
+      learnOne(server, 'client', fresh.client?.clientSecret);
       return credentials.save(server, fresh);
     },
-    saveTokens: (server, tokens) => credentials.saveTokens(server, learnt(tokens)),
+    saveTokens: (server, tokens) => credentials.saveTokens(server, learnt(server, tokens)),
   };
 }

@@ -5,9 +5,10 @@
  */
 
 import { homedir } from 'node:os';
-import type { createServerFetch } from '../../actors/mcp/http-fetch.ts';
+import type { ServerFetch } from '../../actors/mcp/http-fetch.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { createOauthFetch } from '../../actors/oauth/oauth-fetch.ts';
+import { openServerConnections } from '../../actors/oauth/server-connections.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { loginCommand } from '../../machines/oauth/login-hint.ts';
@@ -67,17 +68,15 @@ export function createLoginDesk({ logins, credentials, settings, env, version }:
         return { kind: 'refused', code: 'login-terminal-only', message };
       }
       if (logins.isUnderWay(profile, server)) return underWay(server);
-      let connections: ReturnType<typeof createServerFetch>;
+      let connections: ServerFetch;
       try {
         if (!again) await credentials(profile).clearRefusal(server);
-        const { readTlsFiles } = await import('../../actors/mcp/tls-files.ts');
-        const tls = await readTlsFiles({ server, plan: plan.tls, userHome: homedir() });
-        const { createServerFetch } = await import('../../actors/mcp/http-fetch.ts');
-        connections = createServerFetch({ server, plan, tls, env, version });
+        connections = await openServerConnections({ server, plan, env, userHome: homedir(), version });
       } catch (thrown) {
         return { kind: 'stopped', why: causeOf(thrown) };
       }
-      const oauth = createOauthFetch({ fetch: connections.fetch, version, userAgent: plan.oauth.userAgent, signal });
+      const { fetch } = connections;
+      const oauth = createOauthFetch({ fetch, version, userAgent: plan.oauth.userAgent, url: plan.url, signal });
       const close = (): void => void connections.close();
       const outcome = logins.start(
         { profile, server, startedFrom, flow },

@@ -8,6 +8,7 @@ import type { CallbackListener } from '../../actors/oauth/callback-listener.ts';
 import type { IssuedCode } from '../../actors/oauth/device-authorization.ts';
 import type { Discovery } from '../../actors/oauth/discover.ts';
 import type { OauthFetch } from '../../actors/oauth/oauth-fetch.ts';
+import { inProfile } from '../../machines/base/names.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { LoginInput } from '../../machines/oauth/browser-login.machine.ts';
 import type { OauthClient, StoredClient } from '../../machines/oauth/client-identity.ts';
@@ -77,6 +78,17 @@ export function createLogins(wards: {
   const ending = 'the gateway stops';
   let stopped = false;
 
+  function ended(id: string, outcome: LoginOutcome): void {
+    const row = rows.get(id);
+    row?.close();
+    // A chart that crashed has not let go of its port.
+    row?.listener?.close();
+    rows.delete(id);
+    resolvers.get(id)?.(outcome);
+    resolvers.delete(id);
+    cancels.delete(id);
+  }
+
   return {
     start({ flow, ...input }, live, signal) {
       const id = keyOf(input.profile, input.server);
@@ -96,7 +108,10 @@ export function createLogins(wards: {
           signal.removeEventListener('abort', cancel);
           resolve(outcome);
         });
-        ward.spawn(id, { ...input, id });
+        if (ward.spawn(id, { ...input, id }) === undefined) {
+          ended(id, { kind: 'stopped', why: ending });
+          return;
+        }
         signal.addEventListener('abort', cancel, { once: true });
         if (signal.aborted) cancel();
       });
@@ -104,16 +119,7 @@ export function createLogins(wards: {
     isUnderWay: (profile, server) => rows.has(keyOf(profile, server)),
     get: (id) => rows.get(id),
     paste: (profile, server, query) => rows.get(keyOf(profile, server))?.paste?.(query) ?? false,
-    ended(id, outcome) {
-      const row = rows.get(id);
-      row?.close();
-      // A chart that crashed has not let go of its port.
-      row?.listener?.close();
-      rows.delete(id);
-      resolvers.get(id)?.(outcome);
-      resolvers.delete(id);
-      cancels.delete(id);
-    },
+    ended,
     stop() {
       stopped = true;
       for (const cancel of [...cancels.values()]) cancel(ending);
@@ -122,5 +128,5 @@ export function createLogins(wards: {
 }
 
 function keyOf(profile: string, server: string): string {
-  return profile === 'default' ? server : `${server}@${profile}`;
+  return inProfile(server, profile);
 }

@@ -6,6 +6,7 @@
 import { fromPromise } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
 import {
+  type CloseInput,
   type ConnectInput,
   type ConnectionContext,
   type ConnectVerdict,
@@ -41,7 +42,7 @@ export function wireConnection({ sessions, reach, log }: ConnectionPorts) {
   return serverConnectionMachine.provide({
     actors: {
       connectServer: fromPromise<ConnectVerdict, ConnectInput>(({ input, signal }) => sessions.connect(input, signal)),
-      closeSession: fromPromise<undefined, ConnectInput>(async ({ input }) => {
+      closeSession: fromPromise<undefined, CloseInput>(async ({ input }) => {
         await sessions.close(input);
         return undefined;
       }),
@@ -54,7 +55,9 @@ export function wireConnection({ sessions, reach, log }: ConnectionPorts) {
       },
       tellUnreachable: ({ context, self }) => {
         if (context.why !== null) say(self, context, context.why);
-        reach.unreachable(keyOf(context), context.why ?? `mcp server "${context.server}": stopped`);
+        const { why, closing, server } = context;
+        const closed = `mcp server "${server}": ${closing ?? 'stopped'}`;
+        reach.unreachable(keyOf(context), closing === null ? (why ?? closed) : closed);
       },
     },
   });

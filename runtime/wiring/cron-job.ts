@@ -3,10 +3,12 @@
 import type { DueTime, Entry, FiringVerdict, NoteVerdict } from '../../actors/cron/fire-cron-job.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
+import { causeOf } from '../../machines/base/fault.ts';
 import { type CronJobContext, type CronJobEvent, cronJobMachine } from '../../machines/cron/cron-job.machine.ts';
 import { type CronJob, restOf, restReason, timingOf } from '../../machines/cron/job.ts';
 import { type PlanPorts, planOf } from '../cron/plan.ts';
 import type { NextId } from '../ids.ts';
+import { tellUnforeseen } from '../work-log.ts';
 
 export interface CronJobPorts extends PlanPorts {
   /** Hands a run that is on disk to whoever runs it. */
@@ -43,11 +45,9 @@ export function wireCronJob(ports: CronJobPorts) {
         if (why === null || job?.schedule === undefined) return;
         ports.log.log('error', `cron job "${job.name}" is never due: ${why}`, fieldsOf(context));
         // Once for each schedule: the next start finds it in the history already.
-        void ports.fire.note(
-          entryOf(context, job, ports),
-          `never due: ${why}`,
-          `${job.schedule}|${job.timezone ?? ''}`,
-        );
+        ports.fire
+          .note(entryOf(context, job, ports), `never due: ${why}`, `${job.schedule}|${job.timezone ?? ''}`)
+          .catch((thrown: unknown) => tellUnforeseen(ports.log, `cronJobs/${context.job}`, thrown));
       },
       lookAtRun: ({ context, self }) => {
         const { profile, job, run } = context;
@@ -73,25 +73,35 @@ function fireJob(context: CronJobContext, self: Listener, ports: CronJobPorts): 
     return;
   }
   const entry = entryOf(context, job, ports);
-  void ports.fire.due(entry, dueOf(context), timing.print).then((verdict) => {
-    if (verdict.kind !== 'granted') {
-      tell(self, verdict);
-      return;
-    }
-    ports.log.log('info', 'cron job fired', { ...fieldsOf(context), run: verdict.run });
-    ports.began(context, verdict.run);
-    self.send({ type: 'firing.granted', run: verdict.run });
-    ports.open(verdict.opened);
-  });
+  ports.fire
+    .due(entry, dueOf(context), timing.print)
+    .then((verdict) => {
+      if (verdict.kind !== 'granted') {
+        tell(self, verdict);
+        return;
+      }
+      ports.log.log('info', 'cron job fired', { ...fieldsOf(context), run: verdict.run });
+      ports.began(context, verdict.run);
+      self.send({ type: 'firing.granted', run: verdict.run });
+      ports.open(verdict.opened);
+    })
+    .catch((thrown: unknown) => unforeseen(context, thrown, self, ports));
 }
 
 function passOver(context: CronJobContext, job: CronJob, reason: string, self: Listener, ports: CronJobPorts): void {
   const timing = timingOf(job, ports.knowsZone);
   const print = timing.kind === 'scheduled' ? timing.print : '';
   ports.log.log('warn', `cron job not fired: ${reason}`, fieldsOf(context));
-  void ports.fire
+  ports.fire
     .pass(entryOf(context, job, ports), dueOf(context), print, reason)
-    .then((verdict) => tell(self, verdict));
+    .then((verdict) => tell(self, verdict))
+    .catch((thrown: unknown) => unforeseen(context, thrown, self, ports));
+}
+
+/** What is due is asked again, of the journal: it knows whether the firing has landed. */
+function unforeseen(context: CronJobContext, thrown: unknown, self: Listener, { log }: CronJobPorts): void {
+  tellUnforeseen(log, `cronJobs/${context.job}`, thrown);
+  self.send({ type: 'firing.refused', why: causeOf(thrown) });
 }
 
 function tell(self: Listener, verdict: NoteVerdict | Exclude<FiringVerdict, { readonly kind: 'granted' }>): void {

@@ -17,7 +17,7 @@ import { tellWritten } from './written.ts';
 export interface DeliveryPorts {
   readonly keeper: JournalKeeper;
   readonly writer: RecordWriter;
-  readonly platforms: Pick<Platforms, 'send' | 'ask'>;
+  readonly platforms: Pick<Platforms, 'send' | 'ask' | 'placeOf' | 'hold'>;
   /** The judge of what is secret: a target's own words become a record that people read. */
   readonly redact: (text: string) => string;
   readonly nowMs: () => number;
@@ -58,7 +58,8 @@ export function wireDelivery(ports: DeliveryPorts) {
         const give = ports.platforms.ask(record, () => {
           granted = true;
           forget();
-          self.send({ type: 'place.granted', atMs: ports.nowMs() });
+          const chat = ports.platforms.placeOf(record);
+          self.send({ type: 'place.granted', atMs: ports.nowMs(), ...(chat === undefined ? {} : { chat }) });
         });
         leave.set(key, give);
         if (granted || record.answerByMs === undefined) return;
@@ -74,7 +75,9 @@ export function wireDelivery(ports: DeliveryPorts) {
         const nowMs = ports.nowMs();
         const value = (over ? { ...record, endedAtMs: nowMs } : record) as unknown as JsonObject;
         const dueAtMs = over ? null : (record.dueAtMs ?? nowMs);
-        const free = record.status === 'waitingToRetry' && !isWaitedFor(record) && ports.crowded();
+        // One that keeps its chat for itself must come again whatever else waits.
+        const free =
+          record.status === 'waitingToRetry' && record.sent === undefined && !isWaitedFor(record) && ports.crowded();
         void ports.writer
           .write(
             [{ collection: 'deliveries', key, value, dueAtMs, free }],
@@ -86,7 +89,10 @@ export function wireDelivery(ports: DeliveryPorts) {
           });
       },
       reportResult: ({ context: { key, record } }) => {
-        if (record.status === 'waitingToRetry') ports.retried(key, record);
+        if (record.status === 'waitingToRetry') {
+          if (record.sent !== undefined) ports.platforms.hold(record);
+          ports.retried(key, record);
+        }
         // Whoever waits for a direct delivery is told its end.
         if (isOver(record) || !isWaitedFor(record)) ports.wards().deliverySettled(key, record);
       },

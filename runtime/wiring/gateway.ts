@@ -22,12 +22,16 @@ export interface GatewayPorts {
   readonly schedule: { start(): void; stop(): void };
   readonly fronts: FrontKeeper;
   readonly places: Places;
-  /** Takes a delivery out of the queue for its place: it goes on with the next start. */
-  readonly parkDelivery: (key: string) => void;
+  /** Leaves the deliveries that wait for their place to the next start. */
+  readonly parkDeliveries: () => void;
   readonly wards: () => Wards;
   readonly nowMs: () => number;
+  /** Milliseconds that only rise: a drain is not longer for a clock that is set back. */
+  readonly steadyMs: () => number;
   readonly log: Logger;
   readonly drainTimeoutMs: () => number;
+  /** How long requests under way may take when the gateway stops. */
+  readonly answerGraceMs: () => number;
 }
 
 export function wireGateway(ports: GatewayPorts) {
@@ -45,10 +49,16 @@ export function wireGateway(ports: GatewayPorts) {
       cronJobs: ports.cronJobs,
       openFront: fromPromise<{ readonly url: string }, undefined>(({ signal }) => fronts.open(signal)),
       moveFront: fromPromise<FrontMove, undefined>(({ signal }) => fronts.move(signal)),
-      closeFront: fromPromise<undefined, undefined>(async () => {
-        drainEndsAtMs = ports.nowMs() + ports.drainTimeoutMs();
+      closeFront: fromPromise<undefined, undefined>(async ({ signal }) => {
+        drainEndsAtMs = ports.steadyMs() + ports.drainTimeoutMs();
         fronts.retire();
-        await fronts.retired();
+        // One that crashes meanwhile has no requests any more.
+        const late = setTimeout(() => signal.aborted || answerLate(ports), ports.answerGraceMs());
+        try {
+          await fronts.retired();
+        } finally {
+          clearTimeout(late);
+        }
         return undefined;
       }),
       finishWork: fromPromise<undefined, undefined>(async ({ signal }) => {
@@ -65,18 +75,21 @@ export function wireGateway(ports: GatewayPorts) {
       flushGroups: () => {
         // No further run begins; those under way may end in their time.
         ports.places.pause();
-        parkDeliveries(ports);
+        // A long queue would be sent until the time is over, and what is sent just then be cut off with an unknown outcome.
+        ports.parkDeliveries();
         flush(ports);
       },
     },
   });
 }
 
-/** A long queue would be sent until the time is over, and what is sent just then be cut off with an unknown outcome. */
-function parkDeliveries({ wards, parkDelivery }: GatewayPorts): void {
-  wards().deliveries.each((key, delivery) => {
-    const { value, context } = delivery.getSnapshot();
-    if (value === 'queued' && !isWaitedFor((context as DeliveryContext).record)) parkDelivery(key);
+/** A sender whose script still runs would else see its connection cut, and not know that it may come back. */
+function answerLate({ wards, log }: GatewayPorts): void {
+  const { requests } = wards();
+  if (requests.size === 0) return;
+  log.log('warn', 'drain: time is over; requests under way are answered 503', { requests: requests.size });
+  requests.each((_, request) => {
+    request.send({ type: 'request.drain' });
     return true;
   });
 }
@@ -100,7 +113,7 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
     if (underWay.length === 0 || signal.aborted) return;
     // An event that joined while a burst was being opened has begun the next one.
     flush(ports);
-    const leftMs = deadlineMs - ports.nowMs();
+    const leftMs = deadlineMs - ports.steadyMs();
     if (leftMs <= 0) {
       ports.log.log('warn', 'drain: time is over; what is left stays in the journal', {
         running: running.length,

@@ -1,10 +1,12 @@
 /** Fills the one hole of the group chart: a settled burst becomes a run, in one commit with the end of its record. */
 
+import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
+import { tellUnforeseen } from '../work-log.ts';
 import type { Wards } from './wards.ts';
 
 export interface GroupPorts {
@@ -12,6 +14,7 @@ export interface GroupPorts {
   readonly keeper: JournalKeeper;
   readonly nowMs: () => number;
   readonly wards: () => Wards;
+  readonly log: Logger;
 }
 
 export function wireGroup(ports: GroupPorts) {
@@ -21,7 +24,8 @@ export function wireGroup(ports: GroupPorts) {
         const nowMs = ports.nowMs();
         const session = ports.keeper.session();
         let opened: { key: string; record: RunRecord } | undefined;
-        void ports.bursts
+        let hasLanded = false;
+        ports.bursts
           .close(context.key, (burst) => {
             const record: RunRecord = {
               eventKey: burst.latestEventKey,
@@ -51,6 +55,7 @@ export function wireGroup(ports: GroupPorts) {
           .then((verdict) => {
             const atMs = ports.nowMs();
             if (verdict.kind === 'committed' && opened !== undefined) {
+              hasLanded = true;
               self.send({ type: 'run.opened', run: opened.key, atMs });
               ports.wards().open({ kind: 'run', ...opened });
             } else if (opened === undefined) {
@@ -58,6 +63,17 @@ export function wireGroup(ports: GroupPorts) {
             } else {
               self.send({ type: 'run.refused', atMs });
             }
+          })
+          .catch((thrown: unknown) => {
+            tellUnforeseen(ports.log, `groups/${context.key}`, thrown);
+            const atMs = ports.nowMs();
+            if (!hasLanded || opened === undefined) {
+              self.send({ type: 'run.refused', atMs });
+              return;
+            }
+            // The run is on disk and the next start takes it up; nobody here would ever tell the group of its end.
+            self.send({ type: 'run.opened', run: opened.key, atMs });
+            self.send({ type: 'run.finished', run: opened.key, atMs });
           });
       },
     },

@@ -5,9 +5,7 @@
  */
 
 import type { AnyActorRef, Subscription } from 'xstate';
-
-/** Timers overflow above this; whoever waits looks again and goes on. */
-const longestWaitMs = 2_147_483_647;
+import { longestTimerMs } from '../../machines/base/timer.ts';
 
 /** Resolves when one of the actors has moved, when the wait is over, or when it is called off. */
 export function nextMove(actors: readonly AnyActorRef[], waitMs: number, signal: AbortSignal): Promise<void> {
@@ -21,7 +19,7 @@ export function nextMove(actors: readonly AnyActorRef[], waitMs: number, signal:
       for (const subscription of subscriptions.splice(0)) subscription.unsubscribe();
       resolve();
     };
-    const timer = setTimeout(end, Math.min(longestWaitMs, Math.max(0, waitMs)));
+    const timer = setTimeout(end, Math.min(longestTimerMs, Math.max(0, waitMs)));
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
     for (const actor of actors) {

@@ -7,7 +7,8 @@ import {
   platformConnectionMachine,
   type VerifyResult,
 } from '../../machines/dispatch/platform-connection.machine.ts';
-import { type Platforms, platformKey } from '../platforms.ts';
+import { platformKey } from '../live-targets.ts';
+import type { Platforms } from '../platforms.ts';
 
 export interface PlatformPorts {
   readonly platforms: () => Platforms;

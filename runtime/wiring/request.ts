@@ -81,7 +81,8 @@ export function wireRequest(ports: RequestPorts) {
               self.send({ type: 'claim.granted', work: verdict.work, reason: verdict.reason });
               return;
             case 'duplicate':
-              self.send({ type: 'claim.duplicate' });
+            case 'pending':
+              self.send({ type: claimFacts[verdict.kind] });
               return;
             case 'unavailable':
               self.send({ type: 'claim.unavailable', reason: verdict.reason });
@@ -100,6 +101,7 @@ export function wireRequest(ports: RequestPorts) {
   });
 }
 
+const claimFacts = { duplicate: 'claim.duplicate', pending: 'claim.pending' } as const;
 const bodyFacts = { read: 'body.read', tooLarge: 'body.overflowed', aborted: 'body.aborted' } as const;
 
 function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentOf }: RequestPorts): ClaimRequest {

@@ -139,6 +139,13 @@ function transcriptChange(key: string, { transcript }: RunAccount): RecordChange
   return { collection: 'transcripts', key, value: { entries: transcriptJson(transcript) }, dueAtMs: null };
 }
 
+/** Platforms refuse an empty text; that the agent had nothing to say is told in words there (DIS-4). */
+const emptyResponse = '(empty response)';
+
+function textFor(target: string, response: string): string {
+  return target !== 'log' && response.trim() === '' ? emptyResponse : response;
+}
+
 /** The delivery of a run's response, with the texts of the event that the run is for. */
 function deliveryChange(key: string, run: RunRecord, ports: RunPorts): RecordChange {
   const event = ports.keeper.journal()?.get('events', run.eventKey)?.value as unknown as EventRecord | undefined;
@@ -151,7 +158,7 @@ function deliveryChange(key: string, run: RunRecord, ports: RunPorts): RecordCha
     event: event?.event ?? 'unknown',
     target: event?.deliver ?? 'log',
     status: 'queued',
-    text: run.response ?? '',
+    text: textFor(event?.deliver ?? 'log', run.response ?? ''),
     extra: event?.deliverExtra ?? {},
     queuedAtMs: ports.nowMs(),
   };

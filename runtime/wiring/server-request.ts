@@ -3,7 +3,7 @@
 import { assign, fromPromise } from 'xstate';
 import type { ModelVerdict as ModelAnswer } from '../../actors/agent/stream-model.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
-import type { Question, Turn } from '../../machines/agent/model-wire.ts';
+import type { Question, Turn } from '../../machines/agent/model-talk.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import {
@@ -29,7 +29,8 @@ export interface ServerRequestPorts {
   readonly model: (profile: string) => ModelSettings | undefined;
   readonly redactor: Redactor;
   readonly askModel: (model: ModelSettings, question: Question, signal: AbortSignal) => Promise<ModelAnswer>;
-  readonly nowMs: () => number;
+  /** Milliseconds that only rise, by which the rate of model requests is counted. */
+  readonly steadyMs: () => number;
 }
 
 export function wireServerRequest(ports: ServerRequestPorts) {
@@ -96,7 +97,7 @@ function refusalOf({ id, profile, server, kind }: ServerRequestContext, ports: S
   if (ports.model(profile) === undefined) {
     return 'no model is configured for sampling; set agent.model in config.yaml';
   }
-  const nowMs = ports.nowMs();
+  const nowMs = ports.steadyMs();
   const recent = ports.requests.recent(profile, server);
   const verdict = admitSampling(settings.sampling, row.params, recent, nowMs);
   if (verdict.kind === 'refused') return verdict.reason;

@@ -21,7 +21,7 @@ export interface ServersPorts {
   readonly ward: () => WardHandle<ConnectionInput>;
   readonly reconcile: Reconcile;
   /** The calls under way. */
-  readonly live: Pick<Calls, 'stop' | 'stopped'>;
+  readonly live: Pick<Calls, 'stop'>;
   readonly logins: Pick<Logins, 'stop'>;
   readonly closeFiles: () => Promise<void>;
   readonly log: Logger;
@@ -42,7 +42,6 @@ export function wireServers(ports: ServersPorts) {
         ports.logins.stop();
         await ports.reconcile.retireAll();
         await ports.closeFiles();
-        ports.live.stopped();
         return undefined;
       }),
     },

@@ -44,7 +44,8 @@ export interface SupervisorPorts {
   readonly reloadEnded: (error: Error | undefined) => void;
   /** Ends what a crashed gateway left behind. */
   readonly abandonWork: () => void;
-  readonly nowMs: () => number;
+  /** Milliseconds that only rise: restarts count by the time that passed between them. */
+  readonly steadyMs: () => number;
   readonly random: () => number;
   readonly log: Logger;
 }
@@ -75,7 +76,7 @@ export function wireSupervisor(ports: SupervisorPorts) {
         ports.log.log('error', `gateway crashed: ${fault}`);
         ports.abandonWork();
         ports.reloadEnded(new Refusal('internal-error', `gateway crashed: ${fault}`));
-        self.send({ type: 'crash.reported', fault, atMs: ports.nowMs(), jitter: ports.random() });
+        self.send({ type: 'crash.reported', fault, atMs: ports.steadyMs(), jitter: ports.random() });
       },
       reportReloaded: () => ports.reloadEnded(undefined),
       reportRefusal: ({ event }) => {

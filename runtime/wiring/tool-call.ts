@@ -9,6 +9,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
+import { noSuchTool, toolIsGone, toolKeepsChanging, unavailable, unclear } from '../../machines/mcp/call-faults.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -42,7 +43,8 @@ export interface ToolCallPorts {
   /** The next login to the server asks for this scope too. */
   readonly demandScope: (profile: string, server: string, scope: string) => void;
   readonly redactor: Redactor;
-  readonly nowMs: () => number;
+  /** Milliseconds that only rise, by which the breakers open and close. */
+  readonly steadyMs: () => number;
   readonly log: Logger;
 }
 
@@ -50,16 +52,21 @@ export interface ToolCallPorts {
 const approvalTimeoutMs = 300_000;
 /** Stopping the session and starting it again comes before a connect, and a queue of others may. */
 const reachSlackMs = 30_000;
+/** A server that changes its tool under every yes is not followed. */
+const mostQuestions = 2;
 /** Of a tool's description, as much as a person reads. */
 const longestDescription = 2_000;
 
-export function wireToolCall(ports: ToolCallPorts) {
+interface Wired extends ToolCallPorts {
+  /** The sessions that were lost and counted. */
+  readonly counted: WeakSet<Session>;
+}
+
+export function wireToolCall(given: ToolCallPorts) {
+  const ports: Wired = { ...given, counted: new WeakSet() };
   return toolCallMachine.provide({
     actions: {
-      resolveTool: assign<CallContext, CallEvent, unknown, CallEvent, never>(({ context }) => {
-        const found = resolve(context, ports);
-        return found.kind === 'refused' ? { fault: found.fault } : found;
-      }),
+      resolveTool: assign<CallContext, CallEvent, unknown, CallEvent, never>(({ context }) => resolve(context, ports)),
       askApproval: ({ context, self }) => {
         const row = ports.calls.get(context.id);
         if (row === undefined) return;
@@ -90,14 +97,30 @@ export function wireToolCall(ports: ToolCallPorts) {
   });
 }
 
-function resolve({ id, profile, name }: CallContext, ports: ToolCallPorts): Resolution {
+/** What is not the tool any more that the call was found for is looked at anew; the rest costs one look into a map. */
+function resolve(context: CallContext, ports: ToolCallPorts): Partial<CallContext> {
+  const { id, profile, name } = context;
+  const row = ports.calls.get(id);
   const tool = ports.registry(profile)?.find(name);
+  if (tool !== undefined && tool === row?.tool) return { reached: isReached(tool, context, ports) };
+  const found = find(context, tool, ports);
+  if (found.kind === 'refused') return { fault: found.fault };
+  if (row !== undefined) row.tool = tool;
+  return found;
+}
+
+function find(context: CallContext, tool: RegisteredTool | undefined, ports: ToolCallPorts): Resolution {
+  const { id, profile, name } = context;
   const settings = tool === undefined ? undefined : ports.settings(profile, tool.server);
-  if (tool === undefined || settings === undefined) {
-    const message = `no tool is named "${name}"; \`agent mcp tools\` lists them`;
-    return { kind: 'refused', fault: { code: 'unknown_tool', message } };
-  }
-  const wrong = checkArguments(tool, ports.calls.get(id)?.request.args ?? {});
+  const row = ports.calls.get(id);
+  if (tool === undefined || settings === undefined) return findLater(context, ports);
+  // A yes, and a caller's choice, were for that server's tool.
+  const before = row?.tool;
+  if (before !== undefined && !isSame(before, tool)) return { kind: 'refused', fault: toolIsGone(context) };
+  // A yes was for the tool as a person saw it.
+  const isOutdated = context.approved && before !== undefined && isOtherwise(before, tool);
+  if (isOutdated && context.questions >= mostQuestions) return { kind: 'refused', fault: toolKeepsChanging(context) };
+  const wrong = checkArguments(tool, row?.request.args ?? {});
   if (wrong !== undefined)
     return { kind: 'refused', fault: { code: 'invalid_arguments', message: `${name}: ${wrong}` } };
   const { annotations } = tool.definition;
@@ -108,9 +131,35 @@ function resolve({ id, profile, name }: CallContext, ports: ToolCallPorts): Reso
     tool: tool.tool,
     readOnly: hints?.readOnlyHint === true,
     asks: needsApproval(settings.trust, hints),
-    reached: ports.reach.isReached(connectionKey(profile, tool.server)),
+    reached: isReached(tool, context, ports),
     reachMs: settings.connectTimeoutMs + reachSlackMs,
+    ...(isOutdated ? { approved: false } : {}),
   };
+}
+
+/** A server that has not listed anything yet is waited for, once; nobody is woken for a name that may be wrong. */
+function findLater(context: CallContext, ports: ToolCallPorts): Resolution {
+  const { profile, name, server } = context;
+  if (context.tool !== null) return { kind: 'refused', fault: toolIsGone(context) };
+  const absent = server === null ? ports.reach.absentFor(profile, name) : undefined;
+  if (absent === undefined) return { kind: 'refused', fault: noSuchTool(name) };
+  const connectTimeoutMs = ports.settings(profile, absent.server)?.connectTimeoutMs ?? 0;
+  if (absent.comes) return { kind: 'awaited', server: absent.server, reachMs: connectTimeoutMs + reachSlackMs };
+  return { kind: 'refused', fault: unavailable(`no tool is named "${name}" yet: ${absent.why}`) };
+}
+
+function isSame(one: RegisteredTool, other: RegisteredTool): boolean {
+  return one.server === other.server && one.tool === other.tool && one.kind === other.kind;
+}
+
+function isOtherwise(one: RegisteredTool, other: RegisteredTool): boolean {
+  return JSON.stringify(one.definition) !== JSON.stringify(other.definition);
+}
+
+function isReached({ server }: RegisteredTool, context: CallContext, ports: ToolCallPorts): boolean {
+  // A connection says so while it steps, and shows it afterwards.
+  if (context.reached && context.server === server) return true;
+  return ports.reach.isReached(connectionKey(context.profile, server));
 }
 
 function checkArguments({ definition }: RegisteredTool, args: Parameters<ReturnType<typeof checkOf>>[0]) {
@@ -118,18 +167,25 @@ function checkArguments({ definition }: RegisteredTool, args: Parameters<ReturnT
   return isJsonObject(inputSchema) ? checkOf(inputSchema)(args) : undefined;
 }
 
+type Outdated = Extract<CallVerdict, { readonly kind: 'outdated' }>;
+const outdated: Outdated = { kind: 'outdated' };
+
 /** Gives a call its turn and its session, and says once what came of it. */
-function sendCall(context: CallContext, ports: ToolCallPorts, tell: (verdict: CallVerdict) => void): void {
+function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdict) => void): void {
   const key = keyOf(context);
   const row = ports.calls.get(context.id);
-  const tool = ports.registry(context.profile)?.find(context.name);
+  const tool = row?.tool;
   const settings = ports.settings(context.profile, context.server ?? '');
   if (row === undefined || tool === undefined || settings === undefined) {
-    const message = `the tool "${context.name}" is gone; \`agent mcp tools\` lists what there is`;
-    tell({ kind: 'failed', fault: { code: 'unknown_tool', message } });
+    tell({ kind: 'failed', fault: toolIsGone(context) });
     return;
   }
-  const work = (settle: (outcome: CallOutcome) => void): (() => void) => {
+  const work = (settle: (outcome: CallOutcome | Outdated) => void): (() => void) => {
+    // Others had their turns before, and the server may have listed meanwhile.
+    if (ports.registry(context.profile)?.find(context.name) !== tool) {
+      settle(outdated);
+      return () => {};
+    }
     const session = ports.sessions.get(key);
     if (session === undefined) {
       settle({ kind: 'lost', dispatched: false, why: 'the connection was lost before the call' });
@@ -139,11 +195,12 @@ function sendCall(context: CallContext, ports: ToolCallPorts, tell: (verdict: Ca
     const number = numberOf(connection);
     const { args } = row.request;
     row.sentTo = key;
-    connection?.send({ type: 'call.began', atMs: ports.nowMs() });
+    connection?.send({ type: 'call.began', atMs: ports.steadyMs() });
     const ended = (outcome: CallOutcome): void => {
       row.sentTo = undefined;
-      connection?.send({ type: 'call.ended', session: number, reading: readingOf(outcome, ports.nowMs()) });
+      // While it counts as under way: a session that a call lost costs its connection no attempt.
       tellLoss(outcome, { context, session, ports });
+      connection?.send({ type: 'call.ended', session: number, reading: readingOf(outcome, session, ports) });
       settle(outcome);
     };
     return tool.kind === 'utility'
@@ -151,7 +208,8 @@ function sendCall(context: CallContext, ports: ToolCallPorts, tell: (verdict: Ca
       : session.call(tool.tool, args, row.request, ended);
   };
   row.abandon = ports.lanes.run({ server: key, parallel: settings.parallel }, work, (outcome) => {
-    tell(verdictOf(outcome, { context, cap: settings.resultCap, row, log: ports.log }));
+    if (outcome.kind === 'outdated') tell(outcome);
+    else tell(verdictOf(outcome, { context, cap: settings.resultCap, row, log: ports.log }));
   });
 }
 
@@ -227,6 +285,12 @@ function verdictWithout(outcome: Exclude<CallOutcome, { readonly kind: 'result' 
   switch (outcome.kind) {
     case 'refused':
       return { kind: 'failed', fault: { code: 'rpc_error', message: `${place}: ${context.name}: ${outcome.message}` } };
+    case 'unusable': {
+      // To call it again would bring the same.
+      const message = `${place}: ${context.name}: ${outcome.why}`;
+      const fault = context.readOnly ? ({ code: 'rpc_error', message } as const) : unclear(context, outcome.why);
+      return { kind: 'failed', fault };
+    }
     case 'unauthorized': {
       const message = `${place}: the server refuses the credentials; run \`${command}\`, or check headers`;
       return { kind: 'failed', fault: { code: 'needs_login', message } };
@@ -241,6 +305,8 @@ function verdictWithout(outcome: Exclude<CallOutcome, { readonly kind: 'result' 
     }
     case 'cancelled':
       return { kind: 'failed', fault: { code: 'cancelled', message: `${context.name} was cancelled` } };
+    case 'unclear':
+      return { kind: 'unclear', why: outcome.why };
     case 'expired':
       return { kind: 'lost', dispatched: true, why: 'its session had expired' };
     case 'lost':
@@ -249,16 +315,22 @@ function verdictWithout(outcome: Exclude<CallOutcome, { readonly kind: 'result' 
 }
 
 /** What the end of a call says of the transport; a slow tool and a cancelled call say nothing. */
-function readingOf(outcome: CallOutcome, nowMs: number): BreakerEvent | null {
+function readingOf(outcome: CallOutcome, session: Session, { counted, steadyMs }: Wired): BreakerEvent | null {
   switch (outcome.kind) {
     case 'result':
     case 'refused':
+    case 'unusable':
     case 'unauthorized':
     case 'needsScope':
     case 'expired':
       return { kind: 'answered' };
+    case 'unclear':
+      return outcome.behind ? { kind: 'transportFailed', nowMs: steadyMs() } : { kind: 'answered' };
     case 'lost':
-      return { kind: 'transportFailed', nowMs };
+      // A reload or an entry that changed cut it off, or it went down with a call that was counted.
+      if (outcome.closedHere || counted.has(session)) return null;
+      counted.add(session);
+      return { kind: 'transportFailed', nowMs: steadyMs() };
     case 'timedOut':
     case 'cancelled':
       return null;

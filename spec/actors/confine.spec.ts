@@ -1,7 +1,7 @@
 import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
 import fc from 'fast-check';
 import t from 'tap';
-import { confined } from '../../actors/confine.ts';
+import { confined, leadsOut } from '../../actors/confine.ts';
 import { makeHome } from '../support/home.ts';
 
 t.test('SCR-1 · FIL-3 · no path, however it is spelled and linked, leads out of its folder', (t) => {
@@ -43,3 +43,34 @@ t.test('SCR-1 · FIL-3 · no path, however it is spelled and linked, leads out o
   t.equal(confined(`${home.path}/none`, 'a'), undefined);
   t.end();
 });
+
+t.test(
+  'FIL-2 · FIL-3 · what leads out by its text is told from what a link leads out, and from what lies inside',
+  (t) => {
+    const home = makeHome(t, { 'in/a': '', out: '' });
+    const folder = `${home.path}/in`;
+    symlinkSync('../out', `${folder}/leaves`);
+    symlinkSync('in', `${home.path}/linked`);
+    const rows: readonly (readonly [name: string, out: boolean])[] = [
+      ['../out', true],
+      ['a/../../out', true],
+      ['..', true],
+      ['/etc/passwd', true],
+      [`${home.path}/out`, true],
+      [`${home.path}/none/a`, true],
+      ['a', false],
+      ['./..a', false],
+      ['b/../a', false],
+      ['gone', false],
+      ['leaves', false],
+      ['../in/a', false],
+      [`${folder}/a`, false],
+      [`${folder}/gone`, false],
+      [`${home.path}/linked/a`, false],
+    ];
+    for (const [name, out] of rows) t.equal(leadsOut(folder, name), out, name);
+    t.equal(leadsOut(`${home.path}/linked`, `${realpathSync(folder)}/gone`), false, 'a folder by its real name');
+    t.equal(leadsOut(`${home.path}/none`, '../a'), true, 'a folder that is not there');
+    t.end();
+  },
+);

@@ -11,6 +11,7 @@ import { createSubscriptionsStore } from '../../actors/webhook/subscriptions.sto
 import { defaultProfile } from '../../machines/base/names.ts';
 import { readingSubscriptions } from '../../machines/config/subscription.ts';
 import { makeHome } from '../support/home.ts';
+import { hasEnded, until } from '../support/processes.ts';
 
 const never = new AbortController().signal;
 
@@ -138,14 +139,7 @@ t.test('SCR-2 · a command is bounded in time and output and ends with its whole
   const left = await run('sleep 600 >/dev/null 2>&1 & echo $!');
   const pid = left.kind === 'exited' ? Number(left.stdout) : 0;
   t.ok(pid > 0);
-  for (;;) {
-    try {
-      process.kill(pid, 0);
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    } catch {
-      break;
-    }
-  }
+  await until(() => hasEnded(pid));
   const aborting = new AbortController();
   const aborted = run('sleep 600', { signal: aborting.signal });
   aborting.abort();

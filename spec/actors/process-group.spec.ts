@@ -174,3 +174,7 @@ t.test('OBS-1 · the end of a text never begins within a word', (t) => {
 function runWords(argv: readonly string[], cwd = '.'): Promise<CommandResult> {
   return runCommand({ argv, cwd, env: scrubbedEnv(), stdin: '', timeoutMs: 60_000, maxOutputBytes: 1_000 });
 }
+
+t.test('SCR-2 · a limit longer than a timer can wait is no limit of a millisecond', async (t) => {
+  t.match(await sh('echo hi', { timeoutMs: 2_592_000_000 }), { kind: 'exited', stdout: 'hi\n' });
+});

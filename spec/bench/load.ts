@@ -14,8 +14,8 @@ export interface LoadRequest {
   readonly requests: number;
   /** Told apart from the ids of other rounds. */
   readonly round: string;
-  /** The newest event of a group, or groups of their own. */
-  readonly groups?: boolean;
+  /** How many groups the events join in turn; left out: one. */
+  readonly groups?: number;
 }
 
 export interface PacedRequest extends LoadRequest {
@@ -31,6 +31,8 @@ export interface LoadResult {
   readonly refused: number;
 }
 
+/** Neighbours in time join groups that lie apart. */
+const stride = 7_919;
 /** About the size of a code host's push event. */
 const padding = 'x'.repeat(1_300);
 
@@ -38,7 +40,8 @@ export async function sendLoad(load: LoadRequest): Promise<LoadResult> {
   const latencies: number[] = [];
   let sent = 0;
   let refused = 0;
-  const fixed = load.groups === true ? undefined : signed(load, 'one');
+  const { groups = 1 } = load;
+  const fixed = groups === 1 ? signed(load, 'one') : undefined;
   const began = performance.now();
   await Promise.all(
     Array.from({ length: load.connections }, async () => {
@@ -52,7 +55,7 @@ export async function sendLoad(load: LoadRequest): Promise<LoadResult> {
           }
           sent += 1;
           const askedAt = performance.now();
-          const { head, body } = fixed ?? signed(load, `${load.round}-${sent}`);
+          const { head, body } = fixed ?? signed(load, `group-${(sent * stride) % groups}`);
           ask(`${head}x-github-delivery: ${load.round}-${sent}\r\n\r\n${body}`, (ok) => {
             if (!ok) refused += 1;
             latencies.push(performance.now() - askedAt);

@@ -88,6 +88,7 @@ async function gatewayCalls(url: string): Promise<(kind: 'stdio' | 'http') => Ca
     metrics: createMetrics(),
     tracing: noTracing,
     nowMs: Date.now,
+    steadyMs: () => performance.now(),
     log: createLog({ env: process.env, redactor, sink: { fd: 2, isTerminal: false } }),
   });
   const actor = createActor(servers.logic, { clock: createClock() }).start();

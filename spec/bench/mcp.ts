@@ -13,20 +13,25 @@ import type { CallComparison, CallOrder, RoundCost } from './mcp-calls.ts';
 import { median, print } from './table.ts';
 
 const lazyServers = 20;
-const idleServers = 200;
-const idleWindowMs = 10_000;
-const idleWindows = 3;
-/** What a start leaves behind: compiling, collecting, the first look at the files. */
-const settleMs = 5_000;
+interface IdleOrder {
+  readonly servers: number;
+  readonly windowMs: number;
+  readonly windows: number;
+  /** What a start leaves behind: compiling, collecting, the first look at the files. */
+  readonly settleMs: number;
+}
+
+const idleOrder: IdleOrder = { servers: 200, windowMs: 10_000, windows: 3, settleMs: 5_000 };
+const quickIdleOrder: IdleOrder = { servers: 50, windowMs: 2_000, windows: 1, settleMs: 1_000 };
 
 export async function measureMcp(quick: boolean): Promise<void> {
   const peer = fork(fileURLToPath(new URL('mcp-peer.js', import.meta.url)), {
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const [url] = (await once(peer, 'message')) as [string];
-  await measureCalls({ url, rounds: quick ? 15 : 40, calls: quick ? 200 : 400 });
-  await measureStart(quick ? 7 : 21);
-  await measureIdle(url);
+  await measureCalls({ url, rounds: quick ? 10 : 40, calls: quick ? 80 : 400 });
+  if (!quick) await measureStart(21);
+  await measureIdle(url, quick ? quickIdleOrder : idleOrder);
   peer.disconnect();
 }
 
@@ -93,29 +98,29 @@ async function measureStart(rounds: number): Promise<void> {
   process.stdout.write('\n');
 }
 
-async function measureIdle(url: string): Promise<void> {
-  const entries = Array.from({ length: idleServers }, (_, index) => [`idle-${index}`, { url }]);
+async function measureIdle(url: string, { servers, windowMs, windows: count, settleMs }: IdleOrder): Promise<void> {
+  const entries = Array.from({ length: servers }, (_, index) => [`idle-${index}`, { url }]);
   const homes = [homeWith({}), homeWith(Object.fromEntries(entries))];
   const running: Running[] = [];
   try {
     for (const home of homes) running.push(await started(home));
-    await untilStates(homes[1] ?? '', 'connected', idleServers);
+    await untilStates(homes[1] ?? '', 'connected', servers);
     await wait(settleMs);
     // Both in the same window, and of several the quietest: a collection of garbage is no part of being idle.
     const windows: (readonly number[])[] = [];
-    for (let at = 0; at < idleWindows; at += 1) {
+    for (let at = 0; at < count; at += 1) {
       const before = running.map(({ child }) => cpuMsOf(child));
-      await wait(idleWindowMs);
+      await wait(windowMs);
       windows.push(running.map(({ child }, index) => cpuMsOf(child) - (before[index] ?? 0)));
     }
     const spent = running.map((_, index) => Math.min(...windows.map((row) => row[index] ?? Number.NaN)));
     const held = running.map(({ child }) => rssOf(child) / 1_048_576);
-    print([`idle for ${idleWindowMs / 1_000} s`, 'CPU ms', 'CPU %', 'RSS MiB']);
-    for (const [index, name] of ['no server', `${idleServers} connected servers`].entries())
+    print([`idle for ${windowMs / 1_000} s`, 'CPU ms', 'CPU %', 'RSS MiB']);
+    for (const [index, name] of ['no server', `${servers} connected servers`].entries())
       print([
         name,
         (spent[index] ?? 0).toFixed(1),
-        (((spent[index] ?? 0) / idleWindowMs) * 100).toFixed(3),
+        (((spent[index] ?? 0) / windowMs) * 100).toFixed(3),
         (held[index] ?? 0).toFixed(0),
       ]);
     process.stdout.write('\n');

@@ -1,11 +1,13 @@
 /**
- * Measures receivers beside each other: bare handlers that do the same HMAC and JSON parse, and the gateway with all its
- * rules. All live at once and take turns under the same load, forth and back, so that what else the machine does meets
- * them alike; a ratio compares two turns of one round.
+ * Measures receivers beside each other: bare handlers that do the same HMAC and JSON parse, what people would use instead,
+ * and the gateway with all its rules. All live at once and take turns under the same load, forth and back, so that what
+ * else the machine does meets them alike; a ratio compares two turns of one round.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { wait } from './daemon.ts';
+import { cpuWithChildren, type Foreign, startForeign } from './foreign.ts';
 import { type LoadResult, sendLoad, sendPaced } from './load.ts';
 import { median } from './table.ts';
 
@@ -14,6 +16,10 @@ export interface Subject {
   /** What `server.ts` is told. */
   readonly words: readonly string[];
   readonly path: string;
+  /** Another program than ours. */
+  readonly foreign?: Foreign;
+  /** Part of the requests: one that starts a process for each event needs no more to be measured. */
+  readonly share?: number;
 }
 
 export interface Cost {
@@ -45,16 +51,32 @@ export const manyRoutes: Subject = {
   path: '/webhooks/held',
 };
 
-/** The first is what the others are compared with. */
-export const allSubjects: readonly Subject[] = [
-  bareUws,
-  { name: 'bare node:http', words: ['node'], path: '/webhooks/held' },
-  { name: 'fastify', words: ['fastify'], path: '/webhooks/held' },
-  inMemory,
-  durable,
-  { name: 'gateway on node:http, in memory', words: ['gateway', 'memory', 'node', '1'], path: '/webhooks/held' },
-  manyRoutes,
-  { name: 'gateway, in memory, with echo runs', words: ['gateway', 'memory', 'auto', '1'], path: '/webhooks/run' },
+const held = '/webhooks/held';
+
+/**
+ * Who is measured beside whom; the first of each is what the others are compared with. Few at a time: a subject that waits
+ * long for its turn finds its memory gone cold, or taken away by a system that does so, and pays for what the others took.
+ */
+export const squads: readonly (readonly Subject[])[] = [
+  [bareUws, inMemory, durable],
+  [
+    bareUws,
+    manyRoutes,
+    { name: 'gateway on node:http, in memory', words: ['gateway', 'memory', 'node', '1'], path: held },
+    { name: 'gateway, in memory, with echo runs', words: ['gateway', 'memory', 'auto', '1'], path: '/webhooks/run' },
+  ],
+  [
+    bareUws,
+    { name: 'bare node:http', words: ['node'], path: held },
+    { name: 'fastify', words: ['fastify'], path: held },
+    { name: 'hono on node:http', words: [], path: held, foreign: 'hono' },
+  ],
+  [
+    bareUws,
+    { name: 'aiohttp', words: [], path: held, foreign: 'aiohttp' },
+    { name: 'webhook, rule not met', words: [], path: held, foreign: 'webhook, rule not met' },
+    { name: 'webhook, runs /bin/true', words: [], path: held, foreign: 'webhook, runs /bin/true', share: 0.25 },
+  ],
 ];
 
 export interface Order {
@@ -89,12 +111,13 @@ export interface Running {
 }
 
 const connections = 64;
+const settleMs = 200;
 const secret = 'bench-secret-bench-secret';
 
 export async function measureReceiver({ subjects, rounds, requests, opened }: Order): Promise<readonly Cost[]> {
-  const servers = await Promise.all(subjects.map(start));
+  const servers = await startAll(subjects);
   for (const server of servers) await opened?.(server);
-  const turns = new Map<Subject, Turn[]>(subjects.map((subject) => [subject, []]));
+  const turns = new Map<Subject, Turn[]>(servers.map(({ subject }) => [subject, []]));
   try {
     // The first round warms up.
     for (let round = 0; round <= rounds; round += 1) {
@@ -107,7 +130,21 @@ export async function measureReceiver({ subjects, rounds, requests, opened }: Or
     for (const server of servers) stop(server);
   }
   const bare = [...turns.values()][0] ?? [];
-  return subjects.map((subject) => costOf(subject.name, turns.get(subject) ?? [], bare));
+  return servers.map(({ subject }) => costOf(subject.name, turns.get(subject) ?? [], bare));
+}
+
+/** Starts all that are on this machine, and says which are not. */
+async function startAll(subjects: readonly Subject[]): Promise<readonly Running[]> {
+  const started = await Promise.all(
+    subjects.map(async (subject): Promise<Running[]> => {
+      if (subject.foreign === undefined) return [await start(subject)];
+      const standing = await startForeign(subject.foreign);
+      if (typeof standing !== 'string') return [{ subject, ...standing, home: '' }];
+      process.stdout.write(`skipped: ${subject.name}: ${standing}\n`);
+      return [];
+    }),
+  );
+  return started.flat();
 }
 
 /** Each at half of what it reaches itself, measured right before, in turns. */
@@ -148,8 +185,9 @@ export async function start(subject: Subject): Promise<Running> {
   return { subject, child, port, home };
 }
 
-export function stop({ child }: Running): void {
-  child.disconnect();
+export function stop({ subject, child }: Running): void {
+  if (subject.foreign === undefined) child.disconnect();
+  else child.kill('SIGKILL');
 }
 
 /**
@@ -165,16 +203,21 @@ export async function bytesBy(server: Running, which: 'allocation' | 'survival',
   return bytes / sampled;
 }
 
-export async function takeTurn({ subject, child, port }: Running, round: string, requests: number): Promise<Turn> {
-  const before = await ask<{ cpuMs: number }>(child, 'usage');
+export async function takeTurn(server: Running, round: string, asked: number): Promise<Turn> {
+  const { subject, port } = server;
+  const requests = Math.round(asked * (subject.share ?? 1));
+  const before = await cpuMsBy(server);
   const result = await sendLoad({ port, path: subject.path, secret, connections, requests, round });
-  const after = await ask<{ cpuMs: number }>(child, 'usage');
+  const spent = (await cpuMsBy(server)) - before;
   if (result.refused > 0) throw new Error(`${subject.name}: ${result.refused} of ${requests} requests were refused`);
-  return {
-    ...result,
-    cpuMicros: ((after.cpuMs - before.cpuMs) * 1_000) / requests,
-    perSecond: requests / result.seconds,
-  };
+  return { ...result, cpuMicros: (spent * 1_000) / requests, perSecond: requests / result.seconds };
+}
+
+async function cpuMsBy({ subject, child }: Running): Promise<number> {
+  if (subject.foreign === undefined) return (await ask<{ cpuMs: number }>(child, 'usage')).cpuMs;
+  // Commands that are still running are part of it.
+  await wait(settleMs);
+  return cpuWithChildren(child);
 }
 
 /** Asks a measured server and waits for its answer. */

@@ -2,7 +2,7 @@
  * Measures what grows: routes, groups, remembered delivery ids, subscriptions, servers and history, each beside its own small
  * self or its target. Prints; judges nothing.
  *
- * `--full` keeps ten million events instead of two hundred thousand, which takes an hour and some ten gigabytes.
+ * `--full` keeps ten million events instead of two hundred thousand, which takes some minutes and ten gigabytes.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -14,30 +14,50 @@ import { sendLoad } from './load.ts';
 import type { ScaleFinding, ScaleOrder } from './scale-parts.ts';
 import { median, print } from './table.ts';
 
-const connectedServers = 500;
-const idleWindowMs = 10_000;
-
 export async function measureScale(quick: boolean, full: boolean): Promise<void> {
-  await measureRoutes(quick);
+  if (!quick) {
+    await measureBeside('routes', [
+      { name: '1', routes: 1, groups: 1 },
+      { name: '10,000', routes: 10_000, groups: 1 },
+    ]);
+    await measureBeside('groups alive', [
+      { name: '10', routes: 1, groups: 10 },
+      { name: '100,000', routes: 1, groups: 100_000 },
+    ]);
+  }
   print(['scale', 'measured', 'target']);
-  for (const alive of quick ? [10, 10_000] : [10, 100_000]) await tell({ kind: 'groups', alive });
-  await tell({ kind: 'claims', ids: quick ? 200_000 : 1_000_000 });
+  if (!quick) for (const alive of [10, 100_000]) await tell({ kind: 'groups', alive });
+  await tell({ kind: 'claims', ids: quick ? 100_000 : 1_000_000 });
   await tell({ kind: 'subscriptions', records: 10_000, rounds: quick ? 5 : 9 });
   await tell({ kind: 'history', events: full ? 10_000_000 : quick ? 50_000 : 200_000 });
-  await measureServers();
+  await measureServers(quick ? 100 : 500, quick ? 2_000 : 10_000);
   process.stdout.write('\n');
 }
 
-/** One route and ten thousand, in turn. */
-async function measureRoutes(quick: boolean): Promise<void> {
-  const counts = ['1', '10000'];
-  const rounds = quick ? 4 : 8;
-  const requests = quick ? 6_000 : 20_000;
-  const servers: { readonly child: ChildProcess; readonly port: number }[] = [];
-  for (const count of counts) {
-    const child = forked('server.js', ['gateway', 'memory', 'auto', count]);
+/** One of two gateways that differ in how much there is of something. */
+interface Side {
+  readonly name: string;
+  readonly routes: number;
+  readonly groups: number;
+}
+
+/** What an event costs where there is little of something, and where there is much, in turn. */
+async function measureBeside(what: string, sides: readonly [few: Side, many: Side]): Promise<void> {
+  const rounds = 8;
+  const requests = 20_000;
+  const servers: {
+    readonly child: ChildProcess;
+    readonly send: (round: string, requests: number) => Promise<unknown>;
+  }[] = [];
+  const events = Math.max(...sides.map(({ groups }) => groups));
+  for (const { routes, groups } of sides) {
+    const child = forked('server.js', ['gateway', 'memory', 'auto', String(routes)]);
     const [{ port }] = (await once(child, 'message')) as [{ port: number }];
-    servers.push({ child, port });
+    const load = { port, path: '/webhooks/held', secret: 'bench-secret-bench-secret', connections: 64, groups };
+    const send = (round: string, requests: number) => sendLoad({ ...load, requests, round });
+    // Every group lives before anything is measured, and both have seen as many events.
+    await send('fill', events);
+    servers.push({ child, send });
   }
   const ratios: number[] = [];
   const micros: number[][] = [[], []];
@@ -47,23 +67,20 @@ async function measureRoutes(quick: boolean): Promise<void> {
       const server = servers[at];
       if (server === undefined) continue;
       const before = cpuMsOf(server.child);
-      const path = '/webhooks/held';
-      const { port } = server;
-      const secret = 'bench-secret-bench-secret';
-      await sendLoad({ port, path, secret, connections: 64, requests, round: `s${round}` });
+      await server.send(`s${round}`, requests);
       cost[at] = ((cpuMsOf(server.child) - before) * 1_000) / requests;
     }
-    const [one = Number.NaN, many = Number.NaN] = cost;
+    const [few = Number.NaN, many = Number.NaN] = cost;
     // The first round warms up.
     if (round === 0) continue;
-    ratios.push(many / one);
-    micros[0]?.push(one);
+    ratios.push(many / few);
+    micros[0]?.push(few);
     micros[1]?.push(many);
   }
   for (const { child } of servers) child.disconnect();
-  print(['routes', 'CPU µs', '× one']);
-  print(['1', median(micros[0] ?? [], Number).toFixed(1), '1.00']);
-  print(['10,000', median(micros[1] ?? [], Number).toFixed(1), median(ratios, Number).toFixed(2)]);
+  print([what, 'CPU µs', '× few']);
+  print([sides[0].name, median(micros[0] ?? [], Number).toFixed(1), '1.00']);
+  print([sides[1].name, median(micros[1] ?? [], Number).toFixed(1), median(ratios, Number).toFixed(2)]);
   process.stdout.write('\n');
 }
 
@@ -79,23 +96,21 @@ async function tell(order: ScaleOrder): Promise<void> {
   if (child.connected) child.disconnect();
 }
 
-async function measureServers(): Promise<void> {
+async function measureServers(servers: number, idleWindowMs: number): Promise<void> {
   const peer = forked('mcp-peer.js', []);
   const [url] = (await once(peer, 'message')) as [string];
-  const home = homeWith(
-    Object.fromEntries(Array.from({ length: connectedServers }, (_, index) => [`peer-${index}`, { url }])),
-  );
+  const home = homeWith(Object.fromEntries(Array.from({ length: servers }, (_, index) => [`peer-${index}`, { url }])));
   try {
     const began = performance.now();
     const { child } = await started(home);
     const listeningMs = performance.now() - began;
-    await untilStates(home, 'connected', connectedServers);
+    await untilStates(home, 'connected', servers);
     const connectedMs = performance.now() - began;
-    await wait(5_000);
+    await wait(idleWindowMs / 2);
     const before = cpuMsOf(child);
     await wait(idleWindowMs);
     const spent = cpuMsOf(child) - before;
-    const name = `${connectedServers} servers`;
+    const name = `${servers} servers`;
     print([`${name}: listening`, `${listeningMs.toFixed(0)} ms`, '']);
     print([`${name}: all connected`, `${(connectedMs / 1_000).toFixed(1)} s`, '']);
     print([`${name}: idle CPU`, `${((spent / idleWindowMs) * 100).toFixed(2)} %`, 'nil']);

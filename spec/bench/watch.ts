@@ -6,7 +6,8 @@
 
 import { get } from 'node:http';
 import { connectControl } from '../../runtime/control/client.ts';
-import { ask as askPage, linkOf } from '../support/inspector.ts';
+import { keyHeader } from '../../runtime/inspector/door.ts';
+import { ask as askPage, keyIn, linkOf } from '../support/inspector.ts';
 import { keepResults } from './last.ts';
 import { bytesBy, type Cost, measureReceiver, type Running, type Subject, start, stop } from './receiver.ts';
 import { print } from './table.ts';
@@ -32,7 +33,7 @@ const subjects: readonly Watched[] = [
 const sampled = 15_000;
 
 export async function measureWatch(quick: boolean): Promise<void> {
-  const order = quick ? { rounds: 6, requests: 4_000 } : { rounds: 12, requests: 15_000 };
+  const order = quick ? { rounds: 4, requests: 3_000 } : { rounds: 12, requests: 15_000 };
   const ends: (() => void)[] = [];
   const opened = async ({ subject, home }: Running): Promise<void> => {
     const { look } = subject as Watched;
@@ -45,7 +46,7 @@ export async function measureWatch(quick: boolean): Promise<void> {
     const subject = subjects[at];
     rows.push({
       ...cost,
-      bytes: subject === undefined || subject.look !== undefined ? Number.NaN : await bytesOf(subject),
+      bytes: quick || subject === undefined || subject.look !== undefined ? Number.NaN : await bytesOf(subject),
     });
   }
   keepResults({ watch: rows });
@@ -72,10 +73,12 @@ async function bytesOf(subject: Subject): Promise<number> {
 /** The page's own stream, read and thrown away. */
 async function openStream(home: string): Promise<() => void> {
   const link = await linkOf(home);
-  const { headers } = await askPage(link);
+  const { headers, body } = await askPage(link);
   const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? '';
   const { origin } = new URL(link);
-  const request = get(`${origin}/stream`, { headers: { cookie, origin } }, (response) => response.resume());
+  const request = get(`${origin}/stream`, { headers: { cookie, origin, [keyHeader]: keyIn(body) } }, (response) =>
+    response.resume(),
+  );
   request.on('error', () => {});
   return () => request.destroy();
 }

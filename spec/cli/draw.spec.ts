@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Output } from '../../cli/context.ts';
-import { drawChart, drawTree, line, whole } from '../../cli/draw.ts';
+import { drawChart, drawTree, factsText, line, whole } from '../../cli/draw.ts';
 import { chartOf } from '../../runtime/inspector/charts.ts';
 import type { ActorRow } from '../../runtime/inspector/wire.ts';
 
@@ -57,6 +57,20 @@ t.test('INS-2 · the tree fits the terminal, and is whole on a pipe', (t) => {
   t.end();
 });
 
+t.test('TRU-3 · INS-2 · a run that waits for a person says so, with the command that lets it go on', (t) => {
+  const run = row({ id: 'runs/r1', parent: 'supervisor', machine: 'agentRun', state: 'running' });
+  const question = row({ id: 'approvals/a3', parent: 'supervisor', machine: 'approval', state: 'asked' });
+  const draw = (key: string): string =>
+    drawTree(output(80, false, false), {
+      rows: [row({}), run, { ...question, meta: { key } }],
+      more: {},
+      nowMs: 0,
+    }).join('\n');
+  t.match(draw('r1'), /runs\/r1 {2}waiting for you .*agent approvals show a3/);
+  t.match(draw('r2'), /runs\/r1 {2}running /);
+  t.end();
+});
+
 /** How a terminal is told of a colour. */
 const style = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]*m`, 'g');
 
@@ -70,6 +84,12 @@ t.test('INS-2 · CLI-2 · colours are only where they are wanted, and change no 
     coloured.map((one) => one.replaceAll(style, '')),
     plain,
   );
+  t.end();
+});
+
+t.test('INS-2 · CLI-2 · an id of thousands of characters is cut among the facts, on a pipe too', (t) => {
+  const facts = factsText({ route: 'r', event: 'e'.repeat(5_000), delivery: 'd1' });
+  t.match(facts, /^r {2}e{159}… {2}d1$/);
   t.end();
 });
 

@@ -23,6 +23,7 @@ t.test('CLI-2 · every command has its entry in the manual, with examples that a
   );
   for (const [name, { examples, see = [] }] of Object.entries(manual)) {
     for (const [words] of examples) {
+      t.notMatch(words, /"[^']*\$\{[^']*"/, 'what a shell would fill in is not handed on as it is');
       const parsed = parseWords(wordsOf(words));
       t.match(parsed, { kind: 'command' }, `agent ${words}`);
       if (parsed.kind === 'command') t.equal(parsed.command.path.join(' '), name, `agent ${words}`);

@@ -179,7 +179,7 @@ t.test('OAU-8 · what is typed is handed to the login, a refusal of it shown, an
 
   running.interrupt();
 
-  t.match(await running.ended, { code: 1, stderr: /agent: hub: the login was cancelled \[login-stopped\]/ });
+  t.match(await running.ended, { code: 130, stderr: /agent: hub: the login was cancelled \[login-stopped\]/ });
   await eventually(() => left() > 0);
   t.equal(asked.length, 2, 'an empty line is nothing');
 });

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { Client as ModernClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio';
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
@@ -118,6 +120,32 @@ t.test('CLI-5 · LIF-3 · a call that the client cancels is cancelled at the ser
   t.match(await client.callTool({ name: 'mcp__notes__echo', arguments: { text: 'hi' } }), {
     content: [{ text: 'hi' }],
   });
+});
+
+t.test('CLI-5 · LIF-3 · a call that is cancelled in the breath that asks for it is never sent', async (t) => {
+  const peer = await started(t);
+  const gateway = await startGateway(t, { notes: entryOf(peer) });
+  await gateway.reaches('notes', 'connected');
+  const { command: program, args, env } = command(gateway);
+  const server = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
+  t.teardown(() => server.kill());
+  const answers = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+  const say = (...messages: readonly object[]): void => {
+    server.stdin.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''));
+  };
+  const call = (id: number, tool: string): object => ({
+    id,
+    method: 'tools/call',
+    params: { name: `mcp__notes__${tool}`, arguments: { text: 'x' } },
+  });
+  const clientInfo = { name: 'spec', version: '1' };
+  say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
+  await answers.next();
+  say({ method: 'notifications/initialized' });
+  say(call(2, 'write_note'), { method: 'notifications/cancelled', params: { requestId: 2 } });
+  say(call(3, 'echo'));
+  t.match(JSON.parse((await answers.next()).value), { id: 3, result: { content: [{ text: 'x' }] } });
+  t.equal(peer.executions('write_note'), 0);
 });
 
 t.test('CLI-5 · who serves ends with its client, and with the daemon', async (t) => {

@@ -83,6 +83,12 @@ t.test('CLI-2 · CON-4 · every read command gives data with --json, of the law�
   const [run] = JSON.parse((await runCli(['runs', 'list', '--json'], home.path)).stdout) as { id: string }[];
   const shown = JSON.parse((await runCli(['runs', 'show', run?.id ?? '', '--json'], home.path)).stdout) as object;
   t.match(shown, { id: run?.id, prompt: 'P 1', response: 'P 1', delivery: { status: 'delivered' } });
+  for (const list of ['runs', 'deliveries']) {
+    const ofProfile = async (profile: string): Promise<unknown[]> =>
+      JSON.parse((await runCli([list, 'list', '--profile', profile, '--json'], home.path)).stdout);
+    t.equal((await ofProfile('default')).length, 1, `${list} of the profile`);
+    t.same(await ofProfile('other'), [], `${list} of another`);
+  }
 });
 
 t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out what it does not set', async (t) => {
@@ -92,7 +98,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
           description: of the code host
           prompt: "P {n}"
           filters: [{field: action, in: [opened]}, {field: n, equals: 1}]
-          script: scripts/a.sh
+          script: a.sh
           script_timeout_seconds: 3
           skills: [review]
           toolsets: []
@@ -102,6 +108,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
         plain: {enabled: false}
         text: {deliver_only: true, deliver: codehost_comment, deliver_extra: {repo: a/b, pr_number: 1}, prompt: done}
 `),
+    'scripts/a.sh': 'true',
   });
   const shown = async (name: string): Promise<string> => {
     const { code, stdout, stderr } = await runCli(['webhook', 'show', name], home.path);
@@ -118,7 +125,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
   Events    push, issues
   Filters   {"field":"action","in":["opened"]}
             {"field":"n","equals":1}
-  Script    scripts/a.sh, for at most 3 s
+  Script    a.sh, for at most 3 s
   Burst     one for events alike in {n}, once none has come for 5 s or after 60 s
   Leads to  an agent run
   At once   1 run
@@ -127,7 +134,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
   Delivers  log, chat_id 12, thread 7
 
 Prompt
-P {n}
+  P {n}
 `,
   );
   t.equal(
@@ -145,7 +152,7 @@ The whole payload.
   );
   t.match(
     await shown('text'),
-    /Leads to {2}a delivery, without a run\n {2}Delivers {2}codehost_comment, repo a\/b, pr_number 1\n\nText\ndone\n/,
+    /Leads to {2}a delivery, without a run\n {2}Delivers {2}codehost_comment, repo a\/b, pr_number 1\n\nText\n {2}done\n/,
   );
   await runCli(['webhook', 'subscribe', 'sub', '--events', 'build'], home.path);
   t.match(await shown('sub'), /Source {4}webhook_subscriptions\.json, since \d{4}-\d\d-\d\d .* UTC, /);

@@ -19,7 +19,7 @@ t.test('CLI-2 · CON-2 · the unit drains on stop, reloads on HUP, and quotes wh
   t.match(unit, `ExecStart=${process.execPath} "/opt/agent gateway/100%%/main.js" gateway run\n`);
   for (const line of [
     'KillMode=mixed',
-    'TimeoutStopSec=45',
+    'TimeoutStopSec=65',
     'UMask=0077',
     'NoNewPrivileges=yes',
     'ProtectSystem=strict',
@@ -43,7 +43,7 @@ t.test('CLI-2 · systemd finds nothing wrong with what the command prints', { sk
     const { code, stdout, stderr } = await runCli(['gateway', 'service', ...flags], home.path);
     t.equal(code, 0, stderr);
     t.match(stdout, `AGENT_HOME=${home.path}`);
-    t.match(stdout, /TimeoutStopSec=90/);
+    t.match(stdout, /TimeoutStopSec=110/);
     const file = `${home.path}/agent-gateway.service`;
     writeFileSync(file, stdout);
     const scope = flags.includes('--system') ? [] : ['--user'];

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Output } from '../../cli/context.ts';
-import { inTime, table, wrapped } from '../../cli/terminal.ts';
+import { indented, inTime, table, wrapped } from '../../cli/terminal.ts';
 
 const out = (columns: number, isTerminal = true): Output => ({
   isTerminal,
@@ -67,6 +67,46 @@ t.test('CLI-2 · a sentence under its row is two lines at most', (t) => {
   t.end();
 });
 
+t.test('CLI-2 · a cell of thousands of characters widens no table, on a pipe neither', (t) => {
+  const long = 'x'.repeat(5_000);
+  for (const isTerminal of [true, false]) {
+    const lines = table(
+      out(80, isTerminal),
+      ['EVENT', 'ROUTE', 'REASON'],
+      [
+        [long, long, long],
+        ['push', 'd1', 'none'],
+      ],
+    )
+      .trimEnd()
+      .split('\n');
+    t.ok((lines[0] ?? '').length < 400 && (lines.at(-1) ?? '').length < 400, 'no other row is widened');
+    t.ok(lines.every((line) => line.length < 1_400));
+    t.match(lines[1], isTerminal ? /x…/ : /x{159}…/);
+  }
+  t.end();
+});
+
+t.test('CLI-2 · an id on a pipe is whole however long it is, and widens no other row', (t) => {
+  const id = 'd'.repeat(200);
+  const told = (isTerminal: boolean) => {
+    const lines = table(
+      out(300, isTerminal),
+      ['EVENT', 'DELIVERY', 'REASON'],
+      [
+        ['push', id, 'none'],
+        ['push', 'd1', 'none'],
+      ],
+    );
+    return lines.trimEnd().split('\n');
+  };
+  const [, long, short] = told(false);
+  t.equal(long, `push   ${id}  none`);
+  t.equal(short?.length, 'push   '.length + 160 + '  none'.length);
+  t.match(told(true)[1], /^push {3}d{159}… {2}none$/, 'on a terminal it is one of many columns');
+  t.end();
+});
+
 t.test('CLI-2 · times to come are told in their largest unit', (t) => {
   const at = (seconds: number) => inTime(new Date(seconds * 1_000).toISOString(), 0);
   t.same([0, 119, 120, 7_199, 7_200, 172_799, 172_800].map(at), [
@@ -84,5 +124,13 @@ t.test('CLI-2 · times to come are told in their largest unit', (t) => {
 t.test('CLI-2 · lines are broken between words, and a word that is longer than a line stays whole', (t) => {
   t.same(wrapped('one two three', 7, '  '), ['one two', '  three']);
   t.same(wrapped('0123456789 x', 4, ''), ['0123456789', 'x']);
+  t.end();
+});
+
+t.test('TRU-3 · CLI-2 · no line of a stranger\u2019s text stands at the margin', (t) => {
+  t.equal(
+    indented('Deletes.\n\na2  tool  files\r\n\u001b[2J  deep', '  '),
+    '  Deletes.\n\n  a2  tool  files\uFFFD\n  \uFFFD[2J  deep',
+  );
   t.end();
 });

@@ -1,6 +1,5 @@
 /** What every HTTP front must do, whatever stands behind it. */
 
-import { request } from 'node:http';
 import type { Test } from 'tap';
 import type { BodyOutcome, Exchange, Front, OpenFront } from '../../runtime/http/front.ts';
 import { answersIn, openRaw } from '../support/raw-http.ts';
@@ -88,20 +87,62 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     t.match(text, /x-more: yes/i);
   });
 
-  t.test(`${name}: RTE-3 · HEAD is answered without a body`, async (t) => {
+  t.test(
+    `${name}: RTE-3 · HEAD is answered without a body, as often as it is asked, and closes where it is asked to`,
+    async (t) => {
+      const { front } = await open(t, openFront);
+      const head = (more: string): string => `HEAD /a HTTP/1.1\r\nhost: x\r\n${more}\r\n`;
+      const raw = await openRaw(front.port);
+      for (let count = 1; count <= 3; count += 1) {
+        raw.write(head(''));
+        await raw.received((text) => answersIn(text).length === count && text.endsWith('\r\n\r\n'));
+      }
+      t.match(await raw.received(() => true), /content-length: [1-9]\d*\r\n/i, 'the length is that of the body');
+      raw.socket.destroy();
+      for (const asked of ['close', 'Close', 'TE, close', 'close, TE']) {
+        const closing = await openRaw(front.port);
+        closing.write(head(`connection: ${asked}\r\n`));
+        await closing.closed;
+        t.match(await closing.received(() => true), /^HTTP\/1\.1 200[\s\S]*\r\n\r\n$/, asked);
+      }
+      const unread = await openRaw(front.port);
+      unread.write(head(`content-length: ${cap + 1}\r\n`));
+      await unread.closed;
+      t.match(await unread.received(() => true), /^HTTP\/1\.1 413[\s\S]*\r\n\r\n$/);
+    },
+  );
+
+  t.test(`${name}: RTE-3 · a connection is closed where the client asks for it, in a list too`, async (t) => {
     const { front } = await open(t, openFront);
-    const answer = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
-      request({ port: front.port, method: 'HEAD', path: '/' }, (response) => {
-        let body = '';
-        response.on('data', (chunk: Buffer) => {
-          body += chunk.toString();
-        });
-        response.on('end', () => resolve({ status: response.statusCode, body }));
-      })
-        .on('error', reject)
-        .end();
-    });
-    t.same(answer, { status: 200, body: '' });
+    for (const asked of ['close', 'TE, Close']) {
+      const raw = await openRaw(front.port);
+      raw.write(post(2, 'hi', `connection: ${asked}\r\n`));
+      await raw.closed;
+      t.match(await raw.received(() => true), /^HTTP\/1\.1 200[\s\S]*"size":2/, asked);
+    }
+  });
+
+  t.test(`${name}: DIS-1 · a chunked body that the library refuses later is carried through by nobody`, async (t) => {
+    const { front, seen } = await open(t, openFront);
+    const chunked = (rest: string): string =>
+      `POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${rest}`;
+    const rows: readonly (readonly [title: string, rest: string, uws: RegExp])[] = [
+      ['a trailer', '2\r\nhi\r\n0\r\nX-A: 1\r\n\r\n', /^HTTP\/1\.1 505/],
+      ['an extension', '2;x=y\r\nhi\r\n0\r\n\r\n', /^HTTP\/1\.1 400/],
+      ['an extension at the end', '2\r\nhi\r\n0;x=y\r\n\r\n', /^HTTP\/1\.1 400/],
+      ['neither', '2\r\nhi\r\n0\r\n\r\n', /^HTTP\/1\.1 200/],
+    ];
+    for (const [title, rest, uws] of rows) {
+      const raw = await openRaw(front.port);
+      raw.write(chunked(rest));
+      const text = await raw.received((received) => /\}|<\/i>/.test(received));
+      t.match(text, front.kind === 'uws' ? uws : /^HTTP\/1\.1 200/, title);
+      t.same(answersIn(text).length, 1, `${title}: one answer`);
+      const outcome = await seen.at(-1)?.outcome;
+      t.equal(outcome?.kind, text.includes(' 200 ') ? 'read' : 'aborted', title);
+      raw.socket.destroy();
+    }
+    t.equal(seen.length, rows.length);
   });
 
   t.test(`${name}: CON-2 · one connection serves many requests, one after another`, async (t) => {
@@ -175,22 +216,49 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     }
   });
 
-  t.test(`${name}: SIG-2 · a head that is no HTTP reaches nobody and gets no 5xx of ours`, async (t) => {
+  t.test(`${name}: SIG-2 · what a front does not take reaches nobody and gets no 5xx of ours`, async (t) => {
     const { front, seen } = await open(t, openFront);
     const many = Array.from({ length: 120 }, (_, index) => `x-h${index}: 1\r\n`).join('');
     const unanswered = { node: /^HTTP\/1\.1 400[\s\S]*"error":"Bad request"/, uws: /^$/ } as const;
+    const closedOrServed = { node: /^HTTP\/1\.1 200/, uws: /^$/ } as const;
+    const refused = { node: /^HTTP\/1\.1 400/, uws: /^HTTP\/1\.1 400/ } as const;
     const rows: readonly (readonly [title: string, bytes: string, answers: Record<Front['kind'], RegExp>])[] = [
       ['NUL', post(0, '', 'x-hub-signature-256: a\0b\r\n'), unanswered],
       ['0x01', post(0, '', 'x-hub-signature-256: a\x01b\r\n'), unanswered],
       ['a space before the colon', post(0, '', 'x-test : b\r\n'), unanswered],
-      ['no Host', 'POST /a HTTP/1.1\r\ncontent-length: 0\r\n\r\n', { node: /^HTTP\/1\.1 400/, uws: /^HTTP\/1\.1 400/ }],
-      ['120 headers', post(0, '', many), { node: /^HTTP\/1\.1 200/, uws: /^$/ }],
+      ['no Host', 'POST /a HTTP/1.1\r\ncontent-length: 0\r\n\r\n', refused],
+      ['a name with an underscore', post(0, '', 'X_Foo: 1\r\n'), closedOrServed],
+      ['a name with a point', post(0, '', 'X.Foo: 1\r\n'), closedOrServed],
+      ['a folded line', post(0, '', 'x-a: 1\r\n 2\r\n'), unanswered],
+      [
+        'small letters',
+        post(0, '').replace('POST', 'post'),
+        { node: /^HTTP\/1\.1 400/, uws: /200 OK[\s\S]*"method":"post"/ },
+      ],
+      ['an unknown method', post(0, '').replace('POST', 'FOO'), { node: /^HTTP\/1\.1 400/, uws: /"method":"FOO"/ }],
+      ['bytes in the path', post(0, '').replace('/a', '/\xc3\xbc'), { node: /^HTTP\/1\.1 400/, uws: /200 OK/ }],
+      ['two equal lengths', post(0, '', 'content-length: 0\r\n'), { node: /^HTTP\/1\.1 400/, uws: /200 OK/ }],
+      ['an expectation', post(0, '', 'expect: foo\r\n'), { node: /200 OK/, uws: /200 OK/ }],
+      [
+        'a whole target',
+        post(0, '').replace('/a', 'http://x/a?q'),
+        { node: /200 OK[\s\S]*"path":"\/a"/, uws: /^HTTP\/1\.1 505/ },
+      ],
+      [
+        'a bare host',
+        post(0, '').replace('/a', 'http://x'),
+        { node: /200 OK[\s\S]*"path":"\/"/, uws: /^HTTP\/1\.1 505/ },
+      ],
+      ['a star', post(0, '').replace('/a', '*'), { node: /200 OK[\s\S]*"path":"\*"/, uws: /^HTTP\/1\.1 505/ }],
+      ['an empty line', `\r\n${post(0, '')}`, { node: /200 OK/, uws: /^HTTP\/1\.1 505/ }],
+      ['bare line feeds', post(0, '').replaceAll('\r\n', '\n'), { node: /^HTTP\/1\.1 400/, uws: /^HTTP\/1\.1 505/ }],
+      ['120 headers', post(0, '', many), closedOrServed],
       ['HTTP/1.0', post(0, '').replace('1.1', '1.0'), { node: /^HTTP\/1\.1 200/, uws: /^HTTP\/1\.1 505/ }],
     ];
     for (const [title, bytes, answers] of rows) {
       const before = seen.length;
       const raw = await openRaw(front.port);
-      raw.write(bytes);
+      raw.write(Buffer.from(bytes, 'latin1'));
       // Half-closing ends at once what would else be closed when the idle time is over.
       raw.socket.end();
       await raw.closed;
@@ -250,6 +318,16 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     t.equal(seen.length, 0);
   });
 
+  t.test(`${name}: LIM-1 · a client that asks before it sends too much is refused`, async (t) => {
+    const { front } = await open(t, openFront);
+    const raw = await openRaw(front.port);
+    raw.write(post(cap + 1, '', 'expect: 100-continue\r\n'));
+    const text = await raw.received((received) => received.includes('}'));
+    // uWebSockets.js lets every client go on, before anybody is asked.
+    t.same(answersIn(text), front.kind === 'uws' ? ['100', '413'] : ['413']);
+    await raw.closed;
+  });
+
   t.test(`${name}: LIM-1 · a client that leaves is told of once, and its answer goes nowhere`, async (t) => {
     const { front, next } = await open(t, openFront, { holds: true });
     const arriving = next();
@@ -291,6 +369,16 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
       }
     },
   );
+
+  t.test(`${name}: LIM-1 · a head that drips is cut off, though its sender goes on`, async (t) => {
+    const { front, seen } = await open(t, openFront);
+    const raw = await openRaw(front.port);
+    raw.write('POST / HTTP/1.1\r\nHost: a\r\nX-Drip: ');
+    const dripping = setInterval(() => raw.write('x'), 200);
+    await raw.closed;
+    clearInterval(dripping);
+    t.equal(seen.length, 0);
+  });
 
   t.test(`${name}: CON-2 · two hundred at a time`, async (t) => {
     const { front, seen } = await open(t, openFront);

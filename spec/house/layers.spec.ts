@@ -51,7 +51,7 @@ const rooms: readonly Room[] = [
     holds: under('runtime/inspector/page/'),
     may: [
       /^runtime\/inspector\/(page\/|wire\.ts$)/,
-      /^machines\/base\/(json|shown-json|status)\.ts$/,
+      /^machines\/base\/(json|shown-json|status|waiting)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
       /^elkjs\//,
     ],
@@ -69,7 +69,7 @@ const rooms: readonly Room[] = [
     may: [
       base,
       /^machines\/config\/(profile|nearest|edit|env-file|diagnostic|targets)\.ts$/,
-      /^machines\/mcp\/(install-link|add-server\.machine|foreign-files|plan-import)\.ts$/,
+      /^machines\/mcp\/(install-link|link-variables|add-server\.machine|foreign-files|plan-import)\.ts$/,
       /^actors\/files\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
       /^runtime\/control\/(client|commands|home-methods)\.ts$/,

@@ -65,7 +65,7 @@ t.test('every fault is in docs/errors.md, every fault there exists, and every co
 
 t.test('every code of a call is in docs/errors.md, and every one there exists', (t) => {
   const [, union = ''] =
-    /interface CallFault \{([\s\S]*?);/.exec(readFileSync('machines/mcp/tool-call.machine.ts', 'utf8')) ?? [];
+    /interface CallFault \{([\s\S]*?);/.exec(readFileSync('machines/mcp/call-faults.ts', 'utf8')) ?? [];
   const codes = [...union.matchAll(/'([a-z_]+)'/g)].map(([, code]) => code ?? '');
   const [, section = ''] = /^# Codes of a call$([\s\S]*?)^# /m.exec(readFileSync('docs/errors.md', 'utf8')) ?? [];
   const documented = [...section.matchAll(/^\| `([a-z_]+)`/gm)].map(([, code]) => code ?? '');

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import {
+  cached,
   commandOf,
   controlOf,
   entryOf,
@@ -12,6 +13,7 @@ import {
   folder,
   type Gateway,
   startGateway,
+  streamsOpen,
   wordsOf,
 } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
@@ -47,6 +49,7 @@ t.test('on a server that is not trusted', async (t) => {
     trusted: entryOf(peer, { trust: 'full' }),
   });
   for (const server of ['peer', 'other', 'trusted']) await gateway.reaches(server, 'connected');
+  await streamsOpen(peer, 3);
 
   t.test('TRU-1 · a read-only tool and a trusted server ask nobody', async (t) => {
     t.equal(wordsOf(await gateway.call('mcp__peer__echo', { text: 'free' })), 'free');
@@ -195,6 +198,7 @@ t.test('TRU-1 · LIF-6 · a lazy server is not started before the yes', async (t
   const servers = { lazy: commandOf(stdioPeer('legacy', { pidFile }), { lazy: true, trust: 'untrusted' }) };
   const first = await startGateway(t, servers);
   await first.reaches('lazy', 'connected');
+  await cached(first, 'lazy');
   first.daemon.kill('SIGTERM');
   t.equal(await first.daemon.exited, 0);
   const gateway = await startGateway(t, servers, { home: first.home });

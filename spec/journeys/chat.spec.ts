@@ -151,7 +151,7 @@ t.test(
     chat.type('/new\r');
     await chat.shows(/forgotten/);
     chat.type('two \\\rlines\r');
-    await chat.shows(/You said.*two/);
+    await chat.shows(/You said.*two[\s\S]*1 step/);
     const last = server.asked.at(-1)?.body.messages as readonly JsonObject[];
     t.same(last.slice(1), [{ role: 'user', content: 'two \nlines' }], 'the conversation began anew');
 
@@ -222,7 +222,7 @@ t.test('CLI-4 · CON-2 · a gateway that stops ends the session and says so', as
     stderr += chunk;
   });
   child.stdout.resume();
-  const exited = new Promise((resolve) => child.once('exit', resolve));
+  const exited = new Promise((resolve) => child.once('close', resolve));
   t.teardown(() => child.kill('SIGKILL'));
   child.stdin.write('slow\n');
   await until(() => server.asked.length === 1);

@@ -15,12 +15,13 @@ import {
 import { createBrowser } from '../support/oauth/browser.ts';
 import { loginByControl } from '../support/oauth/control-login.ts';
 import { shownUrl } from '../support/oauth/login-cli.ts';
-import { free, freePort, hold, pinned, portOf } from '../support/oauth/ports.ts';
+import { free, freePort, hold, pinned, pinnedTurn, portOf } from '../support/oauth/ports.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
 t.setTimeout(280_000);
+await pinnedTurn(t);
 
 const documentUrl = 'https://agent.test/client.json';
 
@@ -87,7 +88,7 @@ t.test(
     t.equal(authority.at(oidc.register).length, 1);
     t.match(readFileSync(file('.cimd-off'), 'utf8'), documentUrl);
     t.equal(statSync(file('.cimd-off')).mode & 0o777, 0o600);
-    t.ok(gateway.daemon.log.some(({ level, message }) => level === 'warn' && /registering instead/.test(message)));
+    await gateway.daemon.line(({ level, message }) => level === 'warn' && /registering instead/.test(message));
     const ids = browser.opened().map((url) => new URL(url).searchParams.get('client_id'));
     t.equal(ids[1], documentUrl);
     t.not(ids[2], documentUrl);
@@ -114,7 +115,7 @@ t.test(
     t.match(page, { status: 400, body: /invalid_client/ });
     t.same(authority.at(oidc.register), [], 'nothing tells the client: only the time-out will');
     running.interrupt();
-    t.match(await running.ended, { code: 1 });
+    t.match(await running.ended, { code: 130 });
     t.same(standing(), stored);
     t.notOk(existsSync(join(gateway.home.path, 'mcp-tokens', 'hub.cimd-off')));
     t.match(await gateway.server('hub'), { state: 'connected' });
@@ -139,6 +140,39 @@ t.test('OAU-4 · OAU-8 · a registration that the server has forgotten is made a
   t.equal(authority.at(paths.register).length, 2);
   t.equal(browser.opened().length, 4);
   await gateway.reaches('hub', 'connected');
+});
+
+t.test('OAU-4 · OAU-6 · a document that was refused is shown again by the next login', async (t) => {
+  const { authority, login, browser, file } = await real(t, { client_metadata_url: documentUrl });
+  const shown = (): string | null => new URL(browser.opened().at(-1) ?? '').searchParams.get('client_id');
+  authority.refuseDocuments('token');
+  t.match(await login().ended, { code: 0 });
+  t.not(shown(), documentUrl, 'registered in the same login');
+  t.ok(existsSync(file('.cimd-off')));
+  authority.refuseDocuments(undefined);
+  t.match(await login().ended, { code: 0 });
+  t.equal(shown(), documentUrl);
+  t.ok(pinned.includes(portOf(browser.opened().at(-1))));
+  t.notOk(existsSync(file('.cimd-off')));
+});
+
+t.test('OAU-4 · a registration is used again with its port, but not after a login that it led nowhere', async (t) => {
+  const { authority, login, browser, standing } = await scripted(t, { client_name: 'Fleet' });
+  t.match(await login().ended, { code: 0 });
+  t.match(await login().ended, { code: 0 });
+  t.equal(authority.at(paths.register).length, 1);
+  const [first, second] = browser.opened().map(portOf);
+  t.equal(second, first);
+
+  const stored = standing();
+  const stopped = login('--no-browser');
+  await stopped.shows(shownUrl);
+  stopped.interrupt();
+  t.match(await stopped.ended, { code: 130 });
+  t.same(standing(), stored);
+  t.equal(authority.at(paths.register).length, 1);
+  t.match(await login().ended, { code: 0 });
+  t.equal(authority.at(paths.register).length, 2, 'the browser may have shown an unknown client');
 });
 
 t.test('OAU-4 · cimd: false registers, and no document registers too', async (t) => {

@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { type Daemon, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
+import { hasEnded, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 
 const secret = 'crash-secret-crash-secret';
@@ -68,11 +69,12 @@ interface RunRow {
 /** Resolves when no run waits or is under way any more. */
 async function allSettled(home: TestHome): Promise<readonly RunRow[]> {
   for (;;) {
-    const { stdout } = await runCli(['runs', 'list', '--json', '--limit', '1000'], home.path);
-    const rows = JSON.parse(stdout) as RunRow[];
+    // The bursts first: one that ends between the two looks is a run in the second.
     const status = JSON.parse((await runCli(['gateway', 'status', '--json'], home.path)).stdout) as {
       actors: Record<string, number>;
     };
+    const { stdout } = await runCli(['runs', 'list', '--json', '--limit', '1000'], home.path);
+    const rows = JSON.parse(stdout) as RunRow[];
     const busy = rows.some((row) => ['queued', 'running', 'delivering'].includes(row.status));
     if (!busy && (status.actors.coalescingGroup ?? 0) === 0) return rows;
   }
@@ -199,19 +201,14 @@ t.test('DUR-1 · a delivery that was under way is not sent again blindly', async
   home.write('scripts/gh.sh', '#!/bin/sh\necho called >> called.txt\nsleep 600\n', 0o700);
   const first = await startDaemon(t, home.path);
   await postSigned(`${first.url}/webhooks/gh`, { n: 1 }, { secret, id: 'sent' });
-  for (;;) {
-    try {
-      readFileSync(`${home.path}/called.txt`);
-      break;
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  }
+  const called = () => readFileSync(`${home.path}/called.txt`, { encoding: 'utf8', flag: 'a+' });
+  // The shell makes the file before it writes.
+  await until(() => called() !== '');
   first.kill('SIGKILL');
   await first.exited;
   await startDaemon(t, home.path);
   t.match(await allSettled(home), [{ status: 'unknown' }]);
-  t.equal(readFileSync(`${home.path}/called.txt`, 'utf8'), 'called\n');
+  t.equal(called(), 'called\n');
 });
 
 t.test('LIF-9 · no child outlives a daemon that was killed', async (t) => {
@@ -232,14 +229,7 @@ t.test('LIF-9 · no child outlives a daemon that was killed', async (t) => {
   }
   daemon.kill('SIGKILL');
   await daemon.exited;
-  for (;;) {
-    try {
-      process.kill(pid, 0);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    } catch {
-      break;
-    }
-  }
+  await until(() => hasEnded(pid));
   t.pass('the agent ended with the daemon');
 });
 

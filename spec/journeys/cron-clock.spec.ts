@@ -30,10 +30,10 @@ t.test('CRN-1 · DUR-1 · what was missed while no gateway ran is made up for on
   home.setClock(nine + 40 * minute);
   const first = await home.start();
   const digested = await home.shown('digest', ({ history }) => history[0]?.status === 'delivered');
-  t.match(digested.history, [{ reason: /^240\d s late; stands for every firing missed since 2026-05-01T09:00/ }]);
+  t.match(digested.history, [{ reason: /^24\d\d s late; stands for every firing missed since 2026-05-01T09:00/ }]);
   t.equal(digested.history.length, 1);
-  const strict = await home.show('strict');
-  t.match(strict.history, [{ status: 'ignored', reason: /^missed: due 240\d s ago, .* grace of 60 s/ }]);
+  const strict = await home.shown('strict', ({ history }) => history.length > 0);
+  t.match(strict.history, [{ status: 'ignored', reason: /^missed: due 24\d\d s ago, .* grace of 60 s/ }]);
   t.equal(strict.history.length, 1);
   first.kill('SIGKILL');
   await first.exited;
@@ -72,7 +72,9 @@ t.test('CRN-1 · DUR-1 · kill -9 between the claim and the run loses nothing an
   // The run by hand was begun and is run once more; that of the schedule was not.
   const second = await home.start();
   await fileHolds(home, 'ran.txt', 'cron.due 1');
-  t.match(await home.show('digest'), { state: 'running', history: [{ cause: 'schedule', status: 'running' }] });
+  // What was run once more has left its place; that it has arrived is told a moment later.
+  const cut = await home.shown('digest', (job) => firings(job)[1]?.status === 'delivered');
+  t.match(cut, { state: 'running', history: [{ cause: 'schedule', status: 'running' }] });
   second.kill('SIGKILL');
   await second.exited;
 
@@ -90,8 +92,13 @@ t.test('CRN-1 · a clock that is set is noticed, and no due time is fired twice'
   home.setClock(nine - 30 * minute);
   home.jobs([digest, { ...digest, id: 'p', name: 'asleep', paused: true }]);
   await home.start();
+  // Whoever has not looked at the clock before it was set knows of no jump.
+  await home.shown('digest', ({ state }) => state === 'scheduled');
   home.setClock(nine + 10 * minute);
-  const late = await home.shown('digest', ({ history }) => history[0]?.status === 'delivered');
+  const late = await home.shown(
+    'digest',
+    ({ history, state }) => history[0]?.status === 'delivered' && state === 'scheduled',
+  );
   t.match(late, {
     state: 'scheduled',
     next_due: '2026-06-02T09:00:00.000Z',
@@ -105,7 +112,8 @@ t.test('CRN-1 · a clock that is set is noticed, and no due time is fired twice'
     { status: 'ignored', reason: 'cron job "asleep" is paused', due_at: '2026-06-01T09:00:00.000Z' },
   );
   home.setClock(nine - 2 * minute);
-  const back = await home.shown('digest', ({ why }) => why !== undefined);
+  // The job is judged when it is looked at, by then perhaps before the schedule has noticed.
+  const back = await home.shown('digest', ({ history }) => / moved back /.test(String(history[0]?.reason)));
   t.match(back, { state: 'scheduled', why: /the clock was set back/, history: [{ reason: /moved back by 7\d\d/ }] });
   home.setClock(nine + 2 * minute);
   const again = await home.shown('digest', ({ history }) =>

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { runCli, startDaemon } from '../support/daemon.ts';
+import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
@@ -49,12 +50,12 @@ t.test('CON-2 · DUR-1 · a run under way is ended and delivered, a burst become
   ]);
 });
 
-/** Counts its beginnings, and takes its time when it is told to end. */
-const reluctant = `import { appendFileSync, writeFileSync } from 'node:fs';
+/** Counts its beginnings, and stays when it is told to end until it is let go. */
+const reluctant = `import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 appendFileSync('began', process.env.AGENT_ATTEMPT + '\\n');
 process.on('SIGTERM', () => {
   writeFileSync('told', '');
-  setTimeout(() => process.exit(1), 400);
+  setInterval(() => existsSync('go') && process.exit(1), 10);
 });
 setInterval(() => {}, 1_000);
 `;
@@ -74,6 +75,8 @@ t.test('DIS-3 · CON-2 · a run that a person cancelled is not begun again becau
   while (!existsSync(`${home.path}/told`)) await wait(10);
 
   first.kill('SIGTERM');
+  await first.line(({ message }) => message.includes('SIGTERM'));
+  home.write('go', '');
 
   t.equal(await first.exited, 0);
   await cancelling;
@@ -81,3 +84,23 @@ t.test('DIS-3 · CON-2 · a run that a person cancelled is not begun again becau
   t.match(await cliJson(home.path, 'runs', 'list'), [{ status: 'cancelled', attempt: 1 }]);
   t.equal(readFileSync(`${home.path}/began`, 'utf8'), '1\n');
 });
+
+for (const { front, skip } of fronts) {
+  t.test(`CON-2 · a sender whose script outlasts the drain is told to come back (${front})`, { skip }, async (t) => {
+    const home = makeHome(t, {
+      'config.yaml': webhookConfig('        slow: {script: hang.sh, script_timeout_seconds: 600}\n', {
+        more: `gateway: {front: ${front}, drain_timeout_seconds: 0}`,
+      }),
+      'scripts/hang.sh': 'touch began\nsleep 600\n',
+    });
+    const daemon = await startDaemon(t, home.path);
+    const asked = postSigned(`${daemon.url}/webhooks/slow`, {}, { secret });
+    while (!existsSync(`${home.path}/began`)) await wait(10);
+    daemon.kill('SIGTERM');
+
+    const { status, headers, body } = await asked;
+    t.same([status, headers.get('retry-after'), body], [503, '5', { error: 'Service unavailable' }]);
+    t.equal(await daemon.exited, 0);
+    t.ok(daemon.log.some(({ message, reason }) => message === 'webhook draining' && /stopped/.test(String(reason))));
+  });
+}

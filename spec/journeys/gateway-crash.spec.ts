@@ -3,10 +3,14 @@
  * process, and everything goes on from what the journal knows.
  */
 
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import { digest, makeCronHome } from '../support/cron-home.ts';
 import { startDaemon } from '../support/daemon.ts';
-import { eventually } from '../support/mcp/gateway.ts';
+import { makeHome } from '../support/home.ts';
+import { commandOf, eventually, folder } from '../support/mcp/gateway.ts';
+import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { teamChatA } from '../support/platforms/team-chat-a.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
@@ -76,7 +80,8 @@ t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started agai
     ],
     'only what was under way began again',
   );
-  t.ok(hasEnded(numbersIn(`${home.path}/pids`)[1] ?? 0), 'the agent of the first attempt is gone');
+  // The agent of the first attempt goes.
+  await until(() => hasEnded(numbersIn(`${home.path}/pids`)[1] ?? 0));
   t.same(
     slack.world.messages.map(({ text }) => text),
     ['later attempt 1'],
@@ -84,4 +89,39 @@ t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started agai
   t.equal(daemon.child.exitCode, null);
   const { webhook } = (await cliJson(home.path, 'gateway', 'status')) as { webhook: { url: string } };
   t.match(await post('gh', 'g', webhook.url), { status: 200, body: { status: 'duplicate' } });
+});
+
+t.test('INS-1 · DUR-1 · a commit that lands after the gateway has crashed takes nothing with it', async (t) => {
+  const pidFile = join(folder(t), 'pids');
+  const server = commandOf(stdioPeer([], { pidFile }));
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig('        burst: {prompt: p, coalesce: {key: id, window_seconds: 3}}\n', {
+      more: `agent: {runner: echo}\ngateway: {journal: memory}\nmcp_servers: ${JSON.stringify({ s: server })}`,
+    }),
+  });
+  const holdFile = `${home.path}/hold`;
+  const daemon = await startDaemon(t, home.path, { SPEC_HOLD_FILE: holdFile }, support('crash-gateway').pathname);
+  const state = async () => ((await cliJson(home.path, 'mcp', 'list')) as { state: string }[])[0]?.state;
+  await eventually(async () => (await state()) === 'connected' || undefined);
+  const pids = numbersIn(pidFile);
+  await postSigned(`${daemon.url}/webhooks/burst`, { id: 1 }, { secret, id: 'b' });
+  home.write('hold', '');
+  await until(() => existsSync(`${holdFile}.held`));
+  rmSync(holdFile);
+
+  daemon.kill('SIGUSR2');
+
+  await daemon.line(({ message }) => message.includes('gateway crashed: a flaw of the chart'));
+  const [run] = await eventually(async () => {
+    const rows = (await cliJson(home.path, 'runs', 'list')) as { route: string; status: string; attempt: number }[];
+    return rows.length > 0 && rows.every(({ status }) => status === 'delivered') ? rows : undefined;
+  });
+  t.match(run, { route: 'burst', attempt: 1 });
+  t.equal(daemon.child.exitCode, null);
+  t.equal(await state(), 'connected');
+  t.same(numbersIn(pidFile), pids, 'the servers were neither asked nor told');
+  t.same(
+    daemon.log.filter(({ level, message }) => level === 'error' && !message.includes('gateway crashed')),
+    [],
+  );
 });

@@ -65,7 +65,7 @@ t.test(
     await answers(404);
     home.write('profiles/late/config.yaml', 'platforms: {webhook: {routes: {r: {prompt: p}}}}\n');
     await answers(202);
-    rmSync(`${home.path}/profiles/late`, { recursive: true });
+    rmSync(`${home.path}/profiles/late`, { recursive: true, maxRetries: 10 });
     await answers(404);
     t.pass('both were noticed');
   },
@@ -147,7 +147,7 @@ t.test(
     t.equal((await runCli(['webhook', 'show', 'one'], home.path)).code, 0);
     t.match(
       (await runCli(['webhook', 'show', 'three'], home.path)).stderr,
-      /no route is named "three" \[route-unknown\]/,
+      /no route is named "three"; `agent webhook list` lists them \[route-unknown\]/,
     );
     t.match((await runCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
   },

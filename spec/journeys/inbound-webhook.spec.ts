@@ -268,7 +268,8 @@ for (const { front, skip } of fronts) {
       const home = makeHome(t, {
         'config.yaml': config(
           front,
-          '        co: {prompt: "{id} {n}", coalesce: {key: id, window_seconds: 0.4, max_wait_seconds: 5}}\n',
+          '        co: {prompt: "{id} {n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}\n' +
+            '        soon: {prompt: "{id}", coalesce: {key: id, window_seconds: 0.1, max_wait_seconds: 5}}\n',
         ),
         'scripts/agent.mjs': agent,
       });
@@ -283,7 +284,13 @@ for (const { front, skip } of fronts) {
       }
       const unkeyed = await postSigned(co, { n: 9 }, { secret, id: 'none' });
       t.equal(unkeyed.body.status, 'accepted', 'an unresolved key runs at once');
-      const burst = await daemon.line(({ message }) => message.includes('superseded'));
+      await postSigned(`${daemon.url}/webhooks/soon`, { id: 'quiet' }, { secret, id: 'q' });
+      await daemon.line(({ message }) => message.includes('soon|push|q|default|1|quiet'));
+      // How soon three requests come is the machine's matter, so the window outlasts them and the drain settles it.
+      daemon.kill('SIGTERM');
+      await daemon.exited;
+      const again = await startDaemon(t, home.path);
+      const burst = await again.line(({ message }) => message.includes('superseded'));
       t.match(burst.message, /co\|push\|x3\|default\|1\|x 3\n\n\[Note: 2 earlier events were superseded/);
     });
 
@@ -390,6 +397,7 @@ for (const { front, skip } of fronts) {
         t.equal(tested.code, 0, tested.stderr);
         t.match(tested.stdout, /HTTP 202/);
         await daemon.line(({ message }) => message.endsWith('|P 1'));
+        await daemon.line(({ message }) => message === 'run delivered');
         const refused = await agentCli('webhook', 'test', 'hook', '--event', 'other');
         t.match(refused.stdout, /HTTP 200\n.*ignored/);
         t.equal((await agentCli('webhook', 'test', 'fixed')).code, 1, 'only dynamic subscriptions');
@@ -401,6 +409,7 @@ for (const { front, skip } of fronts) {
         );
         const rows = JSON.parse((await agentCli('webhook', 'deliveries', '--json', '--route', 'hook')).stdout) as {
           delivery_id: string;
+          key: string;
           status: string;
         }[];
         t.same(
@@ -411,8 +420,8 @@ for (const { front, skip } of fronts) {
         const id = rows[1]?.delivery_id ?? '';
         const shown = (await agentCli('webhook', 'deliveries', id)).stdout;
         t.match(shown, new RegExp(`^${id}  delivered\\n  Route +hook\\n  Event +.*\\n  Received +\\d`), 'in words');
-        t.match(shown, `agent inspect why ${id}`);
-        t.match(shown, /\nPayload\n\{/);
+        t.match(shown, `agent inspect why ${rows[1]?.key}`, 'by its key, which means one event');
+        t.match(shown, /\nPayload\n +\{/);
         const replayed = await agentCli('webhook', 'replay', id);
         t.match(replayed.stdout, /HTTP 202/);
         t.equal((await agentCli('webhook', 'remove', 'hook')).code, 0);
@@ -455,6 +464,38 @@ for (const { front, skip } of fronts) {
     });
   });
 }
+
+t.test("PRF-2 · SIG-1 · a profile's routes open to the profile's secret and not to the home's", async (t) => {
+  const own = 'the-secret-of-work-alone';
+  const home = makeHome(t, {
+    'config.yaml': config('auto', '        plain: {}\n        bound: {profile: work}\n').replace(
+      '{front',
+      '{multiplex_profiles: true, front',
+    ),
+    'profiles/work/config.yaml': 'platforms: {webhook: {extra: {port: 1, routes: {theirs: {}}}}}\n',
+    'profiles/work/.env': `WEBHOOK_SECRET=${own}\n`,
+    'profiles/work/webhook_subscriptions.json': '{"lent": {}}',
+    'profiles/other/config.yaml': 'platforms: {webhook: {routes: {theirs: {}}}}\n',
+  });
+  const daemon = await startDaemon(t, home.path);
+  const rows = [
+    ['/p/work/webhooks/theirs', own, 202],
+    ['/p/work/webhooks/theirs', secret, 401],
+    ['/p/work/webhooks/lent', own, 202],
+    ['/p/work/webhooks/lent', secret, 401],
+    // The home's own file opens it by the home's secret.
+    ['/p/work/webhooks/bound', secret, 202],
+    ['/p/other/webhooks/theirs', secret, 202],
+    ['/p/other/webhooks/theirs', own, 401],
+    ['/webhooks/plain', own, 401],
+  ] as const;
+  for (const [path, used, status] of rows) {
+    t.equal((await postSigned(`${daemon.url}${path}`, {}, { secret: used })).status, status, `${path} by ${used}`);
+  }
+  await daemon.line(
+    ({ level, message }) => level === 'warn' && /extra\.port" takes no effect in a profile/.test(message),
+  );
+});
 
 t.test(
   'CON-2 · HOME-2 · a second daemon on one home says who runs and exits 1; a stale lock is taken over',

@@ -100,11 +100,12 @@ t.test('one daemon, looked at', options, async (t) => {
 
     await tree.getByRole('treeitem', { name: /peer/ }).waitFor({ state: 'detached' });
     t.equal(await tree.getByRole('treeitem', { name: /deploys\/prod/ }).count(), 1);
-    t.match(page.url(), /#\/now\?q=deploys/, 'a filter is a link');
+    // A filter is a link.
+    await page.waitForURL(/#\/now\?q=deploys/);
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByRole('combobox', { name: 'server' }).selectOption('stranger');
+    await tree.getByRole('treeitem', { name: /peer/ }).waitFor({ state: 'detached' });
     await tree.getByRole('treeitem', { name: /^stranger/ }).waitFor();
-    t.equal(await tree.getByRole('treeitem', { name: /peer/ }).count(), 0);
     await open.context.close();
   });
 
@@ -136,7 +137,7 @@ t.test('one daemon, looked at', options, async (t) => {
 
     const way = await eventually(async () => {
       const seen = (await page.evaluate('seen')) as { readonly boxes: string[]; readonly arrows: string[] };
-      return seen.arrows.includes('connecting→connected') ? seen : undefined;
+      return seen.arrows.includes('connecting→connected') && seen.boxes.at(-1) === 'connected' ? seen : undefined;
     });
     t.match(way.boxes.join(' '), /recycling.*connecting.*connected/, 'state after state');
     t.match(way.arrows.join(' '), /connected→recycling.*recycling→connecting.*connecting→connected/);
@@ -196,7 +197,8 @@ t.test('one daemon, looked at', options, async (t) => {
 
     await page.getByText('Replayed: the gateway answered 202.').waitFor();
     await eventually(async () => (await list.getByRole('option').count()) === before + 1);
-    t.notMatch(page.url(), /d-run$/, 'the page went to the new one');
+    // The page goes to the new one.
+    await page.waitForURL((url) => !url.href.endsWith('d-run'));
     await open.context.close();
   });
 
@@ -217,8 +219,8 @@ t.test('one daemon, looked at', options, async (t) => {
     const { page } = open;
     await goTo(open, '#/events?status=ignored');
     const rows = page.getByRole('listbox').getByRole('option');
-    await rows.first().waitFor();
-    t.equal(await rows.count(), 1);
+    await eventually(async () => (await rows.count()) === 1);
+    t.match(await rows.innerText(), /d-ignored/);
     await goTo(open, '#/events?route=deploys');
     await eventually(async () => (await rows.count()) === 3);
     await page.getByRole('searchbox').fill('burst-2');
@@ -239,12 +241,12 @@ t.test('one daemon, looked at', options, async (t) => {
     await form.getByLabel('a needed').fill('2');
     await form.getByLabel('b needed').fill('40');
     await form.getByRole('button', { name: 'Call' }).click();
-    t.match(await page.getByRole('region', { name: 'Result' }).innerText(), /42/);
-    t.match(
-      await page.getByRole('link', { name: /^broken/ }).innerText(),
-      /exited with code 3/,
-      'why another one is down',
-    );
+    await page.getByRole('region', { name: 'Result' }).getByText('42', { exact: true }).waitFor();
+    await page
+      .getByRole('link', { name: /^broken/ })
+      .filter({ hasText: /exited with code 3/ })
+      .waitFor();
+    t.pass('why another one is down is told beside it');
     await page.getByRole('tab', { name: 'Log' }).click();
     await page.getByRole('tabpanel', { name: 'Log' }).waitFor();
     await open.context.close();
@@ -311,6 +313,7 @@ t.test('one daemon, looked at', options, async (t) => {
     await dialog.getByRole('button', { name: 'Look at it' }).click();
 
     await dialog.getByText('It runs a command on this computer').waitFor();
+    t.equal(await dialog.getByLabel('Profile').count(), 0, 'there is one profile');
     t.same(JSON.parse(await dialog.locator('pre').innerText()), { command, args }, 'the whole config');
     await dialog.getByText(/exists already/).waitFor();
     t.equal(await dialog.getByRole('button', { name: 'Add the command' }).isDisabled(), true);
@@ -331,6 +334,19 @@ t.test('one daemon, looked at', options, async (t) => {
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'detached' });
     t.notMatch(configText(gateway), /turned/, 'a link in the address is shown and nothing more');
+
+    const taking = { url: 'https://hub.example/mcp', headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' } };
+    const hub = `agent://mcp/install?name=hub&config=${Buffer.from(JSON.stringify(taking)).toString('base64url')}`;
+    await goTo(open, `#/servers?${new URLSearchParams({ add: '1', link: hub })}`);
+    const words = 'It sends the value of your variable GITHUB_TOKEN to hub.example.';
+    await dialog.getByRole('note').filter({ hasText: words }).waitFor();
+    t.equal(await dialog.getByRole('note').count(), 1, 'an address runs no command');
+    t.same(await axeFindings(open), []);
+    const handing = Buffer.from(JSON.stringify({ command: 'a\u202eb', env: { KEY: '${KEY}' } })).toString('base64url');
+    const handed = `agent://mcp/install?name=handed&config=${handing}`;
+    await goTo(open, `#/servers?${new URLSearchParams({ add: '1', link: handed })}`);
+    await dialog.getByText('It hands the value of your variable KEY to the command a\\u202eb.').waitFor();
+    t.equal(await dialog.getByRole('note').count(), 2);
     await open.context.close();
   });
 
@@ -418,20 +434,31 @@ t.test(
     await eventually(async () => (await gateway.approvals()).length === 2 || undefined);
     const open = await openInspector(browser, gateway);
     const { page } = open;
+    const tree = page.getByRole('tree', { name: 'Living actors' });
+    const inTree = (delivery: string) =>
+      tree.getByRole('treeitem', { name: new RegExp(`reviews · ${delivery}.*waiting`) });
+    for (const delivery of ['d-one', 'd-two']) await inTree(delivery).getByText('waiting for you').waitFor();
+    await page.getByRole('button', { name: /needs you/ }).click();
+    await inTree('d-one').click();
+    const actor = page.getByRole('region', { name: /Actor runs/ });
+    await actor.locator('.chip').getByText('waiting for you').waitFor();
+    await actor.getByRole('link', { name: 'Answer it' }).click();
+    await page.locator('.question.at').waitFor();
 
     await goTo(open, '#/events');
     const row = page.getByRole('option', { name: /d-one/ });
     await row.getByText('waiting for you').waitFor();
     await page.getByRole('searchbox').fill('waiting for');
-    t.equal(await page.locator('.event').count(), 2);
+    await eventually(async () => (await page.locator('.event').count()) === 2);
     await row.click();
     const story = page.getByRole('article', { name: 'Delivery d-one' });
     await story.locator('.chip').getByText('waiting for you').waitFor();
     await story.getByRole('link', { name: 'Answer it' }).click();
     const question = page.locator('.question.at');
     await question.getByText('Which one is it?').waitFor();
-    t.equal(await page.locator('.question').count(), 2, 'the one of two');
-    t.equal(await page.evaluate('document.activeElement?.classList.contains("question")'), true, 'it has the keys');
+    await eventually(async () => (await page.locator('.question').count()) === 2);
+    // It has the keys.
+    await page.locator('.question.at:focus').waitFor();
     await question.getByRole('link', { name: 'the event that waits for it' }).click();
     await page.getByRole('article', { name: 'Delivery d-one' }).waitFor();
     await page.goBack();
@@ -440,6 +467,55 @@ t.test(
     await eventually(async () => (await gateway.approvals()).length === 1 || undefined);
     await goTo(open, '#/events');
     await page.getByRole('option', { name: /d-two/ }).getByText('waiting for you').waitFor();
+    await goTo(open, '#/now');
+    await inTree('d-two').waitFor();
+    await inTree('d-one').waitFor({ state: 'detached' });
+    t.equal(await tree.getByText('waiting for you').count(), 1, 'one still waits');
+    await open.context.close();
+  },
+);
+
+t.test(
+  'LNK-2 · LNK-3 · PRF-1 · where several profiles are served, a link is added to the chosen one',
+  options,
+  async (t) => {
+    const browser = await openBrowser(t);
+    const peer = JSON.stringify({ mcp_servers: { peer: commandOf(stdioPeer()) } });
+    const home = makeHome(t, { 'profiles/work/config.yaml': peer, 'profiles/play/config.yaml': '{}' });
+    const gateway = await startGateway(
+      t,
+      {},
+      { config: { ...configOf(), gateway: { multiplex_profiles: true } }, home },
+    );
+    const work = (): string => readFileSync(join(home.path, 'profiles/work/config.yaml'), 'utf8');
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    const config = Buffer.from(JSON.stringify(commandOf(stdioPeer()))).toString('base64url');
+    const link = `agent://mcp/install?name=peer&config=${config}`;
+    await goTo(open, `#/servers?${new URLSearchParams({ add: '1', link })}`);
+    const dialog = page.getByRole('dialog', { name: 'Add an MCP server' });
+    const profile = dialog.getByLabel('Profile');
+    await profile.waitFor();
+    t.same(await profile.locator('option').allInnerTexts(), ['default', 'play', 'work']);
+    t.equal(await profile.inputValue(), 'default');
+    t.equal(await dialog.getByText(/exists already/).count(), 0, 'the name is free in the default profile');
+
+    await profile.selectOption('work');
+
+    await dialog.getByText(/exists already/).waitFor();
+    t.equal(await dialog.getByRole('button', { name: 'Add the command' }).isDisabled(), true);
+    await profile.selectOption('play');
+    await dialog.getByText(/exists already/).waitFor({ state: 'detached' });
+    await profile.selectOption('work');
+    await dialog.getByText(/exists already/).waitFor();
+    await dialog.getByLabel('Name').fill('linked');
+    t.same(await axeFindings(open), []);
+    await dialog.getByRole('button', { name: 'Add the command' }).click();
+
+    await page.getByRole('heading', { name: 'linked' }).waitFor();
+    t.match(page.url(), /#\/servers\/work\/linked$/);
+    t.match(work(), /linked/);
+    t.notMatch(configText(gateway), /linked/, 'the default profile is left alone');
     await open.context.close();
   },
 );
@@ -462,6 +538,47 @@ t.test('INS-2 · strangers get nothing', options, async (t) => {
     }
     await blank.context.close();
     await other.context.close();
+  });
+
+  await t.test('another listener of this machine, which is sent the cookie', async (t) => {
+    const open = await openInspector(browser, gateway);
+    t.equal(open.page.url(), `${origin}/`, 'the used link is no place to come back to');
+    const taken: string[] = [];
+    const thief = createServer(({ headers }, response) => {
+      taken.push(headers.cookie ?? '');
+      response.setHeader('content-type', 'text/html').end('<!doctype html><title>a dev server</title>');
+    });
+    await new Promise<void>((resolve) => thief.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => thief.close());
+    const other = await open.context.newPage();
+    await other.goto(`http://127.0.0.1:${(thief.address() as AddressInfo).port}/`);
+    const [cookie = ''] = taken;
+    t.match(cookie, /agent_inspector_\d+=/, 'browsers know no ports there');
+    for (const path of ['/stream', '/rpc', '/actor/supervisor', '/chart/gateway']) {
+      const method = path === '/rpc' ? 'POST' : 'GET';
+      t.equal(await statusOf(`${origin}${path}`, { method, origin, cookie }), 401, path);
+    }
+    t.equal(await other.evaluate('localStorage.length'), 0, 'what the page keeps is of its own port');
+    await open.context.close();
+  });
+
+  await t.test('the page is known again after a reload, in a second tab and beside a second session', async (t) => {
+    const { page, context } = await openInspector(browser, gateway);
+    const live = (one: typeof page) => one.getByText('live', { exact: true }).waitFor();
+    await page.reload();
+    await live(page);
+    const second = await context.newPage();
+    await second.goto(`${origin}/#/events`);
+    await live(second);
+    await second.goto(`${await linkOf(gateway)}#/cron`);
+    await live(second);
+    t.equal(second.url(), `${origin}/#/cron`);
+    await page.getByRole('link', { name: 'Events' }).click();
+    await page.getByText('No event has come yet').waitFor();
+    await context.clearCookies();
+    await page.reload();
+    t.equal((await page.goto(`${origin}/`))?.status(), 401, 'the key alone is no session');
+    await context.close();
   });
 
   await t.test('a page of another origin, cookie and all', async (t) => {
@@ -558,12 +675,12 @@ t.test('INS-2 · comes back by itself when the daemon was restarted', options, a
   const { page } = await openInspector(browser, gateway);
   gateway.daemon.kill('SIGKILL');
   await gateway.daemon.exited;
-  await page.getByText(/no daemon; trying again/).waitFor();
+  await page.getByText('no daemon', { exact: true }).waitFor();
 
   await startDaemon(t, gateway.home.path);
 
   await page.getByText('live', { exact: true }).waitFor();
-  t.equal(await page.getByRole('treeitem', { name: /gateway.*listening/ }).count(), 1);
+  await page.getByRole('treeitem', { name: /gateway.*listening/ }).waitFor();
 });
 
 interface Asking {

@@ -117,7 +117,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
 
     const waiting = (await gateway.control.call('inspect.why', { id: 'asks' })) as unknown as Story;
     t.equal(waiting.verdict, 'Accepted: its run waits for your answer.');
-    t.match(waiting.cure, /`agent approvals approve a\d+ --values/);
+    t.match(waiting.cure, /`agent approvals approve a[a-z]+\d+ --values/);
     await question.getByRole('link', { name: 'the event that waits for it' }).click();
     const asking = page.getByRole('article', { name: 'Delivery asks' });
     await asking.getByText('question of the agent').waitFor();
@@ -130,7 +130,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     const story = page.getByRole('article', { name: 'Delivery asks' });
     await story.getByText('calls clarify').waitFor();
     await story.getByText('slack took it', { exact: false }).waitFor();
-    t.match(await story.innerText(), /Accepted, run and delivered to slack/);
+    await eventually(async () => /Accepted, run and delivered to slack/.test(await story.innerText()));
     await open.context.close();
   });
 

@@ -88,8 +88,10 @@ async function comesTo<Value>(t: Test, ask: () => Promise<Value>, expected: Valu
   t.same(answer, expected, title);
 }
 
+type Tally = Readonly<Record<string, number>>;
+
 /** By how much each kind has grown; those that have not are left out. */
-function grownIn(now: Counts['resources'], before: Counts['resources']): Counts['resources'] {
+function grownIn(now: Tally, before: Tally): Tally {
   return Object.fromEntries(
     Object.entries(now).flatMap(([kind, count]) => {
       const more = count - (before[kind] ?? 0);
@@ -98,12 +100,22 @@ function grownIn(now: Counts['resources'], before: Counts['resources']): Counts[
   );
 }
 
+/** All that is counted, as one tally. */
+function tallied({ children, followed, actorsOnHeap, exchanges, ...kinds }: Counts): Tally {
+  const all: Record<string, number> = { actorsOnHeap, exchanges, followed: Number(followed) };
+  for (const [of, tally] of Object.entries(kinds))
+    for (const [kind, count] of Object.entries(tally)) all[`${of}: ${kind}`] = count;
+  for (const child of children) all[`child: ${child}`] = (all[`child: ${child}`] ?? 0) + 1;
+  return all;
+}
+
 const work = ['webhookRequest', 'coalescingGroup', 'agentRun', 'delivery'];
 
 /** The work that is under way, and who looks on. */
-async function underWay(daemon: Counted): Promise<readonly string[]> {
-  const { actors, exchanges, followed } = await daemon.count();
-  const others = [...(exchanges > 0 ? ['exchange'] : []), ...(followed ? ['follower'] : [])];
+function underWay({ actors, exchanges, followed, waits }: Counts): readonly string[] {
+  // The journal waits for its heartbeat, except while it has one.
+  const beats = waits.journal === undefined ? ['heartbeat'] : [];
+  const others = [...(exchanges > 0 ? ['exchange'] : []), ...(followed ? ['follower'] : []), ...beats];
   return [...work.filter((machine) => machine in actors), ...others];
 }
 
@@ -165,16 +177,17 @@ for (const { front, skip } of fronts) {
     const daemon = await startCounted(t, home.path);
     // What is made once, at its first need, is no leak.
     await load(t, daemon, home.path);
-    await comesTo(t, () => underWay(daemon), [], 'all work ends');
-    const before = await daemon.count();
+    let before = await daemon.count();
+    const left = async (): Promise<readonly string[]> => {
+      before = await daemon.count();
+      return underWay(before);
+    };
+    await comesTo(t, left, [], 'all work ends');
 
     await load(t, daemon, home.path);
-    // A wait that was about to end may be in the first count, such as that for the last words of a killed program.
-    const grown = async (): Promise<Counts> => {
-      const now = await daemon.count();
-      return { ...now, resources: grownIn(now.resources, before.resources) };
-    };
-    await comesTo(t, grown, { ...before, resources: {} }, 'nothing more than before');
+    // What was about to end may be in the first count: a killed program, and the wait for its last words.
+    const grown = async (): Promise<Tally> => grownIn(tallied(await daemon.count()), tallied(before));
+    await comesTo(t, grown, {}, 'nothing more than before');
 
     const held = await postSigned(`${daemon.url}/webhooks/late`, { id: 'x', n: 1 }, { secret, headers: leaving });
     t.equal(held.body.status, 'coalesced');

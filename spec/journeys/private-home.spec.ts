@@ -34,7 +34,9 @@ async function run(words: readonly string[], home: string): Promise<CliResult> {
 function modesOf(home: string): Record<string, string> {
   const modes: Record<string, string> = { '.': (lstatSync(home).mode & 0o777).toString(8) };
   for (const name of readdirSync(home, { recursive: true, encoding: 'utf8' })) {
-    const stats = lstatSync(join(home, name));
+    const stats = lstatSync(join(home, name), { throwIfNoEntry: false });
+    // What a process writes beside a file, to put it in its place, may have gone meanwhile.
+    if (stats === undefined) continue;
     modes[name] = `${stats.isDirectory() ? 'd' : stats.isSocket() ? 's' : '-'}${(stats.mode & 0o777).toString(8)}`;
   }
   return modes;
@@ -87,4 +89,12 @@ t.test('HOME-3 · CLI-1 · the log of a daemon in the background is private too'
   t.equal(started.code, 0, started.stderr);
   const modes = modesOf(home);
   t.match(modes, { logs: 'd700', 'logs/gateway.log': '-600' });
+});
+
+t.test('HOME-3 · SUB-1 · a subscription may be the first that a home holds, and needs no gateway', async (t) => {
+  const home = join(makeHome(t).path, 'a', 'home');
+  const subscribed = await run(['webhook', 'subscribe', 'hook', '--prompt', 'p'], home);
+  t.equal(subscribed.code, 0, subscribed.stderr);
+  t.match(subscribed.stdout, /[0-9a-f]{64}/);
+  t.match(modesOf(home), { '.': '700', 'webhook_subscriptions.json': '-600' });
 });

@@ -1,11 +1,22 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { openRaw } from '../support/raw-http.ts';
-import { postSigned, type Sending } from '../support/sign.ts';
+import { type Answer, postSigned, type Sending } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
+
+/** Comments at once, or holds a comment until it is told how to end. */
+const gh = `#!/bin/sh
+case "$*" in *a/held*) ;; *) cat >> sent.txt; exit 0 ;; esac
+cat > /dev/null
+echo began >> tries
+until [ -e pass ] || [ -e fail ]; do sleep 0.02; done
+rm fail 2> /dev/null && exit 1
+rm pass
+`;
 
 async function start(t: Test, front: string): Promise<{ readonly daemon: Daemon; readonly home: TestHome }> {
   const routes = [
@@ -14,6 +25,7 @@ async function start(t: Test, front: string): Promise<{ readonly daemon: Daemon;
     'off: {enabled: false}',
     'co: {filters: [{field: go, equals: yes}], prompt: "{n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}',
     'direct: {deliver: github_comment, deliver_only: true, prompt: "{n}", deliver_extra: {repo: a/b, pr_number: "1"}}',
+    'held: {deliver: github_comment, deliver_only: true, prompt: "{n}", deliver_extra: {repo: a/held, pr_number: "1"}}',
   ];
   const home = makeHome(t, {
     'config.yaml': webhookConfig(routes.map((route) => `        ${route}\n`).join(''), {
@@ -21,7 +33,7 @@ async function start(t: Test, front: string): Promise<{ readonly daemon: Daemon;
       webhook: 'rate_limit: 1000\n    max_body_bytes: 500',
     }),
     'scripts/mark.sh': 'touch ran\n[ "$(wc -c)" -lt 60 ] && echo "[SILENT]" || echo "{\\"n\\":7}"\n',
-    'scripts/gh.sh': '#!/bin/sh\ncat >> sent.txt\n',
+    'scripts/gh.sh': gh,
   });
   return { daemon: await startDaemon(t, home.path), home };
 }
@@ -120,6 +132,31 @@ for (const { front, skip } of fronts) {
       t.equal((await send('direct', { n: 'once' }, { id: 'd1' })).body.status, 'delivered');
       t.same((await send('direct', { n: 'once' }, { id: 'd1' })).body, { status: 'duplicate', delivery_id: 'd1' });
       t.equal(readFileSync(`${home.path}/sent.txt`, 'utf8'), 'once');
+    });
+
+    t.test('IDM-2 · DUR-1 · DIS-2 · no 2xx is given for an id while its direct delivery may still fail', async (t) => {
+      const tries = (): number => readFileSync(`${home.path}/tries`, { encoding: 'utf8', flag: 'a+' }).length / 6;
+      const begun = async (before: number) => {
+        while (tries() === before) await wait(10);
+      };
+      const again = () => send('held', { n: 1 }, { id: 'h1' });
+      const pending = [503, '5', { error: 'Delivery in progress' }];
+      const told = ({ status, body, headers }: Answer) => [status, headers.get('retry-after'), body];
+
+      const first = again();
+      await begun(0);
+      t.same(told(await again()), pending, 'the sender gave up and tries again');
+      home.write('fail', '');
+      t.equal((await first).status, 502);
+
+      const [one, other] = [again(), again()];
+      await begun(1);
+      t.same(told(await Promise.race([one, other])), pending, 'one of two that come together is put off');
+      home.write('pass', '');
+      t.same((await Promise.all([one, other])).map(({ status }) => status).sort(), [200, 503]);
+      t.same((await again()).body, { status: 'duplicate', delivery_id: 'h1' }, 'what was delivered is a duplicate');
+      t.equal(tries(), 2);
+      t.match(await cliJson(home.path, 'webhook', 'deliveries', 'h1'), { status: 'delivered' });
     });
   });
 }

@@ -22,21 +22,25 @@ function takePort(t: Test): Promise<{ readonly port: number; release(): Promise<
 
 t.test('SUB-2 · SUB-4 · the last good subscriptions outlive a reload while their file is corrupt', async (t) => {
   const home = makeHome(t, { 'config.yaml': webhookConfig('        fixed: {}\n') });
-  const { url } = await startDaemon(t, home.path);
+  const { url, line } = await startDaemon(t, home.path);
   const created = (await cliJson(home.path, 'webhook', 'subscribe', 'sub')) as { secret: string };
-  home.write('webhook_subscriptions.json', '{ broken');
   home.write('config.yaml', webhookConfig('        other: {}\n'));
-  t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0);
+  // A disk that was full leaves a file of no bytes.
+  for (const text of ['{ broken', '']) {
+    home.write('webhook_subscriptions.json', text);
+    t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0);
 
-  t.equal((await postSigned(`${url}/webhooks/sub`, {}, { secret: created.secret })).status, 202);
-  t.match((await runCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
-  t.match(await cliJson(home.path, 'webhook', 'list'), [
-    { name: 'other' },
-    { name: 'sub' },
-    { name: 'webhook_subscriptions.json', problem: /not a JSON object/ },
-  ]);
-  t.match((await runCli(['webhook', 'subscribe', 'next'], home.path)).stderr, /\[subscriptions-corrupt\]/);
-  t.equal(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'), '{ broken', 'not overwritten');
+    t.equal((await postSigned(`${url}/webhooks/sub`, {}, { secret: created.secret })).status, 202);
+    t.match((await runCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
+    t.match(await cliJson(home.path, 'webhook', 'list'), [
+      { name: 'other' },
+      { name: 'sub' },
+      { name: 'webhook_subscriptions.json', problem: /not a JSON object/ },
+    ]);
+    t.match((await runCli(['webhook', 'subscribe', 'next'], home.path)).stderr, /\[subscriptions-corrupt\]/);
+    t.equal(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'), text, 'not overwritten');
+  }
+  t.ok(await line(({ level, message }) => level === 'error' && message.includes('not a JSON object')));
 });
 
 t.test(
@@ -45,7 +49,7 @@ t.test(
     const good = webhookConfig('        one: {}\n');
     const home = makeHome(t, { 'config.yaml': good });
     await startDaemon(t, home.path);
-    t.match((await runCli(['gateway', 'status'], home.path)).stdout, /^config {3}in force/m);
+    t.match((await runCli(['gateway', 'status'], home.path)).stdout, /^config +in force/m);
 
     for (const [broken, finding] of [
       [webhookConfig('        one: {delivr: log}\n'), /config\.yaml:\d+:\d+: .*delivr.*\[unknown-key\]/],
@@ -54,7 +58,7 @@ t.test(
       home.write('config.yaml', broken);
       t.equal((await runCli(['gateway', 'reload'], home.path)).code, 1);
       const { stdout } = await runCli(['gateway', 'status'], home.path);
-      t.match(stdout, /^config {3}.*refused; the last good one stays in force\n {9}.*`agent config check`/m);
+      t.match(stdout, /^config +.*refused; the last good one stays in force\n {9}.*`agent config check`/m);
       t.match(stdout, finding);
       t.match(await cliJson(home.path, 'gateway', 'status'), { config: { in_force: false, fault: finding } });
       const doctor = await runCli(['doctor', '--offline', '--json'], home.path);
@@ -91,14 +95,24 @@ for (const { front, skip } of fronts) {
       t.equal((await postSigned(`${url}/webhooks/one`, {}, { secret })).status, 202, 'still there');
       t.equal((await postSigned(`${url}/webhooks/two`, {}, { secret })).status, 404, 'the old routes with it');
       t.match(await cliJson(home.path, 'gateway', 'status'), {
+        config: { in_force: false, fault: /cannot bind.*\[address-unavailable\]/ },
         webhook: { url, fault: /cannot bind.*\[address-unavailable\]/ },
       });
-      t.match((await runCli(['gateway', 'status'], home.path)).stdout, /cannot bind.*\[address-unavailable\]/);
+      const { stdout } = await runCli(['gateway', 'status'], home.path);
+      t.match(stdout, /^config +the one on disk is refused; the last good one stays in force\nwebhook /m);
+      t.equal(stdout.match(/cannot bind.*\[address-unavailable\]/g)?.length, 1, 'told once');
+      const doctor = JSON.parse((await runCli(['doctor', '--offline', '--json'], home.path)).stdout);
+      t.match(
+        (doctor as readonly { code?: string }[]).find(({ code }) => code === 'config-refused'),
+        { level: 'wrong', what: /cannot bind/ },
+      );
       t.ok(await line(({ level, message }) => level === 'error' && message.includes('[address-unavailable]')));
 
       home.write('config.yaml', webhookConfig('        one: {}\n', { more }));
       t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0, 'back to where it stands');
-      t.notMatch(await cliJson(home.path, 'gateway', 'status'), { webhook: { fault: /./ } });
+      const back = await cliJson(home.path, 'gateway', 'status');
+      t.notMatch(back, { webhook: { fault: /./ } });
+      t.match(back, { config: { in_force: true } });
 
       home.write('config.yaml', webhookConfig('        two: {}\n', { more, port: taken.port }));
       await taken.release();
@@ -170,6 +184,27 @@ t.test('CFG-3 · CLI-5 · broken routes keep the adapter closed, not the daemon 
   t.equal((await postSigned(`${status.webhook.url}/webhooks/good`, {}, { secret })).status, 202);
   t.notMatch(status, { webhook: { fault: /./ } });
 });
+
+t.test(
+  'CFG-3 · CLI-5 · a switch that cannot be read is no "off": the adapter is refused with its finding',
+  async (t) => {
+    const unreadable = /platforms\.webhook\.enabled.*\[wrong-type\]/;
+    const worded = (word: string, more = '') =>
+      webhookConfig('        one: {}\n', { more }).replace('enabled: true\n    \n', `enabled: ${word}\n`);
+    for (const word of ["'true'", "'false'", '1', '']) {
+      const home = makeHome(t, { 'config.yaml': worded(word) });
+      await t.rejects(startDaemon(t, home.path), { message: unreadable }, `enabled: ${word}`);
+    }
+    const servers = 'mcp_servers: {s: {command: "true", enabled: false}}';
+    const home = makeHome(t, { 'config.yaml': worded("'true'", servers) });
+    t.teardown(() => runCli(['gateway', 'stop'], home.path));
+    const started = await runCli(['gateway'], home.path);
+    t.equal(started.code, 0, started.stderr);
+    t.match(await cliJson(home.path, 'gateway', 'status'), {
+      webhook: { enabled: true, url: null, fault: unreadable },
+    });
+  },
+);
 
 t.test('COA-1 · CFG-2 · an adapter that is switched off runs what has gathered, at once', async (t) => {
   const co = '        co: {prompt: "{n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}\n';

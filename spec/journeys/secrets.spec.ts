@@ -99,6 +99,15 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
         args: [],
         env: { API_TOKEN: planted.serverEnv, OTHER: planted.serverEnv },
       },
+      // A child that says what it was given, in two pieces and without an end.
+      chatty: {
+        command: '/bin/sh',
+        args: [
+          '-c',
+          'echo "my key is $API_TOKEN" >&2; printf "and planted-server" >&2; printf "%s" "-env-5" >&2; exit 1',
+        ],
+        env: { API_TOKEN: planted.serverEnv },
+      },
       guarded: { url: `http://user:${planted.serverQuery}@127.0.0.1:1/mcp` },
     },
     {
@@ -194,7 +203,7 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
     id: `refused-${planted.dotenv}`,
     headers: { ...headers, 'x-gitlab-token': planted.routeSecret },
   });
-  await gateway.call('mcp__peer__leak', { password: bodyMember, text: note });
+  const leaked = await gateway.call('mcp__peer__leak', { password: bodyMember, text: note });
   await gateway.call('mcp__oauthed__leak', { text: note });
   await gateway.call('mcp__nobody__there', { text: note });
   await eventually(async () =>
@@ -207,6 +216,7 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
   await collector.span('tools/call mcp__peer__leak');
 
   const doors = new Map<string, string>();
+  doors.set('the error of a tool', JSON.stringify(leaked));
   doors.set('log', gateway.daemon.log.map((line) => JSON.stringify(line)).join('\n'));
   doors.set('stream', stream.text());
   doors.set('follow', followed.join('\n'));
@@ -233,7 +243,7 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
   }
   const runs = (await page.rpc('runs.list')) as unknown as readonly JsonObject[];
   for (const { id } of runs) doors.set(`run ${id}`, told(await page.rpc('runs.show', { id: String(id) })));
-  for (const server of ['peer', 'oauthed', 'local', 'guarded'])
+  for (const server of ['peer', 'oauthed', 'local', 'chatty', 'guarded'])
     doors.set(`logs ${server}`, told(await page.rpc('mcp.logs', { server })));
   for (const words of [
     ['inspect'],

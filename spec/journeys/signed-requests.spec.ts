@@ -4,7 +4,7 @@ import { sign } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
 import { signV2 } from '../../machines/webhook/signature.ts';
-import { type Daemon, startDaemon } from '../support/daemon.ts';
+import { type Daemon, type LogLine, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { openRaw } from '../support/raw-http.ts';
@@ -109,7 +109,9 @@ for (const { front, skip } of fronts) {
       for (const route of ['gh', 'other', 'gh', 'other']) {
         t.equal((await post(daemon, route, '{}', { 'x-webhook-signature': hmac('{}') })).status, 202);
       }
-      const warned = daemon.log.filter(({ message }) => /deprecated scheme generic-v1/.test(message));
+      const isWarning = ({ message }: LogLine): boolean => /deprecated scheme generic-v1/.test(message);
+      await daemon.line((line) => isWarning(line) && line.message.includes('"other"'));
+      const warned = daemon.log.filter(isWarning);
       t.same(warned.map(({ level, message }) => [level, /route "(\w+)"/.exec(message)?.[1]]).sort(), [
         ['warn', 'gh'],
         ['warn', 'other'],

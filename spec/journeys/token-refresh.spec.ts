@@ -4,13 +4,15 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
-import { controlOf, eventually, wordsOf } from '../support/mcp/gateway.ts';
+import { controlOf, eventually, streamsOpen, wordsOf } from '../support/mcp/gateway.ts';
 import { documentFor, paths as oidc, startAuthorizationServer } from '../support/oauth/authorization-server.ts';
 import type { SeenByServer } from '../support/oauth/http.ts';
+import { pinnedTurn } from '../support/oauth/ports.ts';
 import { html, oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { follow, type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
 t.setTimeout(280_000);
+await pinnedTurn(t);
 
 const child = new URL('../support/oauth/refreshing-child.js', import.meta.url).pathname;
 
@@ -24,6 +26,8 @@ async function loggedIn(t: Test): Promise<OauthStage<ScriptedServer>> {
   );
   t.equal(await (await stage.logIn()).ended, 'loggedIn');
   await stage.gateway.reaches('hub', 'connected');
+  // It bears a token too.
+  await streamsOpen(stage.peer);
   return stage;
 }
 
@@ -118,6 +122,7 @@ t.test(
     const stage = await oauthStage(t, authority);
     t.equal(await (await stage.logIn()).ended, 'loggedIn');
     await stage.gateway.reaches('hub', 'connected');
+    await streamsOpen(stage.peer);
     for (let round = 1; round <= 3; round += 1) {
       authority.expireTokens();
       const answers = await Promise.all(
@@ -179,6 +184,38 @@ t.test('OAU-2 · a process that is killed while it renews holds nobody up', asyn
   t.equal(renewals(authority.at(paths.token)).length, 2);
   await eventually(() => !existsSync(`${file('.json')}.lock`));
 });
+
+t.test(
+  'OAU-1 · a reconnect during a renewal loses nothing: its tokens are stored, and none is spent twice',
+  async (t) => {
+    const { gateway, authority, file } = await loggedIn(t);
+    let letThrough = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      letThrough = resolve;
+    });
+    const posts = renewals(authority.at(paths.token)).length;
+    authority.on(paths.token, async (seen) => {
+      const answer = authority.usual(seen);
+      await gate;
+      return answer;
+    });
+    const before = readFileSync(file('.json'), 'utf8');
+    authority.expireTokens();
+    const called = gateway.call('mcp__hub__echo', { text: 'x' });
+    await eventually(() => renewals(authority.at(paths.token)).length === posts + 1);
+
+    await gateway.control.call('mcp.reconnect', { server: 'hub' });
+    letThrough();
+
+    await called;
+    await gateway.reaches('hub', 'connected');
+    t.equal(renewals(authority.at(paths.token)).length, posts + 1);
+    t.not(readFileSync(file('.json'), 'utf8'), before);
+    authority.on(paths.token, undefined);
+    authority.expireTokens();
+    t.equal((await gateway.call('mcp__hub__echo', { text: 'x' })).error, undefined, 'the refresh token is good');
+  },
+);
 
 t.test('OAU-1 · OAU-8 · a network failure during renewal deletes nothing, starts nothing, and passes', async (t) => {
   const stage = await loggedIn(t);
@@ -263,7 +300,7 @@ t.test('OAU-4 · a document that is refused at a renewal is recorded, and the ne
   await gateway.reaches('hub', 'needsLogin');
   await eventually(() => existsSync(file('.cimd-off')));
   t.equal(statSync(file('.cimd-off')).mode & 0o777, 0o600);
-  t.ok(gateway.daemon.log.some(({ level, message }) => level === 'warn' && /the next login registers/.test(message)));
+  await gateway.daemon.line(({ level, message }) => level === 'warn' && /the next login registers/.test(message));
   const control = await controlOf(t, gateway.home);
   const registered = authority.at(oidc.register).length;
   control.onNotification((_, progress) => follow(progress));

@@ -14,6 +14,7 @@ import {
   eventually,
   folder,
   startGateway,
+  streamsOpen,
   wordsOf,
 } from '../support/mcp/gateway.ts';
 import { bigTool, invisibleWords, leakedToken, secretErrorTool, taggedTool } from '../support/mcp/odd-tools.ts';
@@ -176,6 +177,7 @@ t.test('what is refused before anything is sent', async (t) => {
   const peer = await started(t);
   const gateway = await startGateway(t, { peer: entryOf(peer) });
   await gateway.reaches('peer', 'connected');
+  await streamsOpen(peer);
   const rows = [
     ['a missing argument', 'add', { a: 1 }, /mcp__peer__add: .*b/],
     ['an argument of another type', 'add', { a: 1, b: 'two' }, /b.*number/],
@@ -291,17 +293,15 @@ t.test('which tools there are', async (t) => {
         'get_prompt',
       ]);
       t.equal(wordsOf(await gateway.call('mcp__all__list_resources')), 'list_resources', 'the native one answers');
-      t.ok(gateway.daemon.log.some(({ message }) => /with-dash/.test(message) && /with_dash/.test(message)));
-      t.ok(gateway.daemon.log.some(({ message }) => /list_resources/.test(message)));
+      await gateway.daemon.line(({ message }) => /with-dash/.test(message) && /with_dash/.test(message));
+      await gateway.daemon.line(({ message }) => /list_resources/.test(message));
     },
   );
 
   t.test('NAM-2 · across servers the first configured keeps the name, and the other is reported', async (t) => {
     t.same(await toolsOf('a-b'), ['get_one']);
     t.same(await toolsOf('a_b'), ['get_two']);
-    t.ok(
-      gateway.daemon.log.some(({ message }) => /a-b/.test(message) && /a_b/.test(message) && /get_one/.test(message)),
-    );
+    await gateway.daemon.line(({ message }) => /a-b/.test(message) && /a_b/.test(message) && /get_one/.test(message));
   });
 });
 
@@ -445,14 +445,19 @@ t.test('CLI-2 · Ctrl-C in `agent mcp call` cancels the call on the wire', async
   const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, 'mcp', 'call', 'mcp__peer__slow'], {
     env: { ...process.env, AGENT_HOME: gateway.home.path },
-    stdio: 'ignore',
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
   t.teardown(() => child.kill('SIGKILL'));
-  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    said += chunk;
+  });
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   await eventually(() => peer.work.slow.length === 1);
 
   child.kill('SIGINT');
 
   await eventually(() => peer.work.slow[0]?.state === 'cancelled');
-  t.not(await exited, 0);
+  t.equal(await exited, 130);
+  t.equal(said, 'agent: mcp__peer__slow was cancelled\n');
 });

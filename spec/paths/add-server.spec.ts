@@ -1,43 +1,28 @@
 import t from 'tap';
 import type { EventObject } from 'xstate';
-import { getSimplePaths } from 'xstate/graph';
 import { type AddServerContext, addServerMachine } from '../../machines/mcp/add-server.machine.ts';
+import { doneBy, failedBy, walksOf, wordsOfWalk as words } from '../support/walks.ts';
 
-const done = (id: string, output: unknown): EventObject =>
-  ({ type: `xstate.done.actor.${id}`, output }) as unknown as EventObject;
 const events: readonly EventObject[] = [
   { type: 'link.confirm' },
   { type: 'link.cancel' },
   { type: 'link.rename', name: 'docs2' } as EventObject,
   { type: 'link.rename', name: '../x' } as EventObject,
-  done('lookUpName', true),
-  done('lookUpName', false),
-  { type: 'xstate.error.actor.lookUpName', error: 'unreadable' } as EventObject,
-  done('writeEntry', { kind: 'added' }),
-  done('writeEntry', { kind: 'taken' }),
-  done('writeEntry', { kind: 'failed', why: 'no YAML' }),
-  { type: 'xstate.error.actor.writeEntry', error: 'read-only' } as EventObject,
+  doneBy('lookUpName', true),
+  doneBy('lookUpName', false),
+  failedBy('lookUpName'),
+  doneBy('writeEntry', { kind: 'added' }),
+  doneBy('writeEntry', { kind: 'taken' }),
+  doneBy('writeEntry', { kind: 'failed', why: 'no YAML' }),
+  failedBy('writeEntry'),
 ];
 const config = { url: 'https://mcp.example.com/mcp' };
 
-interface Walk {
-  readonly value: string;
-  readonly context: AddServerContext;
-  readonly told: readonly (EventObject & { readonly output?: unknown; readonly name?: string })[];
-}
-
-const walks: readonly Walk[] = getSimplePaths(addServerMachine, {
+const walks = walksOf<AddServerContext, { readonly output?: unknown; readonly name?: string }>(addServerMachine, {
   input: { name: 'docs', config },
   events,
   limit: 20_000,
-  serializeState: (state: { value: unknown; context: unknown }) => JSON.stringify([state.value, state.context]),
-  stopWhen: (state: { status: string }) => state.status === 'done',
-} as never).map(({ state, steps }) => ({
-  value: String(state.value),
-  context: (state as unknown as { context: AddServerContext }).context,
-  told: steps.map(({ event }) => event as Walk['told'][number]).filter(({ type }) => type !== 'xstate.init'),
-}));
-const words = ({ told, value }: Walk): string => `${told.map(({ type }) => type).join(' ')} → ${value}`;
+});
 
 t.test('LNK-2 · every state is reached', (t) => {
   t.same(new Set(walks.map(({ value }) => value)), new Set(Object.keys(addServerMachine.config.states ?? {})));

@@ -1,51 +1,35 @@
 import t from 'tap';
 import type { EventObject } from 'xstate';
-import { getSimplePaths } from 'xstate/graph';
 import { type BrowserLoginContext, browserLoginMachine } from '../../machines/oauth/browser-login.machine.ts';
+import { doneBy, failedBy, walksOf, wordsOfWalk as words } from '../support/walks.ts';
 
 const steps = ['discover', 'bindPort', 'identifyClient', 'awaitRedirect', 'exchangeCode', 'storeCredentials'] as const;
-const done = (id: string, output: object): EventObject =>
-  ({ type: `xstate.done.actor.${id}`, output }) as unknown as EventObject;
 const timeout = 'xstate.after.redirectTimeout.browserLogin.awaitingRedirect';
 const events: readonly EventObject[] = [
   { type: 'login.cancel' },
   { type: timeout },
-  ...steps.flatMap((id) => [
-    done(id, { kind: 'failed', why: `${id} failed` }),
-    { type: `xstate.error.actor.${id}`, error: 'x' } as EventObject,
-  ]),
-  ...steps.filter((id) => id !== 'identifyClient').map((id) => done(id, { kind: 'done' })),
+  ...steps.flatMap((id) => [doneBy(id, { kind: 'failed', why: `${id} failed` }), failedBy(id)]),
+  ...steps.filter((id) => id !== 'identifyClient').map((id) => doneBy(id, { kind: 'done' })),
   ...(['configured', 'document', 'stored', 'registered'] as const).map((identity) =>
-    done('identifyClient', {
+    doneBy('identifyClient', {
       kind: 'done',
       identity,
       document: identity === 'document' ? 'https://agent.test/client.json' : null,
     }),
   ),
-  done('exchangeCode', { kind: 'clientRefused', why: 'invalid_client' }),
+  doneBy('exchangeCode', { kind: 'clientRefused', why: 'invalid_client' }),
 ];
 
-interface Walk {
-  readonly value: string;
-  readonly context: BrowserLoginContext;
-  /** What happened on the way, in order; the start left out. */
-  readonly told: readonly (EventObject & { readonly output?: { readonly kind: string; readonly identity?: string } })[];
+interface Told {
+  readonly output?: { readonly kind: string; readonly identity?: string };
 }
 
-const walks: readonly Walk[] = getSimplePaths(browserLoginMachine, {
+const walks = walksOf<BrowserLoginContext, Told>(browserLoginMachine, {
   input: { id: 'hub', profile: 'default', server: 'hub', startedFrom: 'terminal' },
   events,
   limit: 50_000,
-  stopWhen: (state: { status: string }) => state.status === 'done',
-  serializeState: (state: { value: unknown; context: unknown }) => JSON.stringify([state.value, state.context]),
-} as never).map(({ state, steps: taken }) => ({
-  value: String(state.value),
-  context: state.context,
-  told: taken.map(({ event }) => event as Walk['told'][number]).filter(({ type }) => type !== 'xstate.init'),
-}));
+});
 const ended = walks.filter(({ value }) => value === 'loggedIn' || value === 'stopped');
-const words = ({ told, value }: Walk): string =>
-  `${told.map(({ type, output }) => `${type.replace(/^xstate\.(done\.actor\.)?/, '')}:${output?.kind}`).join(' ')} → ${value}`;
 
 t.test('OAU-8 · every state is reached, and every way ends', (t) => {
   t.same(new Set(walks.map(({ value }) => value)), new Set(Object.keys(browserLoginMachine.config.states ?? {})));

@@ -82,3 +82,13 @@ t.test('COA-1 · COA-3 · by the clock: quiet, cap, and a burst that waits for t
   t.equal(state(), 'closed');
   t.end();
 });
+
+t.test('COA-1 · a clock that is set back while a burst gathers does not lengthen its quiet', (t) => {
+  const clock = new SimulatedClock();
+  const actor = createActor(compile(machine), { input: { ...input, inFlight: 'b0', atMs: 900 }, clock });
+  actor.start();
+  actor.send({ type: 'run.finished', run: 'b0', atMs: -3_600_000 });
+  clock.increment(100);
+  t.equal((actor.getSnapshot() as unknown as { value: unknown }).value, 'opening');
+  t.end();
+});

@@ -1,49 +1,35 @@
 import t from 'tap';
 import type { EventObject } from 'xstate';
-import { getSimplePaths } from 'xstate/graph';
 import { type DeviceLoginContext, deviceLoginMachine } from '../../machines/oauth/device-login.machine.ts';
+import { doneBy, failedBy, walksOf, wordsOfWalk as words } from '../support/walks.ts';
 
 const steps = ['discover', 'identifyClient', 'requestCode', 'pollToken', 'storeCredentials'] as const;
-const done = (id: string, output: object): EventObject =>
-  ({ type: `xstate.done.actor.${id}`, output }) as unknown as EventObject;
 const events: readonly EventObject[] = [
   { type: 'login.cancel' },
   { type: 'patience.over' },
   { type: 'xstate.after.pollInterval.deviceLogin.waiting' },
-  ...steps.map((id) => ({ type: `xstate.error.actor.${id}`, error: 'x' }) as EventObject),
+  ...steps.map((id) => failedBy(id)),
   ...['discover', 'identifyClient', 'requestCode', 'storeCredentials'].map((id) =>
-    done(id, { kind: 'failed', why: `${id} failed` }),
+    doneBy(id, { kind: 'failed', why: `${id} failed` }),
   ),
-  ...['discover', 'identifyClient', 'storeCredentials'].map((id) => done(id, { kind: 'done' })),
-  done('requestCode', { kind: 'done', intervalMs: 5_000, patienceMs: 300_000 }),
-  done('pollToken', { kind: 'wait', intervalMs: 5_000 }),
-  done('pollToken', { kind: 'wait', intervalMs: 10_000 }),
-  done('pollToken', { kind: 'stop', why: 'denied' }),
-  done('pollToken', { kind: 'approved' }),
+  ...['discover', 'identifyClient', 'storeCredentials'].map((id) => doneBy(id, { kind: 'done' })),
+  doneBy('requestCode', { kind: 'done', intervalMs: 5_000, patienceMs: 300_000 }),
+  doneBy('pollToken', { kind: 'wait', intervalMs: 5_000 }),
+  doneBy('pollToken', { kind: 'wait', intervalMs: 10_000 }),
+  doneBy('pollToken', { kind: 'stop', why: 'denied' }),
+  doneBy('pollToken', { kind: 'approved' }),
 ];
 
-interface Walk {
-  readonly value: string;
-  readonly context: DeviceLoginContext;
-  readonly told: readonly (EventObject & {
-    readonly output?: { readonly kind: string; readonly intervalMs?: number };
-  })[];
+interface Told {
+  readonly output?: { readonly kind: string; readonly intervalMs?: number };
 }
 
-const walks: readonly Walk[] = getSimplePaths(deviceLoginMachine, {
+const walks = walksOf<DeviceLoginContext, Told>(deviceLoginMachine, {
   input: { id: 'hub', profile: 'default', server: 'hub', startedFrom: 'terminal' },
   events,
   limit: 50_000,
-  stopWhen: (state: { status: string }) => state.status === 'done',
-  serializeState: (state: { value: unknown; context: unknown }) => JSON.stringify([state.value, state.context]),
-} as never).map(({ state, steps: taken }) => ({
-  value: String(state.value),
-  context: state.context,
-  told: taken.map(({ event }) => event as Walk['told'][number]).filter(({ type }) => type !== 'xstate.init'),
-}));
+});
 const ended = walks.filter(({ value }) => value === 'loggedIn' || value === 'stopped');
-const words = ({ told, value }: Walk): string =>
-  `${told.map(({ type, output }) => `${type.replace(/^xstate\.(done\.actor\.)?/, '')}:${output?.kind}`).join(' ')} → ${value}`;
 
 t.test('DEV-4 · every state is reached, and every way ends', (t) => {
   t.same(new Set(walks.map(({ value }) => value)), new Set(Object.keys(deviceLoginMachine.config.states ?? {})));

@@ -9,16 +9,12 @@ import {
   serverConnectionMachine,
 } from '../../machines/mcp/server-connection.machine.ts';
 import { type Edge, edgesOf, type Seen, valuesOf } from '../support/edges.ts';
+import { plainConnection } from '../support/records.ts';
 
 type State = Seen<ConnectionContext>;
 
 const input: ConnectionInput = {
-  server: 's',
-  profile: 'default',
-  transport: 'stdio',
-  begin: 'connecting',
-  why: null,
-  tools: 0,
+  ...plainConnection,
   keepaliveMs: 5_000,
   idleTimeoutMs: 60_000,
   maxLifetimeMs: 600_000,
@@ -35,7 +31,7 @@ const verdicts: readonly ConnectVerdict[] = [
 const facts: readonly ConnectionEvent[] = [
   { type: 'server.connect' },
   { type: 'server.wake' },
-  { type: 'server.stop' },
+  { type: 'server.stop', why: 'the gateway stops' },
   { type: 'credentials.changed' },
   { type: 'tools.listed', tools: 4 },
   { type: 'call.began', atMs: 0 },
@@ -205,7 +201,17 @@ t.test('LIF-7 · what an old session says changes nothing', (t) => {
 
 t.test('LIF-7 · failures back off inside the budget and park beyond it; a hopeless one burns none', (t) => {
   const to = (state: string) => changes.filter((edge) => edge.to.value === state);
-  all(t, to('backingOff'), ({ to: { context } }) => context.failures < 5 && context.retryMs <= 60_000, 'backing off');
+  // A call that loses a session which has answered others spends nothing: the next attempt is for the next call.
+  const byCall = ({ from, event }: Edge<ConnectionContext>): boolean =>
+    event.type === 'session.closed' && from.context.inFlight > 0 && from.context.answered;
+  const spent = ({ from, to: { context } }: Edge<ConnectionContext>) => context.failures - from.context.failures;
+  all(
+    t,
+    to('backingOff'),
+    (edge) => spent(edge) === (byCall(edge) ? 0 : 1) && edge.to.context.retryMs <= 60_000,
+    'backing off',
+  );
+  all(t, to('parked'), (edge) => !byCall(edge), 'no call parks');
   all(
     t,
     to('parked').filter(({ event }) => !event.type.startsWith('xstate.error')),

@@ -18,9 +18,12 @@ const refused: Resolution = { kind: 'refused', fault: { code: 'unknown_tool', me
 function machineOf(resolution: Resolution): AnyStateMachine {
   return toolCallMachine.provide({
     actions: {
-      resolveTool: assign<CallContext, CallEvent, unknown, CallEvent, never>(() =>
-        resolution.kind === 'refused' ? { fault: resolution.fault } : resolution,
-      ),
+      resolveTool: assign<CallContext, CallEvent, unknown, CallEvent, never>(({ context }) => {
+        if (resolution.kind === 'refused') return { fault: resolution.fault };
+        return resolution.kind === 'found'
+          ? { ...resolution, reached: context.reached || resolution.reached }
+          : resolution;
+      }),
     },
   }) as unknown as AnyStateMachine;
 }
@@ -39,6 +42,8 @@ const answered: CallVerdict = { kind: 'answered' };
 const failed: CallVerdict = { kind: 'failed', fault: { code: 'timed_out', message: 'slow' } };
 const lostUnsent: CallVerdict = { kind: 'lost', dispatched: false, why: 'gone' };
 const lostSent: CallVerdict = { kind: 'lost', dispatched: true, why: 'gone' };
+const unclear: CallVerdict = { kind: 'unclear', why: 'it answered HTTP 500' };
+const outdated: CallVerdict = { kind: 'outdated' };
 const verdict = (output: CallVerdict): EventObject => ({ type: 'call.answered', verdict: output }) as EventObject;
 
 const events: readonly EventObject[] = [
@@ -48,8 +53,9 @@ const events: readonly EventObject[] = [
   { type: 'server.reached' },
   { type: 'server.unreachable', why: 'parked' } as EventObject,
   { type: 'call.cancel' },
+  { type: 'server.retired', how: 'changed' } as EventObject,
   { type: 'xstate.after.reachLimit.toolCall.reaching' },
-  ...[answered, failed, lostUnsent, lostSent].map(verdict),
+  ...[answered, failed, outdated, lostUnsent, lostSent, unclear].map(verdict),
 ];
 
 interface Walk {
@@ -82,9 +88,11 @@ const kinds: readonly Kind[] = [
   { readOnly: false, asks: false, reached: true },
 ];
 const all = kinds.flatMap((kind) => walks(kind));
-const isLost = (event: EventObject, dispatched: boolean): boolean =>
-  (event as { verdict?: CallVerdict }).verdict?.kind === 'lost' &&
-  (event as { verdict?: { dispatched?: boolean } }).verdict?.dispatched === dispatched;
+/** An answer that is of no use had left too. */
+const isLost = (event: EventObject, dispatched: boolean): boolean => {
+  const { verdict } = event as { verdict?: CallVerdict };
+  return verdict?.kind === 'unclear' ? dispatched : verdict?.kind === 'lost' && verdict.dispatched === dispatched;
+};
 const words = ({ told, value }: Walk): string => `${JSON.stringify(told)} → ${value}`;
 
 t.test('TRU-1 · TRU-2 · every state is reached that is not passed through', (t) => {

@@ -13,6 +13,7 @@ import {
   type ScriptInput,
   webhookRequestMachine,
 } from '../../machines/webhook/webhook-request.machine.ts';
+import { turn } from '../support/turns.ts';
 
 interface Drawn {
   /** The rule that decides; absent: none does. */
@@ -70,6 +71,59 @@ async function walk({
   return { states: steps.map(({ to }) => to), answers };
 }
 
+/** A request that waits in a state for what the spec does not give. */
+function open(state: 'readingBody' | 'scripting' | 'claiming' | 'dispatching', plan: PlanKind = 'direct') {
+  const answers: Outcome[] = [];
+  let dispatched = 0;
+  let signal: AbortSignal | undefined;
+  const nothing = (): void => {};
+  const known = (context: Partial<RequestContext>) =>
+    assign<RequestContext, RequestEvent, unknown, RequestEvent, never>(() => context);
+  const route = { name: 'r', deliver: 'sms', ...(state === 'scripting' ? { script: 's.sh' } : {}) };
+  const machine = webhookRequestMachine.provide({
+    actors: {
+      runScript: fromPromise<ScriptResult, ScriptInput>((scope) => {
+        signal = scope.signal;
+        return new Promise(nothing);
+      }),
+    },
+    actions: {
+      checkSize: nothing,
+      findRoute: known({ route: route as unknown as Route }),
+      checkRate: nothing,
+      readBody: ({ self }) => state !== 'readingBody' && self.send({ type: 'body.read' }),
+      verifySignature: nothing,
+      parsePayload: known({ payload: {}, event: 'e', deliveryId: 'd' }),
+      matchEvent: nothing,
+      readScript: nothing,
+      renderTexts: known({ plan }),
+      claimDelivery: ({ self }) => state !== 'claiming' && self.send({ type: 'claim.granted' }),
+      dispatchPlan: () => {
+        dispatched += 1;
+      },
+      answer: ({ context }) => void (context.outcome && answers.push(context.outcome)),
+    },
+  });
+  const actor = createActor(compile(machine), {
+    input: { id: 'x', origin: 'http', method: 'POST', path: '/', receivedAtMs: 0 },
+  }).start();
+  const late: readonly RequestEvent[] = [
+    { type: 'body.read' },
+    { type: 'claim.granted' },
+    { type: 'delivery.settled', delivered: true },
+  ];
+  return {
+    actor,
+    answers,
+    dispatched: () => dispatched,
+    value: () => (actor.getSnapshot() as unknown as { value: string }).value,
+    aborted: () => signal?.aborted === true,
+    finish: () => {
+      for (const event of late) actor.send(event);
+    },
+  };
+}
+
 const way = [
   'routing',
   'throttling',
@@ -114,6 +168,7 @@ t.test('DIS-1 · IDM-1 · LIM-1 · each way through has its one answer', async (
       [...way.slice(0, 8), 'answered'],
       [{ kind: 'duplicate', deliveryId: 'd' }],
     ],
+    [{ claim: { type: 'claim.pending' } }, [...way.slice(0, 8), 'answered'], [{ kind: 'pending' }]],
     [
       { claim: { type: 'claim.unavailable', reason: 'full' } },
       [...way.slice(0, 8), 'answered'],
@@ -127,6 +182,43 @@ t.test('DIS-1 · IDM-1 · LIM-1 · each way through has its one answer', async (
     t.same(walked.states, states, JSON.stringify(drawn));
     t.same(walked.answers, answers, JSON.stringify(drawn));
   }
+});
+
+t.test(
+  'CON-2 · a request that has no claim, or waits for its delivery, is answered once by a gateway that stops',
+  async (t) => {
+    for (const state of ['readingBody', 'scripting', 'dispatching'] as const) {
+      const { actor, answers, aborted, dispatched, finish, value } = open(state);
+      t.equal(value(), state);
+      actor.send({ type: 'request.drain' });
+      t.same([value(), answers], ['answered', [{ kind: 'draining' }]], state);
+      t.equal(aborted(), state === 'scripting', `${state}: a script is ended`);
+      finish();
+      await turn();
+      t.same(answers, [{ kind: 'draining' }], state);
+      t.equal(dispatched(), state === 'dispatching' ? 1 : 0, state);
+    }
+  },
+);
+
+t.test("CON-2 · DLV-2 · a claim granted after the drain's time still opens its delivery", (t) => {
+  const rows: readonly (readonly [PlanKind, RequestEvent, opened: number, Outcome['kind']])[] = [
+    ['direct', { type: 'claim.granted' }, 1, 'draining'],
+    ['run', { type: 'claim.granted' }, 1, 'accepted'],
+    ['group', { type: 'claim.granted' }, 1, 'coalesced'],
+    ['direct', { type: 'claim.duplicate' }, 0, 'duplicate'],
+    ['direct', { type: 'claim.pending' }, 0, 'pending'],
+    ['direct', { type: 'claim.unavailable', reason: 'full' }, 0, 'unavailable'],
+  ];
+  for (const [plan, verdict, opened, answer] of rows) {
+    const { actor, answers, dispatched, value } = open('claiming', plan);
+    const title = `${plan}: ${verdict.type}`;
+    actor.send({ type: 'request.drain' });
+    t.same([value(), answers], ['claiming', []], `${title}: what the journal takes is not known yet`);
+    actor.send(verdict);
+    t.same([value(), dispatched(), answers.map(({ kind }) => kind)], ['answered', opened, [answer]], title);
+  }
+  t.end();
 });
 
 t.test('RTE-3 · a copy of a context holds what it held, field by field', (t) => {

@@ -74,7 +74,11 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     root: idle,
     home: '/home/me/.agent',
     version: '1.2.3',
-    inspector: { sinces: createSinces(() => 0), watcher: {} } as unknown as ViewPorts['inspector'],
+    inspector: {
+      sinces: createSinces(() => 0),
+      watcher: {},
+      listener: () => ({ enabled: false, url: null }),
+    } as unknown as ViewPorts['inspector'],
     workOf: () => noWork,
     runsThatWait: () => new Map(),
     redactText: redactor.text,
@@ -87,6 +91,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
       nowMs: () => 1,
     },
     sendings: () => ({}) as never,
+    pauseOf: () => undefined,
     cancelRun: () => Promise.reject(new Error('nothing is cancelled here')),
     seenRun: (_key, record) => record,
     chat: {} as never,
@@ -125,6 +130,7 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
     home: '/home/me/.agent',
     config: { in_force: true },
     webhook: { enabled: true, url: 'http://127.0.0.1:1' },
+    inspector: { enabled: false, url: null },
     journal: 'ready',
     servers: { connected: 2 },
     actors: { supervisor: 1 },
@@ -237,6 +243,80 @@ t.test('DUR-2 · one delivery is shown with its record, its run and its delivery
   t.match(view.delivery('e2'), { status: 'duplicate', key: 'e2' });
   t.match(view.delivery('d5'), { status: 'refused', reason: 'no signature' });
   t.equal(view.delivery('none'), undefined);
+});
+
+t.test(
+  'DUR-2 · IDM-1 · an id that came to several routes is refused with its events, and chosen by route, profile or key',
+  async (t) => {
+    const events: readonly (readonly [string, Partial<EventRecord>])[] = [
+      ['e1', { route: 'r' }],
+      ['e2', { route: 'r', receivedAtMs: 2_000 }],
+      ['e3', { route: 's', receivedAtMs: 3_000 }],
+      ['e4', { route: 's', profile: 'work', receivedAtMs: 4_000 }],
+      ['e5', { deliveryId: 'twice', receivedAtMs: 5_000 }],
+      ['e6', { deliveryId: 'twice', receivedAtMs: 6_000 }],
+    ];
+    const { view, requests } = await stage(events.map(([key, more]) => ['events', key, { ...event, ...more }]));
+    const told = (ask: () => unknown): unknown => {
+      try {
+        return ask();
+      } catch (thrown) {
+        return thrown;
+      }
+    };
+    const several = {
+      code: 'delivery-ambiguous',
+      message: [
+        'the id "d1" stands for 3 events of different routes:',
+        '  e4  received 1970-01-01T00:00:04.000Z, route "s", profile "work"',
+        '  e3  received 1970-01-01T00:00:03.000Z, route "s", profile "default"',
+        '  e2  received 1970-01-01T00:00:02.000Z, route "r", profile "default"',
+        'name one by its key or, where the command takes them, choose with --route and --profile',
+      ].join('\n'),
+    };
+    t.match(
+      told(() => view.delivery('d1')),
+      several,
+    );
+    t.match(
+      told(() => view.why('d1')),
+      several,
+    );
+    await t.rejects(view.replay('d1'), several);
+    t.equal(requests.spawned.length, 0, 'none is guessed');
+    t.match(view.delivery('d1', { route: 'r' }), { key: 'e2' }, 'of one route the newest');
+    t.match(
+      told(() => view.delivery('d1', { route: 's' })),
+      { code: 'delivery-ambiguous', message: /stands for 2 events/ },
+    );
+    t.match(view.delivery('d1', { route: 's', profile: 'work' }), { key: 'e4' });
+    t.match(view.delivery('d1', { profile: 'work' }), { key: 'e4' });
+    t.match(view.delivery('e1'), { key: 'e1' }, 'a key means one event');
+    t.equal(view.delivery('e1', { route: 's' }), undefined);
+    t.equal(view.delivery('d1', { route: 'none' }), undefined);
+    t.match(view.delivery('twice'), { key: 'e6' });
+    t.match(
+      view.deliveries({ limit: 2, before: 'e5' }).map(({ key }) => key),
+      ['e4', 'e3'],
+    );
+    t.match(
+      view.deliveries({ limit: 9, profile: 'work' }).map(({ key }) => key),
+      ['e4'],
+    );
+  },
+);
+
+t.test('DUR-2 · IDM-1 · refused requests of one id are told apart by route too, and paged', async (t) => {
+  const { view, decisions } = await stage([]);
+  decisions.decided(refused, undefined);
+  decisions.decided({ ...refused, id: 'e7', path: '/webhooks/other' }, undefined);
+  t.throws(() => view.delivery('d5'), { code: 'delivery-ambiguous' });
+  t.match(view.delivery('d5', { route: '/webhooks/other' }), { key: 'e7' });
+  t.match(view.delivery('e5'), { key: 'e5' });
+  t.match(
+    view.deliveries({ limit: 9, before: 'e7' }).map(({ key }) => key),
+    ['e5'],
+  );
 });
 
 t.test('CLI-5 · DIS-3 · runs are rows, and one of them its prompt, response and delivery', async (t) => {

@@ -64,6 +64,7 @@ const rows: readonly (readonly [Outcome, string, number, 'journalled' | 'row' | 
   [{ kind: 'badSignature' }, 'warn', 401, 'refusal'],
   [{ kind: 'badBody' }, 'warn', 400, 'refusal'],
   [{ kind: 'rateLimited', retryAfterSeconds: 7 }, 'warn', 429, 'refusal'],
+  [{ kind: 'pending' }, 'info', 503, 'refusal'],
   [{ kind: 'unavailable' }, 'error', 503, 'refusal'],
   [{ kind: 'overloaded' }, 'info', 503, 'refusal'],
   [{ kind: 'draining' }, 'info', 503, 'refusal'],
@@ -95,6 +96,13 @@ t.test(
     }
   },
 );
+
+t.test('CON-2 · DUR-2 · what a gateway that stopped left to its delivery is in the journal already', async (t) => {
+  const { decisions, lines } = await stage();
+  decisions.decided({ ...known, work: 'k1', outcome: { kind: 'draining' } }, live());
+  await turn();
+  t.same([decisions.refusals(), lines.map(({ message }) => message)], [[], ['webhook draining']]);
+});
 
 t.test('DUR-2 · OBS-1 · a row of what was passed over holds what a replay needs and no credential', async (t) => {
   const { decisions, journal } = await stage();

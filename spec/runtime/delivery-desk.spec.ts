@@ -28,6 +28,8 @@ async function openDesk(...records: readonly (readonly [string, Partial<Delivery
     keeper,
     writer: createRecordWriter(keeper),
     platforms: {
+      release: () => {},
+      pauseOf: ({ status }) => (status === 'queued' ? { untilMs: 9_000, reason: 'slow down' } : undefined),
       check: (_, name) => void asked.push(name),
       placeOf: ({ extra }) => String(extra.chat_id ?? 'home'),
       rows: () => [],

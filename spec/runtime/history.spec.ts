@@ -6,6 +6,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { deliveryStatuses, historyStatuses, runStatuses } from '../../machines/base/status.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import {
+  claimName,
   type DeliveryRecord,
   deliveryRow,
   type EventRecord,
@@ -13,13 +14,17 @@ import {
   type RunRecord,
 } from '../../machines/webhook/record.ts';
 import type { SeenRun, SendingQuery } from '../../runtime/control/view.ts';
-import { deliveriesLike, eventOfId, eventsLike, eventsOfJobs, runsLike } from '../../runtime/history.ts';
+import { eventsOfId } from '../../runtime/find-event.ts';
+import { deliveriesLike, eventsLike, eventsOfJobs, runsLike } from '../../runtime/history.ts';
 import { timeKey } from '../../runtime/ids.ts';
 import { newestFirst, type Question } from '../../runtime/newest-first.ts';
 import { openJournal } from '../support/open-journal.ts';
 
 const routes = ['alpha', 'b/eta', 'gamma'] as const;
-const ids = ['id-1', 'id/2', 'x'.repeat(300)] as const;
+/** The claim of the last one lies under its digest, though its id alone would fit. */
+const ids = ['id-1', 'id/2', 'x'.repeat(300), 'y'.repeat(484)] as const;
+/** So short that ids are taken anew. */
+const claimLifeMs = 60;
 const passing = ['queued', 'running', 'delivering'];
 
 type Step = { readonly afterMs: number; readonly route: number; readonly id: number; readonly nth: number } & (
@@ -30,7 +35,7 @@ type Step = { readonly afterMs: number; readonly route: number; readonly id: num
   | { readonly kind: 'pruned' }
 );
 
-const common = { afterMs: fc.constantFrom(0, 1, 5, 40), route: fc.nat(2), id: fc.nat(2), nth: fc.nat(30) };
+const common = { afterMs: fc.constantFrom(0, 1, 5, 40), route: fc.nat(2), id: fc.nat(3), nth: fc.nat(30) };
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     ...common,
@@ -90,22 +95,20 @@ async function play(journal: Journal, steps: readonly Step[]): Promise<void> {
       case 'cron': {
         const status = step.kind;
         const record = { ...event, status, work: key, ...(status === 'cron' ? { cronJob: `job-${nth % 3}` } : {}) };
-        await write(journal, [put('events', key, record), put('runs', key, runOf(key, route, 'queued'), nowMs)]);
+        await accept(journal, nowMs, key, record, [put('runs', key, runOf(key, route, 'queued'), nowMs)]);
         break;
       }
-      case 'direct':
-        await write(journal, [
-          put('events', key, { ...event, status: 'delivering', work: key }),
-          put('deliveries', key, deliveryOf(key, route, 'sending'), nowMs),
-        ]);
+      case 'direct': {
+        const record = { ...event, status: 'delivering' as const, work: key };
+        const delivery = { ...deliveryOf(key, route, 'sending'), deliveryId: event.deliveryId };
+        await accept(journal, nowMs, key, record, [put('deliveries', key, delivery, nowMs)]);
         break;
+      }
       case 'joined': {
         const group = journal.get('groups', route)?.value;
         const burst = (group?.burst as { id: string } | undefined) ?? { id: key };
-        await write(journal, [
-          put('events', key, { ...event, status: 'coalesced', work: burst.id }),
-          put('groups', route, { burst }, nowMs),
-        ]);
+        const record = { ...event, status: 'coalesced' as const, work: burst.id };
+        await accept(journal, nowMs, key, record, [put('groups', route, { burst }, nowMs)]);
         break;
       }
       case 'closed': {
@@ -135,7 +138,13 @@ async function play(journal: Journal, steps: readonly Step[]): Promise<void> {
         const sent = pickOf(journal, 'deliveries', nth);
         if (sent === undefined) break;
         const record = { ...sent.value, status: step.status } as unknown as DeliveryRecord;
-        await write(journal, [put('deliveries', sent.key, record, isOver(record) ? undefined : nowMs)]);
+        const { profile, deliveryId } = record;
+        await write(journal, [
+          put('deliveries', sent.key, record, isOver(record) ? undefined : nowMs),
+          ...(step.status === 'failed'
+            ? [{ kind: 'release' as const, name: claimName(profile, record.route, deliveryId) }]
+            : []),
+        ]);
         break;
       }
       case 'overwritten': {
@@ -160,6 +169,27 @@ async function play(journal: Journal, steps: readonly Step[]): Promise<void> {
         });
     }
   }
+}
+
+/** Writes an event with the claim of its id and its work; where the id is taken, that it is a duplicate. */
+async function accept(
+  journal: Journal,
+  nowMs: number,
+  key: string,
+  event: EventRecord,
+  work: readonly Write[],
+): Promise<void> {
+  const name = claimName(event.profile, event.route, event.deliveryId);
+  const expiresAtMs = nowMs + claimLifeMs;
+  const verdict = await journal.commit([
+    { kind: 'claim', name, value: { eventKey: key }, nowMs, expiresAtMs, event: key },
+    { ...put('events', key, event), expect: 'absent' } as Write,
+    ...work,
+  ]);
+  if (verdict.kind === 'claimed') {
+    const { work: _, ...rest } = event;
+    await write(journal, [put('events', key, { ...rest, status: 'duplicate' })]);
+  } else if (verdict.kind !== 'committed') throw new Error(`a commit was answered: ${verdict.kind}`);
 }
 
 function pickOf(journal: Journal, collection: MarkedCollection, nth: number): StoredRecord | undefined {
@@ -232,10 +262,17 @@ function compare(journal: Journal): void {
     }
   }
   for (const id of [...ids, 'none']) {
-    const [walked] = newestFirst(journal, { collection: 'events', limit: 1 }, ({ key, value }) =>
-      value.deliveryId === id && value.status !== 'duplicate' ? key : undefined,
-    );
-    if (eventOfId(journal, id)?.key !== walked) throw new Error(`of ${id}: not ${walked}`);
+    const seen = new Set();
+    const walked = newestFirst(journal, { collection: 'events', limit: 1_000 }, ({ key, value }) => {
+      if (value.deliveryId !== id || value.status === 'duplicate' || seen.has(value.route)) return undefined;
+      seen.add(value.route);
+      return { key, route: String(value.route) };
+    });
+    const keys = (choice = {}): string => JSON.stringify(eventsOfId(journal, id, choice).map(({ key }) => key));
+    if (keys() !== JSON.stringify(walked.map(({ key }) => key))) throw new Error(`of ${id}: ${keys()}`);
+    for (const { key, route } of walked) {
+      if (keys({ route }) !== JSON.stringify([key])) throw new Error(`of ${id} on ${route}: ${keys({ route })}`);
+    }
   }
   const ofJobs = ({ key, value }: StoredRecord) =>
     value.cronJob === 'job-1' || value.cronJob === 'job-2' ? key : undefined;
@@ -249,9 +286,16 @@ function same(
   what: string,
 ): void {
   const { collection, limit } = question;
-  const found = newestFirst(journal, question, pick).join(' ');
-  const walked = newestFirst(journal, { collection, limit }, pick).join(' ');
-  if (found !== walked) throw new Error(`${what}: found "${found}", the walk "${walked}"`);
+  const found = newestFirst(journal, question, pick);
+  const walked = newestFirst(journal, { collection, limit: 1_000 }, pick);
+  const first = walked.slice(0, limit).join(' ');
+  if (found.join(' ') !== first) throw new Error(`${what}: found "${found.join(' ')}", the walk "${first}"`);
+  const before = found.at(-1);
+  if (before === undefined || limit !== 3) return;
+  const next = newestFirst(journal, { ...question, before }, pick).join(' ');
+  const rest = walked.filter((key) => key < before).slice(0, limit);
+  if (next !== rest.join(' '))
+    throw new Error(`${what} before ${before}: found "${next}", the walk "${rest.join(' ')}"`);
 }
 
 let stores = 0;

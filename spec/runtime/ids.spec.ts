@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { createIds, timeKey } from '../../runtime/ids.ts';
+import { createIds, newMark, timeKey } from '../../runtime/ids.ts';
 
 t.test('DUR-2 · keys rise strictly, also within a millisecond and when the clock steps back', (t) => {
   fc.assert(
@@ -47,5 +47,12 @@ t.test('DUR-1 · two gateways make no equal keys in the same millisecond', (t) =
   const keys = makers.map((nextId) => nextId(1_000));
   t.equal(new Set(keys).size, keys.length);
   t.same(new Set(keys.map((key) => key.slice(0, 13))).size, 1, 'they differ by chance alone');
+  t.end();
+});
+
+t.test('TRU-3 · the marks of starts are letters, and differ', (t) => {
+  const marks = Array.from({ length: 50 }, newMark);
+  t.ok(marks.every((mark) => /^[bcdfghjkmnpqrstvwxz]{5}$/.test(mark)));
+  t.equal(new Set(marks).size, 50);
   t.end();
 });

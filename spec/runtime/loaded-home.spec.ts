@@ -54,3 +54,20 @@ t.test('OBS-1 · every secret of a home is learnt', (t) => {
   t.equal(redactor.text('global-one route-one target-one'), '[redacted] [redacted] [redacted]');
   t.end();
 });
+
+t.test('OBS-1 · SIG-5 · the word that stands for no secret is none, wherever it stands', (t) => {
+  const finding = 'route "r" uses INSECURE_NO_AUTH while the adapter listens on 0.0.0.0';
+  for (const [config, env] of [
+    ['platforms: {webhook: {secret: INSECURE_NO_AUTH, routes: {r: {}}}}\n', {}],
+    ['platforms: {webhook: {routes: {r: {secret: INSECURE_NO_AUTH}}}}\n', {}],
+    ['platforms: {webhook: {secret: "${KEY}", routes: {r: {}}}}\n', { KEY: 'INSECURE_NO_AUTH' }],
+    ['platforms: {webhook: {routes: {r: {}}}}\n', { WEBHOOK_SECRET: 'INSECURE_NO_AUTH' }],
+  ] as const) {
+    const redactor = createRedactor();
+    const variables = Object.entries(env).map(([name, value]) => `${name}=${value}\n`);
+    const home = makeHome(t, { 'config.yaml': config, '.env': variables.join('') });
+    learnSecrets(loadHome({ home: home.path, env: {} }), redactor);
+    t.equal(redactor.text(finding), finding, config);
+  }
+  t.end();
+});

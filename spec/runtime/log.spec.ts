@@ -172,3 +172,18 @@ t.test('DUR-2 · keys rise with time, also when the clock steps back', (t) => {
   t.ok(timeKey(4_999) < (keys[0] ?? '') && (keys[0] ?? '') < timeKey(5_001));
   t.end();
 });
+
+t.test('OBS-1 · what was warned of is remembered within bounds, the newest longest', (t) => {
+  const { path } = makeHome(t);
+  const fd = openSync(`${path}/log`, 'w');
+  const log = createLog({ env: {}, redactor: createRedactor(), sink: { fd, isTerminal: false } });
+  const warnings = 10_000;
+  for (let at = 0; at < warnings; at += 1) log.warnOnce(`key ${at}`, 'said');
+  log.warnOnce(`key ${warnings - 1}`, 'again');
+  log.warnOnce('key 0', 'again');
+  log.flush();
+  closeSync(fd);
+  const lines = readFileSync(`${path}/log`, 'utf8').trimEnd().split('\n');
+  t.equal(lines.length, warnings + 1, 'only what is long forgotten is said again');
+  t.end();
+});

@@ -1,9 +1,10 @@
 import t from 'tap';
 import type { ProfileName, RouteName } from '../../machines/base/names.ts';
 import type { Route } from '../../machines/config/route.ts';
+import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { createMetrics } from '../../runtime/metrics.ts';
-import { createRequestCount, timedKeeper } from '../../runtime/metrics-counts.ts';
+import { countCall, createRequestCount, timedKeeper } from '../../runtime/metrics-counts.ts';
 import { openKeeper } from '../support/keeper.ts';
 
 const route = { name: 'r' as RouteName, profile: 'work' as ProfileName } as Route;
@@ -65,5 +66,22 @@ t.test('OBS-1 · requests are counted by route and outcome; a stranger’s path 
     ],
     'a replay waits for nobody',
   );
+  t.end();
+});
+
+t.test('OBS-1 · a clock that is set back during a call or a request takes nothing from a sum', (t) => {
+  const metrics = createMetrics();
+  const call = { profile: 'work', server: 'hub', fault: null } as CallOutput;
+
+  countCall(call, 2, metrics);
+  countCall(call, -3_600, metrics);
+  const count = createRequestCount(metrics);
+  for (const nowMs of [3_000, -9_000])
+    count({ ...request, route, outcome: { kind: 'duplicate' } } as RequestContext, nowMs);
+
+  const sums = (name: Parameters<typeof metrics.read>[0]) =>
+    metrics.read(name).map(({ labels, series }) => [...labels, series.count, series.sum]);
+  t.same(sums('agent_tool_call_duration_seconds'), [['work', 'hub', 2, 2]]);
+  t.same(sums('agent_webhook_request_duration_seconds'), [['work', 'r', 2, 2]]);
   t.end();
 });

@@ -1,61 +1,8 @@
-import t, { type Test } from 'tap';
-import { loadHome } from '../../actors/config/load-config.ts';
-import { compile } from '../../machines/base/compile.ts';
-import type { PlatformInput } from '../../machines/dispatch/platform-connection.machine.ts';
+import t from 'tap';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
-import { createPlatforms, type Platforms } from '../../runtime/platforms.ts';
-import { wirePlatform } from '../../runtime/wiring/platform.ts';
-import { never } from '../conformance/target.ts';
-import { makeHome } from '../support/home.ts';
+import { openPlatforms } from '../support/live-platforms.ts';
 import { eventually } from '../support/mcp/gateway.ts';
-import { freePort } from '../support/oauth/ports.ts';
-import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackError, teamChatA } from '../support/platforms/team-chat-a.ts';
-import { startWard } from '../support/wards.ts';
-
-/** The live targets of a home, over a real ward and a platform on loopback. */
-async function openPlatforms(t: Test, slack: object = {}) {
-  const server = await startPlatform(teamChatA);
-  t.teardown(() => server.close());
-  const home = makeHome(t);
-  const configure = (entry: object, more: object = {}): void => {
-    const base = { enabled: true, api_base: server.base, ...teamChatA.options, ...entry };
-    home.write('config.yaml', JSON.stringify({ platforms: { slack: base, ...more } }));
-    loaded = loadHome({ home: home.path, env: {} });
-  };
-  let loaded = loadHome({ home: home.path, env: {} });
-  configure(slack);
-  const clock = { ms: 1_000_000 };
-  const log = { log: () => {}, warnOnce: () => {} };
-  const ward = startWard<PlatformInput>(t, compile(wirePlatform({ platforms: () => platforms, log })), {
-    onDone: (key) => platforms.ended(key),
-  });
-  const platforms: Platforms = createPlatforms({
-    home: () => loaded,
-    ward,
-    owner: { log, ports: { now: () => clock.ms, wait: () => Promise.resolve(), random: () => 1 } },
-    wake: () => () => {},
-    nowMs: () => clock.ms,
-    random: () => 0,
-    log,
-  });
-  await platforms.reconcile();
-  const send = (more: Partial<DeliveryRecord> = {}) =>
-    platforms.send(
-      {
-        target: 'slack',
-        deliveryId: 'd',
-        profile: 'default',
-        text: 'hello',
-        extra: { chat_id: teamChatA.chat ?? '' },
-        ...more,
-      } as DeliveryRecord,
-      never,
-    );
-  const checks = () => server.requests.filter(({ path }) => path === '/auth.test').length;
-  const state = (key: string) => ward().get(key)?.getSnapshot().value;
-  return { server, platforms, configure, clock, send, checks, state, ward };
-}
 
 t.test('DLV-2 · a delivery waits for the first check, and goes when it is good', async (t) => {
   const it = await openPlatforms(t);
@@ -111,55 +58,17 @@ t.test(
   },
 );
 
-t.test('DLV-2 · what a delivery finds out about the credentials is looked into at once', async (t) => {
-  const it = await openPlatforms(t);
-  await it.send();
-  it.server.scripts.push(slackError('token_revoked'));
-  t.match(await it.send(), { outcome: { kind: 'refused', class: 'auth' } });
-  await eventually(() => (it.checks() === 2 && it.state('slack') === 'connected') || undefined);
-});
-
-t.test(
-  'DLV-1 · a platform that is not reached is tried all the same, and a delivery that arrives connects it',
-  async (t) => {
-    const it = await openPlatforms(t, { api_base: `http://127.0.0.1:${await freePort()}` });
-    t.match(await it.send(), { outcome: { kind: 'transient' } });
-    t.equal(it.state('slack'), 'failed');
-    it.ward().get('slack')?.send({ type: 'platform.delivered' });
-    t.equal(it.state('slack'), 'connected');
-  },
-);
-
-t.test('DLV-1 · a reload touches what changed and nothing else', async (t) => {
-  const it = await openPlatforms(t);
-  await it.send();
-  const discord = { discord: { enabled: false } };
-  it.configure({}, discord);
-  await it.platforms.reconcile();
-  t.equal(it.checks(), 1, 'what did not change is not asked again');
-  t.match(it.platforms.rows(), [
-    { name: 'slack', target: 'team_chat_a', state: 'connected', account: 'ops' },
-    { name: 'discord', state: 'disabled' },
-  ]);
-
-  it.configure({ home_channel: 'C0123456789' }, discord);
-  await it.platforms.reconcile();
-  await it.send();
-  t.equal(it.checks(), 2);
-  t.match(it.platforms.rows()[0], { home_channel: 'C0123456789' });
-
-  it.configure({ enabled: false });
-  await it.platforms.reconcile();
-  t.match(it.platforms.rows(), [{ name: 'slack', state: 'disabled' }]);
-  t.match(await it.send(), { outcome: { reason: /"slack" is not enabled; set platforms\.slack\.enabled: true/ } });
-});
-
 t.test('DLV-4 · a platform that asks to wait holds the others back as well', async (t) => {
   const it = await openPlatforms(t);
   it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '30' } });
   t.match(await it.send(), { outcome: { kind: 'rateLimited', retryAfterMs: 30_000 } });
   let granted = 0;
-  const record = { target: 'team_chat_a', profile: 'default', extra: {} } as unknown as DeliveryRecord;
+  const record = {
+    target: 'team_chat_a',
+    profile: 'default',
+    status: 'queued',
+    extra: {},
+  } as unknown as DeliveryRecord;
   const leave = it.platforms.ask(record, () => {
     granted += 1;
   });
@@ -171,11 +80,96 @@ t.test('DLV-4 · a platform that asks to wait holds the others back as well', as
     granted += 1;
   })();
   t.equal(granted, 0, 'a reload that does not touch it forgets no pause');
+  t.match(it.platforms.rows()[0], { paused_until: /^1970-01-01T/, pause_reason: /asks for fewer messages/ });
+  t.match(it.platforms.pauseOf(record), { untilMs: 2_000_000 - it.clock.ms + 30_000 });
+  t.equal(it.platforms.pauseOf({ ...record, status: 'sending' }), undefined, 'what is on its way waits for none');
+  t.equal(it.platforms.pauseOf({ ...record, status: 'deadLettered' }), undefined, 'nor what is over');
   it.clock.ms += 30_000;
   it.platforms.ask(record, () => {
     granted += 1;
   });
   t.equal(granted, 1);
+});
+
+t.test('DLV-4 · who waits keeps its place in the queue when the entry of its target changes', async (t) => {
+  const it = await openPlatforms(t, { messages_per_minute: 1 });
+  const granted: string[] = [];
+  const record = (name: string): DeliveryRecord =>
+    ({
+      ...{ target: 'slack', eventKey: name, profile: 'default', extra: { chat_id: teamChatA.chat ?? '' } },
+    }) as unknown as DeliveryRecord;
+  const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
+  await it.send();
+  const leave = [ask('first'), ask('second')];
+  it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '900' } });
+  await it.send();
+  it.configure({ messages_per_minute: 60_000, timeout_seconds: 3 });
+  await it.platforms.reconcile();
+  leave.push(ask('third'));
+  await it.send({ target: 'slack' });
+
+  for (const [index, name] of ['first', 'second', 'third'].entries()) {
+    it.clock.ms += 1_001;
+    for (const wake of it.woken.splice(0)) wake();
+    await eventually(() => granted.length > index || undefined);
+    t.same(granted.slice(index), [name], 'one at a time, in their order, at the new pace');
+    leave[index]?.();
+  }
+  t.equal(it.platforms.rows()[0]?.paused_until, undefined, 'what was asked of the earlier entry is found anew');
+});
+
+t.test('DLV-4 · who retries has one go in spite of a pause, and what arrives then ends it', async (t) => {
+  const it = await openPlatforms(t);
+  it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '900' } });
+  await it.send();
+  const granted: string[] = [];
+  const ask = (chat: string) =>
+    it.platforms.ask(
+      { target: 'slack', profile: 'default', extra: { chat_id: chat } } as unknown as DeliveryRecord,
+      () => void granted.push(chat),
+    );
+  it.platforms.check('default', 'slack');
+  ask('C1');
+  ask('C2');
+  t.same(granted, ['C1']);
+  it.clock.ms += 1;
+
+  await it.send();
+
+  t.same(granted, ['C1', 'C2']);
+  t.equal(it.platforms.rows()[0]?.paused_until, undefined);
+});
+
+t.test('DLV-4 · no text comes into the middle of another that waits for its next try', async (t) => {
+  const it = await openPlatforms(t);
+  const granted: string[] = [];
+  const record = (name: string): DeliveryRecord =>
+    ({
+      ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', text: 'x'.repeat(4_001) },
+      extra: { chat_id: teamChatA.chat ?? '' },
+    }) as unknown as DeliveryRecord;
+  const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
+  await it.send();
+  it.clock.ms += 60_000;
+  const leave = ask('first');
+  ask('second');
+  it.server.scripts.push(undefined as never, slackError('internal_error'));
+  const sending = it.send(record('first'));
+  await eventually(() => it.server.world.messages.length === 2 || undefined);
+  it.clock.ms += 60_000;
+  for (const wake of it.woken.splice(0)) wake();
+  t.match(await sending, { outcome: { partly: { pieces: 1, of: 2 } } });
+
+  leave();
+  it.clock.ms += 60_000;
+  ask('third');
+  t.same(granted, ['first']);
+  ask('first')();
+  t.same(granted, ['first', 'first']);
+  it.platforms.release(record('first'));
+  it.clock.ms += 60_000;
+  for (const wake of it.woken.splice(0)) wake();
+  t.same(granted, ['first', 'first', 'second']);
 });
 
 t.test(
@@ -192,6 +186,7 @@ t.test(
 
     t.equal(at({ extra: {}, chat: old }), 'C0NEW', 'nothing has arrived: a mended home channel is obeyed');
     t.equal(at({ extra: {}, chat: old, unsureSinceMs: 1 }), old);
+    t.equal(at({ extra: {}, chat: old, status: 'sending' }), old, 'a crash may have cut it off');
     const text = 'x'.repeat(4_001);
     t.match(await it.send({ extra: {}, text, chat: old, sent: { pieces: 1, of: 2 } }), {
       outcome: { kind: 'delivered' },
@@ -203,3 +198,50 @@ t.test(
     );
   },
 );
+
+t.test('CON-2 · DUR-1 · who has a turn and waits for the check is left to the next start, too', async (t) => {
+  const it = await openPlatforms(t);
+  const granted: string[] = [];
+  const record = (name: string, more: object = {}): DeliveryRecord =>
+    ({
+      target: 'slack',
+      profile: 'default',
+      eventKey: name,
+      status: 'queued',
+      extra: { chat_id: name },
+      ...more,
+    }) as unknown as DeliveryRecord;
+  it.platforms.ask(record('parked'), () => void granted.push('parked'));
+  it.platforms.ask(record('awaited', { answerByMs: 5 }), () => void granted.push('awaited'));
+  t.equal(it.state('slack'), 'verifying');
+
+  it.platforms.park();
+
+  await eventually(() => granted.includes('awaited') || undefined);
+  t.same(granted, ['awaited']);
+});
+
+t.test('DUR-1 · a target that is spelled anew is waited for under its new name', async (t) => {
+  const it = await openPlatforms(t);
+  await it.send();
+  const granted: string[] = [];
+  const record = (name: string): DeliveryRecord =>
+    ({
+      target: 'slack',
+      profile: 'default',
+      eventKey: name,
+      status: 'queued',
+      extra: { chat_id: 'c' },
+    }) as unknown as DeliveryRecord;
+  const leave = it.platforms.ask(record('first'), () => void granted.push('first'));
+  it.platforms.ask(record('second'), () => void granted.push('second'));
+  it.respell('team_chat_a');
+  await it.platforms.reconcile();
+  t.equal(it.state('team_chat_a'), 'verifying');
+  leave();
+  it.clock.ms += 60_000;
+  for (const wake of it.woken.splice(0)) wake();
+  t.same(granted, ['first']);
+  await eventually(() => it.state('team_chat_a') === 'connected' || undefined);
+  await eventually(() => granted.includes('second') || undefined);
+});

@@ -30,12 +30,16 @@ function desks(t: Test, files: Readonly<Record<string, string>>) {
   return { desk, atWork };
 }
 
-const request = {
+const request: AgentRunRequest = {
+  runId: 'r1',
+  deliveryId: 'd1',
+  route: 'r',
+  event: 'e',
   profile: defaultProfile,
   prompt: 'p',
   attempt: 1,
-  toolsets: [] as readonly string[],
-} as AgentRunRequest;
+  toolsets: [],
+};
 const command = (text: string): string =>
   `agent: {runner: command, command: [sh, -c, '${text}'], timeout_seconds: 7}\n`;
 const servers = (name: string): string => `mcp_servers: {server-of-${name}: {command: x, enabled: false}}\n`;

@@ -195,3 +195,18 @@ t.test('OBS-1 · DUR-2 · a record is redacted at any depth and not cut', (t) =>
   );
   t.end();
 });
+
+t.test('OBS-1 · OAU-1 · of a secret that is renewed the last two are known, however often that was', (t) => {
+  const redactor = createRedactor();
+  redactor.learn('for-ever-secret');
+  const token = (turn: number): string => `turn-${turn}-of-many`;
+  for (let turn = 0; turn < 100; turn += 1) redactor.learnNext('default/hub/access', token(turn));
+  redactor.learnNext('default/other/access', 'of-another-place');
+  redactor.learnNext('default/hub/access', token(99));
+
+  const said = `${token(97)} ${token(98)} ${token(99)} of-another-place for-ever-secret`;
+  t.equal(redactor.text(said), `${token(97)} [redacted] [redacted] [redacted] [redacted]`);
+  redactor.learnNext('short', 'abc');
+  t.equal(redactor.text('abc'), 'abc');
+  t.end();
+});

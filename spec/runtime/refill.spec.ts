@@ -28,10 +28,15 @@ async function openRefill({ most = 1_000 } = {}) {
   const living = (): number => runs.handle().size;
   let ticks: () => void = () => {};
   let takes = 0;
+  let flaw: Error | undefined;
+  const told: string[] = [];
   const watched = {
     ...journal,
     take: ((collection, query) => {
       takes += 1;
+      const thrown = flaw;
+      flaw = undefined;
+      if (thrown !== undefined) throw thrown;
       return journal.take(collection, query);
     }) as typeof journal.take,
   };
@@ -41,7 +46,7 @@ async function openRefill({ most = 1_000 } = {}) {
     bursts: {} as never,
     wards: () => wards,
     nowMs: () => 100,
-    log: { log: () => {}, warnOnce: () => {} },
+    log: { log: (_, message) => void told.push(message), warnOnce: () => {} },
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
     room: () => most - living(),
@@ -94,6 +99,10 @@ async function openRefill({ most = 1_000 } = {}) {
     tick,
     living,
     takes: () => takes,
+    told,
+    breakNextTake: (thrown: Error) => {
+      flaw = thrown;
+    },
     setUp: (now: boolean) => {
       up = now;
     },
@@ -159,3 +168,15 @@ t.test(
     t.equal(it.takes(), takes);
   },
 );
+
+t.test('INS-1 · a look that falls over something is told, and the next one goes on', async (t) => {
+  const it = await openRefill({ most: 10 });
+  await it.keeper.commit([
+    { kind: 'put', collection: 'runs', key: 'late', value: run as unknown as JsonObject, dueAtMs: 1 },
+  ]);
+  it.breakNextTake(new TypeError('a flaw'));
+  await it.tick();
+  t.same([it.told, it.living()], [['the work that waits on disk: a flaw'], 0]);
+  await it.tick();
+  t.ok(it.runs.living('late'));
+});

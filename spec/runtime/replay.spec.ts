@@ -1,4 +1,5 @@
 import t from 'tap';
+import { absentWard } from '../../machines/base/ward.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
 import { type Exchanges, textOf } from '../../runtime/exchanges.ts';
@@ -54,4 +55,16 @@ t.test('LIM-1 · there is no client whose body could be read', (t) => {
   replay(event).live?.exchange.readBody(10, (outcome) => outcomes.push(outcome));
   t.same(outcomes, [{ kind: 'aborted' }]);
   t.end();
+});
+
+t.test('INS-1 · DUR-2 · while no gateway stands a replay is refused, and leaves nothing behind', async (t) => {
+  const exchanges: Exchanges = new Map();
+  const answered = replayEvent('k1', event, {
+    exchanges,
+    wards: () => ({ requests: absentWard('requests') }) as unknown as Wards,
+    nextId: () => 'k2',
+    nowMs: () => 9,
+  });
+  await t.rejects(answered, { code: 'gateway-busy' });
+  t.equal(exchanges.get('k2'), undefined);
 });

@@ -80,6 +80,25 @@ t.test('SUB-2 · CFG-2 · the last good subscriptions outlive reloads, and are r
   t.end();
 });
 
+t.test("PRF-2 · SUB-2 · a profile's subscriptions without a secret follow the profile's, and a new one of it", (t) => {
+  const { home, read } = stage(t, {
+    'config.yaml': config(),
+    'profiles/work/config.yaml': '',
+    'profiles/work/webhook_subscriptions.json': '{"lent": {}}',
+  });
+  const used = () =>
+    read()
+      .subscriptions.get(work)
+      ?.current()
+      .routes.map(({ secret }) => secret.kind === 'shared' && secret.secret);
+  t.same(used(), ['the-secret']);
+  home.write('profiles/work/.env', 'WEBHOOK_SECRET=of-work\n');
+  t.same(used(), ['of-work']);
+  home.write('profiles/work/config.yaml', 'platforms: {webhook: {secret: of-the-file}}\n');
+  t.same(used(), ['of-the-file']);
+  t.end();
+});
+
 t.test('SIG-5 · SUB-3 · a subscription is held against the listener, the profiles and the secret of the home', (t) => {
   const { home, read, dynamic } = stage(t, {
     'config.yaml': config(', host: 0.0.0.0'),

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { createTracing } from '../../runtime/tracing.ts';
 import { startCollector } from '../support/collector.ts';
 import { makeHome } from '../support/home.ts';
 import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
@@ -151,4 +152,23 @@ t.test('OBS-1 · CON-2 · spans that wait for their batch leave with the daemon'
     ['webhook', 'agent run', 'tools/call mcp__peer__echo', 'deliver log'].map((name) => collector.span(name)),
   );
   t.ok(spans.every((span) => span.traceId === traceId));
+});
+
+t.test('OBS-1 · CFG-2 · of two configurations that come at once the last one stands', async (t) => {
+  const collector = await startCollector(t);
+  const quiet = { log: () => {}, warnOnce: () => {} };
+  const tracing = createTracing({
+    env: {},
+    version: '0',
+    redact: (text) => text,
+    learn: () => {},
+    nowMs: () => 0,
+    log: quiet,
+  });
+  await Promise.all([tracing.apply(collector.url), tracing.apply(undefined)]);
+  t.notOk(tracing.isOn());
+  await Promise.all([tracing.apply(undefined), tracing.apply(collector.url)]);
+  t.ok(tracing.isOn());
+  await tracing.close();
+  t.notOk(tracing.isOn());
 });

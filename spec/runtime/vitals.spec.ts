@@ -1,7 +1,11 @@
 /** What /metrics and /ready tell of a real daemon that has work of every kind. */
 
 import t from 'tap';
+import { createActor, createMachine } from 'xstate';
+import type { McpView } from '../../runtime/mcp/view.ts';
+import { createMetrics } from '../../runtime/metrics.ts';
 import { metricCatalogue } from '../../runtime/metrics-catalogue.ts';
+import { createVitals } from '../../runtime/vitals.ts';
 import { makeHome } from '../support/home.ts';
 import { ask, linkOf } from '../support/inspector.ts';
 import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
@@ -141,4 +145,35 @@ t.test('OBS-1 · ADP-2 · while a part is not well, /ready says 503 and names it
   });
   const samples = samplesOf((await ask(`${origin}/metrics`)).body);
   t.same([samples.get('agent_ready'), samples.get('agent_journal_up')], [0, 0]);
+});
+
+t.test('OBS-1 · a look at the page does not empty what the metrics tell of the loop', async (t) => {
+  const root = createActor(createMachine({})).start();
+  t.teardown(() => root.stop());
+  const none = () => [];
+  const signs = createVitals({
+    root: () => root,
+    mcp: { approvals: none, states: () => ({}) } as unknown as McpView,
+    metrics: createMetrics(),
+    load: () => ({ running: 0, waiting: 0 }),
+    concurrency: () => 1,
+    webhookEnabled: () => false,
+    redact: (text) => text,
+    viewers: () => 0,
+    version: '0',
+    home: '/h',
+    startedAtMs: 0,
+    nowMs: () => 0,
+  });
+  const told = (): number =>
+    signs.measure().find(({ name, labels }) => name === 'nodejs_eventloop_lag_seconds' && labels?.[0] === '0.99')
+      ?.value ?? 0;
+  told();
+  signs.vitals();
+  await eventually(() => {
+    for (const heldUntilMs = performance.now() + 400; performance.now() < heldUntilMs; );
+    return told() > 0.2 || undefined;
+  });
+  t.ok(signs.vitals().lagMs > 200);
+  t.ok(told() > 0.2, 'after a look too');
 });

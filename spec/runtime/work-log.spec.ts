@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Logger } from '../../actors/ports.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
-import { logDelivery, logRun } from '../../runtime/work-log.ts';
+import { logDelivery, logRun, tellUnforeseen } from '../../runtime/work-log.ts';
 
 function collect(): { readonly lines: unknown[]; readonly log: Logger } {
   const lines: unknown[] = [];
@@ -80,5 +80,12 @@ t.test('OBS-1 · DIS-2 · a delivery that ended has one line that holds the caus
       ],
     ]);
   }
+  t.end();
+});
+
+t.test('INS-1 · OBS-1 · what nobody foresaw is an error with its cause', (t) => {
+  const { lines, log } = collect();
+  tellUnforeseen(log, 'runs/k', new TypeError('a flaw'));
+  t.same(lines, [['error', 'runs/k: a flaw', { actor: 'runs/k', error: 'TypeError: a flaw' }]]);
   t.end();
 });

@@ -10,7 +10,10 @@ import { cliJson } from './webhook-home.ts';
 
 export type JobView = JsonObject & { readonly state: string; readonly history: readonly JsonObject[] };
 
-/** A job of the first of June 2026, made that morning: however slowly a daemon starts, nine o'clock is due, or was missed and is made up for. */
+/**
+ * A job of the first of June 2026, made that morning: however slowly a daemon starts, nine o'clock is due, or was missed
+ * and is made up for.
+ */
 export const digest = {
   id: 'j',
   name: 'digest',

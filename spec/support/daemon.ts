@@ -16,7 +16,7 @@ export interface Daemon {
   /** Resolves with the first line, past or future, that fits. */
   line(fits: (line: LogLine) => boolean): Promise<LogLine>;
   kill(signal: NodeJS.Signals): void;
-  /** Resolves with the exit code; null where a signal ended it. */
+  /** Resolves with the exit code, once the last line is in the log; null where a signal ended it. */
   readonly exited: Promise<number | null>;
 }
 
@@ -26,7 +26,7 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
+export const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
 /**
  * Starts `agent gateway run`, and resolves when it says that it listens. Rejects with its log where it ends first.
@@ -69,7 +69,12 @@ export async function followDaemon(t: Test, child: ChildProcess): Promise<Daemon
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
     errors += chunk;
   });
-  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const code = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  // The last lines may be read after it. The child's own `close` says so too, but never where this side hung up the IPC.
+  const read = [child.stdout, child.stderr].map(
+    (stream) => stream && new Promise((done) => stream.once('close', done)),
+  );
+  const exited = Promise.all(read).then(() => code);
   t.teardown(async () => {
     child.kill('SIGKILL');
     await exited;

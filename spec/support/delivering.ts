@@ -43,7 +43,8 @@ export interface Delivering {
   readonly slack: FakePlatform;
   /** Writes the configuration: keys of each platform beside its address and credentials. */
   configure(more?: { readonly slack?: JsonObject; readonly discord?: JsonObject; readonly others?: JsonObject }): void;
-  start(): Promise<Daemon>;
+  /** @param env for the daemon, beside the spec's own */
+  start(env?: Readonly<Record<string, string>>): Promise<Daemon>;
   /** Sends a signed event to the route of a platform. */
   post(daemon: Daemon, route: string, id: string): Promise<Answer>;
   cli(...words: readonly string[]): Promise<CliResult>;
@@ -88,10 +89,12 @@ export async function openDelivering(t: Test): Promise<Delivering> {
               slack: route('slack', teamChatA.chat),
               discord: route('community_chat', communityChat.chat),
               home: route('slack', undefined),
+              homeDiscord: route('community_chat', undefined),
               telegram: route('telegram', '7'),
               mattermost: route('mattermost', teamChatB.chat),
               mail: route('email', smtpRecipient),
               directSlack: route('team_chat_a', teamChatA.chat, { deliver_only: true }),
+              directMattermost: route('mattermost', teamChatB.chat, { deliver_only: true }),
               directDiscord: route('discord', communityChat.chat, { deliver_only: true }),
             },
           },
@@ -109,7 +112,7 @@ export async function openDelivering(t: Test): Promise<Delivering> {
     slack,
     discord,
     configure,
-    start: () => startDaemon(t, home.path),
+    start: (env) => startDaemon(t, home.path, env),
     post: (daemon, name, id) => postSigned(`${daemon.url}/webhooks/${name}`, { n: id }, { secret, id }),
     cli: (...words) => runCli(words, home.path),
     json,

@@ -18,6 +18,6 @@ export function makeHome(t: Test, files: Readonly<Record<string, string>> = {}):
     mkdirSync(dirname(join(path, name)), { recursive: true });
     writeFileSync(join(path, name), text, { mode });
   };
-  for (const [name, text] of Object.entries(files)) write(name, text, name.startsWith('scripts/') ? 0o700 : 0o600);
+  for (const [name, text] of Object.entries(files)) write(name, text, /(^|\/)scripts\//.test(name) ? 0o700 : 0o600);
   return { path, write };
 }

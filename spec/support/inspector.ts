@@ -4,6 +4,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { Test } from 'tap';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { connectControl } from '../../runtime/control/client.ts';
+import { keyHeader } from '../../runtime/inspector/door.ts';
 import type { DeltaMessage, SnapshotMessage, Vitals } from '../../runtime/inspector/wire.ts';
 
 export interface Answer {
@@ -22,6 +23,7 @@ export interface PageClient {
   /** `http://127.0.0.1:<port>`. */
   readonly url: string;
   readonly cookie: string;
+  readonly key: string;
   /** With the session, unless the headers say otherwise. */
   ask(path: string, asking?: Asking): Promise<Answer>;
   /** The result of a command, or its error. */
@@ -71,15 +73,22 @@ export async function linkOf(home: string): Promise<string> {
   }
 }
 
+/** The key that the page finds in the document that a link opens. */
+export function keyIn(document: string): string {
+  return new RegExp(`<meta name="${keyHeader}" content="([^"]*)" />`).exec(document)?.[1] ?? '';
+}
+
 export async function openPage(t: Test, home: string): Promise<PageClient> {
   const link = await linkOf(home);
   const url = new URL(link).origin;
   const opened = await ask(link);
   const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
-  const own = { cookie, origin: url };
+  const key = keyIn(opened.body);
+  const own = { cookie, origin: url, [keyHeader]: key };
   return {
     url,
     cookie,
+    key,
     ask: (path, asking = {}) => ask(`${url}${path}`, { ...asking, headers: { ...own, ...asking.headers } }),
     async rpc(method, params = {}) {
       const { body } = await ask(`${url}/rpc`, {

@@ -10,6 +10,7 @@ export interface Terminal {
   type(text: string): void;
   /** Resolves once it shows what fits, after what was shown when this was asked before. */
   shows(pattern: RegExp): Promise<void>;
+  /** Resolves once it has ended and all that it said is shown. */
   readonly exited: Promise<number | null>;
 }
 
@@ -31,7 +32,7 @@ export function startTerminal(t: Test, words: readonly string[], env: Readonly<R
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
   });
-  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   t.teardown(async () => {
     child.kill('SIGKILL');
     await exited;

@@ -70,7 +70,7 @@ export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget
       return typeof repo === 'string' && number !== undefined ? `${repo}#${number}` : undefined;
     },
     deduplicatesForMs: () => 0,
-    async deliver({ text, extra, sent }, signal) {
+    async deliver({ text, extra, sent, pace }, signal) {
       const repo = extra.repo;
       const number = numberOf(extra.pr_number);
       if (typeof repo !== 'string' || !repoPattern.test(repo)) {
@@ -88,7 +88,7 @@ export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget
       const comments = messagesOf(text, limit);
       if (comments.length === 0) return refused('the text is empty, and the host takes no empty comment');
       const words = [extra.kind === 'issue' ? 'issue' : 'pr', 'comment', number, '--repo', repo, '--body-file', '-'];
-      return sendPieces(comments, { sent, wait: settings.wait, signal }, (comment) =>
+      return sendPieces(comments, { sent, wait: settings.wait, signal, pace }, (comment) =>
         writeComment(settings, { words, comment }, signal),
       );
     },

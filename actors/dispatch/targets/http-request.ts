@@ -8,7 +8,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { Json } from '../../../machines/base/json.ts';
+import { connectionCause } from '../../connection-cause.ts';
 import { createStopSignal } from '../../stop-signal.ts';
+import { ownUserAgent } from '../../user-agent.ts';
 
 export interface HttpCall {
   readonly method: 'GET' | 'POST' | 'PUT';
@@ -39,10 +41,6 @@ export type HttpOutcome =
   | { readonly kind: 'unsendable'; readonly reason: string };
 
 const maxBodyBytes = 262_144;
-const userAgent = 'AgentGateway/0.1';
-/** The codes of Node and undici are words like these. */
-const codePattern = /^[A-Z][A-Z0-9_]{2,48}$/;
-const deepestCause = 8;
 
 /** Whether the head of a request has been written to its socket; undici says so, request by request. */
 interface Progress {
@@ -81,7 +79,7 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
       ? 'stopped before an answer came'
       : stop.isTimeOver()
         ? `no answer within ${call.timeoutMs / 1_000} s`
-        : whyNot(thrown);
+        : connectionCause(thrown);
     return mine.written
       ? { kind: 'lost', reason: `the request was sent, and then: ${why}` }
       : { kind: 'neverSent', reason: `${hostOf(call.url)} was not reached: ${why}` };
@@ -92,7 +90,7 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
 
 function buildRequest(call: HttpCall): Request | undefined {
   try {
-    const headers = new Headers({ accept: 'application/json', 'user-agent': userAgent, ...call.headers });
+    const headers = new Headers({ accept: 'application/json', 'user-agent': ownUserAgent, ...call.headers });
     let body: string | null = null;
     if (call.json !== undefined) {
       if (!headers.has('content-type')) headers.set('content-type', 'application/json; charset=utf-8');
@@ -135,19 +133,6 @@ function parsed(text: string): Json | undefined {
 /** The web's own list of ports that belong to other protocols; whoever asks there again is refused again. */
 function isClosedPort(thrown: unknown): boolean {
   return thrown instanceof Error && thrown.cause instanceof Error && thrown.cause.message === 'bad port';
-}
-
-/** The code of the innermost error that has one, never its words. */
-function whyNot(thrown: unknown): string {
-  let code: unknown;
-  let error = thrown;
-  for (let depth = 0; error instanceof Error && depth < deepestCause; depth += 1) {
-    code = (error as NodeJS.ErrnoException).code ?? code;
-    error = error.cause ?? (error instanceof AggregateError ? error.errors[0] : undefined);
-  }
-  return typeof code === 'string' && codePattern.test(code)
-    ? `the connection failed (${code})`
-    : 'the connection failed';
 }
 
 function hostOf(url: string): string {

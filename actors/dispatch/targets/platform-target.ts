@@ -12,6 +12,7 @@ import {
   type RefusalClass,
   refused,
   type SendOutcome,
+  stillUnsure,
   transient,
   type Undelivered,
   unknownOutcome,
@@ -74,14 +75,17 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     const outcome = await wire.send(message, signal);
     // Where the platform knows a message again, asking once more turns not knowing into knowing.
     const known = wire.knowsAgain?.(message) ?? deduplicatesForMs > 0;
-    return outcome.kind === 'unknown' && known && !signal.aborted ? wire.send(message, signal) : outcome;
+    if (outcome.kind !== 'unknown' || !known || signal.aborted) return outcome;
+    const again = await wire.send(message, signal);
+    // A refusal of the second request says nothing about the first.
+    return again.kind === 'delivered' ? again : stillUnsure(again);
   };
 
   const placeOf = (extra: JsonObject, begunAt?: string): string | undefined =>
     wire.onlyPlace ?? textOf(extra.chat_id) ?? begunAt ?? textOf(settings.homeChannel);
 
   const deliver = async (request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
-    const { extra, text, sent, begunAt } = request;
+    const { extra, text, sent, begunAt, pace } = request;
     if (wire.problem !== undefined) return refused('auth', wire.problem);
     const asked = textOf(extra.chat_id);
     if (wire.onlyPlace !== undefined && asked !== undefined) {
@@ -105,7 +109,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     if (messages.length === 0)
       return refused('permanent', 'the text is empty, and the platform takes no empty message');
 
-    return sendPieces(messages, { sent, wait: ports.wait, signal }, (piece, index) => {
+    return sendPieces(messages, { sent, wait: ports.wait, signal, pace }, (piece, index) => {
       const key = keyOf(request, chat, index, piece);
       return sendOne({ chat, text: piece, extra, key, index, of: messages.length }, signal);
     });
@@ -113,8 +117,8 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
 
   return {
     placeOf: (extra) => placeOf(extra),
-    deduplicatesForMs(extra) {
-      const chat = placeOf(extra) ?? '';
+    deduplicatesForMs(extra, begunAt) {
+      const chat = placeOf(extra, begunAt) ?? '';
       const known = wire.knowsAgain?.({ chat, extra }) ?? true;
       return known ? deduplicatesForMs : 0;
     },

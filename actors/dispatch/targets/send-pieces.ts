@@ -4,7 +4,16 @@
  * @see DLV-4 in docs/specification.md
  */
 
-import { type PartlySent, partly, refused, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import {
+  isUnsure,
+  type PartlySent,
+  partly,
+  refused,
+  type SendOutcome,
+  stillUnsure,
+  transient,
+} from '../../../machines/dispatch/send-outcome.ts';
+import type { PiecePace } from '../../ports.ts';
 
 export interface Sending {
   /** What an earlier try has brought there. */
@@ -12,6 +21,7 @@ export interface Sending {
   /** Resolves after a time, or as soon as the signal aborts. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
+  readonly pace?: PiecePace | undefined;
 }
 
 /** A text that has begun is finished where the platform asks for no longer a pause than this, all pauses together. */
@@ -19,7 +29,7 @@ const longestPauseMs = 30_000;
 
 export async function sendPieces(
   pieces: readonly string[],
-  { sent, wait, signal }: Sending,
+  { sent, wait, signal, pace }: Sending,
   send: (piece: string, index: number) => Promise<SendOutcome>,
 ): Promise<SendOutcome> {
   if (sent !== undefined && sent.of !== pieces.length)
@@ -27,22 +37,35 @@ export async function sendPieces(
 
   let first = sent?.messageId;
   let pausedMs = 0;
+  const arrivedTo = (index: number): PartlySent => ({
+    pieces: index,
+    of: pieces.length,
+    ...(first === undefined ? {} : { messageId: first }),
+  });
   for (const [index, piece] of pieces.entries()) {
     if (index < (sent?.pieces ?? 0)) continue;
+    if (index > (sent?.pieces ?? 0)) {
+      await pace?.turn(signal);
+      if (signal.aborted) return partly(transient('stopped before the next piece was sent'), arrivedTo(index));
+    }
     let outcome = await send(piece, index);
+    let unsure = isUnsure(outcome);
     while (index > 0 && outcome.kind === 'rateLimited') {
       // A platform that says 0 and means it not is asked thirty times at most.
       const pauseMs = Math.max(1_000, outcome.retryAfterMs);
       pausedMs += pauseMs;
+      // The others to this platform wait as well.
+      pace?.limited(pauseMs);
       if (pausedMs > longestPauseMs) break;
       await wait(pauseMs, signal);
+      if (!signal.aborted) await pace?.turn(signal);
       if (signal.aborted) break;
       outcome = await send(piece, index);
+      unsure ||= isUnsure(outcome);
     }
     if (outcome.kind !== 'delivered') {
-      if (index === 0) return outcome;
-      const arrived = { pieces: index, of: pieces.length, ...(first === undefined ? {} : { messageId: first }) };
-      return partly(outcome, arrived);
+      const told = unsure ? stillUnsure(outcome) : outcome;
+      return index === 0 ? told : partly(told, arrivedTo(index));
     }
     if (index === 0) first = outcome.messageId;
   }

@@ -2,8 +2,10 @@
 
 import { render } from 'preact';
 import { openStream } from './data/live.ts';
+import { takeKey } from './data/session.ts';
 import { Shell } from './shell.tsx';
 
-openStream();
+takeKey();
+void openStream();
 const page = document.getElementById('page');
 if (page !== null) render(<Shell />, page);

@@ -9,9 +9,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import { announce, note } from './data/announce.ts';
 import { useCell } from './data/cell.ts';
 import { useNow } from './data/clock.ts';
-import { spellSpan } from './data/format.ts';
+import { spellClock, spellSpan } from './data/format.ts';
 import { link, vitals } from './data/live.ts';
 import { hashOf, type Place, place, type View, views } from './data/place.ts';
+import { withCode } from './parts/basics.tsx';
 import { icons } from './parts/icons.tsx';
 import { Approvals } from './views/approvals.tsx';
 import { Cron } from './views/cron.tsx';
@@ -68,7 +69,8 @@ export function Shell(): JSX.Element {
         </nav>
         <Pulse />
       </header>
-      <main id="main" tabIndex={-1}>
+      <main id="main" tabIndex={-1} class={joined}>
+        {joined === 'lost' ? <Gone /> : null}
         {joined === 'refused' ? <NoSession /> : <ViewOf place={at} />}
       </main>
       <Notes />
@@ -93,6 +95,17 @@ function ViewOf({ place: at }: { readonly place: Place }): JSX.Element {
   }
 }
 
+/** Once for all that stands below, which stays to be read. */
+function Gone(): JSX.Element {
+  const now = useNow();
+  return (
+    <p class="gone" role="alert">
+      The daemon does not answer. What you see is as it was at {spellClock(now, now)}; the page comes back by itself
+      once <code>agent gateway</code> runs.
+    </p>
+  );
+}
+
 function NoSession(): JSX.Element {
   return (
     <div class="nothing">
@@ -112,7 +125,7 @@ function Pulse(): JSX.Element {
   const words = {
     connecting: 'connecting…',
     live: seen === undefined ? 'live' : seen.ready ? 'live' : 'not ready',
-    lost: 'no daemon; trying again…',
+    lost: 'no daemon',
     refused: 'no session',
   }[joined];
   return (
@@ -132,7 +145,7 @@ function Notes(): JSX.Element {
   const told = useCell(note);
   return (
     <div class="notes" role="status" aria-live="polite">
-      {told === undefined ? null : <p class={told.bad ? 'bad' : ''}>{told.text}</p>}
+      {told === undefined ? null : <p class={told.bad ? 'bad' : ''}>{withCode(told.text)}</p>}
     </div>
   );
 }

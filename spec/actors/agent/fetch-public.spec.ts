@@ -24,7 +24,7 @@ t.test('DIS-5 · a page is fetched as it is, whatever it is compressed with', as
     const outcome = await get(`${url}${path}`);
     t.equal(outcome.kind === 'fetched' && outcome.bytes.toString(), text, path);
   }
-  t.match(asked[0]?.headers, { 'user-agent': /^AgentGateway-Agent\// });
+  t.match(asked[0]?.headers, { 'user-agent': 'AgentGateway-Agent' });
   t.equal(asked[0]?.headers.cookie ?? asked[0]?.headers.authorization, undefined);
 });
 

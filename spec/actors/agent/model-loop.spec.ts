@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { type LoopOutcome, type RunTools, runModelLoop } from '../../../actors/agent/model-loop.ts';
-import type { Turn } from '../../../machines/agent/model-wire.ts';
+import type { Turn } from '../../../machines/agent/model-talk.ts';
 import type { TranscriptEntry } from '../../../machines/agent/transcript.ts';
 import { type ModelReply, startModelServer } from '../../support/model-server.ts';
 

@@ -58,6 +58,17 @@ t.test('CRN-2 · CON-3 · the program is told of the model that a job asks for, 
   t.match(await run(script, home.path, { model: 'other' }), { response: 'other' });
 });
 
+t.test('CON-3 · DIS-3 · no value that a sender chose keeps the program from being started', async (t) => {
+  const home = makeHome(t);
+  const long = '\u{1F600}'.repeat(250_000);
+  const hostile = { deliveryId: 'a\0b', event: long, route: long, runId: `r\0${long}`, traceparent: '\0', model: long };
+  const script = 'echo "$AGENT_DELIVERY_ID $AGENT_PROFILE $1"; printf %s "$AGENT_EVENT" | wc -c';
+  const command = ['sh', '-c', script, 'sh', '${AGENT_DELIVERY_ID}'];
+  const runner = createCommandRunner(settingsOf(command, home.path));
+  const outcome = await runner({ ...request, ...hostile }, new AbortController().signal);
+  t.match(outcome, { kind: 'responded', response: /^ab default ab\n\s*65536$/ });
+});
+
 t.test('DIS-4 · silence is a response', async (t) => {
   t.same(await run('true', makeHome(t).path), { kind: 'responded', response: '' });
 });

@@ -19,6 +19,7 @@ const request: AgentRunRequest = {
   toolsets: [],
 };
 const prices = { inputPerMillion: 100_000, outputPerMillion: 0 };
+const otherPrices = { dear: { inputPerMillion: 700_000, outputPerMillion: 0 } };
 const look = { name: 'look', description: 'Looks.', inputSchema: { type: 'object', properties: {} } };
 
 interface Running {
@@ -37,7 +38,7 @@ async function run(
 ): Promise<{ outcome: ModelRunOutcome; server: ModelServer }> {
   const server = await startModelServer(t, script);
   const runner = createModelRunner(
-    { provider, baseUrl: server.url, apiKey: 'key-of-the-model', name: 'usual', maxSteps, prices },
+    { provider, baseUrl: server.url, apiKey: 'key-of-the-model', name: 'usual', maxSteps, prices, otherPrices },
     {
       toolsOf: () => ({ offers: [look], call: () => Promise.resolve({ text: 'seen', isError: false }), ...tools }),
       nowMs: () => 0,
@@ -223,16 +224,21 @@ t.test('DIS-3 · a run that is stopped stops its question and its tools', async 
   t.match(await runner(request, AbortSignal.abort()), { kind: 'failed', account: { spending: { steps: 0 } } });
 });
 
-t.test('CRN-2 · DIS-3 · a run of a job that asks for another model has that one, at an unknown price', async (t) => {
-  const says: ModelReply = { kind: 'says', text: 'Well.' };
-  for (const [model, asked, cost] of [
-    [undefined, 'usual', 1],
-    ['usual', 'usual', 1],
-    ['other', 'other', undefined],
-  ] as const) {
-    const { outcome, server } = await run(t, [says], model === undefined ? {} : { model });
-    t.match(outcome, { kind: 'responded' });
-    t.equal(server.asked[0]?.body.model, asked);
-    t.equal(outcome.account.spending.cost, cost);
-  }
-});
+t.test(
+  'CRN-2 · DIS-3 · a run of a job that asks for another model has that one, at its own price where that is known',
+  async (t) => {
+    const says: ModelReply = { kind: 'says', text: 'Well.' };
+    for (const [model, asked, cost] of [
+      [undefined, 'usual', 1],
+      ['usual', 'usual', 1],
+      ['dear', 'dear', 7],
+      ['other', 'other', undefined],
+      ['constructor', 'constructor', undefined],
+    ] as const) {
+      const { outcome, server } = await run(t, [says], model === undefined ? {} : { model });
+      t.match(outcome, { kind: 'responded' });
+      t.equal(server.asked[0]?.body.model, asked);
+      t.equal(outcome.account.spending.cost, cost);
+    }
+  },
+);

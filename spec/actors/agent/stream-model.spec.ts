@@ -157,7 +157,9 @@ t.test('DIS-3 · silence and floods are bounded; an answer that was whole stands
     const limits = { idleMs: 50, attempts: 1 };
     const silent = await ask(t, [{ kind: 'silent' }], { provider, limits });
     t.match(silent.verdict, { kind: 'failed', why: /gave no answer: it was silent for 0\.05 s/ });
-    const midway = await ask(t, [{ kind: 'silent', text: 'Half' }], { provider, limits });
+    // Longer than the first words take to come, on any machine.
+    const patient = { ...limits, idleMs: 1_000 };
+    const midway = await ask(t, [{ kind: 'silent', text: 'Half' }], { provider, limits: patient });
     t.match(midway.verdict, { kind: 'failed', why: /did not come whole: it was silent/ });
     const flood = await ask(t, [{ kind: 'says', text: 'x'.repeat(5_000) }], { provider, limits: { maxBytes: 4_096 } });
     t.match(flood.verdict, { kind: 'failed', why: /more than 4096 bytes/ });

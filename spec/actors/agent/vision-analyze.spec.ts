@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { ModelVerdict } from '../../../actors/agent/stream-model.ts';
 import { createVisionAnalyze } from '../../../actors/agent/vision-analyze.ts';
-import type { Question } from '../../../machines/agent/model-wire.ts';
+import type { Question } from '../../../machines/agent/model-talk.ts';
 import { fetchLoopback, page, startPageServer } from '../../support/page-server.ts';
 
 const never = new AbortController().signal;

@@ -20,3 +20,110 @@ t.test('HOME-1 · PRF-2 · each profile has its own settings and secrets', (t) =
   ]);
   t.end();
 });
+
+const home = (webhook: string): string =>
+  `gateway: {multiplex_profiles: true}\nplatforms: {webhook: {enabled: true, host: 127.0.0.1, ${webhook}}}\n`;
+
+t.test("PRF-2 · SIG-5 · a profile's routes are opened by its own secret where it has one, else by the home's", (t) => {
+  const routes = 'routes: {plain: {}, own: {secret: of-the-route}}';
+  const rows: readonly (readonly [config: string, env: string, secret: string | undefined])[] = [
+    [`platforms: {webhook: {${routes}}}`, '', 'of-the-home'],
+    [`platforms: {webhook: {extra: {secret: of-work, ${routes}}}}`, '', 'of-work'],
+    [`platforms: {webhook: {secret: of-work, ${routes}}}`, '', 'of-work'],
+    [`platforms: {webhook: {secret: "\${KEY}", ${routes}}}`, 'KEY=of-work', 'of-work'],
+    [`platforms: {webhook: {${routes}}}`, 'WEBHOOK_SECRET=of-work', 'of-work'],
+    [`platforms: {webhook: {${routes}}}`, 'WEBHOOK_SECRET=', undefined],
+    [`platforms: {webhook: {secret: of-the-file, ${routes}}}`, 'WEBHOOK_SECRET=', 'of-the-file'],
+    [`platforms: {webhook: {secret: of-the-file, ${routes}}}`, 'WEBHOOK_SECRET=of-work', 'of-the-file'],
+    [`platforms: {webhook: {secret: "", ${routes}}}`, 'WEBHOOK_SECRET=of-work', undefined],
+  ];
+  // The process's environment is the home's.
+  for (const env of [{}, { WEBHOOK_SECRET: 'of-the-process', WEBHOOK_PORT: 'high' }]) {
+    for (const [config, variables, secret] of rows) {
+      const { path } = makeHome(t, {
+        'config.yaml': home('secret: of-the-home, port: 1'),
+        'profiles/work/config.yaml': `${config}\n`,
+        'profiles/work/.env': `${variables}\n`,
+      });
+      const { profiles } = loadHome({ home: path, env });
+      const { webhook } = profiles.get('work' as ProfileName)?.settings ?? {};
+      const title = `${config} ${variables}`;
+      t.same([webhook?.host, webhook?.secret], ['127.0.0.1', secret], title);
+      t.same(
+        webhook?.routes.map(({ secret: used }) => used.kind === 'shared' && used.secret),
+        secret === undefined ? ['of-the-route'] : [secret, 'of-the-route'],
+        title,
+      );
+    }
+  }
+  t.end();
+});
+
+t.test("PRF-2 · SIG-5 · a profile's secret that cannot be used is a finding, never the home's in its place", (t) => {
+  for (const [config, env, found] of [
+    ['platforms: {webhook: {secret: "${GONE}", routes: {r: {}}}}', '', { code: 'secret-unresolved', line: 1 }],
+    ['platforms: {webhook: {routes: {r: {}}}}', 'WEBHOOK_SECRET=${GONE}', { file: /the .env of the profile "work"/ }],
+    ['platforms: {webhook: {secret: "", routes: {r: {}}}}', '', { code: 'route-secret-missing' }],
+    ['platforms: {webhook: {routes: {r: {}}}}', 'WEBHOOK_SECRET=', { code: 'route-secret-missing' }],
+    ['platforms: {webhook: {secret: 5, routes: {r: {}}}}', '', { code: 'wrong-type' }],
+  ] as const) {
+    const { path } = makeHome(t, {
+      'config.yaml': home('secret: of-the-home'),
+      'profiles/work/config.yaml': `${config}\n`,
+      'profiles/work/.env': `${env}\n`,
+    });
+    const { webhookBlocked } = loadHome({ home: path, env: {} });
+    t.match(webhookBlocked[0], { severity: 'error', ...found }, `${config} ${env}`);
+  }
+  t.end();
+});
+
+t.test('PRF-2 · CFG-1 · what only counts in the home is a warning in a profile', (t) => {
+  const places = [
+    'gateway: {front: node}',
+    'inspector: {port: 1}',
+    'telemetry: {otlp_endpoint: "http://e"}',
+    'agent: {concurrency: 2}',
+    ...['host: 127.0.0.1', 'port: 1', 'rate_limit: 1', 'max_body_bytes: 1'].flatMap((key) => [
+      `platforms: {webhook: {${key}}}`,
+      `platforms: {webhook: {extra: {${key}}}}`,
+    ]),
+    'platforms: {webhook: {enabled: false}}',
+  ];
+  const warnings = (config: string, env = ''): unknown => {
+    const { path } = makeHome(t, {
+      'config.yaml': home('secret: of-the-home'),
+      'profiles/work/config.yaml': `${config}\n`,
+      'profiles/work/.env': env,
+    });
+    return loadHome({ home: path, env: {} }).diagnostics.map(({ file, code, severity }) => [file, code, severity]);
+  };
+  for (const place of places) {
+    t.same(warnings(place), [['profiles/work/config.yaml', 'profile-key-unused', 'warning']], place);
+  }
+  for (const variable of ['WEBHOOK_PORT=1', 'WEBHOOK_ENABLED=perhaps']) {
+    t.same(warnings('', variable), [['the .env of the profile "work"', 'profile-key-unused', 'warning']], variable);
+  }
+  t.same(warnings('platforms: {webhook: {enabled: true, secret: of-work}}\nagent: {timeout_seconds: 5}'), []);
+  t.end();
+});
+
+t.test('PRF-2 · CFG-3 · a key that only counts in the home takes nothing else of its profile with it', (t) => {
+  const { path } = makeHome(t, {
+    'config.yaml': home('secret: of-the-home'),
+    'profiles/work/config.yaml': [
+      'agent: {concurrency: 2, runner: command, command: [cat]}',
+      'telemetry: {otlp_endpoint: "http://e"}',
+      'mcp_servers: {broken: {command: a, url: "http://b"}, sound: {command: b}}',
+      '',
+    ].join('\n'),
+  });
+  const { profiles } = loadHome({ home: path, env: {} });
+  const { agent, servers } = profiles.get('work' as ProfileName)?.settings ?? {};
+  t.match(agent, { runner: 'command', command: ['cat'] });
+  t.match(servers, [
+    { name: 'broken', problem: /^profiles\/work\/config\.yaml:3: .*both command and url/ },
+    { name: 'sound', problem: undefined },
+  ]);
+  t.end();
+});

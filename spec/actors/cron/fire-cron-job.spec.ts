@@ -154,6 +154,7 @@ t.test('CRN-2 · schedule, webhook and hand take claims of one name, so that no 
     keeper,
     bursts: createBursts(keeper),
     findJob: () => ({ kind: 'ready', ...job }),
+    placeOf: () => undefined,
     hasRoom: () => true,
   });
   const request: ClaimRequest = {

@@ -28,6 +28,7 @@ t.test('SUB-1 · a job is found by its id or its name, the id first, with what i
     skills: ['review'],
     deliver: 'telegram',
     deliverExtra: { chat_id: '1' },
+    doubt: 'skills is ["review",7] and is passed over; write a list of names',
   });
   t.equal(jobs.find('digest')?.id, 'j1');
   t.same(jobs.find('42'), {

@@ -2,46 +2,27 @@ import fc from 'fast-check';
 import t from 'tap';
 import { createLane, type Lane } from '../../../actors/dispatch/lanes.ts';
 import type { Pace } from '../../../machines/dispatch/pace.ts';
+import { turnedTime } from '../../support/turned-time.ts';
 
 /** A lane in a time that the spec turns. */
 function laneOf(pace: Partial<Pace>) {
-  let now = 0;
-  let waking: { callback: () => void; atMs: number } | undefined;
-  const lane = createLane(
-    { concurrency: 2, gapMs: 0, chatGapMs: 0, ...pace },
-    {
-      nowMs: () => now,
-      wake: (callback, waitMs) => {
-        const mine = { callback, atMs: now + waitMs };
-        waking = mine;
-        return () => {
-          if (waking === mine) waking = undefined;
-        };
-      },
-    },
-  );
+  const time = turnedTime();
+  const lane = createLane({ concurrency: 2, gapMs: 0, chatGapMs: 0, ...pace }, time);
   const granted: string[] = [];
   const leave = new Map<string, () => void>();
   return {
     lane,
     granted,
-    ask(name: string, chat = name) {
+    ask(name: string, chat = name, isWaitedFor = false) {
       leave.set(
         name,
-        lane.ask(chat, () => void granted.push(name)),
+        lane.ask(chat, () => void granted.push(name), { name, isWaitedFor }),
       );
     },
+    next: (name: string, chat = name) => lane.next(chat, () => void granted.push(name)),
     leave: (name: string) => leave.get(name)?.(),
-    /** To the next wake-up, if there is one. */
-    turn(): boolean {
-      const due = waking;
-      if (due === undefined) return false;
-      waking = undefined;
-      now = due.atMs;
-      due.callback();
-      return true;
-    },
-    now: () => now,
+    turn: time.turn,
+    now: time.steadyMs,
   };
 }
 
@@ -82,6 +63,113 @@ t.test('DLV-4 · gaps are kept, to the platform and to a chat', (t) => {
   t.end();
 });
 
+t.test('DLV-4 · each message of one that has its place keeps to the pace, before those who have not begun', (t) => {
+  const it = laneOf({ gapMs: 100, chatGapMs: 1_000 });
+  it.ask('a');
+  it.ask('b');
+  it.ask('c');
+  it.next('a, 2nd', 'a');
+  t.same(it.granted, ['a']);
+  t.ok(it.turn());
+  t.same([it.now(), it.granted], [100, ['a', 'b']]);
+  t.ok(it.turn());
+  t.same([it.now(), it.granted], [1_000, ['a', 'b', 'a, 2nd']], 'both places are taken; a message of theirs goes');
+  it.next('a, 3rd', 'a')();
+  it.leave('a');
+  t.ok(it.turn());
+  t.same([it.now(), it.granted], [1_100, ['a', 'b', 'a, 2nd', 'c']], 'one that was withdrawn is never granted');
+  t.end();
+});
+
+t.test('DLV-4 · a chat that is kept for one has no turn for another before it is released', (t) => {
+  const it = laneOf({ concurrency: 9 });
+  it.ask('a1', 'a');
+  it.ask('a2', 'a');
+  it.lane.hold('a', 'a1');
+  it.leave('a1');
+  it.ask('b1', 'b');
+  t.same(it.granted, ['a1', 'b1'], 'the other chats go on');
+  it.ask('a1', 'a');
+  t.same(it.granted, ['a1', 'b1', 'a1'], 'the one that comes back goes first');
+  it.leave('a1');
+  t.same(it.granted.length, 3);
+  it.lane.release('a1');
+  t.same(it.granted, ['a1', 'b1', 'a1', 'a2']);
+  it.lane.release('nobody');
+  t.end();
+});
+
+t.test('DLV-4 · another pace holds from then on, and shortens what was waited for at the old one', (t) => {
+  const it = laneOf({ concurrency: 9, gapMs: 60_000, chatGapMs: 60_000 });
+  for (const name of ['a1', 'a2']) it.ask(name, 'a');
+  it.ask('b1', 'b');
+  it.leave('a1');
+  it.lane.pause(900_000);
+  it.lane.adjust({ concurrency: 1, gapMs: 100, chatGapMs: 1_000 });
+  t.ok(it.turn());
+  t.same([it.now(), it.granted], [100, ['a1', 'b1']]);
+  t.ok(it.turn());
+  t.same([it.now(), it.granted], [1_000, ['a1', 'b1']], 'one at a time');
+  it.leave('b1');
+  t.same(it.granted, ['a1', 'b1', 'a2']);
+  t.end();
+});
+
+t.test('CON-2 · DLV-4 · who waits when the gateway stops is left to the next start, and nobody goes past it', (t) => {
+  const it = laneOf({ concurrency: 9 });
+  for (const name of ['a1', 'a2', 'a3']) it.ask(name, 'a');
+  it.lane.park();
+  it.leave('a1');
+  t.same(it.granted, ['a1'], 'a2 and a3 stay where they are');
+  it.ask('a4', 'a');
+  it.ask('b1', 'b');
+  it.ask('b2', 'b');
+  it.leave('b1');
+  t.same(it.granted, ['a1', 'b1', 'b2'], 'what comes while it stops waits only where another one was left');
+  it.ask('a5', 'a', true);
+  it.ask('a6', 'a');
+  for (const name of ['a2', 'a3', 'a4', 'a5']) it.leave(name);
+  t.same(it.granted.slice(3), ['a2', 'a3', 'a4', 'a5', 'a6'], 'whoever is waited for has those before it sent first');
+  t.end();
+});
+
+t.test('CON-2 · DLV-4 · in a chat where somebody is waited for, those before it go on', (t) => {
+  const it = laneOf({ concurrency: 9 });
+  for (const name of ['a1', 'a2']) it.ask(name, 'a');
+  it.ask('a3', 'a', true);
+  it.ask('a4', 'a');
+  it.lane.park();
+  for (const name of ['a1', 'a2', 'a3']) it.leave(name);
+  t.same(it.granted, ['a1', 'a2', 'a3']);
+  // A text of which a part has arrived keeps its chat; it goes on where another one waits for its end.
+  it.ask('h1', 'h');
+  it.lane.hold('h', 'h1');
+  it.leave('h1');
+  it.ask('h2', 'h', true);
+  it.ask('h1', 'h');
+  it.lane.park();
+  it.lane.release('h1');
+  it.leave('h1');
+  t.same(it.granted.slice(3), ['h1', 'h1', 'h2']);
+  it.lane.clear();
+  it.ask('a5', 'a');
+  it.ask('a6', 'a');
+  it.leave('a5');
+  t.same(it.granted.slice(6), ['a5', 'a6'], 'a new gateway begins anew');
+  t.end();
+});
+
+t.test('CON-2 · DLV-4 · once nobody is waited for any more, those who were let go for it stay', (t) => {
+  const it = laneOf({ concurrency: 9 });
+  for (const name of ['a1', 'a2', 'a3']) it.ask(name, 'a');
+  it.ask('a4', 'a', true);
+  it.lane.park();
+  it.leave('a4');
+  it.leave('a1');
+  t.same(it.granted, ['a1']);
+  t.end();
+});
+
 t.test('DLV-4 · while a platform asks for a pause nobody goes', (t) => {
   const it = laneOf({});
   it.lane.pause(5_000);
@@ -94,6 +182,22 @@ t.test('DLV-4 · while a platform asks for a pause nobody goes', (t) => {
   it.leave('a');
   it.ask('c');
   t.same([it.granted, ...load(it.lane)], [['a', 'b', 'c'], 1, 0], 'what was given out before counts no more');
+  t.end();
+});
+
+t.test('DLV-4 · a person may have one go in spite of a pause, and what is taken ends it', (t) => {
+  const it = laneOf({});
+  it.lane.pause(5_000);
+  it.ask('a');
+  it.ask('b');
+  it.lane.probe();
+  it.lane.probe();
+  t.same([it.granted, it.lane.pausedUntilMs()], [['a'], 5_000], 'one, and no other while it is on its way');
+  it.lane.pause(7_000);
+  it.leave('a');
+  t.same([it.granted, it.lane.pausedUntilMs()], [['a'], 7_000]);
+  it.lane.resume();
+  t.same([it.granted, it.lane.pausedUntilMs()], [['a', 'b'], undefined]);
   t.end();
 });
 

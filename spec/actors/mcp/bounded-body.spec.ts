@@ -59,6 +59,13 @@ t.test('LIF-13 · a body that breaks, and one that is given up, has ended too', 
   await left.bounded.body?.cancel('enough');
   t.equal(cancelled, 'enough');
   t.equal(left.told.ends, 1);
+  const underWay = await bound(new Response(new ReadableStream({})), 4);
+  const reader = underWay.bounded.body?.getReader();
+  const read = reader?.read();
+  await reader?.cancel();
+  await read;
+  await new Promise((resolve) => setImmediate(resolve));
+  t.equal(underWay.told.ends, 1, 'once, though a read was under way');
 });
 
 function stream(chunks: readonly string[]): Response {

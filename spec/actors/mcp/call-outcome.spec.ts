@@ -56,14 +56,27 @@ t.test('TRU-2 · whatever else breaks may have reached the server', (t) => {
     network('ECONNRESET'),
     network('UND_ERR_SOCKET'),
     network('EPIPE'),
-    http(500, 'Internal'),
-    http(502, '<html>'),
     sdk(SdkErrorCode.ConnectionClosed),
     new Error('anything'),
     'a text',
     undefined,
   ])
     t.match(read(thrown), { kind: 'lost', dispatched: true }, String(thrown));
+  t.end();
+});
+
+t.test('TRU-2 · LIF-8 · an answer of no use leaves open whether the tool ran, and the session stands', (t) => {
+  const rows: readonly (readonly [unknown, boolean, RegExp])[] = [
+    [http(500, 'Internal'), false, /^it answered HTTP 500 Internal$/],
+    [http(502, '<html>'), true, /HTTP 502/],
+    [http(503, ''), true, /HTTP 503/],
+    [http(504, ''), true, /HTTP 504/],
+    [http(408, ''), false, /HTTP 408/],
+    [http(499, ''), false, /HTTP 499/],
+    [new SyntaxError('Unexpected token <'), false, /no JSON: Unexpected token <$/],
+    [new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, 'x', { contentType: 'text/html' }), false, /text\/html$/],
+  ];
+  for (const [thrown, behind, why] of rows) t.match(read(thrown), { kind: 'unclear', behind, why }, String(thrown));
   t.end();
 });
 

@@ -41,6 +41,9 @@ t.test('LIF-7 · every error is read into one failure', (t) => {
       { kind: 'http', status: 500, message: 'no stream' },
     ],
     [sdk(SdkErrorCode.RequestTimeout, { timeout: 5 }), { kind: 'timeout', afterMs: 5 }],
+    [sdk(SdkErrorCode.InvalidResult), { kind: 'malformed', message: 'said so' }],
+    [sdk(SdkErrorCode.ListPaginationExceeded), { kind: 'malformed', message: /no end/ }],
+    [new Error("Server's protocol version is not supported: 1999-01-01"), { kind: 'revision', offered: '1999-01-01' }],
     [sdk(SdkErrorCode.RequestTimeout), { kind: 'timeout', afterMs: 700 }],
     [
       sdk(SdkErrorCode.ClientHttpUnexpectedContent, { contentType: 'text/plain' }),

@@ -113,33 +113,48 @@ t.test('TLS-2 · configured headers go to the own origin only, and the caller’
   t.same(login.seen[1] && credentialsIn(login.seen[1]), []);
 });
 
-t.test('TLS-2 · a redirect within the origin keeps everything; the older ones turn POST into GET', async (t) => {
-  for (const [status, method, body] of [
-    [307, 'POST', '{"a":1}'],
-    [308, 'POST', '{"a":1}'],
-    [301, 'GET', ''],
-    [302, 'GET', ''],
-    [303, 'GET', ''],
-  ] as const) {
-    const mcp = await peer(t, { '/mcp': [status, '/mcp/?x=1'] });
-    const { fetch } = await fetchOf(t, `${mcp.url}/mcp`, { headers: secrets });
-    const response = await fetch(`${mcp.url}/mcp`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'mcp-session-id': 's' },
-      body: '{"a":1}',
-    });
-    t.equal(response.status, 200);
-    t.match(mcp.seen[1], { method, path: '/mcp/?x=1', body, headers: { 'x-api-key': 'key', 'mcp-session-id': 's' } });
-    t.equal(mcp.seen[1]?.headers['content-type'], method === 'GET' ? undefined : 'application/json', `${status}`);
-  }
-});
+t.test(
+  'TLS-2 · a redirect within the origin keeps everything; one that would turn a POST into a GET is refused',
+  async (t) => {
+    for (const [status, isFollowed] of [
+      [307, true],
+      [308, true],
+      [301, false],
+      [302, false],
+      [303, false],
+    ] as const) {
+      const mcp = await peer(t, { '/mcp': [status, '/mcp/?x=1'] });
+      const { fetch } = await fetchOf(t, `${mcp.url}/mcp`, { headers: secrets });
+      const asked = fetch(`${mcp.url}/mcp`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'mcp-session-id': 's' },
+        body: '{"a":1}',
+      });
+      if (!isFollowed) {
+        const message =
+          /^mcp server "github": its redirect to http:\S+\/mcp\/ would turn the POST into a GET .*in url$/;
+        await t.rejects(asked, { message });
+        t.equal(mcp.seen.length, 1, `${status}`);
+        continue;
+      }
+      t.equal((await asked).status, 200);
+      t.match(mcp.seen[1], {
+        method: 'POST',
+        path: '/mcp/?x=1',
+        body: '{"a":1}',
+        headers: { 'x-api-key': 'key', 'mcp-session-id': 's', 'content-type': 'application/json' },
+      });
+    }
+  },
+);
 
 t.test('TLS-2 · authorization is dropped on a redirect to another origin', async (t) => {
   const back: Record<string, readonly [number, string]> = {};
   const other = await peer(t, back);
   const mcp = await peer(t, { '/mcp': [307, `${other.url}/there`] });
   back['/there'] = [307, `${mcp.url}/back`];
-  const { fetch } = await fetchOf(t, `${mcp.url}/mcp`, { headers: secrets });
+  const { fetch, ledTo } = await fetchOf(t, `${mcp.url}/mcp`, { headers: secrets });
+  t.equal(ledTo(), undefined);
   const headers = { authorization: 'Bearer token', 'mcp-session-id': 's', cookie: 'c=1', 'mcp-method': 'tools/list' };
 
   const response = await fetch(`${mcp.url}/mcp`, { method: 'POST', headers, body: '{}' });
@@ -148,6 +163,7 @@ t.test('TLS-2 · authorization is dropped on a redirect to another origin', asyn
   t.same(mcp.seen[0] && credentialsIn(mcp.seen[0]), credentials);
   t.match(other.seen[0], { method: 'POST', body: '{}', headers: { 'mcp-method': 'tools/list' } });
   t.same(other.seen[0] && credentialsIn(other.seen[0]), []);
+  t.equal(ledTo(), `${mcp.url}/back`, 'and whoever asks hears where it went');
   t.equal(mcp.seen[1]?.path, '/back');
   t.same(mcp.seen[1] && credentialsIn(mcp.seen[1]), [], 'and they do not come back');
 });

@@ -7,7 +7,7 @@ import { startHttpPeer } from '../../support/mcp/http-peer.ts';
 import { open, opened } from '../../support/mcp/open-session.ts';
 import { started } from '../../support/mcp/plain-client.ts';
 import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
-import { hasEnded, until } from '../../support/processes.ts';
+import { hasEnded, numbersIn, until } from '../../support/processes.ts';
 
 t.test('ERA-1 · ERA-3 · every transport and era opens, in the order that `protocol` asks for', async (t) => {
   const rows = [
@@ -109,7 +109,8 @@ t.test('LIF-3 · a server that is silent is given up at its connect timeout and 
   const peer = stdioPeer('silent', { pidFile });
   const { verdict } = await open(t, { command: peer.command, args: peer.args, connect_timeout: 1 });
   t.same(verdict, { kind: 'failed', failures: [{ kind: 'timeout', afterMs: 1_000 }] });
-  t.equal(hasEnded(Number(readFileSync(pidFile, 'utf8'))), true);
+  // One that was given up before it could say its id is none that is left.
+  t.ok(numbersIn(pidFile).every(hasEnded));
 });
 
 t.test('LIF-3 · an attempt that is aborted is over at once and leaves no child', async (t) => {

@@ -1,14 +1,17 @@
-import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { createServerLog, logFileName, readLog } from '../../../actors/mcp/server-log.ts';
 import { makeHome } from '../../support/home.ts';
+import { until } from '../../support/processes.ts';
+
+const redact = (line: string): string => line.replaceAll('s3cret-value', '[redacted]');
 
 t.test('LIF-10 · what a server says is kept in a private file and read back', async (t) => {
   const umask = process.umask(0);
   t.teardown(() => process.umask(umask));
   const folder = join(makeHome(t).path, 'logs', 'mcp');
-  const log = createServerLog({ folder, server: 'files' });
+  const log = createServerLog({ folder, server: 'files', redact });
   log.write(Buffer.from('one\ntw'));
   log.write(Buffer.from('o\nthree\n'));
   await log.close();
@@ -23,7 +26,7 @@ t.test('LIF-10 · what a server says is kept in a private file and read back', a
 
 t.test('LIF-10 · the files rotate and the oldest goes', async (t) => {
   const folder = makeHome(t).path;
-  const settings = { folder, server: 'files', maxBytes: 100, files: 3 };
+  const settings = { folder, server: 'files', redact, maxBytes: 100, files: 3 };
   let log = createServerLog(settings);
   for (let line = 0; line < 60; line += 1) {
     log.write(Buffer.from(`line ${String(line).padStart(4, '0')}\n`));
@@ -45,7 +48,7 @@ t.test('LIF-10 · the files rotate and the oldest goes', async (t) => {
 
 t.test('LIF-10 · a flood is bounded in memory and on the disk, and what was dropped is counted', async (t) => {
   const folder = makeHome(t).path;
-  const log = createServerLog({ folder, server: 'files' });
+  const log = createServerLog({ folder, server: 'files', redact });
   const chunk = Buffer.alloc(65_536, 'x\n');
   const before = process.memoryUsage().rss;
   for (let round = 0; round < 100; round += 1) {
@@ -61,10 +64,60 @@ t.test('LIF-10 · a flood is bounded in memory and on the disk, and what was dro
   t.ok((await readLog(folder, 'files', 1_000_000)).some((line) => /^… \d+ bytes dropped$/.test(line)));
 });
 
+t.test('OBS-1 · LIF-10 · no secret reaches the disk, in however many pieces it came', async (t) => {
+  const folder = makeHome(t).path;
+  const file = join(folder, 'files.log');
+  const log = createServerLog({ folder, server: 'files', redact });
+  const line = Buffer.from('key=s3cret-value; also s3cret-value\n');
+  for (let at = 0; at <= line.length; at += 1) {
+    log.write(line.subarray(0, at));
+    log.write(line.subarray(at));
+  }
+  for (const byte of line) log.write(Buffer.of(byte));
+  await log.settled();
+
+  const clean = 'key=[redacted]; also [redacted]\n';
+  t.equal(readFileSync(file, 'utf8'), clean.repeat(line.length + 2));
+
+  log.write(Buffer.from('a prompt without an end: s3cret-value'));
+  await log.settled();
+  t.match(readFileSync(file, 'utf8'), /an end: \[redacted\]$/, 'whoever waits has what came so far');
+  log.write(Buffer.from(' and more\nlast s3cret-value'));
+  await log.close();
+  t.match(readFileSync(file, 'utf8'), /an end: \[redacted\] and more\nlast \[redacted\]$/);
+});
+
+t.test('LIF-10 · a line that does not end is there after a while', async (t) => {
+  const folder = makeHome(t).path;
+  const log = createServerLog({ folder, server: 'files', redact, patienceMs: 1 });
+  t.teardown(() => log.close());
+
+  log.write(Buffer.from('starting…'));
+
+  await until(async () => (await readLog(folder, 'files', 1))[0] === 'starting…');
+});
+
+t.test('OBS-1 · LIF-10 · a flood leaves no half of a secret, and whole lines alone', async (t) => {
+  const folder = makeHome(t).path;
+  const log = createServerLog({ folder, server: 'files', redact, maxBytes: 1_000_000 });
+  const line = `${'x'.repeat(20)} s3cret-value\n`;
+  const flood = Buffer.from(line.repeat(60_000));
+  for (let from = 0; from < flood.length; from += 10_007) log.write(flood.subarray(from, from + 10_007));
+  await log.close();
+
+  const lines = await readLog(folder, 'files', 100_000);
+  t.ok(lines.length > 1_000);
+  const whole = `${'x'.repeat(20)} [redacted]`;
+  t.same(
+    [...new Set(lines)].filter((one) => one !== whole && one !== '' && !/^… \d+ bytes dropped$/.test(one)),
+    [],
+  );
+});
+
 t.test('LIF-10 · a disk that takes nothing is no failure, and writing goes on when it does again', async (t) => {
   const folder = join(makeHome(t).path, 'logs');
   writeFileSync(folder, 'a file where the folder should be');
-  const log = createServerLog({ folder, server: 'files' });
+  const log = createServerLog({ folder, server: 'files', redact });
   log.write(Buffer.from('lost\n'));
   await log.settled();
   rmSync(folder);
@@ -99,7 +152,7 @@ t.test('OAU-2 · no server name leaves the folder, and no two share a file', asy
   t.match(made.slice(0, 2), ['%2E.%2Fx.log', '%2E..log']);
 
   const folder = makeHome(t).path;
-  const log = createServerLog({ folder, server: '../x' });
+  const log = createServerLog({ folder, server: '../x', redact });
   log.write(Buffer.from('inside\n'));
   await log.close();
   t.same(readdirSync(folder), ['%2E.%2Fx.log']);

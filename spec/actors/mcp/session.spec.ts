@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import type { RequestAnswer } from '../../../actors/mcp/open-session.ts';
 import { makeHome } from '../../support/home.ts';
 import { invisibleWords, taggedTool } from '../../support/mcp/odd-tools.ts';
 import { opened } from '../../support/mcp/open-session.ts';
@@ -44,6 +45,27 @@ t.test('FLT-4 · a changed list is told, in each era, and listed anew', async (t
       ['one', 'two'],
       kind,
     );
+  }
+});
+
+t.test('FLT-4 · what changed while nobody listened is told once the stream stands again, in each era', async (t) => {
+  for (const kind of ['http', 'modern'] as const) {
+    const peer = await started(t, { kind, tools: ['one'] });
+    const { session, facts } = await opened(t, { url: peer.url, skip_preflight: true });
+    const streams = (): number => peer.seen(kind === 'http' ? 'GET' : 'subscriptions/listen').length;
+    await until(() => streams() === 1);
+    peer.set({ kind: 'answer', status: 503, times: 1, on: kind === 'http' ? 'GET' : 'subscriptions/listen' });
+    await until(async () => {
+      // One that was asked for may not stand yet.
+      if (kind === 'http') peer.dropStreams();
+      else await peer.expireSessions();
+      return streams() === 2;
+    });
+    const before = facts.changed;
+    await peer.setTools(['one', 'two']);
+    await until(() => facts.changed > before);
+    t.equal(streams(), 3, kind);
+    t.equal((await session.list(never())).tools.length, 2, kind);
   }
 });
 
@@ -168,6 +190,39 @@ t.test('LIF-9 · closing says nothing of a loss, and a closed session sends noth
   t.same(facts.closed, []);
   t.equal(peer.seen('tools/call').length, 0);
   await session.close();
+});
+
+t.test('LIF-12 · TRU-2 · a call that is cut from here hears why, over every transport', async (t) => {
+  const peer = await started(t, { tools: ['slow'] });
+  for (const entry of [{ url: peer.url }, stdioPeer()] as const) {
+    const { session } = await opened(t, { ...entry } as never);
+    const answer = session.call('slow', { ms: 60_000 });
+    await session.close('its entry was changed');
+    t.match(await answer, { kind: 'lost', dispatched: true, why: 'its entry was changed', closedHere: true });
+    t.match(await session.call('slow', {}), {
+      kind: 'lost',
+      dispatched: false,
+      why: 'its entry was changed',
+      closedHere: true,
+    });
+  }
+});
+
+t.test('LIF-3 · a call that asks a person is bounded by its time all the same, and goes no further', async (t) => {
+  for (const kind of ['http', 'modern'] as const) {
+    const peer = await started(t, { kind });
+    const answers: (() => void)[] = [];
+    const elicit = (): Promise<RequestAnswer> =>
+      new Promise((resolve) => {
+        answers.push(() => resolve({ kind: 'answered', result: { action: 'accept', content: { name: 'Ada' } } }));
+      });
+    const { session } = await opened(t, { url: peer.url, timeout: 0.5 }, { requests: { elicit } });
+    t.match(await session.call('ask', {}), { kind: 'timedOut', afterMs: 500 }, kind);
+    t.equal(answers.length, 1, kind);
+    for (const answer of answers) answer();
+    t.match(await session.call('echo', { text: 'well' }), { kind: 'result' }, kind);
+    t.equal(peer.executions('ask'), 1, `${kind}: the answer that came too late calls nothing`);
+  }
 });
 
 t.test('LIF-1 · an SSE stream that breaks ends the session, and says so once', async (t) => {

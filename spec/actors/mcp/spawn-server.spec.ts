@@ -29,8 +29,8 @@ t.test('LIF-7 · a command that cannot be is told with its server and the way ou
       /^mcp server "s": command not found: no-such-command-at-all; install it, or/,
       'ENOENT',
     ],
-    [plain, path, /command not found/, 'ENOENT'],
-    [join(path, 'folder'), path, /command not found/, 'ENOENT'],
+    [plain, path, /does not start its command \(EACCES\)/, 'EACCES'],
+    [join(path, 'folder'), path, /does not start its command \(EISDIR\)/, 'EISDIR'],
     ['node', join(path, 'nowhere'), /nowhere is not a folder/, 'ENOTDIR'],
   ] as const) {
     const failure = failureOf(() => spawnServer({ server: 's', plan: plan(command), cwd }));

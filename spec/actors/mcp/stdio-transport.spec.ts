@@ -214,7 +214,7 @@ t.test('ERA-3 · the last message before a child ends is read', async (t) => {
 t.test('LIF-7 · a command that is not there is told from a child that ended', async (t) => {
   for (const [plan, cwd, code] of [
     [{ kind: 'stdio', command: 'no-such-command', args: [], env: {} }, '/', 'ENOENT'],
-    [{ kind: 'stdio', command: '/etc/passwd', args: [], env: {} }, '/', 'ENOENT'],
+    [{ kind: 'stdio', command: '/etc/passwd', args: [], env: {} }, '/', 'EACCES'],
     [sh('exit'), '/no-such-folder', 'ENOTDIR'],
     [sh('exit', { TOKEN: 'very\0secret' }), '/', 'ERR_INVALID_ARG_VALUE'],
   ] as const) {

@@ -5,35 +5,22 @@ import { createAuthorizedFetch } from '../../../actors/oauth/authorized-fetch.ts
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
 import type { TokenRecord } from '../../../machines/oauth/token-record.ts';
-import { oauthError, paths, type ScriptedServer, startScriptedServer } from '../../support/oauth/scripted-server.ts';
-import { firstTokens, tokenStore } from '../../support/oauth/token-store.ts';
+import { oauthError, paths, type ScriptedServer } from '../../support/oauth/scripted-server.ts';
+import { loggedIn, plainConnections } from '../../support/oauth/token-store.ts';
 
 const url = 'https://mcp.example/mcp';
 
 /** A server that takes what the authorization server gave, and a fetch that carries it. */
 async function stage(t: Test, change: Partial<TokenRecord> = {}, oauth: JsonObject = {}) {
-  const authority = await startScriptedServer(t);
-  const store = tokenStore(t);
-  const { record, client } = await firstTokens(authority, url);
-  await store.credentials.save('hub', {
-    tokens: { ...record, ...change },
-    server: {
-      issuer: authority.issuer,
-      authorizationServerUrl: authority.issuer,
-      metadata: authority.metadata() as JsonObject,
-    },
-    client,
-  });
-  const issued = authority.at(paths.token).length;
+  const { authority, store, record, client, issued } = await loggedIn(t, url, change);
   const shown: (string | undefined)[] = [];
   let now = Date.now();
   const settings = readOauthSettings({ oauth });
   const carry = createAuthorizedFetch({
     ...{ server: 'hub', url, settings, credentials: store.credentials, version: '1', log: store.log },
+    open: plainConnections,
     nowMs: () => now,
-  })(async (to, init) => {
-    const target = new URL(String(to));
-    if (target.origin === authority.origin) return fetch(to, init);
+  })(async (_, init) => {
     const sent = new Headers(init?.headers).get('authorization') ?? undefined;
     shown.push(sent);
     const token = /^Bearer (.*)$/.exec(sent ?? '')?.[1];
@@ -141,6 +128,18 @@ t.test('OAU-2 · tokens of a server that once had this name are not shown to ano
   const { carry, shown } = await stage(t, { url: 'https://old.example/mcp' });
   t.equal((await carry(url)).status, 401);
   t.same(shown, [undefined]);
+});
+
+t.test('OAU-2 · a token that was asked for with a resource does not go to another path of its origin', async (t) => {
+  const { carry, shown, store, record } = await stage(t, { url: 'https://mcp.example/other-tenant' });
+  const meta = store.credentials.server('hub');
+  if (meta === undefined) return t.fail('no metadata');
+  const tokens = { ...record, url: 'https://mcp.example/other-tenant' };
+  await store.credentials.save('hub', { tokens, server: meta });
+  t.equal((await carry(url)).status, 200, 'without a resource the origin is enough');
+  await store.credentials.save('hub', { tokens, server: { ...meta, resource: 'https://mcp.example/other-tenant' } });
+  t.equal((await carry(url)).status, 401);
+  t.same(shown, [`Bearer ${record.accessToken}`, undefined]);
 });
 
 t.test(

@@ -57,6 +57,7 @@ t.test('OAU-1 · a server without metadata is asked at the usual place, without 
 t.test('OAU-1 · what is no web address, or no code flow, is never opened', async (t) => {
   for (const [change, why] of [
     [{ authorization_endpoint: 'file:///etc/passwd' }, /no web address: file:/],
+    [{ authorization_endpoint: 'http://as.example/authorize' }, /not served over https \(http:\/\/as\.example\)/],
     [{ authorization_endpoint: 'javascript:alert(1)' }, /no web address|no login can be begun/],
     [{ authorization_endpoint: 'nonsense' }, /no login can be begun/],
     [{ response_types_supported: ['token'] }, /does not support response type code/],

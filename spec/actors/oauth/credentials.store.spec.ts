@@ -192,9 +192,14 @@ t.test('OAU-1 · one holder of the lock of a server at a time; another server is
   const held = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const first = credentials.locked('hub', async () => {
-    order.push('first');
-    await held;
+  let first: Promise<void> | undefined;
+  // The second asks once the first has the lock: of two that ask at once either may be the first.
+  await new Promise<void>((entered) => {
+    first = credentials.locked('hub', async () => {
+      order.push('first');
+      entered();
+      await held;
+    });
   });
   const second = createCredentials(folder).locked('hub', () => Promise.resolve(order.push('second')));
   await credentials.locked('other', () => Promise.resolve(order.push('other')));
@@ -233,3 +238,10 @@ t.test(
     t.match(seen.save, /EROFS/);
   },
 );
+
+t.test('OAU-2 · whether credentials could be written is tried without leaving anything behind', async (t) => {
+  const { credentials, folder: place } = tokenStore(t);
+  await credentials.tryWriting('hub');
+  t.same(readdirSync(place), []);
+  await t.rejects(createCredentials('/dev/null/tokens').tryWriting('hub'), /ENOTDIR|EEXIST/);
+});

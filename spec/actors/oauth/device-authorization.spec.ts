@@ -21,7 +21,7 @@ async function stage(t: Test, change: Partial<TokenEndpoint> = {}) {
     resource: 'https://mcp.example/mcp',
     url: 'https://mcp.example/mcp',
     client: { clientId: 'c' },
-    oauth: createOauthFetch({ fetch, version: '1', userAgent: 'Fleet/7', timeoutMs: 500 }),
+    oauth: createOauthFetch({ fetch, version: '1', userAgent: 'Fleet/7', timeoutMs: 3_000 }),
     ...change,
   };
   return { authority, endpoint };
@@ -166,4 +166,38 @@ t.test('DEV-1 · plain HTTP is for the loopback alone', async (t) => {
   const metadata = { issuer, token_endpoint: `${issuer}/token`, device_authorization_endpoint: `${issuer}/device` };
   const elsewhere = { ...endpoint, authorizationServerUrl: issuer, issuer, metadata };
   t.match(await requestDeviceCode(elsewhere, undefined), { kind: 'failed', why: /https|insecure|HTTP/i });
+
+  // A name below localhost is this machine, whether or not a resolver here knows it.
+  const { authorizationServerUrl: here } = endpoint;
+  const named = (address: string): string => address.replace('127.0.0.1', 'as.localhost');
+  const local = {
+    ...endpoint,
+    authorizationServerUrl: named(here),
+    metadata: JSON.parse(JSON.stringify(endpoint.metadata).replaceAll('127.0.0.1', 'as.localhost')) as JsonObject,
+    oauth: createOauthFetch({
+      fetch: (to, init) => fetch(String(to).replace('as.localhost', '127.0.0.1'), init),
+      version: '1',
+      userAgent: undefined,
+    }),
+  };
+  t.match(await requestDeviceCode(local, undefined), { kind: 'issued' });
+});
+
+t.test('DEV-4 · a person is sent to a page of the web or nowhere', async (t) => {
+  const { authority, endpoint } = await stage(t);
+  for (const uri of ['javascript:alert(1)', 'file:///etc/passwd', 'activate']) {
+    usualDevice(authority, { verification_uri: uri });
+    const answer = await requestDeviceCode(endpoint, undefined);
+    t.match(answer, { kind: 'failed', why: /the address where the code is to be entered is no web address$/ }, uri);
+    usualDevice(authority, { verification_uri_complete: uri });
+    const other = await requestDeviceCode(endpoint, undefined);
+    if (other.kind !== 'issued') return t.fail(other.why);
+    t.equal(other.code.verificationUriComplete, undefined, uri);
+    t.equal(other.code.verificationUri, `${authority.origin}/activate`);
+  }
+  const metadata = authority.metadata({ device_authorization_endpoint: 'http://as.example/device' }) as JsonObject;
+  t.match(await requestDeviceCode({ ...endpoint, metadata }, undefined), {
+    kind: 'failed',
+    why: /device endpoint is not/,
+  });
 });

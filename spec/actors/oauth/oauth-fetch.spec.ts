@@ -61,3 +61,24 @@ t.test('OAU-7 · a request that hangs is given up, by time or by whoever cancels
   person.abort();
   await t.rejects(asked, { name: 'AbortError' });
 });
+
+t.test('OAU-1 · plain HTTP goes to the loopback, and for metadata to the server itself', async (t) => {
+  const asked: string[] = [];
+  const oauth = createOauthFetch({
+    ...settings,
+    url: 'http://192.168.1.5/mcp',
+    fetch: async (url) => {
+      asked.push(String(url));
+      return new Response('{}');
+    },
+  });
+  await oauth.fetch('http://192.168.1.5/.well-known/oauth-protected-resource');
+  await oauth.fetch('http://127.0.0.1:9/metadata');
+  await oauth.fetch('https://as.example/metadata');
+  await oauth.tokenFetch('https://as.example/token');
+  t.equal(asked.length, 4);
+  for (const url of ['http://192.168.1.6/metadata', 'http://as.example/register'])
+    await t.rejects(oauth.fetch(url), /an address that the server leads to is not served over https/, url);
+  await t.rejects(oauth.tokenFetch('http://192.168.1.5/token'), /the token endpoint is not served over https/);
+  t.equal(asked.length, 4);
+});

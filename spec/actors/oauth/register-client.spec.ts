@@ -100,3 +100,23 @@ t.test('OAU-7 · where no metadata was read, the statuses lead', async (t) => {
     why: `Could not read authorization-server metadata (503 from ${authority.origin}${paths.metadata}): Registration failed: 404`,
   });
 });
+
+t.test('OAU-1 · nothing is registered over plain HTTP on another machine', async (t) => {
+  const authority = await startScriptedServer(t);
+  const { discovery, ...request } = requestTo(authority);
+  const metadata = authority.metadata({ registration_endpoint: 'http://as.example/register' }) as JsonObject;
+  const verdict = await registerOauthClient({ ...request, discovery: { ...discovery, metadata }, redirectUri });
+  t.match(verdict, { kind: 'failed', why: /^the registration endpoint is not served over https/ });
+});
+
+t.test('OAU-4 · what a registration was made with is kept, and an answer that is none is said in words', async (t) => {
+  const authority = await startScriptedServer(t);
+  t.match(await registerOauthClient({ ...requestTo(authority, { client_name: 'Fleet' }), redirectUri }), {
+    client: { clientName: 'Fleet', scope: 'mcp:tools' },
+  });
+  authority.on(paths.register, { status: 201, json: { id: 7 } });
+  t.match(await registerOauthClient({ ...requestTo(authority), redirectUri }), {
+    kind: 'failed',
+    why: /^Registration failed: its answer has no valid (redirect_uris, )?client_id(, redirect_uris)?; set oauth\.client_id/,
+  });
+});

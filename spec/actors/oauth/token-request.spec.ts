@@ -28,7 +28,7 @@ const endpointOf = (authority: ScriptedServer, change: Partial<TokenEndpoint> = 
   resource: 'https://mcp.example/mcp',
   client: { clientId: 'c' },
   url: 'https://mcp.example/mcp',
-  oauth: createOauthFetch({ fetch, version: '0', userAgent: undefined, timeoutMs: 500 }),
+  oauth: createOauthFetch({ fetch, version: '0', userAgent: undefined, timeoutMs: 3_000 }),
   ...change,
 });
 
@@ -93,7 +93,7 @@ t.test('OAU-1 · a refresh token is shown once, with the resource, and what is n
 });
 
 t.test(
-  'OAU-4 · OAU-1 · only invalid_client is about the client, only silence and 5xx are trouble of the way',
+  'OAU-4 · OAU-1 · OAU-8 · only words of the standards refuse, and only invalid_client is about the client',
   async (t) => {
     const authority = await startScriptedServer(t);
     const rows: readonly (readonly [string, Parameters<ScriptedServer['on']>[1], string, RegExp])[] = [
@@ -101,7 +101,19 @@ t.test(
       ['unauthorized_client', oauthError('unauthorized_client'), 'refused', /unauthorized_client/],
       ['invalid_grant', oauthError('invalid_grant'), 'refused', /invalid_grant/],
       ['invalid_target', oauthError('invalid_target'), 'refused', /invalid_target/],
-      ['no token', { json: { token_type: 'Bearer' } }, '', /token/],
+      ['403 and the right word', oauthError('invalid_grant', 403), 'refused', /invalid_grant/],
+      ['200 and a provider’s word', oauthError('bad_refresh_token', 200), 'refused', /bad_refresh_token/],
+      ['no token', { json: { token_type: 'Bearer' } }, 'unreachable', /its answer has no valid access_token$/],
+      ['a list', { json: [] }, 'unreachable', /token endpoint: its answer is no JSON object$/],
+      [
+        'a token with a line feed',
+        { json: { access_token: 'abc\nhalf-of-it', token_type: 'Bearer' } },
+        'unreachable',
+        /without an access token that a header can carry$/,
+      ],
+      ['500 and JSON', oauthError('boom', 500), 'unreachable', /answered HTTP 500: boom/],
+      ['429 and JSON', oauthError('invalid_grant', 429), 'unreachable', /answered HTTP 429/],
+      ['an unknown word', oauthError('maintenance'), 'unreachable', /answered HTTP 400: maintenance/],
       ['503', oauthError('temporarily_unavailable', 503), 'unreachable', /temporarily_unavailable/],
       ['500', oauthError('server_error', 500), 'unreachable', /server_error/],
       ['a page', html, 'unreachable', /no JSON/],
@@ -145,6 +157,15 @@ t.test('OBS-1 · what an authorization server quotes of the request is taken out
     ])
       t.notOk(text.includes(secret), secret);
   }
+});
+
+t.test('OBS-1 · the basic form of a client’s secret is taken out', async (t) => {
+  const authority = await startScriptedServer(t);
+  const client = { clientId: 'c', clientSecret: 'a-secret/of the-client', authMethod: 'client_secret_basic' };
+  authority.on(paths.token, ({ headers }) => oauthError('invalid_client', 401, `bad ${headers.authorization}`));
+  const answer = await refreshTokens(endpointOf(authority, { client }), before(authority, 'a-refresh-token'), nowMs);
+  t.match(answer, { kind: 'clientRefused', why: /bad Basic \[redacted\]/ });
+  t.notMatch(JSON.stringify(answer), /Basic [A-Za-z0-9+/]{6}/);
 });
 
 t.test('OAU-1 · no secret goes over plain HTTP to another machine', async (t) => {

@@ -3,6 +3,7 @@ import { createJournal } from '../../../actors/store/engine-journal.ts';
 import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
 import type { Engine } from '../../../actors/store/tables.ts';
 import { fault } from '../../../machines/base/fault.ts';
+import { routeMark } from '../../../machines/webhook/marks.ts';
 
 const full = fault('journal-full', 'no room');
 
@@ -87,8 +88,36 @@ t.test('DUR-1 · leaves a record that a damaged disk made unreadable, and goes o
     journal.list('runs', { order: 'oldest', limit: 9 }).map(({ key }) => key),
     ['r0000', 'r0002'],
   );
+  t.same(
+    journal.list('runs', { order: 'oldest', limit: 2 }).map(({ key }) => key),
+    ['r0000', 'r0002'],
+    'a page that is short is the last one, so this one is not',
+  );
+  t.same(
+    journal.list('runs', { order: 'newest', limit: 2, from: 'r0002' }).map(({ key }) => key),
+    ['r0000'],
+  );
   const query = { session: session.ok ? session.value : '', dueBeforeMs: 9, nowMs: 0, limit: 9 };
   const taken = await journal.take('runs', query);
   t.same(taken.ok && taken.value.map(({ key }) => key), ['r0000', 'r0002']);
   t.ok(engine.tables.runs.read('r0001'), 'it is still there');
+});
+
+t.test('DUR-2 · a listing by marks passes over a record that cannot be read and goes on behind it', async (t) => {
+  const { engine } = engineOf();
+  const journal = createJournal(engine, () => 0);
+  const ended = { route: 'orders', status: 'completed' };
+  await journal.commit(runs(5).map(({ dueAtMs: _, ...put }) => ({ ...put, value: ended })));
+  engine.tables.runs.write('r0003', { version: 1, dueAtMs: undefined, heldBy: undefined, value: undefined });
+  const marks = [routeMark('orders')];
+
+  const first = journal.marked('runs', { marks, limit: 3 });
+  t.same(
+    first.map(({ key }) => key),
+    ['r0004', 'r0002', 'r0001'],
+  );
+  t.same(
+    journal.marked('runs', { marks, limit: 3, from: 'r0001' }).map(({ key }) => key),
+    ['r0000'],
+  );
 });

@@ -204,6 +204,31 @@ t.test('DUR-1 · a listener that fails takes nothing from the others of its tran
   t.equal(commits.stopped(), undefined);
 });
 
+t.test('DUR-1 · goes on though one that hears of its refusal fails', async (t) => {
+  const uncaught: unknown[] = [];
+  process.setUncaughtExceptionCaptureCallback((error) => uncaught.push(error.message));
+  t.teardown(() => process.setUncaughtExceptionCaptureCallback(null));
+  const commits = createGroupCommit({ transact: async (body) => body(), writtenBytes, explain });
+  const deaf = {
+    run: () => {
+      throw new Error('broken');
+    },
+    landed: () => {},
+    refused: () => {
+      throw new Error('deaf');
+    },
+  };
+
+  commits.submit(deaf);
+  t.same(await commits.enqueue(() => 1), { ok: true, value: 1 });
+
+  commits.submit(deaf);
+  const waiting = commits.enqueue(() => 2);
+  commits.stop(full);
+  t.same(await waiting, { ok: false, fault: full });
+  t.same(uncaught, ['deaf', 'deaf']);
+});
+
 t.test('DUR-1 · is settled once nothing waits', async (t) => {
   const stage = disk();
   const commits = createGroupCommit({ transact: stage.transact, writtenBytes, explain });

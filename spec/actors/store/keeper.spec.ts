@@ -74,12 +74,21 @@ t.test('DUR-1 · its session is renewed, and begun anew once it has ended', asyn
   passes(50_000);
   const query = { dueBeforeMs: 0, nowMs: 100_000, limit: 1 };
   t.match(await journal.take('runs', { ...query, session: first }), { ok: true }, 'alive after a hundred seconds');
+  passes(50_000);
+  t.equal(await keeper.open(), undefined, 'an opening that asks whether it can write again renews it too');
+  t.equal(keeper.session(), first);
+  passes(50_000);
+  t.match(await journal.take('runs', { ...query, nowMs: 200_000, session: first }), { ok: true });
 
   await journal.endSession(first);
   t.match(await keeper.keep(history), { code: 'journal-session-ended' });
   t.match(await keeper.commit(write), { kind: 'unavailable' }, 'nothing is held by a session that is over');
   t.equal(await keeper.open(), undefined);
-  t.ok(keeper.session() !== undefined && keeper.session() !== first);
+  const second = keeper.session();
+  t.ok(second !== undefined && second !== first);
+  await journal.endSession(second ?? '');
+  t.equal(await keeper.open(), undefined, 'one that is found ended is no fault of the store');
+  t.ok(keeper.session() !== undefined && keeper.session() !== second);
 });
 
 t.test('DUR-2 · keeping forgets history', async (t) => {

@@ -3,9 +3,13 @@ import t from 'tap';
 import type { Write } from '../../../actors/store/journal.ts';
 import { timeText } from '../../../actors/store/keys.ts';
 import { apply, isKey, unstorable } from '../../../actors/store/ledger.ts';
+import { markedKeys } from '../../../actors/store/marks.ts';
 import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
+import { pruneClaims } from '../../../actors/store/prune.ts';
 import { type Tables, tableNames } from '../../../actors/store/tables.ts';
 import { workKey } from '../../../actors/store/work-index.ts';
+import { claimOfEvent, idMark } from '../../../machines/webhook/marks.ts';
+import { claimName } from '../../../machines/webhook/record.ts';
 
 const all = { limit: 1000 };
 const key = fc.constantFrom('k0', 'k1');
@@ -17,6 +21,10 @@ const write: fc.Arbitrary<Write> = fc.oneof(
     value: fc.constant({}),
     nowMs: time,
     expiresAtMs: time,
+  }),
+  fc.record({
+    kind: fc.constant('release' as const),
+    name: fc.constantFrom('r0', 'r1').map((route) => claimName('p', route, 'id')),
   }),
   fc.record({ kind: fc.constant('release' as const), name: fc.constantFrom('n0', 'n1') }),
   fc.record(
@@ -37,6 +45,31 @@ const write: fc.Arbitrary<Write> = fc.oneof(
   ),
 );
 
+const ofId = fc.record({
+  profile: fc.constant('p'),
+  route: fc.constantFrom('r0', 'r1'),
+  deliveryId: fc.constant('id'),
+});
+/** An event as a gateway accepts it, with the claim of its id; also one that takes the place of another. */
+const accepted: fc.Arbitrary<Write[]> = fc
+  .record({ value: ofId, key, nowMs: time, expiresAtMs: time, instead: fc.constantFrom('put', 'delete', undefined) })
+  .map(({ value, key, nowMs, expiresAtMs, instead }) => {
+    const name = claimName(value.profile, value.route, value.deliveryId);
+    const put: Write = { kind: 'put', collection: 'events', key, value };
+    return [
+      { kind: 'claim', name, value: { eventKey: key }, nowMs, expiresAtMs, event: key },
+      ...(instead === 'delete' ? [{ kind: 'delete' as const, collection: 'events' as const, key }] : []),
+      instead === 'put' ? put : { ...put, expect: 'absent' },
+    ];
+  });
+const commit = (most: number): fc.Arbitrary<Write[]> =>
+  fc
+    .array(fc.oneof({ weight: 3, arbitrary: write.map((one) => [one]) }, { weight: 2, arbitrary: accepted }), {
+      minLength: 1,
+      maxLength: most,
+    })
+    .map((writes) => writes.flat());
+
 /** Everything in the tables, as text. */
 function contents(tables: Tables): string[] {
   return tableNames.flatMap((name) =>
@@ -45,7 +78,7 @@ function contents(tables: Tables): string[] {
 }
 
 t.test('DUR-1 · leaves not a byte of a refused commit', async () => {
-  const commits = fc.array(fc.array(write, { minLength: 1, maxLength: 6 }), { maxLength: 12 });
+  const commits = fc.array(commit(6), { maxLength: 12 });
   fc.assert(
     fc.property(commits, (commits) => {
       const { tables } = createMemoryTables();
@@ -60,7 +93,7 @@ t.test('DUR-1 · leaves not a byte of a refused commit', async () => {
 });
 
 t.test('DUR-1 · keeps in its indexes what the records and claims say, and nothing else', async () => {
-  const commits = fc.array(fc.array(write, { minLength: 1, maxLength: 4 }), { maxLength: 12 });
+  const commits = fc.array(commit(4), { maxLength: 12 });
   fc.assert(
     fc.property(commits, (commits) => {
       const { tables } = createMemoryTables();
@@ -71,16 +104,66 @@ t.test('DUR-1 · keeps in its indexes what the records and claims say, and nothi
           return (head && workKey(collection, key, head)) ?? [];
         }),
       );
-      const expiry = tables.claims
-        .keys(all)
-        .map((name) => `${timeText(tables.claims.head(name)?.dueAtMs ?? -1)}/${name}`);
+      const ends = new Set(tables.expiry.keys(all));
+      const endless = tables.claims.keys(all).filter((name) => {
+        const end = `${timeText(tables.claims.head(name)?.dueAtMs ?? -1)}/${name}`;
+        return !ends.delete(end);
+      });
       return (
-        work.sort().join() === tables.due.keys(all).join() && expiry.sort().join() === tables.expiry.keys(all).join()
+        work.sort().join() === tables.due.keys(all).join() &&
+        ends.size === 0 &&
+        endless.every((name) => nameOfEvent(tables, tables.claims.read(name)?.value?.eventKey) === name)
       );
     }),
     { numRuns: 500 },
   );
 });
+
+t.test('IDM-1 · DUR-2 · an id is taken until its time, and leads to its events while they are kept', async () => {
+  const step = fc.oneof({ weight: 4, arbitrary: commit(3) }, { weight: 1, arbitrary: fc.constant('prune' as const) });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 14 }), (steps) => {
+      const { tables } = createMemoryTables();
+      let taken = new Map<string, number>();
+      return steps.every((step, nowMs) => {
+        if (step === 'prune') {
+          pruneClaims(tables, nowMs, () => false);
+        } else {
+          const writes = step.map((write) => at(write, nowMs));
+          const after = claimsAfter(taken, writes);
+          const { kind } = apply(tables, writes);
+          if (kind !== 'stale' && (kind === 'claimed') !== (after === undefined)) return false;
+          if (kind === 'committed') taken = after ?? taken;
+        }
+        const found = new Set(markedKeys(tables, 'events', { marks: [idMark('id')], limit: 99 }));
+        return tables.events.keys(all).every((key) => nameOfEvent(tables, key) === undefined || found.has(key));
+      });
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+/** A write as it is made at a time. */
+function at(write: Write, nowMs: number): Write {
+  return write.kind === 'claim' ? { ...write, nowMs, expiresAtMs: nowMs + write.expiresAtMs } : write;
+}
+
+/** The names that are taken after a commit; undefined where one of them refuses it. */
+function claimsAfter(taken: ReadonlyMap<string, number>, writes: readonly Write[]): Map<string, number> | undefined {
+  const after = new Map(taken);
+  for (const write of writes) {
+    if (write.kind === 'release') after.delete(write.name);
+    if (write.kind !== 'claim') continue;
+    if ((after.get(write.name) ?? -1) > write.nowMs) return undefined;
+    after.set(write.name, write.expiresAtMs);
+  }
+  return after;
+}
+
+function nameOfEvent(tables: Tables, key: unknown): string | undefined {
+  const event = typeof key === 'string' ? tables.events.read(key)?.value : undefined;
+  return event && claimOfEvent(event);
+}
 
 t.test('DUR-1 · says which commits cannot be stored at all', async (t) => {
   const put = (key: string, heldBy?: string): Write => ({

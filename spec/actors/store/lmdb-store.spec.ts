@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { open as openLmdb } from 'lmdb';
 import t from 'tap';
 import { openLmdbJournal } from '../../../actors/store/lmdb-journal.ts';
+import { enter } from '../../../actors/store/lmdb-store.ts';
+import { layout, layoutOf } from '../../../actors/store/lmdb-upgrade.ts';
 import { openJournal } from '../../support/open-journal.ts';
 
 const keys = Array.from({ length: 400 }, (_, n) => `k${String(n).padStart(4, '0')}`);
@@ -80,15 +82,28 @@ t.test('DUR-1 · refuses a store of a newer layout and leaves it as it is', asyn
   const path = join(directory, 'data.mdb');
   const root = openLmdb({ path: directory, noSubdir: false, encoding: 'binary' });
   const meta = root.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' });
-  await meta.put('layout', Buffer.from('{"version":4}'));
+  await meta.put('layout', Buffer.from('{"version":5}'));
   await root.close();
   const before = readFileSync(path);
 
   const opened = await openLmdbJournal({ directory });
 
-  const message = `${path}: the store has layout 4, this gateway knows layout 3; run the gateway that wrote it, or move`;
+  const message = `${path}: the store has layout 5, this gateway knows layout 4; run the gateway that wrote it, or move`;
   t.match(opened, { ok: false, fault: { code: 'journal-version', message } });
   t.ok(before.equals(readFileSync(path)), 'not a byte is changed');
+});
+
+t.test('DUR-2 · a store that is put in place of one while the gateway runs is brought up to date too', async (t) => {
+  const directory = await filled(t.testdir());
+  const root = openLmdb({ path: directory, noSubdir: false, encoding: 'binary' });
+  await root.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' }).put('layout', Buffer.from('{"version":3}'));
+  await root.close();
+
+  const entered = await enter(directory);
+
+  if (!entered.ok) throw new Error(entered.fault.message);
+  t.equal(layoutOf(entered.value.tables.meta), layout);
+  await entered.value.close();
 });
 
 t.test('DUR-1 · refuses the LMDB store of another program and another data format', async (t) => {

@@ -9,15 +9,17 @@ const row = (text: string): Row => ({ version: 1, dueAtMs: undefined, heldBy: un
 t.test('DUR-1 · lands nothing of a transaction whose body throws halfway', async (t) => {
   const environment = openEnvironment(t.testdir(), () => {});
   t.teardown(() => environment.close());
-  const { events } = environment.tables;
+  const { events, recentMarks } = environment.tables;
 
   const refused = environment.transact(() => {
     events.write('a', row('1'));
+    recentMarks.set('e/r/', 'a');
     throw new Error('halfway');
   });
 
   await t.rejects(refused, { message: 'halfway' });
   t.equal(events.read('a'), undefined);
+  t.equal(recentMarks.size, 0, 'its marks are to be written anew');
   await environment.transact(() => events.write('b', row('2')));
   t.same(events.keys({ limit: 9 }), ['b']);
 });
@@ -73,4 +75,73 @@ t.test('DUR-1 · tables on disk and in memory answer alike', async (t) => {
     });
     t.same(answer, run(step), `step ${index}`);
   }
+});
+
+t.test('DUR-2 · keys that grow fill the pages that they are written to', async (t) => {
+  const directory = t.testdir();
+  const environment = openEnvironment(directory, () => {});
+  t.teardown(() => environment.close());
+  const { events, marks } = environment.tables;
+  const key = (at: number) => `k${String(at).padStart(6, '0')}`;
+  const before = environment.usedBytes();
+  // A little less than half a page each.
+  await environment.transact(() => {
+    for (let at = 0; at < 1_000; at += 1) events.create(key(at), row('x'.repeat(1_800)));
+  });
+  const pages = (environment.usedBytes() - before) / 4_096;
+  t.ok(pages < 600, `${pages} pages for 1,000 rows`);
+
+  // What another process has put behind them, or this one in their midst, is neither lost nor overwritten.
+  await environment.transact(() => {
+    t.equal(events.create(key(999), row('again')), false);
+    t.equal(events.create(`${key(500)}/`, row('between')), true);
+    t.equal(events.create(`${key(500)}/`, row('again')), false);
+    marks.write('b', row(''));
+    marks.write('a', row(''));
+    marks.write('b', row(''));
+    marks.remove('b');
+    marks.write('b', row(''));
+  });
+  t.equal(events.keys({ limit: 9_999 }).length, 1_001);
+  t.same(events.read(`${key(500)}/`)?.value, { text: 'between' });
+  t.same(marks.keys({ limit: 9 }), ['a', 'b']);
+});
+
+t.test('DUR-1 · two that write behind all others find what the other has put there', async (t) => {
+  const directory = t.testdir();
+  const first = openEnvironment(directory, () => {});
+  await first.transact(() => void first.tables.events.create('m', row('first')));
+  await first.close();
+  const again = openEnvironment(directory, () => {});
+  t.teardown(() => again.close());
+  await again.transact(() => {
+    t.equal(again.tables.events.create('m', row('again')), false, 'the greatest key is there already');
+    t.equal(again.tables.events.create('k', row('less')), true);
+    again.tables.events.write('l', row('less'));
+    again.tables.events.write('m', row('over'));
+  });
+  t.same(again.tables.events.keys({ limit: 9 }), ['k', 'l', 'm']);
+  t.same(again.tables.events.read('m')?.value, { text: 'over' });
+});
+
+t.test('DUR-1 · a burst’s record is read as it was written within the transaction, and gone with it', async (t) => {
+  const environment = openEnvironment(t.testdir(), () => {});
+  t.teardown(() => environment.close());
+  const { groups } = environment.tables;
+  await environment.transact(() => {
+    groups.create('g', row('1'));
+    groups.write('g', row('2'));
+    t.same(groups.read('g')?.value, { text: '2' });
+  });
+  const seenBeside: unknown[] = [];
+  const refused = environment.transact(() => {
+    groups.write('g', row('3'));
+    groups.write('h', row('3'));
+    queueMicrotask(() => seenBeside.push(groups.read('g')?.value, groups.keys({ limit: 9 })));
+    throw new Error('halfway');
+  });
+  await t.rejects(refused, { message: 'halfway' });
+  t.same(seenBeside, [{ text: '2' }, ['g']], 'nobody sees what is given up, and nobody writes it');
+  t.same(groups.read('g')?.value, { text: '2' });
+  t.same(groups.keys({ limit: 9 }), ['g']);
 });

@@ -1,6 +1,11 @@
 import { open as openLmdb } from 'lmdb';
 import t from 'tap';
-import { statusMark } from '../../../machines/webhook/marks.ts';
+import { openEnvironment } from '../../../actors/store/lmdb-tables.ts';
+import { layout, layoutOf, upgrade } from '../../../actors/store/lmdb-upgrade.ts';
+import { expiryKey } from '../../../actors/store/marks.ts';
+import { bareKey, plainRow } from '../../../actors/store/tables.ts';
+import { idMark, statusMark } from '../../../machines/webhook/marks.ts';
+import { claimName } from '../../../machines/webhook/record.ts';
 import { openJournal } from '../../support/open-journal.ts';
 
 t.test('DUR-2 · marks what an older gateway has written, once', async (t) => {
@@ -35,3 +40,81 @@ t.test('DUR-2 · marks what an older gateway has written, once', async (t) => {
     await journal.close();
   }
 });
+
+t.test('IDM-1 · DUR-2 · an id that an older gateway claimed stays taken until its time', async (t) => {
+  const directory = `${t.testdir()}/state`;
+  const long = 'x'.repeat(2_000);
+  const cron = `cron/default/${long}/k`;
+  const claims = [
+    ['delivery/default/r/d1', 'k1'],
+    ['delivery/a%2Fb/r%25/d/2', 'gone'],
+    ['cron/default/j/k', 'k1'],
+    [cron, 'k1'],
+    // Each is named now what the next one was named before.
+    ['delivery/x/y/z', 'first'],
+    ['delivery/z/x/y', 'second'],
+    ['delivery/y/z/x', 'third'],
+  ] as const;
+  const first = await openJournal(directory);
+  await first.commit([
+    { kind: 'put', collection: 'events', key: 'k1', value: { profile: 'default', route: 'r', deliveryId: 'd1' } },
+    { kind: 'put', collection: 'events', key: 'k2', value: { profile: 'default', route: 'r', deliveryId: long } },
+    ...[...claims, [`delivery/default/r/${long}`, 'k2'] as const].map(([name, eventKey]) => ({
+      kind: 'claim' as const,
+      name,
+      value: { eventKey },
+      nowMs: 0,
+      expiresAtMs: 100,
+    })),
+  ]);
+  await first.close();
+  const root = openLmdb({ path: directory, noSubdir: false, encoding: 'binary', maxDbs: 20 });
+  const meta = root.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' });
+  await meta.put('layout', Buffer.from('{"version":3}'));
+  await root.close();
+
+  for (const what of ['upgraded', 'as it is']) {
+    const journal = await openJournal(directory);
+    t.same(journal.claimed(claimName('default', 'r', 'd1'), 99), { eventKey: 'k1' }, what);
+    t.same(journal.claimed(claimName('a/b', 'r%', 'd/2'), 99), { eventKey: 'gone' }, what);
+    t.same(journal.claimed(claimName('default', 'r', long), 99), { eventKey: 'k2' }, what);
+    t.same(journal.claimed('cron/default/j/k', 99), { eventKey: 'k1' }, what);
+    t.same(journal.claimed(cron, 99), { eventKey: 'k1' }, what);
+    t.same(journal.claimed(claimName('x', 'y', 'z'), 99), { eventKey: 'first' }, what);
+    t.same(journal.claimed(claimName('z', 'x', 'y'), 99), { eventKey: 'second' }, what);
+    t.same(journal.claimed(claimName('y', 'z', 'x'), 99), { eventKey: 'third' }, what);
+    t.equal(journal.claimed('delivery/default/r/d1', 99), undefined, what);
+    const found = [idMark('d1'), idMark(long)].map((mark) => journal.marked('events', { marks: [mark], limit: 9 }));
+    t.same(
+      found.map((records) => records.map(({ key }) => key)),
+      [['k1'], ['k2']],
+      what,
+    );
+    await journal.close();
+  }
+  const journal = await openJournal(directory);
+  await journal.prune({ nowMs: 100, keepAfterKey: '', maxBytes: 1e9 });
+  t.equal(journal.claimed(claimName('a/b', 'r%', 'd/2'), 0), undefined, 'no longer than its time');
+  await journal.close();
+});
+
+t.test(
+  'IDM-1 · of two gateways that open a store of an earlier layout at once, one names its claims anew',
+  async (t) => {
+    const environment = openEnvironment(t.testdir(), () => {});
+    t.teardown(() => environment.close());
+    const { claims, expiry, meta } = environment.tables;
+    const claim = { version: 0, dueAtMs: 100, heldBy: undefined, value: { eventKey: 'k' } };
+    await environment.transact(() => {
+      meta.write('layout', plainRow({ version: 3 }));
+      claims.write('delivery/p/r/id', claim);
+      expiry.write(expiryKey('delivery/p/r/id', claim), bareKey);
+    });
+
+    await Promise.all([upgrade(environment), upgrade(environment)]);
+
+    const name = claimName('p', 'r', 'id');
+    t.same([claims.keys({ limit: 9 }), expiry.keys({ limit: 9 })], [[name], [expiryKey(name, claim)]]);
+    t.equal(layoutOf(meta), layout);
+  },
+);

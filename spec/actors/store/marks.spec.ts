@@ -6,8 +6,9 @@ import { markedKeys } from '../../../actors/store/marks.ts';
 import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
 import { ageing } from '../../../actors/store/prune.ts';
 import { sweeping } from '../../../actors/store/sweep.ts';
-import type { Engine, Tables } from '../../../actors/store/tables.ts';
+import { bareKey, type Engine, type Tables } from '../../../actors/store/tables.ts';
 import { idMark, routeMark, statusMark, workMark } from '../../../machines/webhook/marks.ts';
+import { claimName } from '../../../machines/webhook/record.ts';
 import { timeKey } from '../../../runtime/ids.ts';
 
 const startMs = 1_700_000_000_000;
@@ -37,6 +38,113 @@ t.test('DUR-2 · finds the events that led to work of another key, by ids and na
   t.same(markedKeys(tables, 'events', { marks: [idMark('a')], limit: 9 }), []);
   t.end();
 });
+
+t.test('DUR-2 · an id is found by its claims, page by page, and bears no mark while one leads to it', (t) => {
+  const { tables } = createMemoryTables();
+  const accept = (at: number): void => {
+    const key = `k${at}`;
+    const value = { profile: 'p', route: `r${at}`, deliveryId: 'a/b' };
+    const name = claimName('p', `r${at}`, 'a/b');
+    apply(tables, [
+      { kind: 'claim', name, value: { eventKey: key }, nowMs: 0, expiresAtMs: 9, event: key },
+      event(key, value),
+    ]);
+  };
+  for (let at = 10; at < 40; at += 1) accept(at);
+  const marksOfIds = () => tables.marks.keys(all).filter((mark) => mark.startsWith('e/i'));
+  t.same(marksOfIds(), []);
+
+  const name = 'cron/p/j/k11';
+  apply(tables, [{ kind: 'claim', name, value: { eventKey: 'k12' }, nowMs: 0, expiresAtMs: 9 }]);
+  apply(tables, [{ kind: 'release', name }]);
+  t.same(marksOfIds(), [], 'a name of something else leads to no event');
+  // A third of the events go, another third give their id back.
+  for (let at = 10; at < 40; at += 3) apply(tables, [{ kind: 'delete', collection: 'events', key: `k${at}` }]);
+  for (let at = 11; at < 40; at += 3) apply(tables, [{ kind: 'release', name: claimName('p', `r${at}`, 'a/b') }]);
+
+  const expected = Array.from({ length: 30 }, (_, at) => `k${39 - at}`).filter((_, at) => at % 3 !== 2);
+  for (const limit of [1, 2, 3, 7, 99]) {
+    const found: string[] = [];
+    for (let from: string | undefined; ; from = found.at(-1)) {
+      const query = { marks: [idMark('a/b')], limit, ...(from === undefined ? {} : { from }) };
+      const page = markedKeys(tables, 'events', query);
+      found.push(...page);
+      if (page.length < limit) break;
+    }
+    t.same(found, expected, `by ${limit}`);
+  }
+  t.end();
+});
+
+t.test('DUR-2 · marks all events of some work by what became of it, however many came beside them', (t) => {
+  const { tables } = createMemoryTables();
+  const key = (ms: number, at: number) => `${timeKey(startMs + ms)}${String(at).padStart(6, '0')}`;
+  const members = [key(0, 0), key(0, 1), key(20, 0), key(90, 0)];
+  apply(
+    tables,
+    members.map((member) => event(member, { work: key(0, 0), status: 'coalesced' })),
+  );
+  const other = { version: 1, dueAtMs: undefined, heldBy: undefined, value: { route: 'idle', work: 'other' } };
+  for (let at = 1; at < 105_000; at += 1) tables.events.create(key(90, at), other);
+
+  apply(tables, [{ kind: 'put', collection: 'runs', key: key(0, 0), value: { route: 'busy', status: 'delivered' } }]);
+
+  const found = new Set(markedKeys(tables, 'events', { marks: [statusMark('delivered', 'busy')], limit: 999_999 }));
+  t.same(
+    members.filter((member) => !found.has(member)),
+    [],
+  );
+  t.same(
+    markedKeys(tables, 'events', { marks: [statusMark('delivered', 'idle')], limit: 9 }),
+    [],
+    'and none of theirs',
+  );
+  t.end();
+});
+
+t.test(
+  'DUR-2 · what led to some work is found among any neighbours, each once and in order, whatever the page',
+  async (t) => {
+    const one = fc.record({ ms: fc.nat(60), work: fc.constantFrom('w0', 'w1', 'none') });
+    fc.assert(
+      fc.property(
+        fc.array(one, { maxLength: 60 }),
+        fc.integer({ min: 1, max: 7 }),
+        fc.boolean(),
+        (events, limit, pair) => {
+          const { tables } = createMemoryTables();
+          // Of two gateways, each remembers only what it has marked itself.
+          const other = { ...tables, recentMarks: new Map<string, string>() };
+          const keys = events.map(({ ms }, index) => `${timeKey(startMs + ms)}${1_000 + index}`);
+          for (const [index, { work }] of events.entries()) {
+            const key = keys[index] ?? '';
+            apply(pair && index % 3 === 0 ? other : tables, [event(key, { work: work === 'none' ? key : work })]);
+          }
+          return ['w0', 'w1'].every((work) => {
+            const found: string[] = [];
+            for (let from: string | undefined; ; from = found.at(-1)) {
+              const marks = [workMark(work)];
+              const page = markedKeys(tables, 'events', { marks, limit, ...(from === undefined ? {} : { from }) });
+              found.push(...page);
+              if (page.length < limit) break;
+            }
+            const isInOrder = found.join() === [...new Set(found)].sort().reverse().join();
+            return isInOrder && keys.every((key, index) => events[index]?.work !== work || found.includes(key));
+          });
+        },
+      ),
+      { numRuns: 500 },
+    );
+    const { tables } = createMemoryTables();
+    for (let at = 0; at < 400; at += 1) {
+      apply(tables, [event(`${timeKey(startMs + at / 2)}${1_000 + at}`, { work: at % 40 === 0 ? 'rare' : 'busy' })]);
+    }
+    const placesOf = (work: string): number =>
+      tables.marks.keys({ ...all, from: `e/${workMark(work)}/`, until: `e/${workMark(work)}0` }).length;
+    t.same([markedKeys(tables, 'events', { marks: [workMark('rare')], limit: 99 }).length, placesOf('rare')], [10, 10]);
+    t.ok(placesOf('busy') <= 2 * 36, 'two marks for each stretch');
+  },
+);
 
 t.test('DUR-2 · gives no record twice or in another order, whatever the page', async () => {
   const keys = fc.uniqueArray(
@@ -74,20 +182,23 @@ t.test('DUR-2 · forgets the marks of the records that are forgotten, in pieces'
     const key = `${timeKey(startMs + at * 10)}0000`;
     apply(tables, [event(key, { route: `route-${at % 50}`, ...(at % 2 === 0 ? { work: timeKey(startMs) } : {}) })]);
   }
+  // As layout 3 has them: work that had events, and its events each by its key.
+  tables.marks.write(`e/${workMark(timeKey(startMs))}/`, bareKey);
+  tables.marks.write(`e/${workMark(timeKey(startMs))}/${timeKey(startMs + 20)}0000`, bareKey);
   const forgottenTo = timeKey(startMs + 2_500);
-  run(ageing(engine, forgottenTo));
+  run(ageing(engine, forgottenTo, 0));
   const pieces = run(sweeping(engine));
   t.ok(pieces > 50, `${pieces} pieces`);
   t.equal(tables.events.keys(all).length, 250);
   const left = tables.marks.keys(all).map((mark) => mark.slice(mark.lastIndexOf('/') + 1));
   t.same(
-    left.filter((place) => place !== '' && place < forgottenTo.slice(0, 8)),
+    left.filter((place) => place < forgottenTo.slice(0, 8)),
     [],
     'none leads to what is gone',
   );
   t.equal(tables.marks.keys(all).filter((mark) => mark.startsWith('e/i')).length, 250);
 
-  run(ageing(engine, timeKey(startMs + 9_999)));
+  run(ageing(engine, timeKey(startMs + 9_999), 0));
   run(sweeping(engine));
   t.same(contents(tables), [], 'nothing is left of an empty history');
   t.end();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import type { Collection, Journal } from '../../../actors/store/journal.ts';
+import type { Collection, Journal, Write } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createBursts } from '../../../actors/webhook/bursts.ts';
 import {
@@ -11,7 +11,8 @@ import {
   createClaimDelivery,
   type JobFinding,
 } from '../../../actors/webhook/claim-delivery.ts';
-import { claimName, type EventRecord } from '../../../machines/webhook/record.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { claimName, type DeliveryRecord, type EventRecord } from '../../../machines/webhook/record.ts';
 import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
 
 const job: JobFinding = {
@@ -57,6 +58,7 @@ async function claimer(journal: Journal = openMemoryJournal(), ports: Partial<Cl
     keeper,
     bursts: createBursts(keeper),
     findJob: () => job,
+    placeOf: ({ extra }) => (extra.chat_id === undefined ? undefined : String(extra.chat_id)),
     hasRoom: () => true,
     ...ports,
   });
@@ -124,19 +126,71 @@ t.test('DUR-1 · CRN-2 · each plan puts the event, its claim and its work on di
   }
 });
 
-t.test('IDM-1 · an id claimed within the hour is a duplicate that leaves nothing, whatever its plan', async (t) => {
+t.test('DUR-2 · the claim of an id leads to its event, whatever the plan', async (t) => {
+  for (const plan of plans) {
+    const journal = openMemoryJournal();
+    const written: Write[] = [];
+    const { claim } = await claimer({
+      ...journal,
+      submit(writes, settled) {
+        written.push(...writes);
+        journal.submit(writes, settled);
+      },
+    });
+    await claim(ask('k1', plan));
+    const name = claimName('default', 'r', 'd1');
+    const claims = written.filter((write) => write.kind === 'claim' && write.name === name);
+    t.match(claims, [{ event: 'k1', value: { eventKey: 'k1' } }], plan.kind);
+  }
+});
+
+t.test('DUR-1 · DLV-2 · a direct text is on disk with the chat that it goes to', async (t) => {
+  const { claim, journal } = await claimer(openMemoryJournal(), { placeOf: ({ target }) => `home of ${target}` });
+  await claim(ask('k1', { kind: 'direct' }, { deliver: 'slack' }));
+  t.match(journal.get('deliveries', 'k1')?.value, { status: 'sending', chat: 'home of slack' });
+});
+
+t.test('IDM-1 · an id claimed within the hour is taken, and a repeat leaves nothing, whatever its plan', async (t) => {
   for (const first of plans) {
     for (const second of plans) {
       const { claim, journal } = await claimer();
       t.match(await claim(ask('k1', first)), { kind: 'granted' });
       const before = sizes(journal);
 
-      t.same(await claim(ask('k2', second, {}, 1_000 + claimLifeMs - 1)), { kind: 'duplicate' });
+      const kind = first.kind === 'direct' ? 'pending' : 'duplicate';
+      t.same(await claim(ask('k2', second, {}, 1_000 + claimLifeMs - 1)), { kind });
 
       t.same(sizes(journal), before, `${second.kind} after ${first.kind}`);
       t.equal(journal.get('groups', 'default/r/pr-7')?.version, first.kind === 'group' ? 1 : undefined);
     }
   }
+});
+
+t.test('IDM-2 · DUR-1 · an id of a direct delivery is a duplicate only once that was delivered', async (t) => {
+  const rows: readonly (readonly [Partial<DeliveryRecord>, 'pending' | 'duplicate'])[] = [
+    [{ status: 'sending' }, 'pending'],
+    [{ status: 'queued' }, 'pending'],
+    [{ status: 'waitingToRetry', dueAtMs: 2_000 }, 'pending'],
+    [{ status: 'delivered' }, 'duplicate'],
+  ];
+  for (const [more, kind] of rows) {
+    const { claim, journal, keeper } = await claimer();
+    await claim(ask('k1', { kind: 'direct' }));
+    const value = { ...journal.get('deliveries', 'k1')?.value, ...more } as JsonObject;
+    await keeper.commit([{ kind: 'put', collection: 'deliveries', key: 'k1', value }]);
+
+    for (const plan of plans) t.same(await claim(ask('k2', plan)), { kind }, `${plan.kind} after ${more.status}`);
+    t.equal(journal.get('events', 'k2'), undefined, 'and leaves nothing');
+  }
+});
+
+t.test('IDM-2 · a response that is still being delivered is durable work: its id is a duplicate', async (t) => {
+  const { claim, keeper } = await claimer();
+  await claim(ask('k1', { kind: 'run' }));
+  const response = { eventKey: 'k1', runKey: 'k1', status: 'sending' };
+  await keeper.commit([{ kind: 'put', collection: 'deliveries', key: 'k1', value: response }]);
+
+  t.same(await claim(ask('k2', { kind: 'run' })), { kind: 'duplicate' });
 });
 
 t.test('IDM-1 · an hour later, on another route or in another profile the same id is new', async (t) => {
@@ -162,7 +216,8 @@ t.test('IDM-2 · of equal ids at the same instant exactly one is granted, on one
     await stage.settle();
     const kinds = (await Promise.all(asked)).map(({ kind }) => kind);
 
-    t.same(kinds.sort(), [...Array(19).fill('duplicate'), 'granted'], plan.kind);
+    const taken = plan.kind === 'direct' ? 'pending' : 'duplicate';
+    t.same(kinds.sort(), [...Array(19).fill(taken), 'granted'].sort(), plan.kind);
     const { events, runs, groups, deliveries } = sizes(stage.journal) as Record<Collection, number>;
     t.same([events, runs + groups + deliveries], [1, 1], plan.kind);
   }

@@ -34,6 +34,17 @@ t.test('FIL-3 · what is written as JSON or as lines is found, and nothing else'
   t.end();
 });
 
+t.test('FIL-2 · FIL-3 · a list of ids beyond 2^53 holds their digits', (t) => {
+  const home = makeHome(t, { l: '[10000000000000000001, 7]' });
+  const list = createListReader({ home: home.path }).list('l');
+  const asked = ['10000000000000000001', '10000000000000000000', '10000000000000000002', '7'];
+  t.same(
+    asked.map((id) => list?.has(id)),
+    [true, false, false, true],
+  );
+  t.end();
+});
+
 t.test('FIL-3 · a change is seen at once, a file that went is no list, one that came back is', (t) => {
   const home = makeHome(t, { l: 'one', 'next/l': 'two' });
   const reader = createListReader({ home: home.path });

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { createSubscriptionsStore, type SubscriptionsStore } from '../../../actors/webhook/subscriptions.store.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
@@ -55,7 +55,7 @@ t.test('SUB-2 · a broken record is skipped and reported, the others stand', (t)
 t.test('SUB-2 · whatever spoils the file, the last good set stands until it is mended', (t) => {
   const { home, path, store, names } = fixture(t, two);
   t.same(names(), ['one', 'two']);
-  for (const text of ['{', '[]', 'null', '"x"', '{"one":', '\0\0\0\0']) {
+  for (const text of ['', '\n', '{', '[]', 'null', '"x"', '{"one":', '\0\0\0\0']) {
     home.write('subs.json', text);
     t.same(names(), ['one', 'two'], JSON.stringify(text));
     t.equal(store.current().fault?.code, 'subscriptions-corrupt');
@@ -95,13 +95,27 @@ t.test('SUB-2 · a change is written under the lock and seen at once; a refused 
   t.match(await store.update((text) => editSubscriptions(text, 'b', undefined)), { ok: true });
   t.same(names().sort(), ['a', 'c', 'd']);
 
-  home.write('subs.json', '{"a":');
-  t.match(await store.update(() => '{}'), { ok: false, fault: { code: 'subscriptions-corrupt' } });
-  t.equal(readFileSync(path, 'utf8'), '{"a":', 'a corrupt file is left for a person to mend');
+  for (const text of ['{"a":', '']) {
+    home.write('subs.json', text);
+    t.match(await store.update(() => '{}'), { ok: false, fault: { code: 'subscriptions-corrupt' } });
+    t.equal(readFileSync(path, 'utf8'), text, 'a corrupt file is left for a person to mend');
+  }
   t.notOk(existsSync(`${path}.lock`));
 
-  rmSync(home.path, { recursive: true });
+  rmSync(path);
+  mkdirSync(path);
   t.match(await store.update(() => '{}'), { ok: false, fault: { code: 'subscriptions-unreadable' } });
+});
+
+t.test('HOME-3 · SUB-1 · the first change makes the folder that the file lies in, for its owner alone', async (t) => {
+  const { home, path, store, names } = fixture(t);
+  rmSync(home.path, { recursive: true });
+  t.match(await store.update((text) => editSubscriptions(text, 'a', { secret: 'abcdef' })), { ok: true });
+  t.same(names(), ['a']);
+  t.same(
+    [home.path, path].map((one) => (statSync(one).mode & 0o777).toString(8)),
+    ['700', '600'],
+  );
 });
 
 t.test('SUB-2 · SIG-5 · new rules are held against the last good text, also while the file is corrupt', (t) => {

@@ -94,6 +94,7 @@ async function main(): Promise<void> {
     metrics: createMetrics(),
     tracing: noTracing,
     nowMs: Date.now,
+    steadyMs: () => performance.now(),
     log,
   });
   const root = createActor(servers.logic, { clock: createClock() });

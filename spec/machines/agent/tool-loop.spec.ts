@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type ModelAnswer, noTokens } from '../../../machines/agent/model-wire.ts';
+import { type ModelAnswer, noTokens } from '../../../machines/agent/model-talk.ts';
 import { mostCallsAtOnce, nextStep } from '../../../machines/agent/tool-loop.ts';
 
 const state = { steps: 1, maxSteps: 3, isOffered: (name: string) => name === 'look' };

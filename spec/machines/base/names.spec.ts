@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { address, dynamicRoutePattern, type ProfileName, profileName } from '../../../machines/base/names.ts';
+import { dynamicRoutePattern, inProfile, profileName } from '../../../machines/base/names.ts';
 
 t.test('HOME-1 · a profile name can never leave its folder', (t) => {
   for (const fine of ['work', 'a', 'A.b-c_9', 'x'.repeat(64)]) t.equal(profileName(fine), fine);
@@ -17,8 +17,19 @@ t.test('SUB-3 · a dynamic route is named in lower case, from a letter or digit 
   t.end();
 });
 
-t.test('INS-1 · an address names the profile unless it is the default one', (t) => {
-  t.equal(address('groups', 'deploys'), 'groups/deploys');
-  t.equal(address('groups', 'deploys', 'work' as ProfileName), 'groups/deploys@work');
+t.test('OAU-9 · LIF-1 · a name tells its profile unless that is the default one, and no two are spelled alike', (t) => {
+  t.equal(inProfile('hub', 'default'), 'hub');
+  t.equal(inProfile('hub', 'work'), 'hub@work');
+  t.equal(inProfile('hub@work', 'default'), 'hub@@work');
+  const names = fc.tuple(
+    fc.string({ unit: fc.constantFrom('@', 'a', 'default') }),
+    fc.constantFrom('default', 'a', 'aa'),
+  );
+  fc.assert(
+    fc.property(names, names, ([one, here], [other, there]) => {
+      const isSame = one === other && here === there;
+      return (inProfile(one, here) === inProfile(other, there)) === isSame;
+    }),
+  );
   t.end();
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { shownJson } from '../../../machines/base/shown-json.ts';
+import { shownJson, shownText } from '../../../machines/base/shown-json.ts';
 
 const hidden = [
   ['a direction turned around', '\u202e', '\\u202e'],
@@ -18,6 +18,7 @@ t.test('LNK-2 · TRU-3 · what nobody sees is spelled out, in keys and values', 
   for (const [what, character, spelled] of hidden) {
     const shown = shownJson({ [`k${character}`]: `rm${character}x` });
     t.equal(shown, `{\n  "k${spelled}": "rm${spelled}x"\n}`, what);
+    t.equal(shownText(`“rm${character}x”`), `“rm${spelled}x”`, `${what}, in a sentence`);
   }
   t.equal(shownJson({ é: '日本 ☃ "\n' }), '{\n  "é": "日本 ☃ \\"\\n"\n}', 'what is seen stays');
   t.equal(shownJson(undefined), '');

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { type AnyActorRef, createActor, setup } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
-import { createWard, isWard, type WardHandle, wardHandle } from '../../../machines/base/ward.ts';
+import { absentWard, createWard, isWard, type WardHandle, wardHandle } from '../../../machines/base/ward.ts';
 
 const child = compile(
   setup({
@@ -89,5 +89,14 @@ t.test('INS-1 · nothing is left of ten thousand children', (t) => {
   ward.spawn('last', { n: 0 });
   ref.stop();
   t.equal(ward.size, 0, 'the rest stop with the ward');
+  t.end();
+});
+
+t.test('INS-1 · what stands in for a ward that does not live holds nobody, and has no room', (t) => {
+  const ward = absentWard<object>('runs');
+  ward.each(() => t.fail('there is nobody'));
+  ward.clear();
+  t.same([ward.spawn('a', {}), ward.get('a')], [undefined, undefined]);
+  t.ok(10_000 - ward.size <= 0, 'work that asks for room stays on disk');
   t.end();
 });

@@ -50,7 +50,7 @@ t.test('CON-3 · the section is read with its defaults', (t) => {
   t.match(
     readAgent({
       runner: 'model',
-      model: { ...model, api_key: 'k', max_steps: 5, max_tokens: 100, prices },
+      model: { ...model, api_key: 'k', max_steps: 5, max_tokens: 100, prices, other_prices: { small: prices } },
       web_search: { base_url: 'http://127.0.0.1:8888', api_key: 's' },
     }),
     {
@@ -62,6 +62,7 @@ t.test('CON-3 · the section is read with its defaults', (t) => {
         maxSteps: 5,
         maxTokens: 100,
         prices: { inputPerMillion: 3, outputPerMillion: 15 },
+        otherPrices: { small: { inputPerMillion: 3, outputPerMillion: 15 } },
       },
       search: { baseUrl: 'http://127.0.0.1:8888', apiKey: 's' },
     },

@@ -48,6 +48,7 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
     ['- a\n', 'config-not-mapping', 1],
     ['just words', 'config-not-mapping', 1],
     [`a: &a [1, 2]\nb: [${many}]\n`, 'yaml-aliases', 1],
+    ['x: &x\n  y: *x\n', 'yaml-aliases', 2],
   ];
   for (const [source, code, line] of rows) {
     const { value, findings } = parseDocument(source);
@@ -57,6 +58,28 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
   }
   t.same(parseDocument('a: &a [1]\nb: *a\n').value, { a: [1], b: [1] }, 'an alias as people use it');
   t.same(parseDocument('a: &a { x: 1 }\nb: { <<: *a, y: 2 }\n').value, { a: { x: 1 }, b: { x: 1, y: 2 } }, 'a merge');
+  t.end();
+});
+
+t.test('FIL-2 · CFG-2 · a whole number beyond 2^53 is the text of its digits, as it is in a payload', (t) => {
+  const rows: readonly (readonly [written: string, value: unknown])[] = [
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740992', '9007199254740992'],
+    ['-10000000000000000001', '-10000000000000000001'],
+    ['+10000000000000000001', '10000000000000000001'],
+    ['010000000000000000001', '10000000000000000001'],
+    ['0x20000000000001', '9007199254740993'],
+    ['10000000000000000001.5', 1e19],
+    ['1e19', 1e19],
+    ["'10000000000000000001'", '10000000000000000001'],
+    ['!!str 10000000000000000001', '10000000000000000001'],
+  ];
+  for (const [written, value] of rows) {
+    t.strictSame(parseDocument(`a: &a [${written}]\nb: *a`).value, { a: [value], b: [value] }, written);
+  }
+  const keyed = parseDocument('10000000000000000001: { a: 1 }');
+  t.same(keyed.value, { '10000000000000000001': { a: 1 } });
+  t.same(keyed.place(['10000000000000000001', 'a']), { line: 1, column: 25 });
   t.end();
 });
 

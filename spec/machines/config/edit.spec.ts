@@ -96,6 +96,137 @@ t.test('HOME-4 · what is not there is taken out without a trace', (t) => {
   t.end();
 });
 
+t.test('HOME-4 · a key that is taken out takes nothing of the others with it', (t) => {
+  const rows: readonly (readonly [string, string, string])[] = [
+    [
+      'a pair in a block, its comments, and neighbours of any spelling',
+      'mcp_servers:   # all\n  x: {enabled: false}   # keep\n  # of a\n  a:   # of a\n    command: [a,b]\n    # of a\n\n  # of y\n  y: {command: \'y\',   args: ["1",2]}\nagent: {runner: echo}\n',
+      'mcp_servers:   # all\n  x: {enabled: false}   # keep\n\n  # of y\n  y: {command: \'y\',   args: ["1",2]}\nagent: {runner: echo}\n',
+    ],
+    [
+      'the last lines',
+      'mcp_servers:\n  x: {}   # keep\n\n  a:\n    args:\n    - 1\n',
+      'mcp_servers:\n  x: {}   # keep\n\n',
+    ],
+    ['no line end', 'mcp_servers:\n  x: {}\n  a: 1', 'mcp_servers:\n  x: {}\n'],
+    [
+      'a list, and a comment that is not in it',
+      'mcp_servers:\n  a:\n    args:\n      - 1\n  # of x\n  x: {}\n',
+      'mcp_servers:\n  # of x\n  x: {}\n',
+    ],
+    [
+      'a text of several lines',
+      'mcp_servers:\n  a:\n    prompt: |\n      one\n\n      # two\n\n# of b\nb: {}\n',
+      'mcp_servers: {}\n\n# of b\nb: {}\n',
+    ],
+    ['the only one', 'mcp_servers:   # all\n  a: {}\n# end\n', 'mcp_servers: {}   # all\n# end\n'],
+    ['the only one of braces', 'mcp_servers: { a: { command: x } } # all\n', 'mcp_servers: {} # all\n'],
+    ['the first of braces', 'mcp_servers: {a: {command: x},  x:   1}\n', 'mcp_servers: {x:   1}\n'],
+    ['the last of braces', 'mcp_servers: { x:   1, a: {command: x} }\n', 'mcp_servers: { x:   1 }\n'],
+    ['the last of braces with a comma', 'mcp_servers: { x: 1,  a: 2, }\n', 'mcp_servers: { x: 1, }\n'],
+    ['one with no value', 'mcp_servers: { x: 1, a, y: }\n', 'mcp_servers: { x: 1, y: }\n'],
+    [
+      'one on a line of its own',
+      'mcp_servers: {\n  x: 1, # of x\n  a: {b: 1}, # of a\n  y: 2 # of y\n}\n',
+      'mcp_servers: {\n  x: 1, # of x\n  y: 2 # of y\n}\n',
+    ],
+    [
+      'the last on a line of its own',
+      '{\n  "mcp_servers": {\n    "x": 1, # of x\n    "a": { "b": 1 } # of a\n  }\n}\n',
+      '{\n  "mcp_servers": {\n    "x": 1 # of x\n  }\n}\n',
+    ],
+    [
+      'line ends of two characters',
+      'mcp_servers:\r\n  a:\r\n    b: 1\r\n  x: {c: 1}\r\n',
+      'mcp_servers:\r\n  x: {c: 1}\r\n',
+    ],
+  ];
+  for (const [title, text, expected] of rows) {
+    t.equal(editConfig(text, [{ path: ['mcp_servers', 'a'], value: undefined }]), expected, title);
+  }
+  t.equal(
+    editConfig('# The home.\na: 1\nb: {c: 1}\n', [{ path: ['a'], value: undefined }]),
+    '# The home.\nb: {c: 1}\n',
+    'the words at the top are the file\u2019s',
+  );
+  t.end();
+});
+
+interface Member {
+  readonly key: string;
+  readonly held: string | readonly Member[];
+  readonly flow: boolean;
+}
+
+/** Writes a tree as a person might, each pair with a comment of its own; what is said of a pair depends on that alone. */
+function written(members: readonly Member[], margin = ''): string {
+  return members
+    .map(({ key, held, flow }) => {
+      const head = `${margin}# of ${key}\n${margin}${key}:`;
+      if (typeof held === 'string') return `${head}   ${held}   # also ${key}\n`;
+      if (held.length === 0) return `${head} {}  # also ${key}\n`;
+      if (flow) return `${head} ${braced(held)}  # also ${key}\n`;
+      return `${head}  # also ${key}\n${written(held, `${margin}   `)}`;
+    })
+    .join('');
+}
+
+function braced(members: readonly Member[]): string {
+  const inner = members.map(({ key, held }) => `${key}:   ${typeof held === 'string' ? held : braced(held)}`);
+  return `{${inner.join(',  ')}}`;
+}
+
+function without(members: readonly Member[], [first, ...rest]: readonly string[]): readonly Member[] {
+  if (rest.length === 0) return members.filter(({ key }) => key !== first);
+  return members.map((one) =>
+    one.key === first && typeof one.held !== 'string' ? { ...one, held: without(one.held, rest) } : one,
+  );
+}
+
+function pathsOf(members: readonly Member[]): readonly (readonly string[])[] {
+  return members.flatMap(({ key, held }) => [
+    [key],
+    ...(typeof held === 'string' ? [] : pathsOf(held).map((path) => [key, ...path])),
+  ]);
+}
+
+t.test('HOME-4 · whatever is taken out, the text is what a person would have written without it', (t) => {
+  const leaf = fc.constantFrom(
+    '1',
+    'true',
+    'text',
+    '"a: # b"',
+    "'it''s'",
+    '[1,2,   3]',
+    '|-\n              two\n\n              lines',
+  );
+  const inline = leaf.filter((text) => !text.startsWith('|'));
+  const keys = fc.constantFrom('a', 'b', 'c', '"d e"', "'f'");
+  const members = (depth: number, flow: boolean): fc.Arbitrary<readonly Member[]> =>
+    fc.uniqueArray(member(depth, flow), { maxLength: 3, selector: ({ key }) => key });
+  const member = (depth: number, isFlow: boolean): fc.Arbitrary<Member> =>
+    fc.boolean().chain((flow) => {
+      const text: fc.Arbitrary<Member['held']> = isFlow || flow ? inline : leaf;
+      const held = depth === 0 ? text : fc.oneof(text, members(depth - 1, isFlow || flow));
+      return fc.record({ key: keys, held, flow: fc.constant(isFlow || flow) });
+    });
+  fc.assert(
+    fc.property(members(2, false), fc.nat(), (tree, which) => {
+      const paths = pathsOf(tree);
+      const path = paths[which % Math.max(1, paths.length)];
+      if (path === undefined) return;
+      const plain = path.map((key) => String(parse(key)));
+      const left = without(tree, path);
+
+      const after = editConfig(`# The home.\n\n${written(tree)}`, [{ path: plain, value: undefined }]);
+
+      t.equal(after, `# The home.\n\n${left.length === 0 ? '{}\n' : written(left)}`);
+    }),
+    { numRuns: 300 },
+  );
+  t.end();
+});
+
 t.test('HOME-4 · what cannot hold the key is left alone', (t) => {
   for (const text of ['a: [\n', '- a\n- b\n', 'just a text\n', 'platforms: text\n', 'platforms: [a]\n'])
     t.equal(edited(text), undefined, text);

@@ -23,6 +23,7 @@ t.test('INT-1 · INT-2 · references resolve once, scope before environment, uns
     ['${userHome}${/}x', '/home/me/x'],
     ['${workspaceFolder} ${workspaceFolderBasename} ${pathSeparator}', '/work/place place /'],
     ['${USERHOME}', '${USERHOME}'],
+    ['${constructor} ${toString} ${__proto__}', '${constructor} ${toString} ${__proto__}'],
     ['$SECRET ${}', '$SECRET ${}'],
   ];
   for (const [text, expected] of rows) t.equal(interpolate(text, scope), expected, text);

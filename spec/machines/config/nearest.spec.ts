@@ -1,5 +1,5 @@
 import t from 'tap';
-import { nearest } from '../../../machines/config/nearest.ts';
+import { meantOr, nearest } from '../../../machines/config/nearest.ts';
 
 t.test('CFG-1 · a slip of the pen finds its word, another word finds none', (t) => {
   const known = ['timeout', 'connect_timeout', 'tools', 'url', 'env'];
@@ -17,5 +17,7 @@ t.test('CFG-1 · a slip of the pen finds its word, another word finds none', (t)
     t.equal(nearest(word, known), found, word);
   }
   t.equal(nearest('a', []), undefined);
+  t.equal(meantOr('timout', known, 'look'), 'did you mean "timeout"?');
+  t.equal(meantOr('headers', known, 'look'), 'look');
   t.end();
 });

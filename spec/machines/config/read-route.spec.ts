@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { checkFilters } from '../../../actors/config/load-config.ts';
+import { filterChecker } from '../../../actors/config/load-config.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { readConfig } from '../../../machines/config/read-config.ts';
 import { type RouteRead, readRoute } from '../../../machines/config/read-route.ts';
+
+const checkFilters = filterChecker('/home/of/nobody');
 
 const read = (written: JsonObject, unread: readonly string[] = []): RouteRead =>
   readRoute('r', written, {

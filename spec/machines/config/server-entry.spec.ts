@@ -89,8 +89,10 @@ t.test('CFG-1 · each key has its type, and belongs to its transport', (t) => {
       ['http', http],
     ] as const) {
       const applies = to === 'both' || to === kind;
+      // A key file belongs to a certificate.
+      const beside = key === 'client_key' && kind === 'http' ? { client_cert: '/c.pem' } : {};
       for (const value of fits) {
-        const found = codes({ ...entry, [key]: value } as JsonObject);
+        const found = codes({ ...entry, ...beside, [key]: value } as JsonObject);
         t.same(found, applies ? [] : ['server-key-transport'], `${kind} ${key}: ${JSON.stringify(value)}`);
       }
     }
@@ -102,12 +104,43 @@ t.test('CFG-1 · each key has its type, and belongs to its transport', (t) => {
   t.end();
 });
 
+t.test('TLS-1 · a key file stands beside a certificate that names none', (t) => {
+  t.same(codes({ ...http, client_key: '/k' }), ['client-key-alone']);
+  t.same(codes({ ...http, client_cert: ['/c', '/k'], client_key: '/k' }), ['client-key-twice']);
+  t.same(codes({ ...http, client_cert: '/c', client_key: '/k' }), []);
+  t.same(codes({ ...stdio, client_key: '/k' }), ['server-key-transport'], 'one finding, not two');
+  t.end();
+});
+
+t.test('CFG-2 · one mistake is one finding', (t) => {
+  for (const [entry, expected] of [
+    [{ command: 5 }, ['wrong-type']],
+    [{ url: 5 }, ['wrong-type']],
+    [{ ...stdio, timeout: -1 }, ['wrong-value']],
+    [{ ...http, client_cert: ['/c'] }, ['wrong-value']],
+    [{ ...stdio, tools: { include: ['a', 1, {}] } }, ['wrong-type', 'wrong-type']],
+  ] as const) {
+    t.same(codes(entry as unknown as JsonObject), expected, JSON.stringify(entry));
+  }
+  t.end();
+});
+
 t.test('CFG-6 · one of command and url, and the url is http(s) with a host', (t) => {
   t.same(codes(stdio), []);
   t.same(codes(http), []);
   t.same(codes({ ...stdio, ...http }), ['server-two-transports']);
   t.same(codes({ enabled: true }), ['server-no-transport']);
-  for (const url of ['ftp://e.org', 'example.org', '/mcp', 'http://', 'file:///x', '', 'https:// x']) {
+  for (const url of [
+    'ftp://e.org',
+    'example.org',
+    '/mcp',
+    'http://',
+    'file:///x',
+    '',
+    'https:// x',
+    'http:///x',
+    'https:e.org',
+  ]) {
     t.same(codes({ url }), ['server-url'], url);
   }
   for (const url of ['http://e.org', 'https://[::1]:8080/mcp?a=b', 'https://${HOST}/mcp'])
@@ -208,6 +241,8 @@ t.test('OAU-6 · a redirect goes to this computer or by https', (t) => {
     'http://localhost:4000/cb',
     'http://127.0.0.1/cb',
     'http://[::1]:1/cb',
+    'http://127.9.8.7/cb',
+    'http://app.localhost/cb',
     'https://t.example/cb',
   ])
     t.same(codes(withOauth({ redirect_uri: address })), [], address);

@@ -1,8 +1,10 @@
 import t from 'tap';
-import { checkFilters } from '../../../actors/config/load-config.ts';
+import { filterChecker } from '../../../actors/config/load-config.ts';
 import type { Json } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { readSubscription, readSubscriptions } from '../../../machines/config/subscription.ts';
+
+const checkFilters = filterChecker('/home/of/nobody');
 
 t.test('SUB-3 · CFG-2 · CFG-3 · a broken subscription is skipped and told of whole, a corrupt file is a fault', (t) => {
   const context = { profile: defaultProfile, host: '0.0.0.0', checkFilters };
@@ -45,7 +47,22 @@ t.test('SUB-3 · CFG-2 · CFG-3 · a broken subscription is skipped and told of 
     const found = readSubscription(name, record, context);
     t.same(found.ok || found.problems.map(({ code }) => code).sort(), [...codes].sort(), name);
   }
-  for (const text of ['[]', '{', 'null']) t.equal(readSubscriptions(text, context).ok, false, text);
-  t.ok(readSubscriptions('', context).ok, 'an empty file is no subscriptions');
+  for (const text of ['[]', '{', 'null', '', ' \n']) {
+    t.match(readSubscriptions(text, context), { ok: false, fault: { code: 'subscriptions-corrupt' } }, `"${text}"`);
+  }
+  t.match(
+    readSubscriptions('{}\n', context),
+    { ok: true, routes: [], problems: [] },
+    'an object says that there are none',
+  );
+  t.end();
+});
+
+t.test('FIL-2 · SUB-1 · an operand beyond 2^53 keeps its digits', (t) => {
+  const context = { profile: defaultProfile, host: '0.0.0.0', checkFilters };
+  const text = '{"one":{"secret":"abcdef","filters":[{"field":"id","in":[10000000000000000001]}]}}';
+  const read = readSubscriptions(text, context);
+  const filters = read.ok ? read.routes.map(({ route }) => route.filters) : [];
+  t.strictSame(filters, [[{ field: 'id', in: ['10000000000000000001'] }]]);
   t.end();
 });

@@ -21,6 +21,20 @@ t.test('CRN-1 · a change keeps the form of the file, unknown keys and every oth
   t.end();
 });
 
+t.test('CRN-1 · of records with one id the first is the job, and an edit touches it alone', (t) => {
+  const twice = '[{"id": "a", "n": 1}, {"id": "a", "n": 2}]';
+  t.match(readJobs(twice), {
+    jobs: [{ id: 'a' }],
+    strays: [{ id: 'a', problem: /has the id "a" of a job before it/ }],
+  });
+  t.same(JSON.parse(changeJob(twice, 'a', { paused: true }) ?? ''), [
+    { id: 'a', n: 1, paused: true },
+    { id: 'a', n: 2 },
+  ]);
+  t.same(JSON.parse(removeJob(twice, 'a') ?? ''), [{ id: 'a', n: 2 }]);
+  t.end();
+});
+
 t.test('CRN-1 · a text that is no list of jobs is neither read nor changed', (t) => {
   for (const text of ['', '{', '7', 'null', '{"jobs": 7}', '{}', '"text"']) {
     t.same(readJobs(text), { kind: 'corrupt' }, text);
@@ -28,6 +42,10 @@ t.test('CRN-1 · a text that is no list of jobs is neither read nor changed', (t
     t.equal(changeJob(text, 'a', {}), undefined, text);
     t.equal(removeJob(text, 'a'), undefined, text);
   }
-  t.match(readJobs(object), { kind: 'read', jobs: [{ id: 'a' }, { id: '42' }] });
+  t.match(readJobs(object), {
+    kind: 'read',
+    jobs: [{ id: 'a' }, { id: '42' }],
+    strays: [{ id: '', problem: /record 2 .* is no object/ }],
+  });
   t.end();
 });

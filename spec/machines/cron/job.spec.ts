@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { checkNewJob, readJob, timingOf } from '../../../machines/cron/job.ts';
+import { checkNewJob, readJob, restOf, restReason, timingOf } from '../../../machines/cron/job.ts';
 
 const knowsZone = (zone: string): boolean => zone === 'UTC' || zone === 'Europe/Berlin';
 const fit: JsonObject = { id: 'j', name: 'digest', prompt: 'Sum up.', schedule: '@daily', timezone: 'UTC' };
@@ -16,13 +16,13 @@ t.test('CRN-1 · a record is read leniently: what it lacks is filled in, what is
     deliverExtra: {},
   };
   t.same(readJob({ id: 'j' }), { id: 'j', ...bare });
-  t.same(
-    readJob({ id: 'j', schedule: null, timezone: 7, grace_seconds: -1, created_at: 'never', enabled: 'no', model: {} }),
-    {
-      id: 'j',
-      ...bare,
-    },
-  );
+  t.same(readJob({ id: 'j', paused: null, enabled: null, deliver: null }), { id: 'j', ...bare });
+  t.same(readJob({ id: 'j', schedule: null, timezone: 7, grace_seconds: -1, created_at: 'never', model: {} }), {
+    id: 'j',
+    ...bare,
+    doubt:
+      'model is {} and is passed over; write a name; timezone is 7 and is passed over; write the name of a zone; grace_seconds is -1 and is passed over; write a number, 0 or more',
+  });
   t.match(
     readJob({
       ...fit,
@@ -42,6 +42,22 @@ t.test('CRN-1 · a record is read leniently: what it lacks is filled in, what is
   );
   for (const id of [undefined, '', null, {}]) t.equal(readJob({ ...fit, id: id as never }), undefined);
   t.equal(readJob({ id: 42 })?.id, '42');
+  t.end();
+});
+
+t.test('CRN-1 · a job whose paused or enabled cannot be read is broken, not fired', (t) => {
+  for (const [key, value] of [
+    ['paused', 'yes'],
+    ['paused', 1],
+    ['enabled', 'false'],
+    ['enabled', {}],
+  ] as const) {
+    const job = readJob({ ...fit, [key]: value });
+    t.equal(job && restOf(job), 'broken', `${key}: ${JSON.stringify(value)}`);
+    t.equal(job?.flaw, `${key} is ${JSON.stringify(value)}; write true or false`);
+    t.match(job && restReason(job, 'broken'), /cron job "digest" is broken: .*write true or false/);
+    t.match(checkNewJob({ ...fit, [key]: value }, knowsZone), [{ code: 'cron-job-unfit' }]);
+  }
   t.end();
 });
 

@@ -5,6 +5,7 @@ import {
   partly,
   refused,
   type SendOutcome,
+  stillUnsure,
   transient,
   unknownOutcome,
 } from '../../../machines/dispatch/send-outcome.ts';
@@ -49,6 +50,12 @@ t.test('DUR-1 · what may have arrived goes again only while the platform would 
   t.match(after(limited(9_100), { unsureSinceMs: 100 }, known), { kind: 'unsure' });
   t.match(after(refused('permanent', 'no'), { unsureSinceMs: 100 }, known), { kind: 'unsure' });
   t.match(after({ kind: 'delivered' }, { unsureSinceMs: 100 }), { kind: 'delivered' });
+  // Within one try: the last request was answered, one before it was not.
+  t.match(after(stillUnsure(refused('forbidden', 'no')), {}, known), { kind: 'unsure', unsureSinceMs: 900 });
+  t.match(after(stillUnsure(transient('away')), {}, known), { kind: 'retry', unsureSinceMs: 900 });
+  t.match(after(stillUnsure({ kind: 'rateLimited', retryAfterMs: 9_900, reason: 'slow' }), {}, known), {
+    kind: 'unsure',
+  });
   t.end();
 });
 

@@ -18,6 +18,8 @@ const permanent: readonly ConnectFailure[] = [
   ...['ENOENT', 'EACCES', 'ENOTDIR'].map(spawn),
   { kind: 'http', status: 400, message: '', rpcCode: -32022 },
   { kind: 'notMcp', contentType: 'text/html' },
+  { kind: 'malformed', message: 'no list' },
+  { kind: 'revision', offered: '1999-01-01' },
   { kind: 'tlsFile', key: 'client_cert', path: '~/a.pem', resolved: '/home/u/a.pem' },
 ];
 const passing: readonly ConnectFailure[] = [
@@ -92,17 +94,26 @@ t.test('LIF-7 · the one line says what went wrong and how to mend it', (t) => {
     [[http(503, 'busy')], 'answered HTTP 503: busy; ask the operator of the server'],
     [[{ kind: 'http', status: 400, message: 'x', rpcCode: -32022 }], 'answered HTTP 400: x; check protocol'],
     [[rpc(-32601)], 'answered with the error -32601: no; check protocol'],
-    [[rpc(-32603)], 'answered with the error -32603: no; read agent mcp logs hub'],
+    [[rpc(-32603)], 'answered with the error -32603: no; read `agent mcp logs hub`'],
     [
       [{ kind: 'notMcp', contentType: 'text/html' }],
       'is not an MCP endpoint: it answers text/html; check url, or set skip_preflight: true',
     ],
     [[{ kind: 'timeout', afterMs: 60_000 }], 'no answer in 60 s; raise connect_timeout'],
     [[{ kind: 'network', message: 'ECONNREFUSED' }], 'cannot be reached: ECONNREFUSED; check url and the network'],
+    [
+      [{ kind: 'malformed', message: 'its list has page after page and no end' }],
+      'does not keep to the protocol: its list has page after page and no end; tell its author, or run another version of it',
+    ],
+    [
+      [{ kind: 'revision', offered: '1999-01-01' }],
+      'offers revision 1999-01-01 of the protocol, which is not spoken here; run a newer version of the server',
+    ],
+    [[spawn('EACCES')], 'command cannot be started: npx (EACCES); make the file of command executable'],
     [[spawn('ENOENT')], 'command cannot be started: npx (ENOENT); check command and PATH'],
     [
       [{ kind: 'exited', status: 'SIGSEGV' }],
-      'command ended before it answered, with SIGSEGV; read agent mcp logs hub',
+      'command ended before it answered, with SIGSEGV; read `agent mcp logs hub`',
     ],
     [[{ kind: 'tls', message: 'expired' }], 'TLS handshake failed: expired; check ssl_verify and client_cert'],
     [
@@ -149,11 +160,24 @@ t.test('LIF-13 · the words of a server are one line, bounded, and hold no secre
 t.test('LIF-7 · the cure names the profile, and no log where nothing is kept', (t) => {
   const exited: ConnectFailure = { kind: 'exited', status: 1 };
   const rows = [
-    [exited, { profile: 'default', hasLog: true }, 'read agent mcp logs hub'],
-    [exited, { profile: 'work', hasLog: true }, 'read agent mcp logs hub --profile work'],
+    [exited, { profile: 'default', hasLog: true }, 'read `agent mcp logs hub`'],
+    [exited, { profile: 'work', hasLog: true }, 'read `agent mcp logs hub --profile work`'],
     [exited, { profile: 'work', hasLog: false }, 'try its command in a terminal'],
     [http(401), { profile: 'work', hasLog: true }, 'check headers, or run agent mcp login hub --profile work'],
   ] as const;
   for (const [failure, place, cure] of rows) t.ok(describeFailure('hub', [failure], place).endsWith(cure), cure);
+  t.end();
+});
+
+t.test('OAU-2 · LIF-7 · a disk that takes no token is no trouble of the network, and may pass', (t) => {
+  const failure = {
+    kind: 'store',
+    message: 'mcp server "hub": mcp server "hub": it cannot be written; free some room',
+  } as const;
+  t.notOk(isPermanent(failure));
+  t.equal(
+    describeFailure('hub', [failure], { profile: 'default', hasLog: true }),
+    'mcp server "hub": it cannot be written; free some room',
+  );
   t.end();
 });

@@ -75,3 +75,9 @@ t.test('LNK-1 · whatever the text, the answer is a link or a refusal', async ()
     }),
   );
 });
+
+t.test('LNK-1 · a name of dots is refused with words that say so', (t) => {
+  for (const name of ['.', '..', '...'])
+    t.match(readInstallLink(link(name, base64url(good))), { code: 'link-name', message: /and not only dots$/ }, name);
+  t.end();
+});

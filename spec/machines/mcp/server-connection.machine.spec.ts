@@ -2,6 +2,7 @@ import t from 'tap';
 import { createActor, fromPromise, SimulatedClock } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
 import {
+  type CloseInput,
   type ConnectInput,
   type ConnectionContext,
   type ConnectionEvent,
@@ -38,7 +39,7 @@ async function connection(given: Partial<ConnectionInput>, ...verdicts: ConnectV
         if (more.length > 0) verdicts = more;
         return Promise.resolve(verdict);
       }),
-      closeSession: fromPromise<undefined, ConnectInput>(() => {
+      closeSession: fromPromise<undefined, CloseInput>(() => {
         told.push('close');
         return Promise.resolve(undefined);
       }),
@@ -259,9 +260,64 @@ t.test('LIF-7 · OAU-8 · what needs a person is not tried again by time or by c
 
 t.test('LIF-1 · LIF-9 · a stop closes the session and ends, whatever was due', async (t) => {
   const server = await connection({ keepaliveMs: 5_000, idleTimeoutMs: 5_000, maxLifetimeMs: 5_000 });
-  server.send({ type: 'server.stop' });
+  server.send({ type: 'server.stop', why: 'the gateway stops' });
   await server.pass(0);
   t.equal(server.state(), 'stopped');
   await server.pass(10_000);
   t.same(server.told, ['connect', 'reached', 'close', 'unreachable']);
 });
+
+t.test(
+  'LIF-7 · a call that loses a session which has answered others parks nobody, however often; one that answers nothing does',
+  async (t) => {
+    const mute = await connection({}, well);
+    for (let failures = 1; failures <= 5; failures += 1) {
+      mute.send({ type: 'call.began', atMs: 0 });
+      mute.send({ type: 'session.closed', session: mute.context().session, why: 'it died', chance: 0.5 });
+      t.same([mute.state(), mute.context().failures], [failures === 5 ? 'parked' : 'backingOff', failures]);
+      mute.send({ type: 'server.wake' });
+      await turn();
+    }
+
+    const server = await connection({}, well);
+    for (let round = 0; round < 8; round += 1) {
+      server.send({ type: 'call.began', atMs: 0 });
+      server.send({ type: 'call.ended', session: server.context().session, reading: { kind: 'answered' } });
+      server.send({ type: 'call.began', atMs: 0 });
+      server.send({ type: 'session.closed', session: server.context().session, why: 'it died', chance: 0.5 });
+      t.same([server.state(), server.context().failures, server.context().retryMs], ['backingOff', 0, 500]);
+      server.send({ type: 'server.wake' });
+      await turn();
+      t.equal(server.state(), 'connected');
+    }
+  },
+);
+
+t.test(
+  'LIF-8 · LIF-12 · a person who connects a server closes its breaker and has its failures forgotten',
+  async (t) => {
+    const open = { kind: 'open', untilMs: 90_000 } as const;
+    const trip = async (): Promise<Watched> => {
+      const server = await connection({ breakerLimits: { failures: 1, resetMs: 90_000 } }, well, busy(0), well);
+      server.send({ type: 'call.began', atMs: 0 });
+      const reading = { kind: 'transportFailed', nowMs: 0 } as const;
+      server.send({ type: 'call.ended', session: server.context().session, reading });
+      t.same(server.context().breaker, open);
+      return server;
+    };
+    const connected = await trip();
+    connected.send({ type: 'server.connect' });
+    t.same([connected.state(), connected.context().breaker.kind], ['recycling', 'closed']);
+    t.equal(connected.context().closing, 'it was reloaded', 'the calls under way hear why');
+    connected.send({ type: 'call.ended', session: connected.context().session, reading: null });
+    t.equal(connected.context().breaker.kind, 'closed', 'what the reload cut off says nothing of the server');
+
+    const away = await trip();
+    away.send({ type: 'session.closed', session: away.context().session, why: 'gone', chance: 0 });
+    away.send({ type: 'server.wake' });
+    await turn();
+    t.same([away.state(), away.context().failures, away.context().breaker], ['backingOff', 2, open]);
+    away.send({ type: 'server.connect' });
+    t.same([away.state(), away.context().failures, away.context().breaker.kind], ['connecting', 0, 'closed']);
+  },
+);

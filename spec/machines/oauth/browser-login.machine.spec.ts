@@ -98,7 +98,7 @@ t.test(
     for (const [identity, cure] of [
       ['registered', '`agent mcp login hub --profile work`'],
       ['configured', '`agent mcp login hub --profile work`'],
-      ['stored', 'mcp-tokens/hub.client'],
+      ['stored', 'the next login registers anew'],
     ] as const) {
       const { pass, why } = await login({ identities: [shown(identity)] });
       await pass(300_000);

@@ -4,6 +4,8 @@ import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
 
 const settings = (oauth: Record<string, string | number | boolean> = {}) => readOauthSettings({ oauth });
 const never = { documents: undefined, registered: false };
+const reached = { documents: true, registered: false };
+const registeredUri = 'http://127.0.0.1:4567/callback';
 const pinned: CallbackPlan = { kind: 'pinned', ports: pinnedPorts };
 const random: CallbackPlan = { kind: 'random' };
 
@@ -19,6 +21,40 @@ t.test('OAU-6 · a flow that could end with a document is pinned, each exception
     ['reached, takes none', random, [settings(), { documents: false, registered: false }, 'terminal']],
     ['a document of its own', pinned, [settings({ client_metadata_url: 'https://a.b/c' }), never, 'terminal']],
     ['a registration on disk', random, [settings(), { documents: true, registered: true }, 'terminal']],
+    [
+      'a registration on disk that can be used again: its port, else any',
+      { kind: 'pinned', ports: [4_567] },
+      [settings({ client_name: 'n' }), { ...reached, registered: true, registeredUri }, 'terminal'],
+    ],
+    [
+      'but not one of the five',
+      random,
+      [settings(), { ...reached, registered: true, registeredUri: 'http://127.0.0.1:27890/callback' }, 'terminal'],
+    ],
+    [
+      'the same from the page',
+      { kind: 'pinned', ports: [4_567] },
+      [settings(), { ...reached, registered: true, registeredUri }, 'page'],
+    ],
+    [
+      'a document that may be shown, whatever stood in for it',
+      pinned,
+      [settings({ client_metadata_url: 'https://a.b/c' }), { ...reached, registered: true, registeredUri }, 'terminal'],
+    ],
+    [
+      'a document that was refused',
+      { kind: 'pinned', ports: [4_567] },
+      [
+        settings({ client_metadata_url: 'https://a.b/c' }),
+        { ...reached, documentRefused: true, registered: true, registeredUri },
+        'terminal',
+      ],
+    ],
+    [
+      'a client of one’s own',
+      random,
+      [settings({ client_id: 'c' }), { ...reached, registered: true, registeredUri }, 'terminal'],
+    ],
     ['begun from the page', random, [settings(), never, 'page']],
     ['client_id', random, [settings({ client_id: 'c' }), never, 'terminal']],
     ['client_secret', random, [settings({ client_secret: 's' }), never, 'terminal']],

@@ -20,6 +20,7 @@ const base: IdentityQuestion = {
   stored: undefined,
   documentRefused: false,
   redirectUri: pinned,
+  scope: undefined,
 };
 const byDocument = { kind: 'document', client: { clientId: document } };
 
@@ -58,6 +59,29 @@ t.test('OAU-4 · who the client is, case by case', (t) => {
       'nor one for another redirect',
       { documentRefused: true, stored: { ...stored, redirectUri: 'http://127.0.0.1:1/callback' } },
       { kind: 'register' },
+    ],
+    ...(
+      [
+        ['under another name', { ...stored, clientName: 'n' }, {}],
+        ['with another method', stored, { token_endpoint_auth_method: 'client_secret_post' }],
+      ] as const
+    ).map(
+      ([what, client, oauth]) =>
+        [
+          `nor one ${what}`,
+          { documentRefused: true, stored: client, settings: readOauthSettings({ oauth }) },
+          { kind: 'register' },
+        ] as const,
+    ),
+    [
+      'nor one for a narrower scope',
+      { documentRefused: true, stored: { ...stored, scope: 'a b' }, scope: 'a b c' },
+      { kind: 'register' },
+    ],
+    [
+      'one for a wider scope is good',
+      { documentRefused: true, stored: { ...stored, scope: 'c b a' }, scope: 'a b' },
+      { kind: 'stored' },
     ],
     [
       'nor one for the device grant',

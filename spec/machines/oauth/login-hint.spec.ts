@@ -1,5 +1,5 @@
 import t from 'tap';
-import { describeLoginNeed, loginCommand } from '../../../machines/oauth/login-hint.ts';
+import { aboutServer, describeLoginNeed, loginCommand } from '../../../machines/oauth/login-hint.ts';
 
 t.test('OAU-8 · the command can be pasted into a shell, whatever the server is called', (t) => {
   const rows: readonly (readonly [string, string, string])[] = [
@@ -22,5 +22,14 @@ t.test('OAU-8 · what is amiss stands before the command that mends it', (t) => 
     describeLoginNeed('hub', 'work', 'its token file is damaged'),
     'mcp server "hub": needs a login: its token file is damaged; run `agent mcp login hub --profile work`',
   );
+  t.end();
+});
+
+t.test('OAU-7 · a server is named once, whoever has named it below', (t) => {
+  const expected = 'mcp server "hub": its metadata is no JSON';
+  t.equal(aboutServer('hub', 'its metadata is no JSON'), expected);
+  t.equal(aboutServer('hub', `mcp server "hub": ${expected}`), expected);
+  t.match(aboutServer('hub', 'the token endpoint: mcp server "hub": closed'), 'hub": the token endpoint: closed');
+  t.match(aboutServer('hub', 'mcp server "other": x'), 'mcp server "hub": mcp server "other": x');
   t.end();
 });

@@ -77,7 +77,7 @@ t.test('OAU-2 · what is written is read back whole, and anything else is no rec
   const text = fc.string({ unit: 'binary', minLength: 1 });
   const record = fc.record(
     {
-      accessToken: text,
+      accessToken: fc.string({ unit: fc.constantFrom(...'aZ09-._~+/=!|'), minLength: 1 }),
       refreshToken: text,
       scope: text,
       expiresAtMs: fc.integer(),
@@ -116,5 +116,34 @@ t.test('OAU-9 · OAU-2 · tokens are for the origin that they were issued for', 
   t.notOk(isFor(record, 'http://mcp.example/mcp'));
   t.notOk(isFor({ ...base, url: 'nonsense' }, 'https://mcp.example/mcp'));
   t.ok(isFor(base, 'https://mcp.example/mcp'));
+  t.end();
+});
+
+t.test('OAU-2 · tokens that were asked for with a resource are for it and what lies under it', (t) => {
+  const record = { ...base, url: 'https://mcp.example/team/mcp' };
+  const resource = 'https://mcp.example/team';
+  for (const [url, may] of [
+    ['https://mcp.example/team/mcp', true],
+    ['https://mcp.example/team', true],
+    ['https://mcp.example/team/', true],
+    ['https://mcp.example/team/v2/mcp?x=1', true],
+    ['https://mcp.example/teams/mcp', false],
+    ['https://mcp.example/team/../other', false],
+    ['https://mcp.example/other-tenant', false],
+    ['https://other.example/team/mcp', false],
+  ] as const)
+    t.equal(isFor(record, url, resource), may, url);
+  t.ok(isFor(record, 'https://mcp.example/other', 'https://mcp.example/'), 'the whole origin is a resource too');
+  t.notOk(isFor(record, 'https://mcp.example/other', 'nonsense'));
+  t.end();
+});
+
+t.test('OAU-1 · OBS-1 · an access token that no header can carry is none', (t) => {
+  for (const access_token of ['', 'abc\nhalf', 'a b', 'tök', 'a\u0000', 'a\r\nx: y', 7, null]) {
+    t.equal(recordOf({ access_token } as never, owner, nowMs), undefined, JSON.stringify(access_token));
+    const stored = JSON.stringify({ access_token, issuer: 'i', client_id: 'c' });
+    t.equal(readTokenRecord(stored), undefined, stored);
+  }
+  t.match(recordOf({ access_token: 'aZ0-._~+/=|!' }, owner, nowMs), { accessToken: 'aZ0-._~+/=|!' });
   t.end();
 });

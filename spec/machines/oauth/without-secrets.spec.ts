@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { withoutSecrets } from '../../../machines/oauth/without-secrets.ts';
+import { clientSecrets, withoutSecrets } from '../../../machines/oauth/without-secrets.ts';
 
 t.test('OBS-1 · a secret is taken out as it is, as a form spells it, and as JSON does', (t) => {
   const secret = 'p@ss/wörd"1';
@@ -29,3 +29,22 @@ t.test('OAU-7 · one short line', (t) => {
   t.equal(withoutSecrets('x'.repeat(1_000), []).length, 301);
   t.end();
 });
+
+t.test('OBS-1 · the basic form of a client’s secret is one of its spellings', (t) => {
+  const text = fc.string({ minLength: 6, maxLength: 40 });
+  const utf8 = (pair: string): string => Buffer.from(pair).toString('base64');
+  fc.assert(
+    fc.property(text, text, (clientId, clientSecret) => {
+      const quoted = [utf8(`${clientId}:${clientSecret}`), utf8(`${encode(clientId)}:${encode(clientSecret)}`)];
+      return quoted.every(
+        (each) => withoutSecrets(`Basic ${each}`, clientSecrets({ clientId, clientSecret })).length < 24,
+      );
+    }),
+  );
+  t.same(clientSecrets({ clientId: 'c' }), []);
+  t.end();
+});
+
+function encode(text: string): string {
+  return new URLSearchParams({ '': text }).toString().slice(1);
+}

@@ -185,6 +185,34 @@ t.test('DUR-1 · DUR-2 · while the journal cannot write, no agent is started an
   t.match(given.record().status, 'cancelled', 'a cancel that came meanwhile holds');
 });
 
+t.test('DUR-2 · a response that arrives before the run is closed closes it as delivered', async (t) => {
+  const again: RunEvent = { type: 'delivery.settled', status: 'delivering', reason: 'HTTP 500' };
+  const arrived: RunEvent = { type: 'delivery.settled', status: 'delivered' };
+  const handedOver = async () => {
+    const one = run(t, { status: 'delivering', response: 'said' });
+    await one.send(again);
+    t.same([one.state(), one.told()], ['closing', ['deliver', 'close delivering']]);
+    t.match(one.record(), { reason: 'HTTP 500' });
+    return one;
+  };
+  const refused = await handedOver();
+  await refused.send(full, again, arrived);
+  t.equal(refused.state(), 'unclosed');
+  refused.clock.increment(1_000);
+  t.same([refused.state(), refused.told()], ['closing', ['close delivered']]);
+  await refused.send(arrived, written);
+  t.same([refused.state(), refused.told()], ['delivered', []]);
+  t.notOk('reason' in refused.record(), 'why an earlier try failed is over');
+
+  const underWay = await handedOver();
+  await underWay.send(arrived);
+  t.same([underWay.state(), underWay.told()], ['closing', []]);
+  await underWay.send(written);
+  t.same([underWay.state(), underWay.told()], ['closing', ['close delivered']], 'what was written was not that');
+  await underWay.send(written);
+  t.equal(underWay.state(), 'delivered');
+});
+
 t.test('DUR-1 · what another gateway has taken over is let go of, and gives its place back', async (t) => {
   const lost: RunEvent = { type: 'work.lost' };
   const starting = run(t);

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { parseDocument } from '../../../machines/config/document.ts';
 import { decodeBody, parseBody } from '../../../machines/webhook/body.ts';
+import { compileCoalesceKey } from '../../../machines/webhook/coalesce.ts';
+import { compileFilters } from '../../../machines/webhook/filter.ts';
+import { compilePrompt } from '../../../machines/webhook/template.ts';
 
 t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
   const rows: readonly (readonly [string | Buffer, string | undefined, unknown])[] = [
@@ -17,6 +22,11 @@ t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
     ['payload=nope', 'application/x-www-form-urlencoded', undefined],
     ['a=1&b=2&b=3', 'Application/X-WWW-Form-Urlencoded; charset=utf-8', { a: '1', b: ['2', '3'] }],
     ['', 'application/x-www-form-urlencoded', undefined],
+    ['{"a":1}', 'application/x-www-form-urlencoded', { a: 1 }],
+    [' \n{"a":"b=c&d"}', 'application/x-www-form-urlencoded', { a: 'b=c&d' }],
+    ['{"a":1', 'application/x-www-form-urlencoded', { '{"a":1': '' }],
+    ['{a}=1&payload=%7B%22a%22%3A1%7D', 'application/x-www-form-urlencoded', { a: 1 }],
+    ['[1]', 'application/x-www-form-urlencoded', { '[1]': '' }],
   ];
   for (const [body, type, expected] of rows) {
     const parsed = parseBody(decodeBody(Buffer.from(body as string)), type);
@@ -34,5 +44,37 @@ t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
   t.equal(({} as { x?: unknown }).x, undefined, 'no prototype is touched');
   t.ok(polluted.ok);
   fc.assert(fc.property(fc.uint8Array(), (bytes) => typeof parseBody(decodeBody(bytes), undefined).ok === 'boolean'));
+  t.end();
+});
+
+t.test('COA-1 · FIL-2 · TPL-1 · ids beyond 2^53 stay apart in keys, conditions and prompts, however they came', (t) => {
+  const key = compileCoalesceKey('id');
+  const { value } = parseDocument(
+    'filters:\n  - { any: [{ field: id, equals: 10000000000000000001 }, { field: id, in: [-9007199254740993] }] }\n',
+  );
+  const { filters } = value as { readonly filters: readonly JsonObject[] };
+  const compiled = compileFilters(filters);
+  const prompt = compilePrompt('{id} {nested}');
+  const rows: readonly (readonly [id: string, passes: string])[] = [
+    ['10000000000000000001', 'matched'],
+    ['10000000000000000002', 'unmatched'],
+    ['-9007199254740993', 'matched'],
+    ['-9007199254740992', 'unmatched'],
+  ];
+  for (const [id, passes] of rows) {
+    const json = `{"id":${id},"nested":[${id}]}`;
+    for (const [body, type] of [
+      [json, 'application/json'],
+      [json, 'application/x-www-form-urlencoded'],
+      [`payload=${encodeURIComponent(json)}`, 'application/x-www-form-urlencoded'],
+    ] as const) {
+      const parsed = parseBody(body, type);
+      const payload = parsed.ok ? parsed.value : {};
+      const view = { payload, event: 'x', eventType: 'x', headers: {}, list: () => undefined };
+      t.equal(key(view), id);
+      t.equal(compiled.ok && compiled.value.match(view).kind, passes, id);
+      t.equal(prompt.render(view), `${id} ["${id}"]`);
+    }
+  }
   t.end();
 });

@@ -57,6 +57,14 @@ t.test('COA-1 · a burst settles after quiet, at the latest at the cap from its 
   t.end();
 });
 
+t.test('COA-1 · the cap holds also where the clock was set back since the first event', (t) => {
+  const rules = { windowMs: 30_000, maxWaitMs: 60_000 };
+  let burst = joinBurst(undefined, { eventKey: 'a', nowMs: 3_600_000, ...rules });
+  for (const nowMs of [0, 20_000, 40_000, 59_000]) burst = joinBurst(burst, { eventKey: `e${nowMs}`, nowMs, ...rules });
+  t.match(burst, { id: 'a', count: 5, dueAtMs: 60_000 });
+  t.end();
+});
+
 t.test('COA-2 · the note says how many earlier events were superseded', (t) => {
   t.equal(promptWithNote('p', 1), 'p');
   t.match(promptWithNote('p', 2), /^p\n\n.*1 earlier event was superseded/);

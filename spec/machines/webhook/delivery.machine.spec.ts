@@ -74,6 +74,18 @@ t.test('DUR-1 · DLV-2 · it is marked on disk before it is sent, and delivered 
   t.match([one.state(), one.record()], ['delivered', { status: 'delivered', messageId: 'm', chat: '#ops' }]);
 });
 
+t.test('DUR-1 · DLV-2 · the chat is on disk before anything is sent, and a later try says its own', async (t) => {
+  const one = deliver(t, { chat: '#old' });
+  one.send({ ...granted, chat: '#ops' });
+  t.match([one.state(), one.record()], ['marking', { status: 'sending', chat: '#ops' }]);
+  one.send(written);
+  await one.answer(transient('HTTP 500'), { chat: '#ops' });
+  one.send(written);
+  one.clock.increment(60_000);
+  one.send({ ...granted, chat: '#new' });
+  t.match([one.state(), one.record().chat], ['marking', '#new']);
+});
+
 t.test('DIS-2 · a direct one is on disk as being sent, and is sent as soon as it has its place', async (t) => {
   const one = deliver(t, { status: 'sending', attempts: 1, startedAtMs: 1, answerByMs: 30_000 });
   one.send(granted);

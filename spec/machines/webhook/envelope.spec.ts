@@ -15,6 +15,35 @@ t.test('EVT-1 · the real header wins, then the neutral one, then the payload', 
   t.end();
 });
 
+t.test('EVT-1 · a type that is too long, or no one line of text, is none', (t) => {
+  const fits = 'é'.repeat(200);
+  const latin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+  for (const unfit of [
+    `${fits}x`,
+    'x'.repeat(250_000),
+    'a\0b',
+    'a\tb',
+    'a\nb',
+    'a\u007fb',
+    'a\u0085b',
+    '\u001b[2J',
+    '',
+  ]) {
+    const title = JSON.stringify(unfit.slice(0, 12));
+    t.equal(eventTypeOf({}, { event_type: unfit, type: 'next' }), 'next', `${title} in the body`);
+    t.equal(eventTypeOf({}, { type: unfit }), 'unknown', `${title} alone`);
+    t.equal(
+      eventTypeOf({ 'x-github-event': latin1(unfit), 'x-gitlab-event': 'next' }, {}),
+      'next',
+      `${title} in a header`,
+    );
+    t.equal(eventTypeOf({ 'x-github-event': latin1(unfit) }, { type: 'body' }), 'body', `${title} in the only header`);
+  }
+  t.equal(eventTypeOf({}, { event_type: fits }), fits);
+  t.equal(eventTypeOf({ 'x-github-event': latin1(fits) }, {}), fits);
+  t.end();
+});
+
 t.test('EVT-2 · both spellings of host B match each other', (t) => {
   const accepts = (events: readonly string[], type: string): boolean => eventMatcher(events)(type);
   t.ok(accepts(['merge_request'], 'Merge Request Hook'));

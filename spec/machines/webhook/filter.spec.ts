@@ -13,6 +13,9 @@ const payload: JsonObject = {
   user: { login: 'mona', roles: [{ name: 'admin' }] },
 };
 
+/** A leaf is whether it holds. */
+type Tree = boolean | { readonly name: string; readonly of: readonly Tree[] };
+
 function match(condition: JsonObject, held: JsonObject = payload): FilterVerdict['kind'] {
   const compiled = compileFilters([condition]);
   if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join());
@@ -85,7 +88,6 @@ t.test('FIL-1 · FIL-2 · every operator, without coercion', (t) => {
       },
       true,
     ],
-    [{ any: [] }, false],
     [{ not: { field: 'action', equals: 'closed' } }, true],
     [{ not: [{ field: 'action', equals: 'opened' }] }, false],
   ];
@@ -108,6 +110,58 @@ t.test('FIL-1 · says which condition failed and what it saw', (t) => {
   t.end();
 });
 
+t.test('FIL-1 · FIL-2 · a group that fails says which conditions failed in it, or held under a not', (t) => {
+  const verdictOf = (condition: JsonObject) => {
+    const compiled = compileFilters([condition]);
+    return compiled.ok ? compiled.value.match({ payload, event: '', headers: {}, list: () => undefined }) : undefined;
+  };
+  const opened = { field: 'action', equals: 'opened' };
+  const closed = { field: 'action', equals: 'closed' };
+  const seven = { field: 'number', equals: 7 };
+  const sawOpened = { field: 'action', operator: 'equals', operand: 'opened', saw: 'opened' };
+  const sawClosed = { field: 'action', operator: 'equals', operand: 'closed', saw: 'opened' };
+  const sawSeven = { field: 'number', operator: 'equals', operand: 7, saw: 7 };
+  const rows: readonly (readonly [JsonObject, JsonObject])[] = [
+    [{ not: opened }, { operator: 'not', inner: [{ path: [0, 'not'], ...sawOpened }] }],
+    [{ not: [opened, seven] }, { operator: 'not', inner: [sawOpened, sawSeven] }],
+    [{ not: { any: [closed, seven] } }, { operator: 'not', inner: [sawSeven] }],
+    [{ not: { not: closed } }, { operator: 'not', inner: [{ operator: 'not', inner: [sawClosed] }] }],
+    [{ any: [closed] }, { path: [0, 'any', 0], ...sawClosed }],
+    [
+      { any: [closed, { not: seven }] },
+      { operator: 'any', inner: [sawClosed, { operator: 'not', inner: [sawSeven] }] },
+    ],
+    [
+      { field: 'action', in_file: 'gone.txt' },
+      { operand: 'gone.txt', because: 'the list cannot be read' },
+    ],
+  ];
+  for (const [condition, expected] of rows) {
+    t.match(verdictOf(condition), { kind: 'unmatched', ...expected }, JSON.stringify(condition));
+  }
+  t.equal(verdictOf({ not: { not: opened } })?.kind, 'matched');
+  t.equal(verdictOf({ not: { field: 'action', in_file: 'gone.txt' } })?.kind, 'matched', 'no list, so no entry of it');
+  t.end();
+});
+
+t.test('FIL-3 · says which lists are named, and where', (t) => {
+  const named = { field: 'a', in_file: 'lists/vip.txt' };
+  const compiled = compileFilters([{ any: [named, { not: named }] }]);
+  t.same(compiled.ok && compiled.value.lists, [
+    { path: [0, 'any', 0, 'in_file'], file: 'lists/vip.txt' },
+    { path: [0, 'any', 1, 'not', 'in_file'], file: 'lists/vip.txt' },
+  ]);
+  const outside = compileFilters([{ any: [named, { not: named }] }], (file) => file === 'lists/vip.txt');
+  t.match(outside, {
+    ok: false,
+    problems: [
+      { path: [0, 'any', 0, 'in_file'], code: 'filter-list-outside' },
+      { path: [0, 'any', 1, 'not', 'in_file'], code: 'filter-list-outside' },
+    ],
+  });
+  t.end();
+});
+
 t.test('FIL-2 · a malformed condition is a finding at start', (t) => {
   const rows: readonly (readonly [JsonObject, string])[] = [
     [{ field: 'a' }, 'filter-operator'],
@@ -117,6 +171,11 @@ t.test('FIL-2 · a malformed condition is a finding at start', (t) => {
     [{ field: 'a', in: 'x' }, 'filter-operand'],
     [{ field: 'a', exists: 'yes' }, 'filter-operand'],
     [{ field: 'a', in_file: '' }, 'filter-operand'],
+    [{ field: 'a', in: [] }, 'filter-empty'],
+    [{ any: [] }, 'filter-empty'],
+    [{ not: [] }, 'filter-empty'],
+    [{ all: [] }, 'filter-empty'],
+    [{ not: { any: [{ all: [] }] } }, 'filter-empty'],
     [{ field: 'a', in_file: 7 }, 'filter-operand'],
     [{ field: 'a', regex: 7 }, 'filter-operand'],
     [{ field: 'a', missing: 'no' }, 'filter-operand'],
@@ -205,6 +264,55 @@ t.test('FIL-2 · not is the opposite, and equality is that of JSON values', (t) 
       return (
         (!same || verdict === 'matched') && (match({ not: equals }, held) === 'matched') !== (verdict === 'matched')
       );
+    }),
+  );
+  t.end();
+});
+
+t.test('FIL-2 · FIL-4 · each condition is tried at most once, however deep it stands', (t) => {
+  const nested = (depth: number, inner: JsonObject): JsonObject =>
+    depth === 0 ? inner : { not: nested(depth - 1, inner) };
+  const judge = (condition: JsonObject): { readonly kind: string; readonly most: number } => {
+    const looks = new Map<string, number>();
+    const compiled = compileFilters([condition]);
+    if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join());
+    const list = (file: string): ReadonlySet<string> => {
+      looks.set(file, (looks.get(file) ?? 0) + 1);
+      return new Set(file.startsWith('in') ? ['mona'] : []);
+    };
+    const { kind } = compiled.value.match({ payload, event: '', headers: {}, list });
+    return { kind, most: Math.max(0, ...looks.values()) };
+  };
+  const looked = (file: string): JsonObject => ({ field: 'user.login', in_file: file });
+  t.same(judge(nested(60, looked('in'))), { kind: 'matched', most: 1 });
+  t.same(judge(nested(61, looked('in'))), { kind: 'unmatched', most: 1 });
+  t.same(judge(nested(60, { any: [looked('out'), nested(60, looked('in'))] })), { kind: 'matched', most: 1 });
+
+  let names = 0;
+  const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
+    tree: fc.oneof(
+      { maxDepth: 6 },
+      fc.boolean(),
+      fc.record({
+        name: fc.constantFrom('all', 'any', 'not'),
+        of: fc.array(tie('tree'), { minLength: 1, maxLength: 3 }),
+      }),
+    ),
+  }));
+  const written = (tree: Tree): JsonObject => {
+    names += 1;
+    if (typeof tree === 'boolean') return looked(`${tree ? 'in' : 'out'}${names}`);
+    return { [tree.name]: tree.of.map(written) };
+  };
+  const truth = (tree: Tree): boolean => {
+    if (typeof tree === 'boolean') return tree;
+    if (tree.name === 'any') return tree.of.some(truth);
+    return tree.of.every(truth) !== (tree.name === 'not');
+  };
+  fc.assert(
+    fc.property(tree, (tree) => {
+      const { kind, most } = judge(written(tree));
+      return most <= 1 && (kind === 'matched') === truth(tree);
     }),
   );
   t.end();

@@ -41,6 +41,9 @@ t.test('DUR-1 · a run that was delivering goes on with what its delivery has be
     t.same(interruptedRun(delivering, known, 'rerun'), { ...delivering, ...expected });
     if (known !== undefined) t.same(withDelivery(delivering, known), { ...delivering, ...expected });
   }
+  const triedBefore: RunRecord = { ...delivering, reason: 'HTTP 500' };
+  t.same(withDelivery(triedBefore, { ...delivery, status: 'delivered' }), { ...delivering, status: 'delivered' });
+  t.same(withDelivery(triedBefore, { ...delivery, status: 'waitingToRetry' }), triedBefore);
   t.end();
 });
 

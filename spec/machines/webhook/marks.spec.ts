@@ -3,6 +3,8 @@ import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { deliveryStatuses, eventStatuses, historyStatuses, runStatuses } from '../../../machines/base/status.ts';
 import {
+  claimOfEvent,
+  claimsOfMark,
   idMark,
   isPassing,
   jobMark,
@@ -33,25 +35,31 @@ const event: EventRecord = {
   headers: {},
   body: '',
 };
-const marksOf = (key: string, change: object): object =>
-  marksOfEvent(key, { ...event, ...change } as unknown as JsonObject);
+const marksOf = (key: string, change: object): object => {
+  const { ofWork, ...others } = marksOfEvent(key, { ...event, ...change } as unknown as JsonObject);
+  return ofWork === undefined ? others : { ...others, ofWork };
+};
 
 t.test('DUR-2 · CON-4 · an event bears its route, its job and its id, and its status where no work tells it', (t) => {
   const status = [statusMark('ignored'), statusMark('ignored', 'r')];
-  t.same(marksOf('k', {}), { shared: [routeMark('r'), ...status], own: [idMark('d')] });
-  t.same(marksOf('k', { cronJob: 'j' }), { shared: [routeMark('r'), ...status, jobMark('j')], own: [idMark('d')] });
-  t.same(marksOf('k', { status: 'accepted', work: 'k' }), { shared: [routeMark('r')], own: [idMark('d')] });
+  t.same(marksOf('k', {}), { shared: [routeMark('r'), ...status], own: idMark('d') });
+  t.same(marksOf('k', { cronJob: 'j' }), { shared: [routeMark('r'), ...status, jobMark('j')], own: idMark('d') });
+  t.same(marksOf('k', { status: 'accepted', work: 'k' }), { shared: [routeMark('r')], own: idMark('d') });
   t.same(
     marksOf('k', { status: 'coalesced', work: 'first' }),
-    { shared: [routeMark('r')], own: [idMark('d'), workMark('first')] },
+    { shared: [routeMark('r')], own: idMark('d'), ofWork: workMark('first') },
     'one that joined the work of another is found by it',
   );
   t.same(
     marksOf('k', { status: 'duplicate' }),
-    { shared: [routeMark('r'), statusMark('duplicate'), statusMark('duplicate', 'r')], own: [] },
+    { shared: [routeMark('r'), statusMark('duplicate'), statusMark('duplicate', 'r')], own: undefined },
     'an id leads to the event, not to its duplicate',
   );
-  t.same(marksOf('k', { route: 5, status: undefined, deliveryId: 7 }), { shared: [], own: [] }, 'what is damaged');
+  t.same(
+    marksOf('k', { route: 5, status: undefined, deliveryId: 7 }),
+    { shared: [], own: undefined },
+    'what is damaged',
+  );
   t.end();
 });
 
@@ -105,4 +113,27 @@ t.test('DUR-2 · no two questions share a mark', async () => {
       return new Set(marks).size === marks.length && (one === other || routeMark(one) !== routeMark(other));
     }),
   );
+});
+
+t.test(
+  'IDM-1 · DUR-2 · the mark of an id leads to its claims on every route, and to those of no other id',
+  async () => {
+    const part = fc.string({ maxLength: 4, unit: fc.constantFrom('a', '/', '%', '2', 'F', 'é') });
+    fc.assert(
+      fc.property(part, part, part, part, (profile, route, deliveryId, other) => {
+        const begin = claimsOfMark(idMark(other)) ?? '';
+        return claimOfEvent({ profile, route, deliveryId })?.startsWith(begin) === (deliveryId === other);
+      }),
+      { numRuns: 2_000 },
+    );
+  },
+);
+
+t.test('DUR-2 · no claim leads to an event without an id, and none by another mark', (t) => {
+  t.equal(claimOfEvent({ profile: 'p', route: 'r' }), undefined);
+  t.equal(claimOfEvent({ profile: 'p', route: 'r', deliveryId: 5 }), undefined);
+  for (const mark of [routeMark('i'), statusMark('ignored'), workMark('id'), jobMark('id')]) {
+    t.equal(claimsOfMark(mark), undefined, mark);
+  }
+  t.end();
 });

@@ -24,6 +24,7 @@ t.test('DIS-1 · DIS-2 · IDM-1 · RTE-2 · the table of replies', (t) => {
       { status: 'delivered', route: 'r', target: 't', delivery_id: 'd' },
     ],
     [{ kind: 'deliveryFailed' }, 502, { error: 'Delivery failed' }],
+    [{ kind: 'pending' }, 503, { error: 'Delivery in progress' }],
     [{ kind: 'unavailable' }, 503, { error: 'Service unavailable' }],
     [{ kind: 'overloaded' }, 503, { error: 'Service unavailable' }],
     [{ kind: 'draining' }, 503, { error: 'Service unavailable' }],
@@ -36,7 +37,7 @@ t.test('DIS-1 · DIS-2 · IDM-1 · RTE-2 · the table of replies', (t) => {
     t.equal(statusOf(outcome), status, `${outcome.kind}, without its body`);
   }
   t.equal(replyTo({ kind: 'rateLimited', retryAfterSeconds: 7 }).headers?.['retry-after'], '7');
-  for (const kind of ['unavailable', 'overloaded', 'draining'] as const)
+  for (const kind of ['pending', 'unavailable', 'overloaded', 'draining'] as const)
     t.equal(replyTo({ kind }).headers?.['retry-after'], '5', kind);
   t.equal(replyTo({ kind: 'methodNotAllowed' }).headers?.allow, 'POST');
   t.end();

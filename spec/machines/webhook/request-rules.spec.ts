@@ -197,6 +197,37 @@ t.test('EVT-1 · FIL-1 · what is ignored says which event or condition it was a
       ignored('filter: who in_file "vip.txt" saw "ada"'),
     ],
     [
+      'one that holds under a not',
+      filter({ not: { field: 'who', equals: 'ada' } }),
+      ignored('filter: not (who equals "ada" saw "ada")'),
+    ],
+    [
+      'any of which none holds',
+      filter({ any: ['a', 'b', 'c', 'd', 'e'].map((who) => ({ field: 'who', equals: who })) }),
+      ignored(
+        'filter: any of (who equals "a" saw "ada"; who equals "b" saw "ada"; who equals "c" saw "ada"; and 2 more)',
+      ),
+    ],
+    [
+      'a group of long ones is bounded',
+      filter({ any: ['a', 'b', 'c', 'd'].map((who) => ({ not: { field: 'long', not_equals: who.repeat(200) } })) }),
+      ignored(
+        `filter: any of (${['a', 'b', 'c'].map((who) => `not (long not_equals "${who.repeat(119)}… saw "${'x'.repeat(119)}…)`).join('; ')}`
+          .slice(0, 600)
+          .concat('…'),
+      ),
+    ],
+    [
+      'a credential under a not is hidden too',
+      filter({ not: { field: 'headers.Authorization', equals: 'Bearer two' } }, { authorization: 'Bearer two' }),
+      ignored('filter: not (headers.Authorization equals [redacted] saw [redacted])'),
+    ],
+    [
+      'a list that cannot be read',
+      filter({ field: 'who', in_file: 'gone.txt' }),
+      ignored('filter: who in_file "gone.txt" saw "ada"; the list cannot be read'),
+    ],
+    [
       'a long value is cut',
       filter({ field: 'long', equals: 'y' }),
       ignored(`filter: long equals "y" saw "${'x'.repeat(119)}…`),

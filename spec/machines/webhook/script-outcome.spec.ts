@@ -9,6 +9,7 @@ t.test('SCR-2 · every row of the outcome table', (t) => {
     [exited('some text\n'), 'annotated', { a: 1, script_output: 'some text' }],
     [exited('[1,2]'), 'annotated', { a: 1, script_output: '[1,2]' }],
     [exited('42'), 'annotated', { a: 1, script_output: '42' }],
+    [exited('{"id":10000000000000000001}'), 'replaced', { id: '10000000000000000001' }],
     [exited('{broken'), 'annotated', { a: 1, script_output: '{broken' }],
     [exited(''), 'ignored'],
     [exited('[SILENT]\n'), 'ignored'],

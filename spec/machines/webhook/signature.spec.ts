@@ -166,9 +166,13 @@ t.test('SIG-4 · marks V1 as deprecated and nothing else', (t) => {
   t.end();
 });
 
-t.test('SIG-5 · an insecure route takes everything', (t) => {
+t.test('SIG-5 · an insecure route takes everything but what a page of another site sends', (t) => {
   const verdict = signatureVerifier({ kind: 'insecure' })({ headers: {}, body, nowMs });
   t.same(verdict, { kind: 'genuine', scheme: 'none', deprecated: false });
+  const from = (origin: string) => signatureVerifier({ kind: 'insecure' })({ headers: { origin }, body, nowMs }).kind;
+  for (const own of ['http://localhost:3000', 'https://127.0.0.1', 'http://[::1]:8644']) t.equal(from(own), 'genuine');
+  const others = ['https://evil.example', 'http://evil.example:8644', 'null', '', 'http://localhost.evil.example'];
+  for (const other of others) t.equal(from(other), 'refused', other);
   t.end();
 });
 

@@ -9,7 +9,7 @@ import type { DaemonView } from '../../../runtime/control/view.ts';
 import { makeHome } from '../../support/home.ts';
 
 const secret = 'a-secret-of-its-own';
-const nobody = { notify: () => {}, onEnd: () => {} };
+const nobody = { notify: () => {}, onEnd: () => () => {} };
 
 /** A home without a daemon, or with the part of one that a command asks. */
 function hostOf(t: Test, daemon?: Partial<DaemonView>): CommandHost {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
@@ -72,12 +72,37 @@ t.test('CON-4 · SUB-2 · PRF-1 · the list has every route with its URL, and wh
   );
   t.match(rows[0], { events: ['push'], deliver: 'log', description: 'Of the file', problem: undefined });
   t.match(rows[4]?.problem, /config\.yaml has the same name/);
-  t.match(rows[5], { deliver: 'slack', problem: undefined });
+  t.match(rows[5], { deliver: 'slack', problem: /^delivers to "slack", which is not enabled; set platforms\.slack/ });
+  t.match(rows[2], { problem: /^delivers to "telegram"/ });
+  t.equal(rows[1]?.problem, undefined, 'a route that is switched off leads nowhere on purpose');
   t.type(rows[6]?.problem, 'string');
   t.notMatch(JSON.stringify(rows), /a-secret/, 'no secret is listed');
   t.match(listRoutes(desk(), 'http://real:1')[0]?.url, 'http://real:1/webhooks/both', 'the living address wins');
   t.end();
 });
+
+t.test(
+  'SUB-1 · DLV-3 · what a route names and is gone later is the problem of its row, and of a new one at once',
+  async (t) => {
+    const { home, desk } = homeOf(t, { fired: dynamic({ cron_job: 'nightly', script: 'gone.sh' }) });
+    home.write('scripts/gone.sh', 'true', 0o700);
+    const standing = desk();
+    const problemOf = (name: string): unknown =>
+      listRoutes(standing, undefined).find((row) => row.name === name)?.problem;
+    t.equal(problemOf('fired'), undefined);
+    home.write('cron/jobs.json', '{"jobs": []}');
+    t.match(problemOf('fired'), /^fires the cron job "nightly", which profile "default" does not have; /);
+    rmSync(`${home.path}/scripts/gone.sh`);
+    t.match(problemOf('fired'), /; and it runs the script "gone\.sh", which is not there/);
+    t.match(showRoute(standing, { name: 'fired' }, undefined), { problem: /nightly/ });
+    const made = await subscribe(
+      desk(),
+      { name: 'commenting', profile: defaultProfile, record: { deliver: 'codehost_comment' }, force: false },
+      undefined,
+    );
+    t.match(made, { secret: /^[0-9a-f]{64}$/, problem: /without deliver_extra\.repo and deliver_extra\.pr_number/ });
+  },
+);
 
 t.test('CFG-3 · a broken route of the file and a corrupt file of subscriptions are rows of their own', (t) => {
   const { home, desk } = homeOf(t);

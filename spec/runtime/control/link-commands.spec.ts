@@ -9,10 +9,10 @@ const linkTo = (name: string, config: JsonObject): string =>
 
 const docs = linkTo('docs', { url: 'https://mcp.example.com/mcp' });
 
-function deskOf(t: Test, config: string) {
-  const home = t.testdir({ 'config.yaml': config });
+function deskOf(t: Test, config: string, profiles: Readonly<Record<string, Readonly<Record<string, string>>>> = {}) {
+  const home = t.testdir({ 'config.yaml': config, profiles });
   const table = new Map(linkCommands);
-  const peer = { notify: () => {}, onEnd: () => {} };
+  const peer = { notify: () => {}, onEnd: () => () => {} };
   return {
     config: () => readFileSync(join(home, 'config.yaml'), 'utf8'),
     run: async (name: string, params: JsonObject) =>
@@ -27,10 +27,37 @@ t.test('LNK-3 · reading a link shows its name, its kind and its whole config, a
   const url = await desk.run('link.read', { url: docs });
   const command = await desk.run('link.read', { url: linkTo('notes', { command: 'npx', args: ['-y', 'x'] }) });
 
-  t.same(url, { name: 'docs', kind: 'url', config: { url: 'https://mcp.example.com/mcp' }, taken: false });
-  t.same(command, { name: 'notes', kind: 'command', config: { command: 'npx', args: ['-y', 'x'] }, taken: true });
+  const profiles = ['default'];
+  t.same(url, { name: 'docs', kind: 'url', config: { url: 'https://mcp.example.com/mcp' }, taken: false, profiles });
+  t.same(command, {
+    name: 'notes',
+    kind: 'command',
+    config: { command: 'npx', args: ['-y', 'x'] },
+    taken: true,
+    profiles,
+  });
   t.equal(desk.config(), before);
 });
+
+t.test(
+  'LNK-3 · PRF-1 · reading a link tells the profiles that are served, and whether its name is free in one',
+  async (t) => {
+    const desk = deskOf(t, 'gateway: {multiplex_profiles: true}\n', {
+      work: { 'config.yaml': 'mcp_servers:\n  docs: {command: mine}\n' },
+    });
+    const rows = [
+      [{ url: docs }, false],
+      [{ url: docs, profile: 'work' }, true],
+    ] as const;
+    for (const [params, taken] of rows)
+      t.match(await desk.run('link.read', params), { taken, profiles: ['default', 'work'] });
+    t.same(await desk.run('link.add', { url: docs, name: 'docs2', profile: 'work' }), {
+      added: 'docs2',
+      profile: 'work',
+    });
+    t.notMatch(desk.config(), /docs2/, 'the other profile is left alone');
+  },
+);
 
 t.test('LNK-1 · a link that breaks a rule is refused with the code of the rule', async (t) => {
   const desk = deskOf(t, '');
@@ -55,4 +82,19 @@ t.test('LNK-2 · a link of a free name can be added under another one', async (t
   const desk = deskOf(t, '');
   t.same(await desk.run('link.add', { url: docs, name: 'manuals' }), { added: 'manuals', profile: 'default' });
   t.notMatch(desk.config(), /docs:/);
+});
+
+t.test('LNK-2 · reading a link tells which variables it would take along, and to whom', async (t) => {
+  const desk = deskOf(t, '');
+  const read = await desk.run('link.read', {
+    url: linkTo('hub', { url: 'https://hub.example/mcp', headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' } }),
+  });
+  t.match(read, {
+    takes: {
+      variables: ['GITHUB_TOKEN'],
+      to: 'hub.example',
+      words: /^It sends the value of your variable GITHUB_TOKEN to hub\.example\./,
+    },
+  });
+  t.notMatch(await desk.run('link.read', { url: docs }), { takes: Object });
 });

@@ -11,7 +11,7 @@ import type { CronView, JobStanding } from '../../../runtime/cron/view.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
 
 const commands = new Map(cronCommands);
-const peer = { notify: () => {}, onEnd: () => {} };
+const peer = { notify: () => {}, onEnd: () => () => {} };
 
 interface Rig {
   readonly home: TestHome;
@@ -40,6 +40,8 @@ const digest = {
   name: 'digest',
   record: { schedule: '0 9 * * 1-5', timezone: 'UTC', prompt: 'Sum up.' },
 };
+
+const daily = { prompt: 'Sum up.', schedule: '0 9 * * *', timezone: 'UTC' };
 
 /** The refusal of a call, by its code and words. */
 async function refusal(call: Promise<Json>): Promise<{ readonly code: string; readonly message: string }> {
@@ -196,6 +198,8 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
     [{ kind: 'unknown' }, 'cron-job-unknown', /does not exist/],
     [{ kind: 'dropped', rest: 'paused' }, 'cron-job-paused', /--force/],
     [{ kind: 'dropped', rest: 'disabled' }, 'cron-job-disabled', /resume digest/],
+    [{ kind: 'dropped', rest: 'broken' }, 'cron-job-broken', /is broken and was not fired/],
+    [{ kind: 'ambiguous', ids: ['a', 'b'] }, 'cron-job-ambiguous', /2 cron jobs.*by its id: a, b/],
     [{ kind: 'taken' }, 'cron-job-taken', /another gateway/],
     [{ kind: 'refused', reason: 'disk full' }, 'journal-unavailable', /disk full/],
   ];
@@ -203,6 +207,46 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
     verdict = given;
     t.match(await refusal(call('cron.run', { job: 'digest' })), { code, message });
   }
+});
+
+t.test('CRN-1 · records that are not as their writer meant them are told, and edits touch one of them', async (t) => {
+  const records: readonly Json[] = [
+    { ...daily, id: 'a', name: 'one', paused: 'yes' },
+    { ...daily, id: 'a', name: 'two' },
+    { ...daily, id: 'b', name: 'same', deliver: 'telegran' },
+    { ...daily, id: 'c', name: 'same' },
+    { name: 'nameless' },
+    7,
+  ];
+  const { call, file } = rig(t, undefined, { 'cron/jobs.json': JSON.stringify({ jobs: records }) });
+  const rows = (await call('cron.list')) as JsonObject[];
+  t.match(
+    rows.map(({ id, name, state, problem }) => [id, name, state, problem]),
+    [
+      ['a', 'one', 'broken', 'paused is "yes"; write true or false'],
+      ['b', 'same', 'scheduled', /"telegran", which is no target; did you mean "telegram".*job c has this name too/],
+      ['c', 'same', 'scheduled', /job b has this name too/],
+      ['a', 'two', 'broken', /record 2 of jobs\.json has the id "a" of a job before it and is never fired/],
+      ['', 'nameless', 'broken', /record 5 of jobs\.json has no id/],
+      ['', 'jobs.json', 'broken', /record 6 of jobs\.json is no object/],
+    ],
+  );
+  t.equal(rows[0]?.next_due, null, 'it is not fired');
+  for (const method of ['cron.pause', 'cron.remove', 'cron.show']) {
+    t.match(await refusal(call(method, { job: 'same' })), { code: 'cron-job-ambiguous', message: /by its id: b, c/ });
+  }
+  const replacing = call('cron.add', { name: 'same', force: true, record: daily });
+  t.match(await refusal(replacing), { code: 'cron-job-ambiguous', message: /by its id: b, c/ });
+
+  t.match(await call('cron.resume', { job: 'a' }), { name: 'one', state: 'scheduled' });
+  t.match(file().jobs, [{ name: 'one', paused: undefined }, records[1] as JsonObject]);
+  await call('cron.pause', { job: 'a' });
+  t.match(file().jobs, [
+    { name: 'one', paused: true },
+    { name: 'two', paused: undefined },
+  ]);
+  await call('cron.remove', { job: 'a' });
+  t.same((file().jobs as readonly Json[]).slice(0), records.slice(1));
 });
 
 /** Runs a command of the command line over the commands themselves. */
@@ -300,4 +344,14 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
     t.ok(isJsonObject(value) || Array.isArray(value), args.join());
   }
   t.match((await run(cron.removeJob, ['hook'])).stdout, /^Removed hook/);
+});
+
+t.test('CRN-1 · the next times are told as the clocks of the job’s zone show them, with their offset', async (t) => {
+  const record = { ...daily, id: 'b', name: 'tokyo', timezone: 'Asia/Tokyo' };
+  const it = rig(t, undefined, { 'cron/jobs.json': JSON.stringify([record]) });
+  const run = shell(it);
+  const next = /\d{4}-\d\d-\d\dT09:00:00\+09:00/;
+  t.match((await run(cron.listJobs, [])).stdout, next);
+  t.match((await run(cron.showJob, ['tokyo'])).stdout, next);
+  t.match(await it.call('cron.list'), [{ next_due: /T00:00:00\.000Z$/ }], 'a program has it in UTC');
 });

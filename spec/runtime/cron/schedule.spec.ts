@@ -11,6 +11,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import { assembleCron, type CronHalf } from '../../../runtime/cron/assemble.ts';
 import { createIds } from '../../../runtime/ids.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
+import { turn } from '../../support/turns.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -103,7 +104,7 @@ async function rig(
   root.start();
   t.teardown(() => root.stop());
   const settle = async (): Promise<void> => {
-    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    for (let turns = 0; turns < 20; turns += 1) await turn();
   };
   const made: Rig = {
     cron,
@@ -163,6 +164,7 @@ t.test('CRN-1 · DUR-1 · a restart fires nothing twice, and makes up for what i
   const home = makeHome(t, { 'cron/jobs.json': JSON.stringify([daily]) });
   const first = await rig(t, { journal, home });
   first.cron.schedule.start();
+  await first.settle();
   await first.pass(30 * minute);
   t.equal(first.runs.length, 1);
   first.cron.schedule.stop();
@@ -199,6 +201,7 @@ t.test('DUR-1 · a run that a restart finds in flight is waited for, whoever end
   const home = makeHome(t, { 'cron/jobs.json': JSON.stringify([{ ...daily, schedule: 'every 10m' }]) });
   const first = await rig(t, { journal, home });
   first.cron.schedule.start();
+  await first.settle();
   await first.pass(10 * minute);
   const [run = ''] = first.runs;
   first.cron.schedule.stop();
@@ -219,7 +222,10 @@ t.test('CRN-1 · two gateways on one journal and one home fire each due time onc
   const journal = openMemoryJournal();
   const home = makeHome(t, { 'cron/jobs.json': JSON.stringify([{ ...daily, schedule: 'every 10m' }]) });
   const pair = [await rig(t, { journal, home, owner: 'a' }), await rig(t, { journal, home, owner: 'b' })];
-  for (const { cron } of pair) cron.schedule.start();
+  for (const { cron, settle } of pair) {
+    cron.schedule.start();
+    await settle();
+  }
   for (let round = 0; round < 6; round += 1) {
     await Promise.all(pair.map(({ pass }) => pass(10 * minute)));
     for (const one of pair) for (const run of one.runs) await one.end(run, false);
@@ -391,4 +397,29 @@ t.test('CRN-1 · stopped, nothing is fired any more; started again, everything g
   cron.schedule.start();
   await pass(0);
   t.equal(runs.length, 1);
+});
+
+t.test('CRN-1 · a record that nobody can read is not fired, and the log says so once', async (t) => {
+  const it = await rig(t);
+  it.cron.schedule.start();
+  await it.jobs([
+    { ...daily, enabled: 'false' },
+    { ...daily, name: 'again' },
+    { ...daily, id: 'k', deliver: 'telegran' },
+  ]);
+  await it.pass(hour);
+  t.equal(it.runs.length, 1, 'the other one goes on');
+  const about = (words: RegExp): number => it.logged.filter((line) => words.test(line)).length;
+  t.equal(about(/^j: cron job "digest" is not fired: enabled is "false"; write true or false$/), 1);
+  t.equal(about(/record 2 of jobs\.json has the id "j"/), 1);
+  t.equal(about(/^k: cron job "digest": delivers to "telegran"/), 1);
+  t.match(it.history('j'), [{ status: 'ignored', reason: /is broken: enabled is "false"/ }]);
+});
+
+t.test('CRN-1 · a name that two jobs have fires none by hand', async (t) => {
+  const it = await rig(t);
+  it.cron.schedule.start();
+  await it.jobs([daily, { ...daily, id: 'k' }]);
+  t.same(await it.cron.view.run('default', 'digest', { force: false }), { kind: 'ambiguous', ids: ['j', 'k'] });
+  t.match(await it.cron.view.run('default', 'k', { force: false }), { kind: 'granted' });
 });

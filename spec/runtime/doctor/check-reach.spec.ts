@@ -29,7 +29,7 @@ t.test('LIF-1 · CLI-2 · a running gateway tells how its servers stand', async 
   t.match(found, [
     { what: 'it ended with 1', cure: /agent mcp test a/ },
     { cure: 'agent mcp login b' },
-    { place: 'e@work' },
+    { place: 'e@work', cure: 'agent mcp test e --profile work; agent mcp logs e --profile work' },
   ]);
 });
 
@@ -40,6 +40,13 @@ t.test('CLI-2 · DEV-5 · without a gateway a server is connected to once, and n
   const offline = await checkServers({ ...examined(t, servers), offline: true });
   t.same(codes(offline), ['note not-asked', 'note not-asked']);
   t.same(codes(await checkServers(examined(t))), []);
+});
+
+t.test('CFG-3 · CLI-2 · what the configuration is told of is not told of its server as well', async (t) => {
+  const one = examined(t, { 'config.yaml': 'mcp_servers: {bad: {command: x, tiemout: 3}}\n' });
+  const gateway = answering({ 'mcp.list': [{ name: 'bad', profile: 'default', state: 'failed', error: 'tiemout' }] });
+  t.same(await checkServers({ ...one, gateway }), []);
+  t.same(await checkServers(one), []);
 });
 
 t.test('DLV-1 · CLI-2 · targets are told by the gateway that asks them', async (t) => {
@@ -71,5 +78,18 @@ t.test('CLI-2 · the agent’s command must be there', (t) => {
   const route =
     'platforms: {webhook: {enabled: true, secret: any-secret-at-all, routes: {r: {prompt: p, deliver: codehost_comment}}}, codehost_comment: {command: /nowhere/gh}}\n';
   t.same(of(route), ['wrong command-missing']);
+  t.same(of(route.replaceAll('codehost_comment', 'github_comment')), ['wrong command-missing']);
+  t.end();
+});
+
+t.test('CLI-2 · PRF-2 · a command is looked for from the home of its profile, as it is started', (t) => {
+  const runner = 'agent: {runner: command, command: [scripts/agent.sh]}\n';
+  const files = {
+    'config.yaml': `gateway: {multiplex_profiles: true}\n${runner}`,
+    'scripts/agent.sh': '#!/bin/sh\n',
+    'profiles/work/config.yaml': runner,
+  };
+  t.match(troubles(checkAgent(examined(t, files))), [{ code: 'command-missing', place: 'scripts/agent.sh@work' }]);
+  t.same(codes(checkAgent(examined(t, { ...files, 'profiles/work/scripts/agent.sh': '#!/bin/sh\n' }))), []);
   t.end();
 });

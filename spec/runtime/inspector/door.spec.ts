@@ -1,10 +1,22 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { type Asked, cookieName, isLoopbackHost, isOurs, judgeRequest } from '../../../runtime/inspector/door.ts';
+import {
+  type Asked,
+  cookieName,
+  isLoopbackHost,
+  isOurs,
+  judgeRequest,
+  keyHeader,
+} from '../../../runtime/inspector/door.ts';
 
 const port = 8_645;
-const rules = { port, knowsSession: (id: string) => id === 'mine' };
+const rules = {
+  port,
+  knowsSession: (id: string) => id === 'mine',
+  opensSession: (id: string, key: string) => id === 'mine' && key === 'my key',
+};
 const cookie = `${cookieName(port)}=mine`;
+const key = { [keyHeader]: 'my key' };
 const host = `127.0.0.1:${port}`;
 const origin = `http://${host}`;
 
@@ -17,9 +29,9 @@ interface Row {
 }
 
 const rows: readonly Row[] = [
-  { says: 'lets our own page in', headers: { host, cookie, origin }, status: 200 },
-  { says: 'takes our other names', headers: { host: `localhost:${port}`, cookie }, status: 200 },
-  { says: 'takes the address of IPv6', headers: { host: `[::1]:${port}`, cookie }, status: 200 },
+  { says: 'lets our own page in', headers: { ...key, host, cookie, origin }, status: 200 },
+  { says: 'takes our other names', headers: { ...key, host: `localhost:${port}`, cookie }, status: 200 },
+  { says: 'takes the address of IPv6', headers: { ...key, host: `[::1]:${port}`, cookie }, status: 200 },
   { says: 'refuses a name that was bent to us', headers: { host: `evil.example:${port}`, cookie }, status: 421 },
   {
     says: 'refuses a name that begins as ours',
@@ -37,7 +49,7 @@ const rows: readonly Row[] = [
   },
   { says: 'refuses the origin of a sandbox', headers: { host, cookie, origin: 'null' }, status: 403 },
   { says: 'refuses a POST without an origin', headers: { host, cookie }, method: 'POST', status: 403 },
-  { says: 'lets a POST of our page in', headers: { host, cookie, origin }, method: 'POST', status: 200 },
+  { says: 'lets a POST of our page in', headers: { ...key, host, cookie, origin }, method: 'POST', status: 200 },
   { says: 'refuses a script of another site', headers: { host, cookie, 'sec-fetch-site': 'cross-site' }, status: 403 },
   {
     says: 'refuses one of the same site but another port',
@@ -50,14 +62,27 @@ const rows: readonly Row[] = [
     asked: 'document',
     status: 200,
   },
-  { says: 'refuses no cookie', headers: { host }, status: 401 },
-  { says: 'refuses a cookie that nobody gave', headers: { host, cookie: `${cookieName(port)}=other` }, status: 401 },
+  { says: 'refuses no cookie', headers: { ...key, host }, status: 401 },
+  { says: 'refuses the cookie alone: it went to every port', headers: { host, cookie, origin }, status: 401 },
+  { says: 'refuses the key of another session', headers: { [keyHeader]: 'other', host, cookie }, status: 401 },
+  { says: 'lets the page have its files by the cookie alone', headers: { host, cookie }, asked: 'file', status: 200 },
   {
-    says: 'refuses the cookie of another gateway',
-    headers: { host, cookie: `${cookieName(port + 1)}=mine` },
+    says: 'refuses a file to another port',
+    headers: { host, cookie, 'sec-fetch-site': 'same-site' },
+    asked: 'file',
+    status: 403,
+  },
+  {
+    says: 'refuses a cookie that nobody gave',
+    headers: { ...key, host, cookie: `${cookieName(port)}=other` },
     status: 401,
   },
-  { says: 'finds its cookie among others', headers: { host, cookie: `a=b; ${cookie}; c=d` }, status: 200 },
+  {
+    says: 'refuses the cookie of another gateway',
+    headers: { ...key, host, cookie: `${cookieName(port + 1)}=mine` },
+    status: 401,
+  },
+  { says: 'finds its cookie among others', headers: { ...key, host, cookie: `a=b; ${cookie}; c=d` }, status: 200 },
   { says: 'lets a monitor in without a session', headers: { host }, asked: 'open', status: 200 },
   { says: 'refuses a monitor by a bent name', headers: { host: 'evil.example' }, asked: 'open', status: 421 },
 ];

@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ActorDetails, ActorRow, Chart } from '../../../runtime/inspector/wire.ts';
 import { runCli, startDaemon } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
-import { ask, linkOf, openPage } from '../../support/inspector.ts';
+import { ask, keyIn, linkOf, openPage } from '../../support/inspector.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
 import { postSigned } from '../../support/sign.ts';
 
@@ -34,14 +35,18 @@ const daemon = await startDaemon(t, home.path);
 
 t.test('INS-2 · a link opens the page once, and only once', async (t) => {
   const link = await linkOf(home.path);
+  t.equal((await ask(link, { method: 'HEAD' })).status, 200, 'one that only looks');
+  t.equal((await ask(link, { headers: { 'sec-purpose': 'prefetch' } })).status, 503, 'one that fetches ahead');
   const opened = await ask(link);
-  t.equal(opened.status, 303);
-  t.equal(opened.headers.location, '/');
+  t.equal(opened.status, 200);
+  t.match(keyIn(opened.body), /^[\w-]{43}$/, 'the page has its key');
+  t.notMatch(JSON.stringify(opened.headers), keyIn(opened.body), 'no cookie carries it');
   t.match(
     opened.headers['set-cookie']?.[0],
     /^agent_inspector_\d+=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=\d+$/,
   );
   t.equal((await ask(link)).status, 401, 'the second time');
+  t.equal((await ask(link, { method: 'HEAD' })).status, 401);
   t.equal((await ask(`${new URL(link).origin}/open?token=guess`)).status, 401);
 });
 
@@ -100,8 +105,13 @@ t.test('INS-1 · INS-2 · the stream begins with the present and goes on with wh
 
   await postSigned(`${daemon.url}/webhooks/co`, { id: 'y' }, { secret, id: 'after' });
   const rows = (): readonly ActorRow[] => stream.deltas.flatMap(({ changed }) => changed);
-  await stream.until(() => rows().some(({ id }) => id === 'groups/default/co/y'));
-  const steps = stream.deltas.flatMap((delta) => delta.steps).filter(({ machine }) => machine === 'webhookRequest');
+  const stepped = () =>
+    stream.deltas.flatMap((delta) => delta.steps).filter(({ machine }) => machine === 'webhookRequest');
+  // The last step and the group may come in two batches.
+  await stream.until(
+    () => rows().some(({ id }) => id === 'groups/default/co/y') && stepped().some(({ from }) => from === 'dispatching'),
+  );
+  const steps = stepped();
   t.same(
     steps.map(({ from }) => from),
     [
@@ -121,6 +131,25 @@ t.test('INS-1 · INS-2 · the stream begins with the present and goes on with wh
   t.equal(new Set(steps.map(({ actor }) => actor)).size, 1, 'one address from the first step to the last');
   t.equal(steps.at(-1)?.delivery, 'after');
   stream.close();
+});
+
+t.test('INS-2 · the cookie alone, which every port of this machine is sent, is told and does nothing', async (t) => {
+  const page = await openPage(t, home.path);
+  const ran = `${home.path}/ran`;
+  const entry = { command: 'sh', args: ['-c', `echo ran > ${ran}`] };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'mcp.test', params: { server: 'x', entry } });
+  const asking = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
+  const stolen = { cookie: page.cookie, origin: page.url };
+  const { status } = await ask(`${page.url}/rpc`, { ...asking, headers: { ...asking.headers, ...stolen } });
+  t.equal(status, 401);
+  for (const path of ['/stream', '/actor/supervisor', '/chart/gateway']) {
+    t.equal((await ask(`${page.url}${path}`, { headers: stolen })).status, 401, path);
+  }
+  t.equal((await ask(`${page.url}/`, { headers: stolen })).status, 200, 'the page itself holds no secret');
+  t.equal(keyIn((await ask(`${page.url}/`, { headers: stolen })).body), '');
+
+  t.match(JSON.parse((await page.ask('/rpc', asking)).body), { error: { message: /terminal only/ } }, 'key and all');
+  t.equal(existsSync(ran), false);
 });
 
 t.test('CLI-3 · DEV-5 · the page asks what the socket answers, and begins no device login', async (t) => {
@@ -193,13 +222,16 @@ t.test('INS-2 · why an event was ignored or refused is told by its delivery id'
   await postSigned(`${daemon.url}/webhooks/gh`, { x: '2' }, { secret, id: 'ignored', headers: push });
   await postSigned(`${daemon.url}/webhooks/gh`, { x: '1' }, { secret: 'wrong', id: 'refused', headers: push });
   // What owes nobody anything is written down after its answer.
-  const story = await eventually(async () => {
-    const told = (await page.rpc('inspect.why', { id: 'ignored' })) as unknown as JsonObject;
-    return told.verdict === undefined ? undefined : told;
+  const storyOf = (id: string): Promise<JsonObject> =>
+    eventually(async () => {
+      const told = (await page.rpc('inspect.why', { id })) as unknown as JsonObject;
+      return told.verdict === undefined ? undefined : told;
+    });
+  t.match(await storyOf('ignored'), {
+    status: 'ignored',
+    verdict: 'Ignored: a filter does not hold: x equals "1" saw "2".',
   });
-  t.match(story, { status: 'ignored', verdict: 'Ignored: a filter does not hold: x equals "1" saw "2".' });
-  const refused = (await page.rpc('inspect.why', { id: 'refused' })) as unknown as JsonObject;
-  t.match(refused, { status: 'refused', verdict: /signature is not genuine/, cure: /secret/ });
+  t.match(await storyOf('refused'), { status: 'refused', verdict: /signature is not genuine/, cure: /secret/ });
   const told = await runCli(['inspect', 'why', 'ignored'], home.path);
   t.equal(told.code, 0);
   t.match(told.stdout, /■ matching .*saw "2" {2}FIL-1/);

@@ -41,6 +41,8 @@ const delivery: DeliveryRecord = {
   queuedAtMs: 1_500,
 };
 
+const pause = { untilMs: 60_000, reason: 'slow down' };
+
 const question: StorySources['questions'][number] = {
   id: 'a1',
   server: 'a',
@@ -84,6 +86,7 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
     ['ignoredFilter', 'filter: x equals 1 saw 2', 'matching'],
     ['ignoredScript', 'script: printed nothing', 'transforming'],
     ['duplicate', 'duplicate', 'claiming'],
+    ['pending', 'an earlier request with this id is still being delivered', 'claiming'],
     ['unavailable', 'the disk is full', 'claiming'],
     ['deliveryFailed', 'the target said no', 'dispatching'],
   ];
@@ -101,7 +104,21 @@ t.test('INS-2 · a story ends in the state that decided it, with its reason', (t
     t.equal(stairs.at(-1)?.state, 'answered');
     t.match(story.verdict, /^[A-Z].*\.$/, outcome);
     t.ok(outcome === 'duplicate' || story.cure !== '', `${outcome} has a cure`);
+    for (const { state: name, told } of stairs.slice(0, -2))
+      if (name === 'rendering') t.equal(told, 'its texts are filled in', `${outcome} tells of no work`);
   }
+  t.end();
+});
+
+t.test('INS-2 · CRN-2 · an event that fired no cron job says why, and what its sender was told', (t) => {
+  const reason = 'cron job "digest" is paused';
+  const { work: _, ...dropped } = event;
+  const story = tellStory(sources({ status: 'cron', event: { ...dropped, status: 'cron', reason } }));
+  t.equal(story.verdict, 'Accepted and dropped: no run was fired: cron job "digest" is paused.');
+  t.same(
+    story.chapters[0]?.stairs.slice(-2).map(({ told }) => told),
+    [reason, '202 accepted'],
+  );
   t.end();
 });
 
@@ -212,13 +229,13 @@ t.test('INS-2 · what is under way, failed or unknown is told as that, with what
       'failed',
       { run: { key: 'k1', record: { ...run, status: 'failed', startedAtMs: 1_100, attempt: 1, reason: 'exit 1' } } },
       /^Its run failed: exit 1\.$/,
-      /agent webhook replay d1/,
+      /agent webhook replay k1/,
     ],
     [
       'failed',
       { delivery: { key: 'k1', record: { ...delivery, status: 'failed', reason: 'chat not found' } } },
       /^Not delivered to sms: chat not found\.$/,
-      /Mend what the reason names; then `agent deliveries retry d1` sends its text again/,
+      /Mend what the reason names; then `agent deliveries retry k1` sends its text again/,
     ],
     [
       'delivering',
@@ -232,16 +249,22 @@ t.test('INS-2 · what is under way, failed or unknown is told as that, with what
       /^$/,
     ],
     [
+      'delivering',
+      { delivery: { key: 'k1', record: delivery, pause } },
+      /^On its way to sms, which asks for a pause: slow down\.$/,
+      /`agent deliveries retry k1` lets it go/,
+    ],
+    [
       'failed',
       { delivery: { key: 'k1', record: { ...delivery, status: 'deadLettered', attempts: 8, reason: 'gone' } } },
       /^Not delivered to sms: gone\.$/,
-      /agent deliveries retry d1/,
+      /agent deliveries retry k1/,
     ],
     [
       'unknown',
       { delivery: { key: 'k1', record: { ...delivery, status: 'unknown', reason: 'cut off' } } },
       /may or may not/,
-      /agent deliveries retry d1 --force/,
+      /agent deliveries retry k1 --force/,
     ],
   ];
   for (const [status, more, verdict, cure] of rows) {
@@ -249,6 +272,23 @@ t.test('INS-2 · what is under way, failed or unknown is told as that, with what
     t.match(story.verdict, verdict);
     t.match(story.cure, cure);
   }
+  t.end();
+});
+
+t.test('INS-2 · DLV-4 · what waits behind a pause of its platform says until when, and whose words those are', (t) => {
+  const toldOf = (record: Partial<DeliveryRecord>) =>
+    tellStory(sources({ delivery: { key: 'k1', record: { ...delivery, ...record }, pause } })).chapters.at(-1)?.stairs;
+
+  t.match(
+    toldOf({})?.at(-1)?.told,
+    /4 characters for sms; sms asks for a pause until 1970-01-01T00:01:00.000Z: slow down$/,
+  );
+  const waiting = { status: 'waitingToRetry', attempts: 2, reason: 'busy' } as const;
+  t.match(
+    toldOf({ ...waiting, dueAtMs: 9_000 })?.at(-1)?.told,
+    /^busy; 2 attempts; tried again at 1970-01-01T00:01:00/,
+  );
+  t.match(toldOf({ ...waiting, dueAtMs: 90_000 })?.at(-1)?.told, /tried again at 1970-01-01T00:01:30/);
   t.end();
 });
 

@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap';
 import { compile } from '../../../machines/base/compile.ts';
+import { absentWard } from '../../../machines/base/ward.ts';
 import type { ApprovalInput } from '../../../machines/mcp/approval.machine.ts';
+import { newMark } from '../../../runtime/ids.ts';
 import { type Approvals, createApprovals, type Question } from '../../../runtime/mcp/approvals.ts';
 import { wireApproval } from '../../../runtime/wiring/approval.ts';
 import { startWard } from '../../support/wards.ts';
@@ -26,13 +28,14 @@ const form: Question = {
   },
 };
 
-function start(t: Test): Approvals {
+function start(t: Test, mark = newMark()): Approvals {
   const approvals: Approvals = createApprovals(
     startWard<ApprovalInput>(
       t,
       compile(wireApproval({ approvals: () => approvals, log: { log: () => {}, warnOnce: () => {} } })),
     ),
     () => 1_000_000,
+    mark,
   );
   return approvals;
 }
@@ -57,6 +60,34 @@ t.test('INS-2 · TRU-3 · a run’s questions are known by its key until they ar
   for (const { id: one } of approvals.list().slice(1)) approvals.answer(String(one), false, 'cli');
   approvals.answer(id, true, 'cli');
   t.same(approvals.ofRun('r1'), []);
+  t.end();
+});
+
+t.test('TRU-1 · LIF-9 · a question that nobody has room for is denied at once', (t) => {
+  const answers: string[] = [];
+  const approvals = createApprovals(
+    () => absentWard('approvals'),
+    () => 0,
+    newMark(),
+  );
+  approvals.ask(tool, ({ verdict }) => void answers.push(verdict));
+  t.same(answers, ['denied']);
+  t.end();
+});
+
+t.test('TRU-1 · TRU-3 · an id from the list of an earlier start answers nothing, and no id is given twice', (t) => {
+  const before = start(t);
+  const old = [before.ask(tool, () => {}), before.ask(form, () => {})];
+  const approvals = start(t);
+  const ids = [approvals.ask(tool, () => t.fail('it was not asked')), approvals.ask(form, () => {})];
+
+  t.same(
+    old.map((id) => approvals.answer(id, true, 'cli')),
+    [{ kind: 'unknown' }, { kind: 'unknown' }],
+  );
+
+  t.equal(new Set([...old, ...ids]).size, 4);
+  for (const id of ids) t.match(id, /^a[bcdfghjkmnpqrstvwxz]{5}\d$/, 'short to type');
   t.end();
 });
 

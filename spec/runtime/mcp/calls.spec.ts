@@ -1,4 +1,6 @@
+import { getEventListeners } from 'node:events';
 import t from 'tap';
+import { absentWard } from '../../../machines/base/ward.ts';
 import type { CallInput, CallOutput } from '../../../machines/mcp/tool-call.machine.ts';
 import { createCalls } from '../../../runtime/mcp/calls.ts';
 import { fakeWard } from '../../support/wards.ts';
@@ -8,7 +10,8 @@ const output = (more: Partial<CallOutput> = {}): CallOutput => ({ fault: null, .
 
 function stage() {
   const ward = fakeWard<CallInput>();
-  return { ward, calls: createCalls(ward.handle as never) };
+  const withdrawn: string[] = [];
+  return { ward, withdrawn, calls: createCalls(ward.handle as never, Date.now, (id) => void withdrawn.push(id)) };
 }
 
 t.test('CON-4 · a call is answered with its result once its chart has settled', async (t) => {
@@ -25,13 +28,16 @@ t.test('CON-4 · a call is answered with its result once its chart has settled',
 });
 
 t.test('CON-4 · a fault is the answer, even where a result was there; a crash is an uncertain outcome', async (t) => {
-  const { ward, calls } = stage();
+  const { ward, calls, withdrawn } = stage();
   const fault = { code: 'timed_out', message: 'slow' } as const;
   const first = calls.start(request);
   calls.settled(ward.spawned[0]?.key ?? '', output({ fault }));
   t.same(await first, { kind: 'fault', fault });
   const second = calls.start(request);
+  const row = calls.get(ward.spawned[1]?.key ?? '');
+  if (row !== undefined) row.approval = 'a1';
   calls.crashed(ward.spawned[1]?.key ?? '');
+  t.same(withdrawn, ['a1'], 'and nobody is asked for it any more');
   t.match(await second, { kind: 'fault', fault: { code: 'outcome_uncertain' } });
   calls.crashed('no such call');
 });
@@ -76,6 +82,69 @@ t.test('SRV-1 · what a server asks belongs to the run whose call it works on, w
   t.equal(calls.runAt('default/s'), undefined, 'either may be meant');
   t.end();
 });
+
+t.test('TRU-3 · SRV-1 · an entry that went tells the calls that it found and that no session has', (t) => {
+  const { ward, calls } = stage();
+  for (let each = 0; each < 3; each += 1) void calls.start(request);
+  const [waiting, sent, unfound] = ward.spawned;
+  for (const child of [waiting, sent]) {
+    const row = calls.get(child?.key ?? '');
+    if (row !== undefined) row.tool = { name: 'mcp__s__t', server: 's', tool: 't', kind: 'native', definition: {} };
+  }
+  const row = calls.get(sent?.key ?? '');
+  if (row !== undefined) row.sentTo = 's';
+  t.same([calls.at('s'), calls.at('other')], [[sent?.key], []]);
+  calls.retire('s@work', 'removed');
+  calls.retire('s', 'removed');
+  t.same(
+    [waiting, sent, unfound].map((child) => child?.heard),
+    [[{ type: 'server.retired', how: 'removed' }], [], []],
+  );
+  t.end();
+});
+
+t.test('LIF-9 · LIF-11 · a stop ends what no session has, what waits for its turn too', async (t) => {
+  const { ward, calls } = stage();
+  const answers = [calls.start(request), calls.start(request)] as const;
+  const [sent, queued] = ward.spawned;
+  for (const { key } of ward.spawned) ward.move(key, 'calling');
+  const row = calls.get(sent?.key ?? '');
+  if (row !== undefined) row.sentTo = 's';
+  calls.stop();
+  t.match(await answers[1], { kind: 'fault', fault: { code: 'cancelled', message: /the gateway stops/ } });
+  t.same([sent?.heard, queued?.heard], [[], [{ type: 'call.cancel' }]]);
+  calls.settled(sent?.key ?? '', output({ fault: { code: 'timed_out', message: 'slow' } }));
+  t.match(await answers[0], { fault: { code: 'timed_out' } });
+});
+
+t.test('TRU-1 · LIF-9 · who calls a gateway that stops is refused at once: nobody is asked for it', async (t) => {
+  const { ward, calls } = stage();
+  calls.stop();
+  const fault = { code: 'server_unavailable', message: /not run: the gateway is starting or stopping/ };
+  for (const more of [{}, { signal: new AbortController().signal }])
+    t.match(await calls.start({ ...request, ...more }), { kind: 'fault', fault });
+  t.same(ward.spawned, []);
+});
+
+t.test(
+  'CON-2 · CON-4 · a call before its ward lives, or after, is refused; to give it up then harms nothing',
+  async (t) => {
+    const ward = fakeWard<CallInput>();
+    let lives = false;
+    const calls = createCalls(() => (lives ? ward.handle() : absentWard('calls')));
+    t.match(await calls.start(request), { kind: 'fault', fault: { code: 'server_unavailable' } });
+    lives = true;
+    const stop = new AbortController();
+    void calls.start({ ...request, signal: stop.signal });
+    lives = false;
+    stop.abort();
+    t.same(ward.spawned[0]?.heard, []);
+    t.match(await calls.start({ ...request, signal: stop.signal }), { fault: { code: 'server_unavailable' } });
+    const { signal } = new AbortController();
+    t.match(await calls.start({ ...request, signal }), { fault: { code: 'server_unavailable' } });
+    t.same(getEventListeners(signal, 'abort'), [], 'nobody listens any more');
+  },
+);
 
 t.test('LIF-11 · two calls have two ids and two answers', async (t) => {
   const { ward, calls } = stage();

@@ -27,7 +27,7 @@ async function stage(t: Test) {
 t.test('OAU-1 · only a server that asks for OAuth gets its token onto its requests, and nobody else', async (t) => {
   const { credentials, log, logIn } = await stage(t);
   await logIn();
-  const ports = { credentials, version: '1', nowMs: () => 0, log };
+  const ports = { credentials, env: {}, userHome: '/', version: '1', nowMs: () => 0, log };
   for (const [what, entry] of without) t.same(authorised(settingsOf(entry, 'hub'), ports), {}, what);
 
   const shown: (string | null)[] = [];

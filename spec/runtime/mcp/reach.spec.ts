@@ -5,19 +5,28 @@ import { fakeWard } from '../../support/wards.ts';
 
 interface Connection {
   readonly value: string;
+  readonly tools?: number;
+  readonly why?: string | null;
   readonly breaker?: BreakerState;
 }
 
 function stage(connections: Readonly<Record<string, Connection>>) {
-  const servers = fakeWard<Connection>(({ value, breaker = { kind: 'closed', failures: 0 } }) => ({
-    value,
-    context: { breaker },
-  }));
+  const servers = fakeWard<Connection>(
+    ({ value, tools = 0, why = null, breaker = { kind: 'closed', failures: 0 } }) => ({
+      value,
+      context: { server: 's', profile: 'work', tools, why, breaker },
+    }),
+  );
   const calls = fakeWard<object>();
   for (const [key, input] of Object.entries(connections)) servers.handle().spawn(key, input as never);
   for (const id of ['1', '2']) calls.handle().spawn(id, {} as never);
   let nowMs = 0;
-  const reach = createReach({ connections: servers.handle, calls: calls.handle, nowMs: () => nowMs } as never);
+  const reach = createReach({
+    connections: servers.handle,
+    calls: calls.handle,
+    configured: (key: string) => key === 'crashed',
+    steadyMs: () => nowMs,
+  } as never);
   return {
     reach,
     wait: (key: string, id: string) =>
@@ -68,6 +77,8 @@ t.test('LIF-12 · a server that is gone is unreachable at once', (t) => {
   const { wait, heard } = stage({});
   wait('s', '1');
   t.match(heard('1'), [{ type: 'server.unreachable', why: 'mcp server "s": is not configured any more' }]);
+  wait('crashed', '2');
+  t.match(heard('2'), [{ type: 'server.unreachable', why: 'mcp server "crashed": is starting anew; call it again' }]);
   t.end();
 });
 
@@ -80,5 +91,25 @@ t.test('LIF-8 · an open breaker refuses without waking, and says when calls are
   at(30_000);
   wait('s', '2');
   t.same(heard('2'), [{ type: 'server.reached' }]);
+  t.end();
+});
+
+t.test('LIF-6 · LIF-7 · a name without a tool is of a server that has listed nothing yet, or of none', (t) => {
+  const rows: readonly (readonly [Connection, ReturnType<ReturnType<typeof stage>['reach']['absentFor']>])[] = [
+    [{ value: 'connecting' }, { server: 's', comes: true, why: 'mcp server "s" is not connected' }],
+    [
+      { value: 'parked', why: 'it is down' },
+      { server: 's', comes: false, why: 'it is down' },
+    ],
+    [{ value: 'connecting', tools: 2 }, undefined],
+    [{ value: 'connected' }, undefined],
+    [{ value: 'disabled' }, undefined],
+  ];
+  for (const [connection, found] of rows) {
+    const { reach } = stage({ 's@work': connection });
+    t.same(reach.absentFor('work', 'mcp__s__write'), found, connection.value);
+    t.same(reach.absentFor('default', 'mcp__s__write'), undefined, 'of another profile');
+    t.same(reach.absentFor('work', 'mcp__other__write'), undefined, 'of another server');
+  }
   t.end();
 });

@@ -1,9 +1,11 @@
 import t from 'tap';
 import type { SchemaCache } from '../../../actors/mcp/schema-cache.store.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { absentWard } from '../../../machines/base/ward.ts';
 import type { ConnectionInput } from '../../../machines/mcp/server-connection.machine.ts';
 import { createReconcile } from '../../../runtime/mcp/reconcile.ts';
 import { createRegistry, type Registry } from '../../../runtime/mcp/registry.ts';
+import { createRespawns } from '../../../runtime/respawns.ts';
 import { turn } from '../../support/turns.ts';
 import { fakeWard } from '../../support/wards.ts';
 
@@ -17,6 +19,8 @@ const tools = [{ name: 'one' }];
 function stage(first: Given, remembered: readonly string[] = []) {
   let config: Readonly<Record<string, Given>> = { default: first };
   const ward = fakeWard<ConnectionInput>();
+  let steadyMs = 0;
+  const waits: { readonly callback: () => void; readonly waitMs: number }[] = [];
   const registries = new Map<string, Registry>();
   const registry = (profile: string): Registry => {
     const standing = registries.get(profile) ?? createRegistry(log);
@@ -30,6 +34,9 @@ function stage(first: Given, remembered: readonly string[] = []) {
         : { kind: 'absent' },
     write: () => Promise.resolve(),
   };
+  const retired: string[] = [];
+  const closed = { count: 0 };
+  const wards = { live: true };
   const reconcile = createReconcile({
     entries: () =>
       Object.entries(config).map(([profile, servers]) => ({
@@ -41,13 +48,31 @@ function stage(first: Given, remembered: readonly string[] = []) {
           ...(problem === undefined ? {} : { problem }),
         })) as never,
       })),
-    ward: ward.handle,
+    ward: () => (wards.live ? ward.handle() : absentWard('connections')),
     registry,
     cache: () => cache,
+    retired: (key: string, how: string) => void retired.push(`${key} ${how}`),
+    closeSessions: () => {
+      closed.count += 1;
+      return Promise.resolve();
+    },
+    respawns: createRespawns({
+      steadyMs: () => steadyMs,
+      random: () => 0,
+      wake: (callback, waitMs) => {
+        waits.push({ callback, waitMs });
+        return () => {
+          waits.length = 0;
+        };
+      },
+    }),
     nowMs: () => 0,
-  } as never);
+  });
   return {
     reconcile,
+    retired,
+    closed,
+    wards,
     ward,
     registry,
     /** Takes over another configuration. */
@@ -59,6 +84,18 @@ function stage(first: Given, remembered: readonly string[] = []) {
     end(key: string) {
       ward.end(key);
       reconcile.ended(key);
+    },
+    /** Its chart crashes; returns how long it is waited for, if it is. */
+    crash(key: string): number | undefined {
+      ward.end(key);
+      reconcile.crashed(key, new Error('a flaw'));
+      return waits[0]?.waitMs;
+    },
+    /** The wait is over. */
+    waited(): void {
+      const [due] = waits.splice(0);
+      steadyMs += due?.waitMs ?? 0;
+      due?.callback();
     },
     heard: () => ward.spawned.map(({ key, heard }) => [key, ...heard.map(({ type }) => type)].join(' ')),
   };
@@ -94,7 +131,7 @@ t.test('LIF-1 · LIF-2 · LIF-6 · CFG-3 · each entry begins where it says', (t
 });
 
 t.test('LIF-12 · a change connects what was added, retires what was removed, restarts what changed', (t) => {
-  const { change, end, heard, reconcile } = stage({
+  const { change, end, heard, reconcile, retired } = stage({
     same: { command: 'x' },
     changes: { command: 'x' },
     goes: { command: 'x' },
@@ -102,6 +139,7 @@ t.test('LIF-12 · a change connects what was added, retires what was removed, re
   reconcile.run();
   change({ same: { command: 'x' }, changes: { command: 'y' }, comes: { command: 'x' } });
   t.same(heard(), ['same', 'changes server.stop', 'goes server.stop', 'comes']);
+  t.same(retired, ['changes changed', 'goes removed'], 'TRU-3 · what waits for the old entry hears of it');
   end('goes');
   end('changes');
   t.same(heard(), ['same', 'changes server.stop', 'goes server.stop', 'comes', 'changes']);
@@ -157,7 +195,7 @@ t.test('LIF-12 · PRF-2 · a profile that is not served any more has no tools', 
   t.equal(registry('work').all().length, 1);
   change({});
   t.equal(registry('work').all().length, 0);
-  t.same(ward.spawned[0]?.heard, [{ type: 'server.stop' }]);
+  t.same(ward.spawned[0]?.heard, [{ type: 'server.stop', why: 'its entry was removed' }]);
   t.end();
 });
 
@@ -170,7 +208,7 @@ t.test('LIF-12 · a connection that crashed comes back with its entry', (t) => {
 });
 
 t.test('LIF-9 · the end waits for every connection, and none is spawned any more', async (t) => {
-  const { change, end, heard, reconcile } = stage({ a: { command: 'x' }, b: { command: 'x' } });
+  const { change, end, heard, reconcile, closed } = stage({ a: { command: 'x' }, b: { command: 'x' } });
   reconcile.run();
   let over = false;
   const ending = reconcile.retireAll().then(() => {
@@ -184,5 +222,44 @@ t.test('LIF-9 · the end waits for every connection, and none is spawned any mor
   end('b');
   await ending;
   t.equal(heard().length, 2);
-  await stage({}).reconcile.retireAll();
+  t.equal(closed.count, 1, 'and a session whose chart crashed');
+
+  const none = stage({});
+  await none.reconcile.retireAll();
+  t.equal(none.closed.count, 1);
+  const gone = stage({ a: { command: 'x' } });
+  gone.reconcile.run();
+  gone.wards.live = false;
+  await gone.reconcile.retireAll();
+  t.equal(gone.closed.count, 1, 'a ward that is gone is not waited for');
+});
+
+t.test('INS-1 · a connection whose chart crashes comes again after waits that grow, and then stands as failed', (t) => {
+  const { change, crash, end, waited, reconcile, ward } = stage({ s: { command: 'x' } });
+  reconcile.run();
+  const waits: unknown[] = [];
+  for (let crashes = 1; crashes <= 5; crashes += 1) {
+    waits.push(crash('s'));
+    reconcile.run();
+    t.equal(ward.living('s'), undefined, 'a reload does not shorten the wait');
+    waited();
+    t.equal(ward.living('s')?.input.begin, 'connecting');
+  }
+  t.same(waits, [200, 400, 800, 1_600, 3_200]);
+
+  t.equal(crash('s'), undefined);
+
+  t.match(ward.living('s')?.input, { begin: 'failed', why: /"s": it crashed in the gateway again and again: a flaw;/ });
+  crash('s');
+  t.equal(ward.living('s'), undefined, 'one that crashes even so is left alone');
+  reconcile.run();
+  t.equal(ward.living('s')?.input.begin, 'connecting', 'until a person asks again');
+  t.equal(crash('s'), 200);
+  change({ s: { command: 'y' } });
+  t.equal(ward.living('s')?.input.begin, 'connecting', 'another entry has crashed nothing yet');
+  change({});
+  end('s');
+  crash('s');
+  t.equal(ward.living('s'), undefined);
+  t.end();
 });

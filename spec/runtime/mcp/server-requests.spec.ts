@@ -1,4 +1,5 @@
 import t from 'tap';
+import { absentWard, type WardHandle } from '../../../machines/base/ward.ts';
 import type { ServerRequestInput } from '../../../machines/mcp/server-request.machine.ts';
 import { createServerRequests } from '../../../runtime/mcp/server-requests.ts';
 import { fakeWard } from '../../support/wards.ts';
@@ -6,9 +7,16 @@ import { fakeWard } from '../../support/wards.ts';
 function stage() {
   const ward = fakeWard<ServerRequestInput>();
   let nowMs = 0;
-  const requests = createServerRequests(ward.handle as never, () => nowMs);
+  const withdrawn: string[] = [];
+  const requests = createServerRequests(
+    ward.handle as never,
+    () => nowMs,
+    (key) => (key === 'busy@work' ? ['1', '2'] : []),
+    (approval) => void withdrawn.push(approval),
+  );
   return {
     ward,
+    withdrawn,
     requests,
     at: (ms: number) => {
       nowMs = ms;
@@ -40,15 +48,28 @@ t.test('SRV-1 · SRV-2 · each request of a server is a chart of its own, and is
 });
 
 t.test('SRV-1 · SRV-2 · a request whose chart crashes is refused, and does not count as waiting', async (t) => {
-  const { ward, requests } = stage();
+  const { ward, requests, withdrawn } = stage();
   const answer = requests.deskOf('default', 's').elicit({}, never());
   const key = ward.spawned[0]?.key ?? '';
   const row = requests.get(key);
   if (row !== undefined) row.question = 'a1';
   t.equal(requests.waiting('default', 's'), 1);
   requests.crashed(key);
+  t.same(withdrawn, ['a1'], 'nobody fills it in for nothing');
   t.match(await answer, { kind: 'refused', reason: /crashed in the gateway/ });
   t.equal(requests.waiting('default', 's'), 0);
+});
+
+t.test('SRV-1 · what a server asks for its calls is taken back with the last of them', (t) => {
+  const { ward, requests } = stage();
+  for (const server of ['busy', 'idle']) void requests.deskOf('work', server).elicit({}, never());
+  const [busy, idle] = ward.spawned;
+  requests.callEnded('3');
+  requests.callEnded('1');
+  t.same(busy?.heard, [], 'the other call may be the one that it asks for');
+  requests.callEnded('2');
+  t.same([busy?.heard, idle?.heard], [[{ type: 'request.cancel' }], []], 'what it asks unbidden stands');
+  t.end();
 });
 
 t.test('SRV-1 · a request that its server takes back is cancelled', async (t) => {
@@ -91,4 +112,19 @@ t.test('SRV-2 · the rate counts the admitted of the last minute, by server and 
   at(60_000);
   t.same(requests.recent('default', 's'), [30_000]);
   t.end();
+});
+
+t.test('INS-1 · SRV-1 · a request that is taken back when the ward is gone, or comes then, harms nobody', async (t) => {
+  const ward = fakeWard<ServerRequestInput>();
+  let handle = ward.handle as never as () => WardHandle<ServerRequestInput>;
+  const requests = createServerRequests(
+    () => handle(),
+    () => 0,
+    () => [],
+  );
+  const stop = new AbortController();
+  void requests.deskOf('default', 's').elicit({}, stop.signal);
+  handle = () => absentWard('serverRequests');
+  stop.abort();
+  t.same(await requests.deskOf('default', 's').sample({}, never()), { kind: 'refused', reason: 'the gateway stops' });
 });

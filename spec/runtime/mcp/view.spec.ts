@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createServerLog } from '../../../actors/mcp/server-log.ts';
+import { type BreakerState, closedBreaker } from '../../../machines/mcp/retry-plan.ts';
 import { createRegistry } from '../../../runtime/mcp/registry.ts';
 import { createMcpView } from '../../../runtime/mcp/view.ts';
 import { createRedactor } from '../../../runtime/redact.ts';
@@ -14,15 +15,24 @@ interface Connection {
   readonly profile?: string;
   readonly state: string;
   readonly why?: string;
+  readonly breaker?: BreakerState;
 }
 
 const log = { log: () => {}, warnOnce: () => {} };
 
 function stage(t: Test, rows: readonly Connection[]) {
-  const ward = fakeWard<Connection>(({ server, profile = 'default', state, why = null }) => ({
+  const ward = fakeWard<Connection>(({ server, profile = 'default', state, why = null, breaker = closedBreaker }) => ({
     value: state,
     since: 1_000,
-    context: { server, profile, transport: 'stdio', era: state === 'connected' ? 'legacy' : null, tools: 2, why },
+    context: {
+      server,
+      profile,
+      transport: 'stdio',
+      era: state === 'connected' ? 'legacy' : null,
+      tools: 2,
+      why,
+      breaker,
+    },
   }));
   for (const row of rows)
     ward.handle().spawn(row.profile === undefined ? row.server : `${row.server}@${row.profile}`, row as never);
@@ -36,12 +46,19 @@ function stage(t: Test, rows: readonly Connection[]) {
     {
       calls: { start: () => Promise.resolve({ kind: 'fault', fault: { code: 'cancelled', message: '' } }) },
       approvals: {},
-      reconcile: { settings: (_: string, name: string) => (names.includes(name) ? {} : undefined) },
+      reconcile: {
+        settings: (_: string, name: string) =>
+          names.includes(name)
+            ? settingsOf(name === 'nowhere' ? {} : { command: 'x', enabled: name !== 'off' }, name)
+            : undefined,
+        keys: () => [...names].reverse(),
+      },
       connections: ward.handle,
       registry: (profile: string) => (profile === 'default' ? registry : undefined),
       logFolder: () => folder,
     } as never,
     redactor,
+    () => 60_000,
   );
   return { view, ward, registry, folder };
 }
@@ -54,15 +71,6 @@ t.test('LIF-1 · CON-4 · each connection is a row with its state, since when an
   ]);
   t.same(view.list(), [
     {
-      name: 'a',
-      profile: 'default',
-      state: 'connected',
-      transport: 'stdio',
-      era: 'legacy',
-      tools: 2,
-      since: '1970-01-01T00:00:01.000Z',
-    },
-    {
       name: 'b',
       profile: 'default',
       state: 'failed',
@@ -71,6 +79,15 @@ t.test('LIF-1 · CON-4 · each connection is a row with its state, since when an
       tools: 2,
       since: '1970-01-01T00:00:01.000Z',
       error: 'HTTP 403: token [redacted] is not allowed',
+    },
+    {
+      name: 'a',
+      profile: 'default',
+      state: 'connected',
+      transport: 'stdio',
+      era: 'legacy',
+      tools: 2,
+      since: '1970-01-01T00:00:01.000Z',
     },
     {
       name: 'a',
@@ -88,6 +105,39 @@ t.test('LIF-1 · CON-4 · each connection is a row with its state, since when an
     [[], [], []],
     'looking connects nothing',
   );
+  t.end();
+});
+
+t.test('LIF-1 · rows keep the order of the configuration, and a state is one of the ten', (t) => {
+  const { view } = stage(t, [
+    { server: 'old', state: 'stopping' },
+    { server: 'nowhere', state: 'failed', why: 'neither command nor url' },
+    { server: 'off', state: 'disabled' },
+  ]);
+  t.same(
+    view.list().map(({ name, state, transport, error }) => [name, state, transport, error]),
+    [
+      ['off', 'disabled', 'stdio', undefined],
+      ['nowhere', 'failed', '', 'neither command nor url'],
+      ['old', 'stopped', 'stdio', 'its session is being closed'],
+    ],
+  );
+  t.same(view.states(), { stopped: 1, failed: 1, disabled: 1 });
+  t.same(
+    ['old', 'off', 'none'].map((name) => view.standing('default', name)),
+    ['enabled', 'disabled', 'unknown'],
+  );
+  t.end();
+});
+
+t.test('LIF-8 · a connected server whose calls are refused says so, and until when', (t) => {
+  const { view } = stage(t, [
+    { server: 'a', state: 'connected', breaker: { kind: 'open', untilMs: 90_000 } },
+    { server: 'b', state: 'connected', breaker: { kind: 'open', untilMs: 60_000 } },
+  ]);
+  const [over, open] = view.list();
+  t.match(open?.error, /^mcp server "a": its last calls all failed in transport; calls are tried again in 30 s$/);
+  t.equal(over?.error, undefined);
   t.end();
 });
 
@@ -147,17 +197,13 @@ t.test('CLI-5 · a connection is made anew by its name, in its profile', (t) => 
   t.end();
 });
 
-t.test(
-  'LIF-10 · OBS-1 · a server’s log is read with its secrets redacted, and only of a server that is configured',
-  async (t) => {
-    const { view, folder } = stage(t, [{ server: 'a', state: 'connected' }]);
-    const written = createServerLog({ folder, server: 'a' });
-    written.write(Buffer.from('one\nsent hunter2-hunter2\n'));
-    await written.close();
-    t.same(await view.logs('default', 'a', 10), ['one', 'sent [redacted]']);
-    await t.rejects(view.logs('default', '../a', 10), { message: /no mcp server is named "\.\.\/a"/ });
-  },
-);
+t.test('LIF-10 · OBS-1 · a server’s log is read with its secrets redacted', async (t) => {
+  const { view, folder } = stage(t, [{ server: 'a', state: 'connected' }]);
+  const written = createServerLog({ folder, server: 'a', redact: (line) => line });
+  written.write(Buffer.from('one\nsent hunter2-hunter2\n'));
+  await written.close();
+  t.same(await view.logs('default', 'a', 10), ['one', 'sent [redacted]']);
+});
 
 t.test('FLT-4 · who watches the tools hears of each change until it stops', (t) => {
   const { view, registry } = stage(t, [{ server: 'a', state: 'connected' }]);

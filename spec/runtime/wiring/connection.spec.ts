@@ -64,15 +64,15 @@ t.test('OBS-1 · LIF-2 · a first connection is told once, a disabled and an end
   const first = start(t, { profile: 'default' }, [well]);
   await first.later(0);
   first.send({ type: 'server.wake' });
-  first.send({ type: 'server.stop' });
+  first.send({ type: 'server.stop', why: 'the gateway stops' });
   await first.later(0);
   t.equal(first.state(), 'stopped');
   t.match(first.lines, [['info', 'mcp server "s" is connected', { tools: 2 }]]);
   t.equal(first.lines.length, 1);
-  t.match(first.told.at(-1), /stopped$/, 'whoever waits for it hears that it is gone');
+  t.match(first.told.at(-1), /the gateway stops$/, 'whoever waits for it hears that it is gone');
 
   const off = start(t, { begin: 'disabled' }, []);
-  off.send({ type: 'server.stop' });
+  off.send({ type: 'server.stop', why: 'the gateway stops' });
   await off.later(0);
   t.same(off.lines, []);
 });

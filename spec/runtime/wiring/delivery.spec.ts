@@ -55,6 +55,8 @@ async function stage(t: Test, { from = record, outcome, crowded = false, hasPlac
     keeper,
     writer,
     platforms: {
+      placeOf: () => 'C0',
+      hold: ({ sent }) => void places.push(`kept for piece ${(sent?.pieces ?? 0) + 1}`),
       ask: (_, granted) => {
         places.push('asked');
         if (hasPlace) granted();

@@ -19,9 +19,11 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
   const lines: unknown[] = [];
   const groups = fakeWard<unknown>(() => ({ value: 'pending' }));
   const runs = fakeWard<unknown>(() => ({ value: 'running' }));
+  const requests = fakeWard<unknown>(() => ({ value: 'scripting' }));
   const deliveries = fakeWard<{ readonly record: object }>(() => ({ value: 'sending' }));
   const places = createPlaces(2);
   const answered = deferred<void>();
+  /** The wall clock goes back while time passes: no wait may ask it. */
   let nowMs = 0;
   const fronts: FrontKeeper = {
     open: async () => {
@@ -35,6 +37,7 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     standsAs: () => true,
   };
   const wards = {
+    requests: requests.handle(),
     groups: groups.handle(),
     runs: runs.handle(),
     deliveries: deliveries.handle(),
@@ -49,11 +52,13 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     schedule: { start: () => void steps.push('schedule starts'), stop: () => void steps.push('schedule stops') },
     fronts,
     places,
-    parkDelivery: (key) => void steps.push(`park ${key}`),
+    parkDeliveries: () => void steps.push('park'),
     wards: () => wards,
-    nowMs: () => nowMs,
+    nowMs: () => -nowMs,
+    steadyMs: () => nowMs,
     log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },
     drainTimeoutMs: () => drainTimeoutMs,
+    answerGraceMs: () => 5_000,
   });
   const parent = createActor(createMachine({ invoke: { src: logic, systemId: 'gateway' } })).start();
   t.teardown(() => parent.stop());
@@ -62,6 +67,7 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     ref,
     steps,
     lines,
+    requests,
     groups,
     runs,
     deliveries,
@@ -96,6 +102,7 @@ t.test(
 
     t.same(one.steps.slice(-1), ['retire']);
     t.ok(one.steps.includes('schedule stops'), 'nothing is fired any more');
+    t.ok(one.steps.includes('park'), 'what waits to be sent stays in the journal');
     for (const key of ['g1', 'g2']) t.same(one.groups.living(key)?.heard, [drained], key);
     let granted = 0;
     one.places.ask({ profile: 'default', route: 'r' }, () => {
@@ -105,6 +112,27 @@ t.test(
     t.equal(granted, 0, 'what is opened now stays in the journal');
   },
 );
+
+t.test('CON-2 · who is still unanswered when the time is over is told to come back, and nobody before', async (t) => {
+  const one = await listening(t);
+  one.requests.handle().spawn('q1', {} as never);
+  one.ref.send({ type: 'gateway.drain' });
+  await one.passes(4_999);
+  t.same(one.requests.living('q1')?.heard, []);
+  await one.passes(1);
+  t.same(one.requests.living('q1')?.heard, [{ type: 'request.drain' }]);
+  t.match(one.lines, [['warn', /requests under way are answered 503/, { requests: 1 }]]);
+});
+
+t.test('CON-2 · a front that has closed has answered everybody', async (t) => {
+  const answered = await listening(t);
+  answered.requests.handle().spawn('q1', {} as never);
+  answered.ref.send({ type: 'gateway.drain' });
+  answered.answered.resolve();
+  await turn();
+  await answered.passes(60_000);
+  t.same(answered.requests.living('q1')?.heard, []);
+});
 
 t.test(
   'CON-2 · it ends when the front has answered, bursts are on disk, and runs and deliveries have ended',

@@ -1,24 +1,44 @@
 import t, { type Test } from 'tap';
 import { createActor, SimulatedClock } from 'xstate';
-import { createBursts, type Joined } from '../../../actors/webhook/bursts.ts';
+import { type Bursts, createBursts, type Joined } from '../../../actors/webhook/bursts.ts';
 import type { Burst } from '../../../machines/webhook/coalesce.ts';
 import { wireGroup } from '../../../runtime/wiring/group.ts';
 import type { Wards } from '../../../runtime/wiring/wards.ts';
-import { gate, openKeeper } from '../../support/keeper.ts';
+import { gate, openKeeper, turn } from '../../support/keeper.ts';
 
 const key = 'default/r/7';
+const unforeseen = new Error('nobody foresaw this');
 
-async function stage(t: Test) {
+/** Where a fault that nobody foresaw shows, once. */
+async function stage(t: Test, throwsOnce?: 'closing' | 'opening') {
   const disk = gate();
   const { keeper } = await openKeeper(disk.journal);
-  const bursts = createBursts(keeper);
+  const standing = createBursts(keeper);
+  let hasThrown = false;
+  const trips = (where: typeof throwsOnce): boolean => {
+    if (where !== throwsOnce || hasThrown) return false;
+    hasThrown = true;
+    return true;
+  };
+  const bursts: Bursts = {
+    ...standing,
+    close: (...asked) => (trips('closing') ? Promise.reject(unforeseen) : standing.close(...asked)),
+  };
   const opened: unknown[] = [];
+  const lines: unknown[] = [];
   const clock = new SimulatedClock();
   const logic = wireGroup({
     bursts,
     keeper,
     nowMs: () => 50,
-    wards: () => ({ open: (one) => void opened.push([one, disk.journal.get('runs', 'e1') !== undefined]) }) as Wards,
+    log: { log: (level, message) => void lines.push([level, message]), warnOnce: () => {} },
+    wards: () =>
+      ({
+        open(one) {
+          if (trips('opening')) throw unforeseen;
+          opened.push([one, disk.journal.get('runs', 'e1') !== undefined]);
+        },
+      }) as Wards,
   });
   async function join(eventKey: string): Promise<Burst> {
     const joining = new Promise<Joined>((resolve) =>
@@ -36,7 +56,7 @@ async function stage(t: Test) {
     t.teardown(() => actor.stop());
     return actor;
   };
-  return { disk, bursts, opened, clock, join, start, session: keeper.session() };
+  return { disk, bursts, opened, lines, clock, join, start, session: keeper.session() };
 }
 
 t.test(
@@ -91,4 +111,31 @@ t.test('COA-1 · a burst whose run another gateway has opened is let go of', asy
   await disk.settle();
   t.match(group.getSnapshot(), { status: 'done', value: 'closed' });
   t.same(opened, []);
+});
+
+t.test('DUR-1 · a burst whose closing failed in a way that nobody foresaw is offered again', async (t) => {
+  const { disk, opened, lines, clock, join, start } = await stage(t, 'closing');
+  const group = start(await join('e1'));
+  clock.increment(50);
+  await turn();
+  t.match(group.getSnapshot().value, 'refused');
+  t.same(lines, [['error', `groups/${key}: nobody foresaw this`]]);
+  clock.increment(1_000);
+  await disk.settle();
+  t.match(opened, [[{ kind: 'run', key: 'e1' }, true]]);
+  t.match(group.getSnapshot(), { value: 'dispatched', context: { inFlight: 'e1' } });
+});
+
+t.test('COA-3 · a run that is on disk and could not be handed on keeps no later burst waiting', async (t) => {
+  const { disk, opened, lines, clock, join, start } = await stage(t, 'opening');
+  const group = start(await join('e1'));
+  clock.increment(50);
+  await disk.settle();
+  t.ok(disk.journal.get('runs', 'e1')?.heldBy, 'the next start takes it up');
+  t.same(lines, [['error', `groups/${key}: nobody foresaw this`]]);
+  t.match(group.getSnapshot(), { status: 'done', value: 'closed' });
+  start(await join('e2'));
+  clock.increment(50);
+  await disk.settle();
+  t.match(opened, [[{ kind: 'run', key: 'e2' }, true]]);
 });

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { createActor } from 'xstate';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createBursts } from '../../../actors/webhook/bursts.ts';
-import { createClaimDelivery } from '../../../actors/webhook/claim-delivery.ts';
+import { type ClaimVerdict, createClaimDelivery } from '../../../actors/webhook/claim-delivery.ts';
 import { defaultProfile, type RouteName } from '../../../machines/base/names.ts';
 import type { Route } from '../../../machines/config/route.ts';
 import { compileRoute } from '../../../machines/webhook/compile-route.ts';
@@ -40,9 +40,11 @@ interface Stage {
   readonly body?: BodyOutcome;
   readonly input?: Partial<RequestInput>;
   readonly script?: ScriptResult;
+  /** What the claim finds, without a journal. */
+  readonly verdict?: ClaimVerdict;
 }
 
-async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input = {}, script }: Stage = {}) {
+async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input = {}, script, verdict }: Stage = {}) {
   const disk = gate(openMemoryJournal());
   const { keeper } = await openKeeper(disk.journal);
   const compiled = compileRoute({ route: { ...route, ...more }, secret: { kind: 'shared', secret } });
@@ -78,12 +80,16 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
   const logic = wireRequest({
     desk,
     exchanges,
-    claim: createClaimDelivery({
-      keeper,
-      bursts: createBursts(keeper),
-      findJob: () => ({ kind: 'dropped', reason: 'the job is paused' }),
-      hasRoom: () => true,
-    }),
+    claim:
+      verdict === undefined
+        ? createClaimDelivery({
+            keeper,
+            bursts: createBursts(keeper),
+            findJob: () => ({ kind: 'dropped', reason: 'the job is paused' }),
+            placeOf: () => undefined,
+            hasRoom: () => true,
+          })
+        : (_, settled) => settled(verdict),
     runScript: async (asked) => {
       scripts.push(asked);
       return script ?? { kind: 'missing' };
@@ -193,6 +199,19 @@ t.test(
     actor.send({ type: 'delivery.settled', delivered: false, reason: 'the cause' });
     t.same(replies.map(bodyOf), [[502, { error: 'Delivery failed' }]], 'no cause leaves the house');
     t.match(actor.getSnapshot().output, { reason: 'the cause' });
+  },
+);
+
+t.test(
+  'IDM-1 · IDM-2 · an id that is taken is a duplicate, or not decided while its delivery is under way',
+  async (t) => {
+    const duplicate = await stage(t, { verdict: { kind: 'duplicate' } });
+    t.same(duplicate.replies.map(bodyOf), [[200, { status: 'duplicate', delivery_id: 'd1' }]]);
+    const pending = await stage(t, { verdict: { kind: 'pending' } });
+    t.same(pending.replies.map(bodyOf), [[503, { error: 'Delivery in progress' }]]);
+    t.match(pending.replies, [{ headers: { 'retry-after': '5' } }]);
+    t.match(pending.actor.getSnapshot().output, { outcome: { kind: 'pending' }, reason: /still being delivered/ });
+    for (const one of [duplicate, pending]) t.same(one.opened, []);
   },
 );
 

@@ -103,15 +103,15 @@ t.test(
 );
 
 t.test('DIS-4 · an empty response and SKIP are delivered too', async (t) => {
-  for (const response of ['', 'SKIP']) {
+  for (const [response, text] of [
+    ['', '(empty response)'],
+    [' \n', '(empty response)'],
+    ['SKIP', 'SKIP'],
+  ] as const) {
     const { start, deliveries } = await stage(t, () => Promise.resolve({ kind: 'responded', response }));
     start('k');
     await settled();
-    t.match(
-      deliveries.spawned,
-      [{ input: { record: { text: response, status: 'queued' } } }],
-      JSON.stringify(response),
-    );
+    t.match(deliveries.spawned, [{ input: { record: { text, status: 'queued' } } }], JSON.stringify(response));
   }
 });
 

@@ -27,7 +27,7 @@ async function stage(t: Test, applyConfig: () => Promise<ReloadVerdict>) {
       applyConfig,
       reloadEnded: (error) => void steps.push(['ended', error]),
       abandonWork: () => void steps.push('abandoned'),
-      nowMs: () => 5,
+      steadyMs: () => 5,
       random: () => 0,
       log: { log: (level, message) => void steps.push([level, message]), warnOnce: () => {} },
     }),
@@ -108,7 +108,7 @@ t.test('DUR-1 · the journal’s chart opens the real keeper, and says why it ca
   const start = async () => {
     const parent = createActor(createMachine({ invoke: { src: logic, systemId: 'journal' } })).start();
     t.teardown(() => parent.stop());
-    await turn();
+    for (let turns = 0; turns < 5; turns += 1) await turn();
     return parent.system.get('journal')?.getSnapshot().value;
   };
   t.equal(await start(), 'unavailable');

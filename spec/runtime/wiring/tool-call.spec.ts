@@ -45,7 +45,7 @@ function stage(t: Test, entry: JsonObject = {}, { state = 'connected' } = {}) {
   registry.learn('s', { tools, capabilities: { tools: {}, resources: {} } });
   const connections = fakeWard<object>(() => ({
     value: state,
-    context: { session: 3, breaker: { kind: 'closed', failures: 0 } },
+    context: { session: 3, server: 's', profile: 'work', tools: 2, breaker: { kind: 'closed', failures: 0 } },
   }));
   connections.handle().spawn('s@work', {} as never);
   const sent: Sent[] = [];
@@ -71,8 +71,14 @@ function stage(t: Test, entry: JsonObject = {}, { state = 'connected' } = {}) {
       compile(wireApproval({ approvals: () => approvals, log: { log: () => {}, warnOnce: () => {} } })),
     ),
     () => 0,
+    '',
   );
-  const reach = createReach({ connections: connections.handle, calls: () => ward(), nowMs: () => 0 } as never);
+  const reach = createReach({
+    connections: connections.handle,
+    calls: () => ward(),
+    configured: () => true,
+    steadyMs: () => 0,
+  } as never);
   const calls: Calls = createCalls(
     () => ward(),
     () => 0,
@@ -94,14 +100,14 @@ function stage(t: Test, entry: JsonObject = {}, { state = 'connected' } = {}) {
         connections: connections.handle as never,
         demandScope: (...scope) => void told.push(['scope', ...scope]),
         redactor,
-        nowMs: () => 5,
+        steadyMs: () => 5,
         log: logger,
       }),
     ),
     { onDone: (key: string, output: unknown) => calls.settled(key, output as CallOutput) },
   );
   const heard = (): readonly { readonly type: string }[] => connections.living('s@work')?.heard.splice(0) ?? [];
-  return { calls, approvals, reach, sent, cancelled, told, heard, log, live };
+  return { calls, approvals, reach, registry, connections, sent, cancelled, told, heard, log, live };
 }
 
 t.test(
@@ -198,6 +204,13 @@ t.test(
     const rows: readonly (readonly [CallOutcome, code: string, message: RegExp, reading: unknown, told: unknown])[] = [
       [{ kind: 'refused', message: 'error -1: no' }, 'rpc_error', /"s": mcp__s__write: error -1: no$/, closed, []],
       [
+        { kind: 'unusable', why: 'content is no list' },
+        'outcome_uncertain',
+        /"s": mcp__s__write has no result \(content is no list\); the tool may have run/,
+        closed,
+        [],
+      ],
+      [
         { kind: 'timedOut', afterMs: 3_000 },
         'timed_out',
         /no answer in 3 s and was cancelled; raise timeout/,
@@ -228,11 +241,32 @@ t.test(
         [['lost', 's@work', { kind: 'expired' }, true]],
       ],
       [
+        { kind: 'unclear', why: 'it answered HTTP 500 oops', behind: false },
+        'outcome_uncertain',
+        /"s": mcp__s__write has no result \(it answered HTTP 500 oops\); the tool may have run/,
+        closed,
+        [],
+      ],
+      [
+        { kind: 'unclear', why: 'it answered HTTP 502', behind: true },
+        'outcome_uncertain',
+        /HTTP 502/,
+        { kind: 'transportFailed', nowMs: 5 },
+        [],
+      ],
+      [
         { kind: 'lost', dispatched: true, why: 'its command ended' },
         'outcome_uncertain',
         /\(its command ended\); the tool may have run/,
         { kind: 'transportFailed', nowMs: 5 },
         [['lost', 's@work', { kind: 'broken', why: 'its command ended' }, true]],
+      ],
+      [
+        { kind: 'lost', dispatched: true, why: 'it was reloaded', closedHere: true },
+        'outcome_uncertain',
+        /\(it was reloaded\)/,
+        null,
+        [['lost', 's@work', { kind: 'broken', why: 'it was reloaded' }, true]],
       ],
     ];
     for (const [outcome, code, message, reading, losses] of rows) {
@@ -248,6 +282,25 @@ t.test(
   },
 );
 
+t.test(
+  'TRU-2 · LIF-8 · a session that is lost under many calls is one failure, and each call goes again',
+  async (t) => {
+    const { calls, sent, heard } = stage(t, { supports_parallel_tool_calls: true });
+    const reading = Array.from({ length: 8 }, () => calls.start({ ...request, name: 'mcp__s__read', args: {} }));
+    await turn();
+    for (const { settle } of sent.splice(0)) settle({ kind: 'lost', dispatched: true, why: 'gone' });
+    const ends = heard().filter(({ type }) => type === 'call.ended') as readonly { readonly reading?: unknown }[];
+    t.same(
+      ends.map(({ reading }) => reading),
+      [{ kind: 'transportFailed', nowMs: 5 }, ...Array.from({ length: 7 }, () => null)],
+    );
+    await turn();
+    t.equal(sent.length, 8);
+    for (const { settle } of sent) settle(well);
+    for (const answer of await Promise.all(reading)) t.match(answer, { kind: 'result' });
+  },
+);
+
 t.test('TRU-2 · what was lost goes again where it was never sent or only reads, once', async (t) => {
   const lost: CallOutcome = { kind: 'lost', dispatched: true, why: 'gone' };
   const { calls, sent } = stage(t);
@@ -259,6 +312,20 @@ t.test('TRU-2 · what was lost goes again where it was never sent or only reads,
   sent[1]?.settle(lost);
   t.match(await reading, { kind: 'fault' });
   t.equal(sent.length, 2, 'not a third time');
+
+  const unclear: CallOutcome = { kind: 'unclear', why: 'it answered HTTP 500', behind: false };
+  for (const last of [unclear, well]) {
+    const { calls, sent, told } = stage(t);
+    const reading = calls.start({ ...request, name: 'mcp__s__read', args: {} });
+    await turn();
+    sent[0]?.settle(unclear);
+    await turn();
+    t.equal(sent.length, 2, 'an answer of no use may be asked for again');
+    sent[1]?.settle(last);
+    const fault = { code: 'outcome_uncertain', message: /has no result \(it answered HTTP 500\)/ };
+    t.match(await reading, last === well ? { kind: 'result' } : { kind: 'fault', fault });
+    t.same([sent.length, told], [2, []], 'once, and the session stays');
+  }
 
   const unsent = stage(t);
   unsent.live.session = undefined;
@@ -312,9 +379,154 @@ t.test(
     await turn();
     live.known = false;
     sent[1]?.settle({ kind: 'lost', dispatched: false, why: 'x' });
-    t.match(await waits, { fault: { code: 'unknown_tool', message: /is gone/ } });
-    for (let again = 0; again < 5; again += 1) await turn();
-    sent[2]?.settle(well);
-    t.match(await after, { kind: 'result' }, 'one that has its turn is sent as it was resolved');
+    t.match(await waits, { fault: { code: 'unknown_tool', message: /does not list it any more/ } });
+    t.match(await after, { fault: { code: 'unknown_tool' } }, 'one that waited for its turn too');
+    t.equal(sent.length, 2);
   },
 );
+
+/** The one tool of a server that lists anew, as it is afterwards. */
+const both = { name: 'both', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } };
+const bothCall: CallRequest = { ...request, name: 'mcp__s__both', args: { path: 'a' } };
+
+t.test('TRU-1 · LIF-13 · what a server lists once it is reached decides, not what it listed before', async (t) => {
+  const needsQ = { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] };
+  const rows: readonly (readonly [
+    string,
+    listed: readonly JsonObject[],
+    code: string | undefined,
+    RegExp | undefined,
+  ])[] = [
+    ['it lists the same', [both], undefined, undefined],
+    ['it lists the tool no more', [], 'unknown_tool', /both was not run: mcp server "s" does not list it any more/],
+    ['it takes other arguments', [{ ...both, inputSchema: needsQ }], 'invalid_arguments', /q/],
+    [
+      'it does not only read any more',
+      [{ name: 'both', inputSchema: { type: 'object' } }],
+      'approval_denied',
+      /denied/,
+    ],
+  ];
+  for (const [what, listed, code, message] of rows) {
+    const { calls, approvals, registry, reach, sent } = stage(t, { trust: 'untrusted' }, { state: 'lazy' });
+    registry.learn('s', { tools: [both], capabilities: { tools: {} } });
+    const answer = calls.start(bothCall);
+    t.same([sent, approvals.list()], [[], []], 'it waits');
+    registry.learn('s', { tools: listed, capabilities: { tools: {} } });
+    reach.reached('s@work');
+    await turn();
+    const [question] = approvals.list();
+    t.equal(question !== undefined, code === 'approval_denied', `${what}: who is asked`);
+    t.equal(sent.length, code === undefined ? 1 : 0, `${what}: what is sent`);
+    approvals.answer(String(question?.id), false, 'me');
+    sent[0]?.settle(well);
+    t.match(await answer, code === undefined ? { kind: 'result' } : { fault: { code, message } }, what);
+  }
+});
+
+t.test('TRU-1 · FLT-4 · a listing that comes while a person thinks, or in a lane, is heeded too', async (t) => {
+  const { calls, approvals, registry, sent } = stage(t, { trust: 'untrusted' });
+  const asked = calls.start(request);
+  registry.learn('s', { tools: [], capabilities: { tools: {} } });
+  approvals.answer(String(approvals.list()[0]?.id), true, 'me');
+  t.match(await asked, { fault: { code: 'unknown_tool' } });
+
+  registry.learn('s', { tools: [both], capabilities: { tools: {} } });
+  const first = calls.start(bothCall);
+  const queued = calls.start(bothCall);
+  await turn();
+  t.equal(sent.length, 1);
+  registry.learn('s', { tools: [{ ...both, annotations: {} }], capabilities: { tools: {} } });
+  sent[0]?.settle(well);
+  t.match(await first, { kind: 'result' });
+  for (let again = 0; again < 5; again += 1) await turn();
+  t.equal(sent.length, 1, 'the second is asked about now');
+  approvals.answer(String(approvals.list()[0]?.id), true, 'me');
+  for (let again = 0; again < 5; again += 1) await turn();
+  sent[1]?.settle(well);
+  t.match(await queued, { kind: 'result' }, 'and goes on after the yes');
+});
+
+t.test('TRU-1 · a yes is for the tool as it was described; one that changes again is refused', async (t) => {
+  const rows: readonly (readonly [string, JsonObject])[] = [
+    ['its description', { description: 'Writes, and deletes everything.' }],
+    ['its annotations', { annotations: { destructiveHint: true } }],
+    ['its schema', { inputSchema: { type: 'object', properties: { path: { type: 'string' }, all: {} } } }],
+  ];
+  for (const [what, change] of rows) {
+    const { calls, approvals, registry, sent } = stage(t, { trust: 'untrusted' });
+    const list = (tool: JsonObject): void => void registry.learn('s', { tools: [tool], capabilities: { tools: {} } });
+    const yes = (): void => void approvals.answer(String(approvals.list()[0]?.id), true, 'me');
+    const [write = {}] = tools as readonly JsonObject[];
+    const steady = calls.start(request);
+    list({ ...write });
+    yes();
+    await turn();
+    t.equal(sent.length, 1, `${what}: the same once more is the same`);
+    sent[0]?.settle(well);
+    t.match(await steady, { kind: 'result' });
+
+    const changed = calls.start(request);
+    list({ ...write, ...change });
+    yes();
+    await turn();
+    t.same([sent.length, approvals.list().length], [1, 1], `${what}: asked anew`);
+    yes();
+    await turn();
+    sent[1]?.settle(well);
+    t.match(await changed, { kind: 'result' }, what);
+
+    const restless = calls.start(request);
+    list(write);
+    yes();
+    list({ ...write, ...change });
+    yes();
+    t.match(await restless, {
+      fault: { code: 'server_unavailable', message: /changed it again after it was approved/ },
+    });
+    t.same([sent.length, approvals.list()], [2, []], what);
+  }
+});
+
+t.test('TRU-3 · an entry that changes ends the calls that wait for it, and takes their questions back', async (t) => {
+  const { calls, approvals, sent } = stage(t, { trust: 'untrusted' });
+  const asked = calls.start(request);
+  calls.retire('other', 'removed');
+  t.equal(approvals.list().length, 1);
+  calls.retire('s@work', 'changed');
+  t.match(await asked, { fault: { code: 'server_unavailable', message: /its entry was changed while mcp__s__write/ } });
+  t.same([approvals.list(), sent], [[], []]);
+
+  const full = stage(t);
+  const both = [full.calls.start(request), full.calls.start(request)] as const;
+  await turn();
+  full.calls.retire('s@work', 'removed');
+  t.match(await both[1], { fault: { code: 'server_unavailable', message: /removed/ } }, 'what waits for its turn');
+  full.sent[0]?.settle({ kind: 'lost', dispatched: true, why: 'its entry was removed' });
+  t.match(await both[0], { fault: { code: 'outcome_uncertain', message: /\(its entry was removed\)/ } });
+});
+
+t.test('LIF-6 · FLT-4 · a name is waited for while its server connects for the first time', async (t) => {
+  const { calls, connections, registry, reach, sent } = stage(t, {}, { state: 'connecting' });
+  registry.forget('s');
+  const seen = connections.living('s@work');
+  if (seen !== undefined)
+    seen.snapshot = { ...seen.snapshot, context: { ...(seen.snapshot.context as object), tools: 0 } };
+  t.match(await calls.start({ ...request, name: 'mcp__other__write' }), { fault: { code: 'unknown_tool' } });
+  const waits = calls.start(request);
+  const typo = calls.start({ ...request, name: 'mcp__s__wriet' });
+  registry.learn('s', { tools, capabilities: { tools: {} } });
+  reach.reached('s@work');
+  await turn();
+  sent[0]?.settle(well);
+  t.match(await waits, { kind: 'result' });
+  t.match(await typo, { fault: { code: 'unknown_tool', message: /no tool is named "mcp__s__wriet"/ } });
+  registry.forget('s');
+  const unreached = calls.start(request);
+  reach.unreachable('s@work', 'mcp server "s": cannot be reached');
+  t.match(await unreached, { fault: { code: 'server_unavailable', message: /cannot be reached/ } });
+  connections.move('s@work', 'parked');
+  t.match(await calls.start(request), {
+    fault: { code: 'server_unavailable', message: /no tool is named "mcp__s__write" yet: mcp server "s"/ },
+  });
+});

@@ -135,6 +135,8 @@ export const standardTools: readonly PeerTool[] = [
         await call.progress(step, Number(steps));
         // After each step, the last too: the SDK's client drops a notification that comes with the result in one chunk.
         await new Promise((resolve) => setTimeout(resolve, Number(everyMs)));
+        // However late the timer is, a client in this process has read by then.
+        await new Promise((resolve) => setImmediate(resolve));
       }
       return { text: `${steps} steps` };
     },

@@ -146,7 +146,8 @@ export function commandOf(peer: StdioPeer, more: Readonly<Record<string, unknown
 /** A folder of its own for one spec. */
 export function folder(t: Test): string {
   const path = mkdtempSync(join(tmpdir(), 'agent-mcp-'));
-  t.teardown(() => rmSync(path, { recursive: true, force: true }));
+  // A child that nobody has ended yet may still write there.
+  t.teardown(() => rmSync(path, { recursive: true, force: true, maxRetries: 10 }));
   return path;
 }
 
@@ -178,6 +179,25 @@ export function child(
       }
     },
   };
+}
+
+/** Resolves once so many sessions have their stream at a peer over HTTP, which a client opens after it has connected. */
+export async function streamsOpen(peer: HttpPeer, count = 1): Promise<void> {
+  const { pathname } = new URL(peer.url);
+  const opens = ({ httpMethod, path }: HttpPeer['requests'][number]): boolean =>
+    httpMethod === 'GET' && path === pathname;
+  await eventually(() => peer.requests.filter(opens).length >= count);
+}
+
+/** The schema cache of a server once the daemon has written it. */
+export function cached({ home }: Gateway, server: string): Promise<string> {
+  return eventually(() => {
+    try {
+      return readFileSync(join(home.path, 'cache', 'mcp', `${server}.json`), 'utf8');
+    } catch {
+      return undefined;
+    }
+  });
 }
 
 /** A healthy server answers, and a webhook is accepted. */

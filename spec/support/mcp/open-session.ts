@@ -5,6 +5,7 @@ import type { Test } from 'tap';
 import type { CallOutcome } from '../../../actors/mcp/call-outcome.ts';
 import { type OpenVerdict, openSession, type RequestDesk } from '../../../actors/mcp/open-session.ts';
 import type { CallOptions, Session, Settle } from '../../../actors/mcp/session.ts';
+import type { Logger } from '../../../actors/ports.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { Handshake } from '../../../machines/mcp/era.ts';
 import { readServerSettings, type ServerSettings } from '../../../machines/mcp/server-settings.ts';
@@ -14,6 +15,7 @@ export interface OpenFacts {
   readonly closed: string[];
   readonly logged: string[];
   changed: number;
+  expired: number;
   handshake: Handshake | undefined;
 }
 
@@ -21,6 +23,7 @@ export interface OpenOptions {
   readonly requests?: Partial<RequestDesk>;
   readonly signal?: AbortSignal;
   readonly handshake?: Handshake;
+  readonly log?: Logger;
 }
 
 const silent = { log: () => {}, warnOnce: () => {} };
@@ -35,14 +38,14 @@ export function settingsOf(entry: JsonObject, name = 'peer'): ServerSettings {
 export async function open(
   t: Test,
   entry: JsonObject,
-  { requests = {}, signal = new AbortController().signal, handshake }: OpenOptions = {},
+  { requests = {}, signal = new AbortController().signal, handshake, log = silent }: OpenOptions = {},
 ): Promise<{ verdict: OpenVerdict; facts: OpenFacts }> {
-  const facts: OpenFacts = { closed: [], logged: [], changed: 0, handshake };
+  const facts: OpenFacts = { closed: [], logged: [], changed: 0, expired: 0, handshake };
   const verdict = await openSession(
     settingsOf(entry),
     {
       transport: {
-        log: silent,
+        log,
         onStderr: () => {},
         cwd: process.cwd(),
         userHome: '/nowhere',
@@ -51,6 +54,9 @@ export async function open(
       },
       facts: {
         closed: (why) => void facts.closed.push(why),
+        expired: () => {
+          facts.expired += 1;
+        },
         listChanged: () => {
           facts.changed += 1;
         },
@@ -65,7 +71,7 @@ export async function open(
         },
       },
       version: '1.2.3',
-      log: silent,
+      log,
     },
     signal,
   );

@@ -1,8 +1,28 @@
 /** Ports of the loopback for specs of redirects. */
 
 import { createServer } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Test } from 'tap';
 
 export const pinned = [27_890, 27_891, 27_892, 27_893, 27_894];
+
+/** Whoever holds this one has the pinned ones for himself. */
+const turnPort = 27_889;
+
+/**
+ * Resolves once no other spec file counts on the pinned ports, which all of this machine share; until the given spec has
+ * ended none does.
+ */
+export async function pinnedTurn(t: Pick<Test, 'teardown'>): Promise<void> {
+  for (;;) {
+    try {
+      t.teardown(await hold(turnPort));
+      return;
+    } catch {
+      await wait(50);
+    }
+  }
+}
 
 /** The redirect port that an authorization request names. */
 export function portOf(url: string | undefined): number {

@@ -11,13 +11,15 @@ const credentials = createCredentials(folder, log);
 const tokens = credentials.tokens('hub');
 const url = 'https://mcp.example/mcp';
 let tokenRequests = 0;
-const fetchOnce = createAuthorizedFetch({
-  ...{ server: 'hub', url, settings: readOauthSettings({}), credentials, version: '0', log },
-  nowMs: () => (tokens?.expiresAtMs ?? 0) + 1,
-})(() => {
+const refuse = (): Promise<Response> => {
   tokenRequests += 1;
   return Promise.resolve(new Response(null, { status: 401 }));
-});
+};
+const fetchOnce = createAuthorizedFetch({
+  ...{ server: 'hub', url, settings: readOauthSettings({}), credentials, version: '0', log },
+  open: () => Promise.resolve({ fetch: refuse, close: () => Promise.resolve() }),
+  nowMs: () => (tokens?.expiresAtMs ?? 0) + 1,
+})(refuse);
 const words = (thrown: unknown): string => String(thrown);
 const renewal = await fetchOnce(url).then(() => 'none', words);
 const server = credentials.server('hub');

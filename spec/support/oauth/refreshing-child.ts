@@ -15,6 +15,7 @@ const fetchOnce = createAuthorizedFetch({
   url,
   settings: readOauthSettings({}),
   credentials: createCredentials(folder),
+  open: () => Promise.resolve({ fetch, close: () => Promise.resolve() }),
   version: '0.0.0',
   nowMs: Date.now,
   log: { log: () => {}, warnOnce: () => {} },

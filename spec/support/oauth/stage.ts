@@ -25,7 +25,7 @@ export interface OauthStage<Authority> {
   logIn(): Promise<ControlLogin>;
   /** The path of a file of the credentials. */
   file(ending: string): string;
-  /** Every file of the credentials by name, as it is. */
+  /** Every file of the credentials by name, as it is; a lock of whoever renews them is none. */
   standing(): Readonly<Record<string, string>>;
 }
 
@@ -54,7 +54,9 @@ export async function oauthStage<Authority extends AuthorizationServer | Scripte
     file: (ending) => join(folder, `hub${ending}`),
     standing: () =>
       Object.fromEntries(
-        (existsSync(folder) ? readdirSync(folder) : []).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+        (existsSync(folder) ? readdirSync(folder) : [])
+          .filter((name) => !name.endsWith('.lock'))
+          .map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
       ),
   };
 }

@@ -2,12 +2,13 @@
 
 import type { Test } from 'tap';
 import { type Credentials, createCredentials } from '../../../actors/oauth/credentials.store.ts';
+import type { RenewalConnections } from '../../../actors/oauth/renewal.ts';
 import type { Logger, LogLevel } from '../../../actors/ports.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { StoredClient } from '../../../machines/oauth/client-identity.ts';
 import type { TokenRecord } from '../../../machines/oauth/token-record.ts';
 import { folder } from '../mcp/gateway.ts';
-import type { ScriptedServer } from './scripted-server.ts';
+import { paths, type ScriptedServer, startScriptedServer } from './scripted-server.ts';
 
 export interface TokenStore {
   readonly folder: string;
@@ -32,7 +33,7 @@ export function tokenStore(t: Test): TokenStore {
 }
 
 /** Registers, and gets a first pair of tokens without a browser: by a device code that is approved at once. */
-export async function firstTokens(
+async function firstTokens(
   authority: ScriptedServer,
   url: string,
 ): Promise<{ readonly record: TokenRecord; readonly client: StoredClient }> {
@@ -61,3 +62,18 @@ export async function firstTokens(
     client: owner,
   };
 }
+
+/** A server's first tokens in a folder, as a login leaves them there; `issued` is how often the token endpoint was asked. */
+export async function loggedIn(t: Test, url: string, change: Partial<TokenRecord> = {}) {
+  const authority = await startScriptedServer(t);
+  const store = tokenStore(t);
+  const { record, client } = await firstTokens(authority, url);
+  const { issuer } = authority;
+  const server = { issuer, authorizationServerUrl: issuer, metadata: authority.metadata() as JsonObject };
+  await store.credentials.save('hub', { tokens: { ...record, ...change }, server, client });
+  return { authority, store, record, client, issued: authority.at(paths.token).length };
+}
+
+/** Connections of a renewal, without TLS and proxies. */
+export const plainConnections = (): Promise<RenewalConnections> =>
+  Promise.resolve({ fetch, close: () => Promise.resolve() });

@@ -4,13 +4,18 @@
  * @see INS-1 and INS-2 in docs/specification.md
  */
 
-import type { ActorRow, DeltaMessage, SnapshotMessage, StepRow, Vitals } from '../../wire.ts';
+import { runsAtQuestions } from '../../../../machines/base/waiting.ts';
+import type { DeltaMessage, SnapshotMessage, StepRow, Vitals } from '../../wire.ts';
 import { createCell } from './cell.ts';
+import type { StreamedEvent } from './event-blocks.ts';
+import { guarded, listenOnce } from './listen.ts';
+import type { LivingRow } from './rows.ts';
+import { keyHeaders } from './session.ts';
 
 export type Link = 'connecting' | 'live' | 'lost' | 'refused';
 
 export interface Living {
-  readonly rows: ReadonlyMap<string, ActorRow>;
+  readonly rows: ReadonlyMap<string, LivingRow>;
   /** Children of a ward that are not among the rows. */
   readonly more: Readonly<Record<string, number>>;
   /** Rises with every change. */
@@ -23,7 +28,9 @@ const mostSteps = 2_000;
 const drawMs = 120;
 const againMs = 1_000;
 
-const rows = new Map<string, ActorRow>();
+const rows = new Map<string, LivingRow>();
+/** The rows that were last drawn as waiting for a person. */
+let atQuestions: ReadonlyMap<string, string> = new Map();
 let more: Readonly<Record<string, number>> = {};
 const steps: StepRow[] = [];
 const stepListeners = new Set<(steps: readonly StepRow[]) => void>();
@@ -45,28 +52,23 @@ export function onSteps(listener: (steps: readonly StepRow[]) => void): () => vo
   return () => stepListeners.delete(listener);
 }
 
-/** Begins to listen; to be called once. */
-export function openStream(): void {
-  const source = new EventSource('./stream');
-  source.addEventListener('snapshot', ({ data }) => takeSnapshot(JSON.parse(data) as SnapshotMessage));
-  source.addEventListener('delta', ({ data }) => takeDelta(JSON.parse(data) as DeltaMessage));
-  source.addEventListener('vitals', ({ data }) => vitals.set(JSON.parse(data) as Vitals));
-  source.addEventListener('error', () => {
-    if (link.get() === 'live') link.set('lost');
-    // A browser gives up where the answer was no stream; it is looked at why, and tried again.
-    if (source.readyState === EventSource.CLOSED) {
-      source.close();
-      setTimeout(() => void look(), againMs);
-    }
-  });
+/** Listens for as long as the page lives; to be called once. */
+export async function openStream(): Promise<void> {
+  for (;;) {
+    const ended = await listenOnce({ open, take, failed: reportError });
+    link.set(ended === 'lost' && link.get() === 'connecting' ? 'connecting' : ended);
+    await new Promise((resolve) => setTimeout(resolve, againMs));
+  }
 }
 
-/** Tells a session that is not known (any more) from a daemon that is not there. */
-async function look(): Promise<void> {
-  const answer = await fetch('./actor/supervisor', { cache: 'no-store' }).catch(() => undefined);
-  if (answer?.status === 401 || answer?.status === 403) link.set('refused');
-  else if (link.get() !== 'connecting') link.set('lost');
-  openStream();
+function open(signal: AbortSignal): Promise<Response> {
+  return fetch('./stream', { cache: 'no-store', credentials: 'same-origin', headers: keyHeaders(), signal });
+}
+
+function take({ name, data }: StreamedEvent): void {
+  if (name === 'snapshot') takeSnapshot(JSON.parse(data) as SnapshotMessage);
+  else if (name === 'delta') takeDelta(JSON.parse(data) as DeltaMessage);
+  else if (name === 'vitals') vitals.set(JSON.parse(data) as Vitals);
 }
 
 function takeSnapshot(snapshot: SnapshotMessage): void {
@@ -91,14 +93,31 @@ function tell(taken: readonly StepRow[], isNews: boolean): void {
   if (taken.length === 0) return;
   steps.push(...taken);
   if (steps.length > mostSteps * 2) steps.splice(0, steps.length - mostSteps);
-  if (isNews) for (const listener of [...stepListeners]) listener(taken);
+  if (isNews) for (const listener of [...stepListeners]) guarded(() => listener(taken), reportError);
 }
 
 function draw(afterMs: number): void {
   if (drawing !== undefined) return;
   drawing = setTimeout(() => {
     drawing = undefined;
+    nameQuestions();
     version += 1;
     living.set({ rows, more, version });
   }, afterMs);
+}
+
+/** A run's row is as before when its question comes and goes: who asks is another actor. */
+function nameQuestions(): void {
+  const before = atQuestions;
+  atQuestions = runsAtQuestions(rows.values());
+  for (const id of before.keys()) {
+    const row = rows.get(id);
+    if (row?.question === undefined || atQuestions.has(id)) continue;
+    const { question: _, ...others } = row;
+    rows.set(id, others);
+  }
+  for (const [id, question] of atQuestions) {
+    const row = rows.get(id);
+    if (row !== undefined && row.question !== question) rows.set(id, { ...row, question });
+  }
 }

@@ -1,6 +1,12 @@
-/** The rows that the daemon's methods answer with, as far as the page reads them. */
+/** The rows that the daemon's methods and its stream answer with, as far as the page reads them. */
 
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
+import type { ActorRow } from '../../wire.ts';
+
+/** A living actor, and the question that it waits for while a person must answer. */
+export interface LivingRow extends ActorRow {
+  readonly question?: string;
+}
 
 export interface DeliveryRow {
   readonly delivery_id: string;
@@ -122,9 +128,20 @@ export interface TargetRow {
   readonly error?: string;
 }
 
+/** A link as it was read for one profile. */
 export interface LinkReading {
   readonly name: string;
   readonly kind: 'command' | 'url';
   readonly config: JsonObject;
+  /** The user's variables whose values would go along; left out where it names none. */
+  readonly takes?: {
+    readonly variables: readonly string[];
+    /** The host, or the command. */
+    readonly to: string;
+    readonly words: string;
+  };
+  /** The profile has a server of that name. */
   readonly taken: boolean;
+  /** The profiles that it may be added to. */
+  readonly profiles: readonly string[];
 }

@@ -6,6 +6,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import { link } from './live.ts';
+import { keyHeaders } from './session.ts';
 
 /** Why the daemon refused, in its own words. */
 export class RpcRefusal extends Error {
@@ -25,6 +26,7 @@ interface RpcMessage {
 }
 
 let last = 0;
+const unreachable = 'unreachable';
 
 /** Resolves with the result; rejects with an RpcRefusal. */
 export async function call<Result = Json>(method: string, params: JsonObject = {}): Promise<Result> {
@@ -57,7 +59,7 @@ export async function stream<Result = Json>(
 
 /** Fetches what the daemon tells at an address of its own; undefined where there is nothing. */
 export async function look<Result>(path: string): Promise<Result | undefined> {
-  const response = await fetch(path, { credentials: 'same-origin' });
+  const response = await fetch(path, { credentials: 'same-origin', headers: keyHeaders() });
   if (response.status === 404) return undefined;
   if (!response.ok) throw new RpcRefusal(`the daemon answered ${response.status}`, String(response.status));
   return (await response.json()) as Result;
@@ -88,7 +90,12 @@ export function useAsked<Result>(key: string, ask: () => Promise<Result>): Askin
         if (mine === turn.current) setState({ key, asked: { kind: 'there', value } });
       },
       (error: unknown) => {
-        if (mine === turn.current) setState({ key, asked: { kind: 'refused', ...wordsOf(error) } });
+        if (mine !== turn.current) return;
+        const refused = { kind: 'refused', ...wordsOf(error) } as const;
+        // What was told stays where the daemon cannot be asked anew; the page says so, and asks again once it is back.
+        setState((old) =>
+          refused.code === unreachable && old.key === key && old.asked.kind === 'there' ? old : { key, asked: refused },
+        );
       },
     );
   }, [key]);
@@ -108,7 +115,7 @@ export function useAsked<Result>(key: string, ask: () => Promise<Result>): Askin
 /** What to tell a person of something that was thrown. */
 export function wordsOf(error: unknown): { readonly why: string; readonly code: string } {
   if (error instanceof RpcRefusal) return { why: error.message, code: error.code };
-  return { why: 'the daemon cannot be reached', code: 'unreachable' };
+  return { why: 'the daemon cannot be reached', code: unreachable };
 }
 
 async function post(method: string, params: JsonObject, accept: string, signal?: AbortSignal): Promise<Response> {
@@ -116,7 +123,7 @@ async function post(method: string, params: JsonObject, accept: string, signal?:
   const response = await fetch('./rpc', {
     method: 'POST',
     credentials: 'same-origin',
-    headers: { 'content-type': 'application/json', accept },
+    headers: { 'content-type': 'application/json', accept, ...keyHeaders() },
     body: JSON.stringify({ jsonrpc: '2.0', id: last, method, params }),
     ...(signal === undefined ? {} : { signal }),
   });

@@ -4,6 +4,8 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { shownState } from '../../../../machines/base/waiting.ts';
+
 /** What a state asks of the one who looks: nothing yet, nothing, patience, an answer, help; or it is over. */
 export type Standing = 'working' | 'resting' | 'retrying' | 'needsUser' | 'failed' | 'ended';
 
@@ -33,7 +35,15 @@ const statusStandings: Readonly<Record<string, Standing>> = {
   dropped: 'ended',
 };
 
-export function standingOf({ state, tags }: { readonly state: string; readonly tags: readonly string[] }): Standing {
+/** A state with its tags, and the question that a run waits for while a person must answer. */
+export interface Stander {
+  readonly state: string;
+  readonly tags: readonly string[];
+  readonly question?: string;
+}
+
+export function standingOf({ state, tags, question }: Stander): Standing {
+  if (question !== undefined) return 'needsUser';
   if (tags.includes('failed') || lastWords(state).some((word) => failedStates.test(word))) return 'failed';
   if (tags.includes('needsUser')) return 'needsUser';
   if (tags.includes('retrying') || lastWords(state).some((word) => retryingStates.test(word))) return 'retrying';
@@ -48,14 +58,20 @@ export function standingOfStatus(status: string): Standing {
   return statusStandings[status] ?? 'ended';
 }
 
-/** What a row of the history says, and how it stands: a run that waits for a person is under way for nobody else. */
+/** What a row of the history says, and how it stands. */
 export function wordsOfRow({ status, question }: { readonly status: string; readonly question?: string }): {
   readonly standing: Standing;
   readonly text: string;
 } {
-  return question === undefined
-    ? { standing: standingOfStatus(status), text: status }
-    : { standing: 'needsUser', text: 'waiting for you' };
+  return {
+    standing: question === undefined ? standingOfStatus(status) : 'needsUser',
+    text: shownState(status, question),
+  };
+}
+
+/** What a living actor says, and how it stands. */
+export function wordsOfActor(one: Stander): { readonly standing: Standing; readonly text: string } {
+  return { standing: standingOf(one), text: shownState(one.state, one.question) };
 }
 
 /** The standing of a server, a job or a platform by its state's name alone, where no tags come with it. */

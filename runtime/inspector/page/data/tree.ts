@@ -4,9 +4,9 @@
  * @see INS-2 in docs/specification.md
  */
 
-import type { ActorRow } from '../../wire.ts';
 import { lastPart } from './format.ts';
-import { type Standing, standingOf } from './standing.ts';
+import type { LivingRow } from './rows.ts';
+import { type Standing, standingOf, wordsOfActor } from './standing.ts';
 
 export interface TreeFilter {
   readonly text: string;
@@ -19,7 +19,7 @@ export interface TreeFilter {
 }
 
 export interface TreeLine {
-  readonly row: ActorRow;
+  readonly row: LivingRow;
   readonly depth: number;
   readonly name: string;
   readonly children: number;
@@ -47,14 +47,15 @@ export function isFiltering(filter: TreeFilter): boolean {
 }
 
 /** Tells whether a row passes every part of the filter. */
-export function matchesFilter(row: ActorRow, filter: TreeFilter, nowMs: number): boolean {
+export function matchesFilter(row: LivingRow, filter: TreeFilter, nowMs: number): boolean {
   if (filter.standing !== '' && standingOf(row) !== filter.standing) return false;
   if (filter.longerThanMs > 0 && (nowMs - row.since < filter.longerThanMs || standingOf(row) === 'ended')) return false;
   if (filter.route !== '' && row.meta?.route !== filter.route) return false;
   if (filter.server !== '' && row.meta?.server !== filter.server) return false;
   if (filter.text === '') return true;
   const text = filter.text.toLowerCase();
-  return [row.id, row.machine, row.state, row.why ?? '', row.meta?.delivery ?? '', row.meta?.event ?? ''].some((held) =>
+  const { id, machine, state, why = '', meta: { delivery = '', event = '' } = {} } = row;
+  return [id, machine, state, wordsOfActor(row).text, why, delivery, event].some((held) =>
     held.toLowerCase().includes(text),
   );
 }
@@ -64,7 +65,7 @@ export function matchesFilter(row: ActorRow, filter: TreeFilter, nowMs: number):
  * @param folded which branches a person has folded (true) or unfolded (false) by hand.
  */
 export function treeLines(
-  rows: ReadonlyMap<string, ActorRow>,
+  rows: ReadonlyMap<string, LivingRow>,
   filter: TreeFilter,
   { folded, nowMs }: { readonly folded: ReadonlyMap<string, boolean>; readonly nowMs: number },
 ): TreeLine[] {
@@ -80,8 +81,8 @@ export function treeLines(
       }
     }
   }
-  const below = new Map<string, ActorRow[]>();
-  const roots: ActorRow[] = [];
+  const below = new Map<string, LivingRow[]>();
+  const roots: LivingRow[] = [];
   for (const row of rows.values()) {
     if (filtering && !shown.has(row.id)) continue;
     const parent = row.parent !== null && rows.has(row.parent) ? row.parent : null;
@@ -93,7 +94,7 @@ export function treeLines(
     }
   }
   const lines: TreeLine[] = [];
-  const visit = (siblings: readonly ActorRow[], depth: number, parent: string | null): void => {
+  const visit = (siblings: readonly LivingRow[], depth: number, parent: string | null): void => {
     for (const [at, row] of siblings.entries()) {
       const children = below.get(row.id) ?? [];
       const open = children.length > 0 && !(folded.get(row.id) ?? (!filtering && children.length > mostUnfolded));
@@ -114,8 +115,33 @@ export function treeLines(
   return lines;
 }
 
+/**
+ * How many stand how. Those that need a person are counted by what is asked: a question of which its run and its call tell
+ * too is one, and so is a login that is under way.
+ */
+export function countStandings(rows: Iterable<LivingRow>): Partial<Record<Standing, number>> {
+  const counts: Partial<Record<Standing, number>> = {};
+  const asks = new Set<string>();
+  for (const row of rows) {
+    const standing = standingOf(row);
+    if (standing !== 'needsUser') counts[standing] = (counts[standing] ?? 0) + 1;
+    else if (isAsking(row)) asks.add(askOf(row));
+  }
+  return { ...counts, needsUser: asks.size };
+}
+
+/** What waits for the answer to another's question asks nothing itself; in a chat the person has the word anyhow. */
+function isAsking({ machine, question }: LivingRow): boolean {
+  return question === undefined && !/^(toolCall|serverRequest|agentRun|chatSession)$/.test(machine);
+}
+
+function askOf({ id, machine, meta }: LivingRow): string {
+  if (!/^(serverConnection|browserLogin|deviceLogin)$/.test(machine)) return id;
+  return `login ${meta?.profile ?? 'default'}/${meta?.server ?? id}`;
+}
+
 /** The values that a fact takes among the living, for the filters' choices. */
-export function valuesOf(rows: Iterable<ActorRow>, fact: 'route' | 'server'): string[] {
+export function valuesOf(rows: Iterable<LivingRow>, fact: 'route' | 'server'): string[] {
   const values = new Set<string>();
   for (const row of rows) {
     const value = row.meta?.[fact];

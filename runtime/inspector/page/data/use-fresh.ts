@@ -16,10 +16,10 @@ export function useFresh(machines: RegExp, again: () => void): void {
       timer ??= setTimeout(
         () => {
           timer = undefined;
-          last = Date.now();
+          last = performance.now();
           run.current();
         },
-        Math.max(60, last + leastMs - Date.now()),
+        Math.max(60, last + leastMs - performance.now()),
       );
     };
     const counted = (): string => {

@@ -64,7 +64,7 @@ export function Answered<Result>({
 export function Refused({ why }: { readonly why: string }): JSX.Element {
   return (
     <p class="refusal" role="alert">
-      {why}
+      {withCode(why)}
     </p>
   );
 }

@@ -13,13 +13,12 @@ export interface SchemaFormProps {
   readonly schema: Json | undefined;
   /** Tells the fields of several forms apart. */
   readonly id: string;
-  readonly disabled?: boolean;
   readonly onValues: (values: JsonObject) => void;
   /** The buttons. */
   readonly children: ComponentChildren;
 }
 
-export function SchemaForm({ schema, id, disabled = false, onValues, children }: SchemaFormProps): JSX.Element {
+export function SchemaForm({ schema, id, onValues, children }: SchemaFormProps): JSX.Element {
   const fields = useMemo(() => fieldsOf(schema), [schema]);
   const [entries, setEntries] = useState<FormEntries>(() => entriesOf(fields));
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
@@ -41,7 +40,6 @@ export function SchemaForm({ schema, id, disabled = false, onValues, children }:
           id={`${id}-${field.name}`}
           entry={entries[field.name]}
           problem={problems[field.name]}
-          disabled={disabled}
           onEntry={(entry) => setEntries((old) => ({ ...old, [field.name]: entry }))}
         />
       ))}
@@ -55,7 +53,6 @@ interface FieldProps {
   readonly id: string;
   readonly entry: FormEntries[string] | undefined;
   readonly problem: string | undefined;
-  readonly disabled: boolean;
   readonly onEntry: (entry: FormEntries[string]) => void;
 }
 
@@ -85,18 +82,9 @@ function Field(props: FieldProps): JSX.Element {
   );
 }
 
-function Control({
-  field,
-  id,
-  entry,
-  problem,
-  disabled,
-  onEntry,
-  told,
-}: FieldProps & { readonly told: string }): JSX.Element {
+function Control({ field, id, entry, problem, onEntry, told }: FieldProps & { readonly told: string }): JSX.Element {
   const common = {
     id,
-    disabled,
     required: field.required,
     'aria-invalid': problem !== undefined,
     ...(told === '' ? {} : { 'aria-describedby': told }),

@@ -14,8 +14,9 @@ import { living } from '../data/live.ts';
 import { mergeSteps } from '../data/merge-steps.ts';
 import { hashOf } from '../data/place.ts';
 import { usePlayed } from '../data/player.ts';
+import type { LivingRow } from '../data/rows.ts';
 import { look, useAsked } from '../data/rpc.ts';
-import { standingOf } from '../data/standing.ts';
+import { wordsOfActor } from '../data/standing.ts';
 import { Age, Clock, Fact, JsonText, Nothing, Scrolled, withCode } from '../parts/basics.tsx';
 import { StateChart } from '../parts/chart.tsx';
 import { Chip } from '../parts/chip.tsx';
@@ -26,7 +27,7 @@ const lookMs = 400;
 export function ActorPane({ id }: { readonly id: string }): JSX.Element {
   const { rows } = useCell(living);
   const now = rows.get(id);
-  const last = useRef<ActorRow | undefined>(undefined);
+  const last = useRef<LivingRow | undefined>(undefined);
   if (now !== undefined || last.current?.id !== id) last.current = now;
   const { asked, again } = useAsked(`actor ${id}`, () => look<ActorDetails>(`./actor/${encodeURIComponent(id)}`));
   const played = usePlayed(id);
@@ -36,7 +37,7 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
 
   useSlowly(again, `${now?.state} ${now?.since} ${now?.meta?.waiting ?? ''} ${played.count}`);
 
-  const row = last.current ?? known.current;
+  const row: LivingRow | undefined = last.current ?? known.current;
   if (row === undefined) {
     return (
       <Nothing title={asked.kind === 'waiting' ? 'Looking…' : 'No actor lives there any more'}>
@@ -44,12 +45,13 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
       </Nothing>
     );
   }
+  const words = wordsOfActor(row);
   const isGone = now === undefined && asked.kind !== 'waiting';
   const shown = known.current;
   const steps = mergeSteps(shown?.steps ?? [], played.steps);
   const trail = new Set(steps.map(({ from, to }) => arrowId(from, to)));
   return (
-    <section class={`actor ${standingOf(row)}`} aria-label={`Actor ${id}`}>
+    <section class={`actor ${words.standing}`} aria-label={`Actor ${id}`}>
       <header class="head">
         <div>
           <h2>{id}</h2>
@@ -58,7 +60,7 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
             {isGone ? <span> · has ended</span> : null}
           </p>
         </div>
-        <Chip standing={standingOf(row)} text={row.state} />
+        <Chip {...words} />
       </header>
       {shown === undefined || shown.description === '' ? null : (
         <p class="means">
@@ -66,6 +68,13 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
         </p>
       )}
       {row.why === undefined ? null : <p class="why">{withCode(row.why)}</p>}
+      {row.question === undefined || isGone ? null : (
+        <div class="buttons">
+          <a class="button main" href={hashOf('approvals', row.question)}>
+            Answer it
+          </a>
+        </div>
+      )}
       <dl class="facts">
         <Fact name="since">
           <Age at={row.since} />

@@ -1,12 +1,12 @@
 /**
- * The dialog of an add-server link: shows name and whole config, warns of commands, adds only after a yes and never over a
- * name that stands.
+ * The dialog of an add-server link: shows name and whole config, warns of commands and of variables that go along, asks
+ * for the profile where there are several, adds only after a yes and never over a name that stands.
  * @see LNK-2 and LNK-3 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { shownJson } from '../../../../machines/base/shown-json.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { shownJson, shownText } from '../../../../machines/base/shown-json.ts';
 import { announce } from '../data/announce.ts';
 import { go } from '../data/place.ts';
 import type { LinkReading } from '../data/rows.ts';
@@ -21,26 +21,45 @@ type Step =
 export function AddServer({ link, onClose }: { readonly link: string; readonly onClose: () => void }): JSX.Element {
   const [url, setUrl] = useState(link);
   const [name, setName] = useState('');
+  const [profile, setProfile] = useState('default');
+  const lastChosen = useRef(profile);
   const [step, setStep] = useState<Step>({ kind: 'pasting', why: '' });
   const [busy, setBusy] = useState(false);
 
-  async function read(from: string): Promise<void> {
+  /** Reads a link for a profile; undefined where it is none, which is then said. */
+  async function readingOf(from: string, chosen: string): Promise<LinkReading | undefined> {
     setBusy(true);
     try {
-      const reading = await call<LinkReading>('link.read', { url: from.trim() });
-      setName(reading.name);
-      setStep({ kind: 'asking', link: reading, why: reading.taken ? takenWords(reading.name) : '' });
+      return await call<LinkReading>('link.read', { url: from.trim(), profile: chosen });
     } catch (error) {
+      // The next link begins anew, with a profile that is always there.
+      setProfile('default');
       setStep({ kind: 'pasting', why: wordsOf(error).why });
+      return undefined;
     } finally {
       setBusy(false);
     }
   }
 
+  async function read(from: string): Promise<void> {
+    const reading = await readingOf(from, profile);
+    if (reading === undefined) return;
+    setName(reading.name);
+    setStep(stepOf(reading));
+  }
+
+  /** A name is taken or free in one profile. */
+  async function choose(chosen: string): Promise<void> {
+    setProfile(chosen);
+    lastChosen.current = chosen;
+    const reading = await readingOf(url, chosen);
+    if (reading !== undefined && lastChosen.current === chosen) setStep(stepOf(reading));
+  }
+
   async function add(reading: LinkReading): Promise<void> {
     setBusy(true);
     try {
-      const { added, profile } = await call<{ added: string; profile: string }>('link.add', { url: url.trim(), name });
+      const { added } = await call<{ added: string }>('link.add', { url: url.trim(), name, profile });
       announce(`${added} is added; it is connected by itself.`);
       onClose();
       go('servers', `${profile}/${added}`);
@@ -103,6 +122,11 @@ export function AddServer({ link, onClose }: { readonly link: string; readonly o
               It runs a command on this computer, with your rights. Add it only if you trust its source.
             </p>
           ) : null}
+          {step.link.takes === undefined ? null : (
+            <p class="caution" role="note">
+              {shownText(step.link.takes.words)}
+            </p>
+          )}
           {step.why === '' ? null : <Refused why={step.why} />}
           <label class="wide">
             Name
@@ -114,6 +138,18 @@ export function AddServer({ link, onClose }: { readonly link: string; readonly o
               onInput={(event) => setName(event.currentTarget.value)}
             />
           </label>
+          {step.link.profiles.length === 1 ? null : (
+            <label class="wide">
+              Profile
+              <select value={profile} onChange={(event) => void choose(event.currentTarget.value)}>
+                {step.link.profiles.map((one) => (
+                  <option key={one} value={one}>
+                    {one}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
           <div class="buttons">
             <button
               type="submit"
@@ -130,6 +166,10 @@ export function AddServer({ link, onClose }: { readonly link: string; readonly o
       )}
     </Dialog>
   );
+}
+
+function stepOf(link: LinkReading): Step {
+  return { kind: 'asking', link, why: link.taken ? takenWords(link.name) : '' };
 }
 
 function takenWords(name: string): string {

@@ -1,41 +1,68 @@
 /**
- * Approvals: every question that waits for a person, with what is asked in full; yes, no, or the values of a form.
- * @see TRU-3 in docs/specification.md
+ * Approvals: every question that waits for a person, with what is asked in full; yes, no, or the values of a form. What was
+ * answered says so for a moment where it stands, and nothing that has just moved takes a click.
+ * @see TRU-1 and TRU-3 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../../machines/base/json.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
 import { spellCountdown } from '../data/format.ts';
 import { hashOf, type Place } from '../data/place.ts';
+import { lineUp, nextLeaveMs, nextOpen, type Shown } from '../data/questions.ts';
 import type { ApprovalRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
+import { useSteady } from '../data/steady.ts';
 import { useFresh } from '../data/use-fresh.ts';
 import { Answered, Clock, JsonText, Nothing, Refused } from '../parts/basics.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 
 const changing = /^approval$/;
+const headingId = 'approvals-heading';
 
 export function Approvals({ place }: { readonly place: Place }): JSX.Element {
   const { asked, again } = useAsked('approvals', () => call<readonly ApprovalRow[]>('approvals.list'));
   useFresh(changing, again);
+  const section = useRef<HTMLElement>(null);
+  const line = useLine(asked.kind === 'there' ? asked.value : undefined);
+  const steady = useSteady(section);
+
+  /** The keys go on to the next question before the buttons that had them are gone. */
+  function goOn(id: string): void {
+    if (document.getElementById(`question-${id}`)?.contains(document.activeElement) === true) {
+      const next = nextOpen(line, id);
+      document.getElementById(next === undefined ? headingId : `question-${next}`)?.focus();
+    }
+    steady.disarm();
+    again();
+  }
+
   return (
-    <section class="page narrow" aria-label="Approvals">
-      <h2>Approvals</h2>
+    <section ref={section} class="page narrow" aria-label="Approvals">
+      <h2 id={headingId} tabIndex={-1}>
+        Approvals
+      </h2>
       <Answered asked={asked}>
-        {(rows) =>
-          rows.length === 0 ? (
+        {() =>
+          line.length === 0 ? (
             <Nothing title="Nothing waits for you">
               Calls of untrusted servers, the forms that servers send and the questions of runs are asked here, and in{' '}
               <code>agent approvals</code>. Nothing is sent before your yes.
             </Nothing>
           ) : (
             <ul class="questions">
-              {rows.map((row) => (
-                <li key={row.id}>
-                  <Question row={row} chosen={row.id === place.chosen} onAnswered={again} />
+              {line.map(({ row, endedAtMs }) => (
+                <li key={row.id} data-id={row.id}>
+                  <Question
+                    row={row}
+                    endedAtMs={endedAtMs}
+                    chosen={row.id === place.chosen}
+                    isArmed={() => steady.isArmed(row.id)}
+                    looksArmed={steady.looksArmed(row.id)}
+                    onAnswered={() => goOn(row.id)}
+                  />
                 </li>
               ))}
             </ul>
@@ -46,34 +73,69 @@ export function Approvals({ place }: { readonly place: Place }): JSX.Element {
   );
 }
 
+/** The open questions and, for a moment, those that have ended. */
+function useLine(open: readonly ApprovalRow[] | undefined): readonly Shown<ApprovalRow>[] {
+  const stood = useRef<readonly Shown<ApprovalRow>[]>([]);
+  const [, redraw] = useState(0);
+  if (open !== undefined) stood.current = lineUp(stood.current, open, Date.now());
+  const leaveMs = nextLeaveMs(stood.current);
+  useEffect(() => {
+    if (leaveMs === undefined) return;
+    const timer = setTimeout(() => redraw((times) => times + 1), Math.max(0, leaveMs - Date.now()));
+    return () => clearTimeout(timer);
+  }, [leaveMs]);
+  return stood.current;
+}
+
 function Question({
   row,
+  endedAtMs,
   chosen,
+  isArmed,
+  looksArmed,
   onAnswered,
 }: {
   readonly row: ApprovalRow;
+  /** It waits for nobody any more. */
+  readonly endedAtMs: number | undefined;
   /** A link led to it: it is framed, and has the keys. */
   readonly chosen: boolean;
+  readonly isArmed: () => boolean;
+  readonly looksArmed: boolean;
   readonly onAnswered: () => void;
 }): JSX.Element {
   const article = useRef<HTMLElement>(null);
   const { asked } = useAsked(`approval ${row.id}`, () => call<ApprovalRow>('approvals.show', { id: row.id }));
   const [busy, setBusy] = useState(false);
+  const [answered, setAnswered] = useState('');
   const [why, setWhy] = useState('');
   const now = useNow();
   const left = Date.parse(row.expires_at) - now;
   useEffect(() => {
     if (chosen) article.current?.focus();
   }, [chosen]);
+  useLayoutEffect(() => {
+    const own = article.current;
+    // The keys would leave with it.
+    return () => {
+      if (own?.contains(document.activeElement)) document.getElementById(headingId)?.focus();
+    };
+  }, []);
   const isForm = row.kind === 'form';
   // The daemon itself asks for what a run wants to know; no server has that name.
   const isOfRun = row.tool === 'clarify' && isForm;
+  const over = answered !== '' ? answered : endedAtMs === undefined ? '' : overWords(row, endedAtMs);
+  const isHeld = busy || !looksArmed;
 
   async function answer(grant: boolean, values?: JsonObject): Promise<void> {
+    if (busy || over !== '' || !isArmed()) return;
     setBusy(true);
+    setWhy('');
     try {
       await call('approvals.answer', { id: row.id, grant, ...(values === undefined ? {} : { values }) });
-      announce(isForm ? (grant ? 'Sent.' : 'Declined.') : grant ? 'Approved.' : 'Denied.');
+      const words = isForm ? (grant ? 'Sent.' : 'Declined.') : grant ? 'Approved.' : 'Denied.';
+      setAnswered(words);
+      announce(words);
       onAnswered();
     } catch (error) {
       setWhy(wordsOf(error).why);
@@ -82,16 +144,23 @@ function Question({
     }
   }
 
-  const deny = (
-    <button type="button" disabled={busy} onClick={() => void answer(false)}>
-      {isForm ? 'Decline' : 'Deny'}
-    </button>
-  );
+  const buttons = (yes: JSX.Element): JSX.Element =>
+    over === '' || busy ? (
+      <>
+        {yes}
+        <button type="button" aria-disabled={isHeld} onClick={() => void answer(false)}>
+          {isForm ? 'Decline' : 'Deny'}
+        </button>
+      </>
+    ) : (
+      <span class="over-words">{over}</span>
+    );
   return (
     <article
       ref={article}
+      id={`question-${row.id}`}
       tabIndex={-1}
-      class={`question${chosen ? ' at' : ''}`}
+      class={`question${chosen ? ' at' : ''}${over === '' ? '' : ' over'}`}
       aria-label={isOfRun ? 'Question of a run' : isForm ? `Form of ${row.server}` : `Call of ${row.tool ?? ''}`}
     >
       <header>
@@ -99,7 +168,7 @@ function Question({
           {isOfRun ? 'An agent asks you' : isForm ? `${row.server} asks you for values` : <code>{row.tool}</code>}
         </h3>
         <span class={`left num${left < 60_000 ? ' soon' : ''}`}>
-          {left > 0 ? `${spellCountdown(left)} left` : 'runs out'}
+          {over !== '' ? '' : left > 0 ? `${spellCountdown(left)} left` : 'runs out'}
         </span>
       </header>
       <p class="sub">
@@ -116,25 +185,22 @@ function Question({
       <Answered asked={asked}>
         {(full) =>
           isForm ? (
-            <SchemaForm
-              id={`approval-${row.id}`}
-              schema={full.detail}
-              disabled={busy}
-              onValues={(values) => void answer(true, values)}
-            >
-              <button type="submit" class="main" disabled={busy}>
-                Send
-              </button>
-              {deny}
+            <SchemaForm id={`approval-${row.id}`} schema={full.detail} onValues={(values) => void answer(true, values)}>
+              {buttons(
+                <button type="submit" class="main" aria-disabled={isHeld}>
+                  Send
+                </button>,
+              )}
             </SchemaForm>
           ) : (
             <>
               <JsonText value={full.detail ?? {}} label="Arguments" />
               <div class="buttons">
-                <button type="button" class="main" disabled={busy} onClick={() => void answer(true)}>
-                  Approve
-                </button>
-                {deny}
+                {buttons(
+                  <button type="button" class="main" aria-disabled={isHeld} onClick={() => void answer(true)}>
+                    Approve
+                  </button>,
+                )}
               </div>
             </>
           )
@@ -143,4 +209,9 @@ function Question({
       {why === '' ? null : <Refused why={why} />}
     </article>
   );
+}
+
+/** What became of one that this page has not answered. */
+function overWords({ expires_at }: ApprovalRow, endedAtMs: number): string {
+  return endedAtMs >= Date.parse(expires_at) ? 'Nobody answered in time.' : 'It was answered elsewhere, or given up.';
 }

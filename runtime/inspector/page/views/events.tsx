@@ -4,45 +4,57 @@
  */
 
 import type { JSX } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { historyStatuses } from '../../../../machines/base/status.ts';
+import { waitingForYou } from '../../../../machines/base/waiting.ts';
 import { counted } from '../data/format.ts';
+import type { Listed } from '../data/listed.ts';
 import { go, goFiltered, type Place } from '../data/place.ts';
 import type { DeliveryRow } from '../data/rows.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { wordsOfRow } from '../data/standing.ts';
-import { useFresh } from '../data/use-fresh.ts';
+import { type DeliveryHistory, useHistory } from '../data/use-history.ts';
 import { Age, Nothing, Refused } from '../parts/basics.tsx';
 import { Chip } from '../parts/chip.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { StoryPane } from './story.tsx';
 
 const rowHeight = 44;
-const pageRows = 200;
-const mostRows = 1_000;
-const changing = /^(webhookRequest|coalescingGroup|agentRun|delivery|cronJob|approval)$/;
+const statuses = [...historyStatuses, waitingForYou];
 
 export function Events({ place }: { readonly place: Place }): JSX.Element {
   const { chosen, query } = place;
-  const [limit, setLimit] = useState(pageRows);
   const { route = '', status = '', q = '' } = query;
-  const { asked, again } = useAsked(`events ${route} ${status} ${limit}`, () =>
-    call<readonly DeliveryRow[]>('webhook.deliveries', {
-      limit,
-      ...(route === '' ? {} : { route }),
-      ...(status === '' ? {} : { status }),
-    }),
-  );
+  const isWaiting = status === waitingForYou;
+  // The daemon knows no such status: a run that waits is under way.
+  const history = useHistory({ route, status: isWaiting ? 'running' : status });
+  const { asked } = history;
   const routes = useAsked('routes', () => call<readonly { readonly name: string }[]>('webhook.list'));
-  useFresh(changing, again);
-  const all = asked.kind === 'there' ? asked.value : undefined;
-  const rows = useMemo(() => (all ?? []).filter((row) => holds(row, q)), [all, q]);
+  const listed = asked.kind === 'there' ? asked.value : undefined;
+  const holdsAll = (row: DeliveryRow): boolean => holds(row, q) && (!isWaiting || row.question !== undefined);
+  const rows = useMemo(() => (listed?.rows ?? []).filter(holdsAll), [listed, q, isWaiting]);
   const at = rows.findIndex((row) => keyOf(row) === chosen || row.delivery_id === chosen);
   const names =
     routes.asked.kind === 'there'
       ? [...new Set(routes.asked.value.map(({ name }) => name).filter((name) => name !== ''))]
       : [];
   const change = (part: Readonly<Record<string, string>>): void => goFiltered({ ...query, ...part });
+  const isSearching = q !== '' || isWaiting;
+  const isFiltered = isSearching || route !== '' || status !== '';
+  const back =
+    listed === undefined || listed.isWhole ? null : (
+      <BackButton
+        history={history}
+        listed={listed}
+        isQuiet={rows.length > 0}
+        {...(isSearching ? { holds: holdsAll } : {})}
+      />
+    );
+  const clear = isFiltered ? (
+    <button type="button" class="quiet small" onClick={() => goFiltered({})}>
+      Clear
+    </button>
+  ) : null;
 
   return (
     <div class={`split${chosen === '' ? '' : ' chosen'}`}>
@@ -73,7 +85,7 @@ export function Events({ place }: { readonly place: Place }): JSX.Element {
               <span>status</span>
               <select value={status} onChange={(event) => change({ status: event.currentTarget.value })}>
                 <option value="">all</option>
-                {historyStatuses.map((one) => (
+                {statuses.map((one) => (
                   <option key={one} value={one}>
                     {one}
                   </option>
@@ -83,21 +95,18 @@ export function Events({ place }: { readonly place: Place }): JSX.Element {
           </div>
           <div class="row">
             <span class="muted total" role="status">
-              {all === undefined ? '' : counted(rows.length, 'delivery', 'deliveries')}
+              {listed === undefined ? '' : totalWords(listed, isSearching ? rows.length : undefined)}
             </span>
-            {all !== undefined && all.length >= limit && limit < mostRows ? (
-              <button type="button" class="quiet small" onClick={() => setLimit(Math.min(mostRows, limit * 5))}>
-                Older
-              </button>
-            ) : null}
+            <span>
+              {rows.length === 0 ? null : back}
+              {clear}
+            </span>
           </div>
         </search>
         {asked.kind === 'refused' ? <Refused why={asked.why} /> : null}
-        {all !== undefined && rows.length === 0 ? (
-          <Nothing title={all.length === 0 && route === '' && status === '' ? 'No event has come yet' : 'None matches'}>
-            Send one with <code>agent webhook test</code>, or point a platform at a route of{' '}
-            <code>agent webhook list</code>.
-          </Nothing>
+        {history.why === '' ? null : <Refused why={history.why} />}
+        {listed !== undefined && rows.length === 0 ? (
+          <NoRow listed={listed} isFiltered={isFiltered} back={back} />
         ) : (
           <VirtualList
             count={rows.length}
@@ -132,6 +141,71 @@ export function Events({ place }: { readonly place: Place }): JSX.Element {
         </div>
       )}
     </div>
+  );
+}
+
+/** What was looked at is said, so that nobody takes a page for the history. */
+function totalWords({ rows, isWhole }: Listed<DeliveryRow>, found: number | undefined): string {
+  const count = rows.length.toLocaleString('en');
+  if (found === undefined)
+    return isWhole ? counted(rows.length, 'delivery', 'deliveries') : `${count} newest deliveries`;
+  return `${found.toLocaleString('en')} of ${isWhole ? `all ${count}` : `the newest ${count}`}`;
+}
+
+function BackButton({
+  history,
+  listed,
+  isQuiet,
+  holds,
+}: {
+  readonly history: DeliveryHistory;
+  readonly listed: Listed<DeliveryRow>;
+  readonly isQuiet: boolean;
+  /** What is searched for; absent where one page more is wanted. */
+  readonly holds?: (row: DeliveryRow) => boolean;
+}): JSX.Element {
+  const words = holds === undefined ? 'Older' : 'Search older';
+  return (
+    <button
+      type="button"
+      class={isQuiet ? 'quiet small' : ''}
+      aria-disabled={history.busy}
+      onClick={() => (holds === undefined ? history.older() : history.search(holds))}
+    >
+      {history.busy ? `Looked at ${listed.rows.length.toLocaleString('en')}…` : words}
+    </button>
+  );
+}
+
+function NoRow({
+  listed: { rows, isWhole },
+  isFiltered,
+  back,
+}: {
+  readonly listed: Listed<DeliveryRow>;
+  readonly isFiltered: boolean;
+  readonly back: JSX.Element | null;
+}): JSX.Element {
+  if (!isFiltered) {
+    return (
+      <Nothing title="No event has come yet">
+        Send one with <code>agent webhook test</code>, or point a platform at a route of <code>agent webhook list</code>
+        .
+      </Nothing>
+    );
+  }
+  if (rows.length === 0) {
+    return <Nothing title="None matches">No delivery of this route and status is in the history.</Nothing>;
+  }
+  const count = rows.length.toLocaleString('en');
+  return isWhole ? (
+    <Nothing title="None matches">{`All ${count} of the history were searched.`}</Nothing>
+  ) : (
+    <Nothing title={`None of the newest ${count} matches`}>
+      There are older ones.
+      <br />
+      {back}
+    </Nothing>
   );
 }
 

@@ -10,10 +10,10 @@ import { useCell } from '../data/cell.ts';
 import { useNow } from '../data/clock.ts';
 import { counted } from '../data/format.ts';
 import { type Living, living, vitals } from '../data/live.ts';
-import { go, goFiltered, type Place } from '../data/place.ts';
-import { type Standing, standingOf, standingWords } from '../data/standing.ts';
-import { isFiltering, type TreeFilter, type TreeLine, treeLines, valuesOf } from '../data/tree.ts';
-import { Age } from '../parts/basics.tsx';
+import { go, goFiltered, hashOf, type Place } from '../data/place.ts';
+import { standingWords, wordsOfActor } from '../data/standing.ts';
+import { countStandings, isFiltering, type TreeFilter, type TreeLine, treeLines, valuesOf } from '../data/tree.ts';
+import { Age, Nothing } from '../parts/basics.tsx';
 import { Mark } from '../parts/chip.tsx';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { ActorPane } from './actor.tsx';
@@ -56,31 +56,44 @@ export function Now({ place }: { readonly place: Place }): JSX.Element {
     <div class={`split${chosen === '' ? '' : ' chosen'}`}>
       <section class="list" aria-label="Tree of the living">
         <Filters filter={filter} living={{ rows, more, version }} shown={lines.length} />
-        <VirtualList
-          count={lines.length}
-          rowHeight={rowHeight}
-          at={at}
-          role="tree"
-          label="Living actors"
-          idOf={(index) => `actor-${lines[index]?.row.id ?? index}`}
-          onMove={(index) => go('now', lines[index]?.row.id ?? '', query)}
-          onKey={onKey}
-          draw={(index) => {
-            const line = lines[index];
-            return line === undefined ? null : (
-              <TreeItem
-                line={line}
-                chosen={index === at}
-                more={more[line.row.id] ?? 0}
-                onChoose={() => go('now', line.row.id, query)}
-                onFold={() => fold(line, line.open)}
-              />
-            );
-          }}
-        />
+        {lines.length === 0 && rows.size > 0 ? (
+          <NoLine count={rows.size} />
+        ) : (
+          <VirtualList
+            count={lines.length}
+            rowHeight={rowHeight}
+            at={at}
+            role="tree"
+            label="Living actors"
+            idOf={(index) => `actor-${lines[index]?.row.id ?? index}`}
+            onMove={(index) => go('now', lines[index]?.row.id ?? '', query)}
+            onKey={onKey}
+            draw={(index) => {
+              const line = lines[index];
+              return line === undefined ? null : (
+                <TreeItem
+                  line={line}
+                  chosen={index === at}
+                  more={more[line.row.id] ?? 0}
+                  onChoose={() => go('now', line.row.id, query)}
+                  onFold={() => fold(line, line.open)}
+                />
+              );
+            }}
+          />
+        )}
       </section>
       {chosen === '' ? <Overview /> : <ChosenPane id={chosen} query={query} />}
     </div>
+  );
+}
+
+function NoLine({ count }: { readonly count: number }): JSX.Element {
+  return (
+    <Nothing title="None matches">
+      {`None of the ${counted(count, 'living actor')} is like that. `}
+      What has ended is told in <a href={hashOf('events')}>Events</a>.
+    </Nothing>
   );
 }
 
@@ -229,7 +242,7 @@ interface TreeItemProps {
 
 function TreeItem({ line, chosen, more, onChoose, onFold }: TreeItemProps): JSX.Element {
   const { row, depth, name, children, open, dimmed, position, siblings } = line;
-  const standing = standingOf(row);
+  const { standing, text } = wordsOfActor(row);
   const waiting = depthOf(row);
   const about = aboutOf(row, name);
   // A ward is a shelf: of interest is what lies on it.
@@ -276,7 +289,7 @@ function TreeItem({ line, chosen, more, onChoose, onFold }: TreeItemProps): JSX.
       <span class="why" title={row.why}>
         {row.why}
       </span>
-      <span class="state">{isWard ? '' : row.state}</span>
+      <span class="state">{isWard ? '' : text}</span>
       <span class="age num">{isWard ? '' : <Age at={row.since} />}</span>
     </div>
   );
@@ -294,16 +307,7 @@ function depthOf({ meta }: ActorRow): number {
   return meta?.size ?? meta?.waiting ?? 0;
 }
 
-function countStandings(rows: Iterable<ActorRow>): Partial<Record<Standing, number>> {
-  const counts: Partial<Record<Standing, number>> = {};
-  for (const row of rows) {
-    const standing = standingOf(row);
-    counts[standing] = (counts[standing] ?? 0) + 1;
-  }
-  return counts;
-}
-
-/** What the daemon does at large, while no actor is chosen. */
+/** What the daemon does as a whole, while no actor is chosen. */
 function Overview(): JSX.Element {
   const seen = useCell(vitals);
   if (seen === undefined) return <div class="pane" />;
@@ -313,8 +317,8 @@ function Overview(): JSX.Element {
     ['Servers', seen.servers],
   ] as const;
   return (
-    <section class="pane overview" aria-label="The daemon at large">
-      <h2>At large</h2>
+    <section class="pane overview" aria-label="The daemon">
+      <h2>The daemon</h2>
       <div class="tiles">
         <Tile
           name="runs"
@@ -322,7 +326,7 @@ function Overview(): JSX.Element {
           more={`${seen.runs.queued} queued`}
         />
         <Tile name="memory" value={`${Math.round(seen.memoryBytes / 1_048_576)} MB`} more="resident" />
-        <Tile name="held up" value={`${Math.round(seen.lagMs)} ms`} more="event loop, at most" />
+        <Tile name="longest pause" value={`${Math.round(seen.lagMs)} ms`} more="in the last seconds" />
         <Tile
           name="approvals"
           value={String(seen.approvals)}

@@ -58,7 +58,8 @@ export function Servers({ place }: { readonly place: Place }): JSX.Element {
                         <Chip standing={standingOfState(row.state)} text={row.state} />
                       </span>
                       <span class="second muted">
-                        {row.transport} · {counted(row.tools, 'tool')} · <Age at={row.since} />
+                        {row.transport === '' ? '' : `${row.transport} · `}
+                        {counted(row.tools, 'tool')} · <Age at={row.since} />
                       </span>
                       {row.error === undefined ? null : <span class="why">{withCode(row.error)}</span>}
                     </a>

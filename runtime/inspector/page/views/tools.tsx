@@ -1,7 +1,7 @@
 /** The tools of one server: what each does, its schema, and a form to call it. The daemon's own rules hold for the call. */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isJsonObject, type JsonObject } from '../../../../machines/base/json.ts';
 import { hashOf } from '../data/place.ts';
 import type { CallAnswer, ServerRow, ToolRow } from '../data/rows.ts';
@@ -73,8 +73,16 @@ type Call =
 
 function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile: string }): JSX.Element {
   const [made, setMade] = useState<Call>({ kind: 'none' });
+  const body = useRef<HTMLDivElement>(null);
+  const outcome = useRef<HTMLDivElement>(null);
+  const isOver = made.kind === 'answered' || made.kind === 'refused';
+  // Whoever has gone elsewhere in the meantime is left there.
+  useLayoutEffect(() => {
+    if (isOver && body.current?.contains(document.activeElement)) outcome.current?.focus();
+  }, [isOver]);
 
   async function run(values: JsonObject): Promise<void> {
+    if (made.kind === 'running') return;
     const began = performance.now();
     setMade({ kind: 'running' });
     try {
@@ -86,18 +94,13 @@ function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile:
   }
 
   return (
-    <div class="body">
+    <div class="body" ref={body}>
       {tool.description === firstLine(tool.description) ? null : <p class="description">{tool.description}</p>}
       <p class="muted">
         registered as <code>{tool.name}</code>
       </p>
-      <SchemaForm
-        id={`call-${tool.name}`}
-        schema={tool.input_schema}
-        disabled={made.kind === 'running'}
-        onValues={(values) => void run(values)}
-      >
-        <button type="submit" class="main" disabled={made.kind === 'running'}>
+      <SchemaForm id={`call-${tool.name}`} schema={tool.input_schema} onValues={(values) => void run(values)}>
+        <button type="submit" class="main" aria-disabled={made.kind === 'running'}>
           Call
         </button>
         <span class="muted" role="status">
@@ -108,7 +111,9 @@ function ToolBody({ tool, profile }: { readonly tool: ToolRow; readonly profile:
           ) : null}
         </span>
       </SchemaForm>
-      <Outcome made={made} />
+      <div ref={outcome} tabIndex={-1}>
+        <Outcome made={made} />
+      </div>
       <details>
         <summary>Schema</summary>
         <JsonText value={tool.input_schema} label={`Input schema of ${tool.tool}`} />

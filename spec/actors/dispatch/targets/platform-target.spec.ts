@@ -5,11 +5,11 @@ import {
   type TargetPorts,
   type Wire,
 } from '../../../../actors/dispatch/targets/platform-target.ts';
-import type { SendOutcome } from '../../../../machines/dispatch/send-outcome.ts';
+import { refused, type SendOutcome, transient, type Undelivered } from '../../../../machines/dispatch/send-outcome.ts';
 import { never, requestOf } from '../../../conformance/target.ts';
 
 const settings = { enabled: true, timeoutMs: 1, options: {} };
-const limited = (retryAfterMs: number): SendOutcome => ({ kind: 'rateLimited', retryAfterMs, reason: 'slow down' });
+const limited = (retryAfterMs: number): Undelivered => ({ kind: 'rateLimited', retryAfterMs, reason: 'slow down' });
 const extra = { chat_id: 'c' };
 const three = 'x'.repeat(100);
 
@@ -121,6 +121,30 @@ t.test('DUR-1 · only a platform that knows a message again is asked once more',
     t.match(await one.target.deliver(requestOf('hello', extra), never), outcome);
     t.equal(one.sent.length, sent);
   }
+});
+
+t.test('DUR-1 · what the second request is told takes nothing back of the doubt about the first', async (t) => {
+  const lost: SendOutcome = { kind: 'unknown', reason: 'lost' };
+  const no = refused('forbidden', 'no');
+  for (const again of [no, transient('away'), limited(5_000)]) {
+    const { target, sent } = fake([lost, again], { deduplicatesForMs: 60_000 });
+    t.match(await target.deliver(requestOf('hello', extra), never), {
+      ...again,
+      unsure: true,
+      reason: `fake: ${again.reason}; an earlier request got no answer and may have arrived`,
+    });
+    t.equal(sent.length, 2);
+  }
+  t.notOk(
+    'unsure' in (await fake([no], { deduplicatesForMs: 60_000 }).target.deliver(requestOf('hello', extra), never)),
+  );
+
+  const middle = fake([ok, lost, limited(1_000), no], { deduplicatesForMs: 60_000 });
+  t.match(await middle.target.deliver(requestOf(three, extra), never), {
+    kind: 'refused',
+    unsure: true,
+    partly: { pieces: 1, of: 3 },
+  });
 });
 
 t.test('DLV-4 · a target’s own mistake is an outcome too, and quotes nothing', async (t) => {

@@ -11,15 +11,24 @@ async function send(
   answers: readonly SendOutcome[],
   sent?: { readonly pieces: number; readonly of: number; readonly messageId?: string },
   abortsAfter = Number.POSITIVE_INFINITY,
+  stopsAt?: number,
 ) {
   const pieces: string[] = [];
   const pauses: number[] = [];
   const controller = new AbortController();
+  const paced: string[] = [];
   const outcome = await sendPieces(
     ['a', 'b', 'c'],
     {
       sent,
       signal: controller.signal,
+      pace: {
+        turn: async () => {
+          paced.push(`before ${pieces.length + 1}`);
+          if (stopsAt === pieces.length + 1) controller.abort();
+        },
+        limited: (forMs) => void paced.push(`limited ${forMs}`),
+      },
       wait: async (ms) => {
         pauses.push(ms);
         if (pauses.length >= abortsAfter) controller.abort();
@@ -31,7 +40,7 @@ async function send(
       return answers[pieces.length - 1] ?? arrived();
     },
   );
-  return { outcome, pieces: pieces.join(''), pauses };
+  return { outcome, pieces: pieces.join(''), pauses, paced };
 }
 
 t.test('DLV-4 · the pieces go one after the other, and the first one’s id is the text’s', async (t) => {
@@ -39,6 +48,7 @@ t.test('DLV-4 · the pieces go one after the other, and the first one’s id is 
     outcome: arrived('m1'),
     pieces: 'abc',
     pauses: [],
+    paced: ['before 2', 'before 3'],
   });
   t.same((await send([])).outcome, arrived());
 });
@@ -73,5 +83,17 @@ t.test(
     t.same([added.pieces, added.pauses, added.outcome.kind], ['abbc', [20_000], 'rateLimited'], 'all pauses together');
     const stopped = await send([arrived(), limited(1_000)], undefined, 1);
     t.same([stopped.pieces, stopped.outcome.kind], ['ab', 'rateLimited']);
+  },
+);
+
+t.test(
+  'DLV-4 · each further piece has its turn by the platform’s pace, and a pause is told to the others',
+  async (t) => {
+    t.same((await send([], { pieces: 2, of: 3 })).paced, [], 'the first of a try has its turn already');
+    const limitedOnce = await send([arrived(), limited(2_000)]);
+    t.same(limitedOnce.paced, ['before 2', 'limited 2000', 'before 3', 'before 4']);
+    t.same((await send([arrived(), limited(90_000)])).paced, ['before 2', 'limited 90000']);
+    const stopped = await send([arrived('m1')], undefined, undefined, 2);
+    t.match([stopped.pieces, stopped.outcome], ['a', { kind: 'transient', partly: { pieces: 1, of: 3 } }]);
   },
 );

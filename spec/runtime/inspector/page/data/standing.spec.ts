@@ -3,6 +3,7 @@ import {
   standingOf,
   standingOfState,
   standingOfStatus,
+  wordsOfActor,
   wordsOfRow,
 } from '../../../../../runtime/inspector/page/data/standing.ts';
 
@@ -36,6 +37,9 @@ t.test('INS-2 · what became of a delivery stands in the same words', async (t) 
 t.test('TRU-3 · INS-2 · a run that waits for a person is not shown as running', async (t) => {
   t.same(wordsOfRow({ status: 'running' }), { standing: 'working', text: 'running' });
   t.same(wordsOfRow({ status: 'running', question: 'a1' }), { standing: 'needsUser', text: 'waiting for you' });
+  const run = { state: 'running', tags: ['working'] };
+  t.same(wordsOfActor(run), { standing: 'working', text: 'running' });
+  t.same(wordsOfActor({ ...run, question: 'a1' }), wordsOfRow({ status: 'running', question: 'a1' }));
 });
 
 t.test('INS-2 · a state without tags is read by its name', async (t) => {

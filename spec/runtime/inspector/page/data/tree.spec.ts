@@ -1,8 +1,14 @@
 import t from 'tap';
-import { everything, matchesFilter, treeLines, valuesOf } from '../../../../../runtime/inspector/page/data/tree.ts';
-import type { ActorRow } from '../../../../../runtime/inspector/wire.ts';
+import type { LivingRow } from '../../../../../runtime/inspector/page/data/rows.ts';
+import {
+  countStandings,
+  everything,
+  matchesFilter,
+  treeLines,
+  valuesOf,
+} from '../../../../../runtime/inspector/page/data/tree.ts';
 
-const row = (id: string, parent: string | null, more: Partial<ActorRow> = {}): ActorRow => ({
+const row = (id: string, parent: string | null, more: Partial<LivingRow> = {}): LivingRow => ({
   id,
   parent,
   machine: 'agentRun',
@@ -11,9 +17,9 @@ const row = (id: string, parent: string | null, more: Partial<ActorRow> = {}): A
   tags: ['working'],
   ...more,
 });
-const rowsOf = (...rows: readonly ActorRow[]): ReadonlyMap<string, ActorRow> =>
+const rowsOf = (...rows: readonly LivingRow[]): ReadonlyMap<string, LivingRow> =>
   new Map(rows.map((one) => [one.id, one]));
-const shown = (rows: ReadonlyMap<string, ActorRow>, filter = everything, folded = new Map<string, boolean>()) =>
+const shown = (rows: ReadonlyMap<string, LivingRow>, filter = everything, folded = new Map<string, boolean>()) =>
   treeLines(rows, filter, { folded, nowMs: 10_000 }).map(
     ({ name, depth, dimmed }) => `${' '.repeat(depth)}${name}${dimmed ? ' (dimmed)' : ''}`,
   );
@@ -58,6 +64,14 @@ t.test('INS-2 · retrying and needing a person are filters of their own', async 
   t.equal(matchesFilter(asked, { ...everything, standing: 'needsUser' }, 0), true);
 });
 
+t.test('TRU-3 · INS-2 · a run that waits for a person is found by its words and its standing', async (t) => {
+  const run = row('runs/r1', null, { question: 'a1' });
+  t.equal(matchesFilter(run, { ...everything, standing: 'needsUser' }, 0), true);
+  t.equal(matchesFilter(run, { ...everything, standing: 'working' }, 0), false);
+  t.equal(matchesFilter(run, { ...everything, text: 'waiting for' }, 0), true);
+  t.equal(matchesFilter(row('runs/r1', null), { ...everything, text: 'waiting for' }, 0), false);
+});
+
 t.test('INS-2 · what a person folds stays folded, and a crowd begins folded', async (t) => {
   t.same(shown(house, everything, new Map([['gateway', true]])), ['supervisor', ' gateway', ' servers']);
   const crowd = Array.from({ length: 300 }, (_, at) => row(`runs/${at}`, 'gateway/runs'));
@@ -82,4 +96,21 @@ t.test('INS-2 · lays 10,000 actors out without losing one', async (t) => {
 t.test('INS-2 · offers the routes and servers that the living have', async (t) => {
   t.same(valuesOf(house.values(), 'route'), ['deploys', 'reviews']);
   t.same(valuesOf(house.values(), 'server'), []);
+});
+
+t.test('INS-2 · TRU-3 · what needs a person is counted by what is asked, whoever tells of it', async (t) => {
+  const needs = { tags: ['needsUser'] };
+  const hub = { meta: { server: 'hub', profile: 'work' } };
+  const counts = countStandings([
+    row('approvals/a1', null, { ...needs, machine: 'approval', state: 'asked' }),
+    row('calls/c1', null, { ...needs, machine: 'toolCall', state: 'approving' }),
+    row('runs/r1', null, { question: 'a1' }),
+    row('approvals/a2', null, { ...needs, machine: 'approval', state: 'asked' }),
+    row('serverRequests/s1', null, { ...needs, machine: 'serverRequest', state: 'asking' }),
+    row('chats/t1', null, { ...needs, machine: 'chatSession', state: 'idle' }),
+    row('connections/hub', null, { ...needs, ...hub, machine: 'serverConnection', state: 'needsLogin' }),
+    row('logins/hub', null, { ...needs, ...hub, machine: 'browserLogin', state: 'awaitingRedirect' }),
+    row('runs/r2', null),
+  ]);
+  t.same(counts, { working: 1, needsUser: 3 });
 });

@@ -1,0 +1,31 @@
+/**
+ * Removes what a process that was killed in the middle of a write left behind: temporary files, which may hold secrets and
+ * which nobody will ever rename. Never fails: what cannot be removed is left.
+ * @see HOME-3 in docs/specification.md
+ */
+
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** As `writeFilesAtomic` and `tryLock` name them. */
+const temporary = /\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+/** A write takes milliseconds; a file of this age has no writer any more. */
+const abandonedMs = 3_600_000;
+
+/** @returns how many files went */
+export async function sweepAbandoned(folders: readonly string[], nowMs: number): Promise<number> {
+  let gone = 0;
+  for (const folder of folders) {
+    const names = await readdir(folder).catch(() => []);
+    for (const name of names.filter((one) => temporary.test(one))) {
+      const path = join(folder, name);
+      const found = await stat(path).catch(() => undefined);
+      if (found === undefined || nowMs - found.mtimeMs < abandonedMs) continue;
+      gone += await rm(path).then(
+        () => 1,
+        () => 0,
+      );
+    }
+  }
+  return gone;
+}

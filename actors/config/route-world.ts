@@ -1,0 +1,59 @@
+/**
+ * Looks at what the routes of a home name: jobs, scripts and lists of their profiles, as they stand now.
+ * @see CFG-2 and RTE-1 in docs/specification.md
+ */
+
+import { statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { ProfileName } from '../../machines/base/names.ts';
+import { type FileStanding, looseEnds, type RouteWorld } from '../../machines/config/loose-ends.ts';
+import type { ProfilePaths } from '../../machines/config/profile.ts';
+import type { Route } from '../../machines/config/route.ts';
+import type { EntryFinding } from '../../machines/config/server-entry.ts';
+import type { Settings } from '../../machines/config/settings.ts';
+import { compileFilters } from '../../machines/webhook/filter.ts';
+import { confined, leadsOut } from '../confine.ts';
+import { createJobsStore } from '../cron/jobs.store.ts';
+
+export interface HomeOfRoutes {
+  readonly profiles: ReadonlyMap<ProfileName, { readonly paths: ProfilePaths; readonly settings: Settings }>;
+}
+
+/** Says of a route what it names that is not there; nothing of one whose profile is not served, which is told otherwise. */
+export function findLooseEnds({ profiles }: HomeOfRoutes): (route: Route) => readonly EntryFinding[] {
+  const worlds = new Map<ProfileName, RouteWorld>();
+  return (route) => {
+    const profile = profiles.get(route.profile);
+    if (profile === undefined) return [];
+    let world = worlds.get(route.profile);
+    if (world === undefined) {
+      world = worldOf(profile.paths, profile.settings);
+      worlds.set(route.profile, world);
+    }
+    return looseEnds(route, world);
+  };
+}
+
+function worldOf(paths: ProfilePaths, { platforms }: Settings): RouteWorld {
+  const jobs = createJobsStore({ folder: paths.cron });
+  return {
+    platforms,
+    hasJob: (ref) => jobs.find(ref) !== undefined || jobs.problem() !== undefined,
+    script: (name) => standingOf(paths.scripts, name),
+    list: (name) => standingOf(paths.home, name),
+    listsOf(filters) {
+      const compiled = compileFilters(filters);
+      return compiled.ok ? compiled.value.lists : [];
+    },
+  };
+}
+
+function standingOf(folder: string, name: string): FileStanding {
+  const file = confined(folder, name);
+  if (file !== undefined) return statSync(file, { throwIfNoEntry: false })?.isFile() === true ? 'there' : 'missing';
+  if (leadsOut(folder, name)) return 'outside';
+  // What is there and cannot be reached inside lies behind a link that leads out.
+  return name.includes('\0') || statSync(resolve(folder, name), { throwIfNoEntry: false }) === undefined
+    ? 'missing'
+    : 'outside';
+}

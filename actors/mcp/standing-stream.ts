@@ -1,0 +1,143 @@
+/**
+ * Minds the stream on which a server of the era of handshakes says, over HTTP, that its lists changed. The SDK's transport
+ * opens it once and tries twice when it breaks; whoever stays away longer would never be heard again. Opens it again for as
+ * long as the session lives, and says when something may have been missed. Reads nothing of what the stream carries.
+ * @see FLT-4 in docs/specification.md
+ */
+
+import type { FetchLike } from '@modelcontextprotocol/client';
+import { boundBody } from './bounded-body.ts';
+
+export interface StandingStream {
+  /** Sees which streams are asked for, which stand and which end. */
+  watch(fetch: FetchLike): FetchLike;
+  /** From now on it is opened again whenever it is gone. */
+  keep(minding: Minding): void;
+}
+
+export interface Minding {
+  /** Asks for the stream; a refusal has been seen. */
+  readonly reopen: () => Promise<void>;
+  /** It was gone, and stands again, or the server wants no more of it: nobody heard what it said meanwhile. */
+  readonly missed: () => void;
+  /** The end of the session. */
+  readonly signal: AbortSignal;
+}
+
+export interface StreamTimes {
+  /** From the loss to the first try from here; twice as long each time. */
+  readonly reopenMs: number;
+  readonly longestReopenMs: number;
+  /** A server that ends its stream again and again is listed no more often. */
+  readonly missedPauseMs: number;
+}
+
+/** The transport's own two tries are over by the first from here, unless the server asks for longer waits. */
+const usualTimes: StreamTimes = { reopenMs: 15_000, longestReopenMs: 60_000, missedPauseMs: 10_000 };
+
+/** They are said of now, or of the credentials, and nothing about streams. */
+const passing: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
+
+export function createStandingStream(times: StreamTimes = usualTimes): StandingStream {
+  let minding: Minding | undefined;
+  let asked = 0;
+  let standing = 0;
+  /** It stood once. */
+  let hasStood = false;
+  /** It stood, or was tried for in vain: what changed since may have been missed. */
+  let known = false;
+  /** The server has none to give. */
+  let none = false;
+  let waitMs = times.reopenMs;
+  let timer: NodeJS.Timeout | undefined;
+  let telling: NodeJS.Timeout | undefined;
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let untold = false;
+
+  /** Whether somebody wants it and nobody has it, or is about to. */
+  function isWanting(): boolean {
+    return minding !== undefined && !minding.signal.aborted && !none && asked === 0 && standing === 0;
+  }
+
+  function gone(): void {
+    if (timer !== undefined || !isWanting()) return;
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (isWanting()) minding?.reopen().catch(() => {});
+    }, waitMs).unref();
+    waitMs = Math.min(waitMs * 2, times.longestReopenMs);
+  }
+
+  function missed(): void {
+    untold = true;
+    if (minding === undefined || telling !== undefined || minding.signal.aborted) return;
+    const inMs = Math.max(0, toldAtMs + times.missedPauseMs - performance.now());
+    telling = setTimeout(() => {
+      telling = undefined;
+      untold = false;
+      toldAtMs = performance.now();
+      minding?.missed();
+    }, inMs).unref();
+  }
+
+  function stands(answer: Response): Promise<Response> {
+    if (known) missed();
+    known = true;
+    hasStood = true;
+    standing += 1;
+    waitMs = times.reopenMs;
+    clearTimeout(timer);
+    timer = undefined;
+    const ended = (): void => {
+      standing -= 1;
+      gone();
+    };
+    // Of its events the fetch below has bounded the length.
+    return boundBody(answer, { maxBytes: Number.POSITIVE_INFINITY, who: '', ended });
+  }
+
+  function refused({ status }: Response): void {
+    const isNo = status >= 400 && status < 500 && !passing.has(status);
+    if (status === 405 || status === 501 || status < 400 || (isNo && !hasStood)) none = true;
+    // It was given before: whether the server has forgotten the session, listing anew finds out.
+    else if (isNo) missed();
+    known = true;
+  }
+
+  return {
+    watch: (fetch) => async (url, init) => {
+      if (init?.method !== 'GET') return fetch(url, init);
+      asked += 1;
+      let answer: Response;
+      try {
+        answer = await fetch(url, init);
+        if (answer.ok && isEventStream(answer)) answer = await stands(answer);
+        else refused(answer);
+      } catch (thrown) {
+        known = true;
+        throw thrown;
+      } finally {
+        asked -= 1;
+        gone();
+      }
+      return answer;
+    },
+    keep(given) {
+      minding = given;
+      given.signal.addEventListener(
+        'abort',
+        () => {
+          clearTimeout(timer);
+          clearTimeout(telling);
+        },
+        { once: true },
+      );
+      if (untold) missed();
+      if (known) gone();
+    },
+  };
+}
+
+function isEventStream({ headers, body }: Response): boolean {
+  return body !== null && (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream');
+}

@@ -1,0 +1,74 @@
+/**
+ * Keeps what a server says of itself from leading inside: metadata, registration and token endpoints of a server on the
+ * public internet may not lie on private, loopback or link-local addresses. A server that is itself on such an address may
+ * lead there. A name is resolved once and kept, so that it cannot answer differently a moment later.
+ * @see OAU-1 in docs/specification.md
+ */
+
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { isPublicAddress } from '../agent/public-address.ts';
+import type { Reach } from '../mcp/http-fetch.ts';
+
+export interface PublicReachPorts {
+  readonly resolve: (host: string) => Promise<readonly LookupAddress[]>;
+  readonly isPublic: (address: string) => boolean;
+}
+
+const usualPorts: PublicReachPorts = {
+  resolve: (host) => lookup(host, { all: true }),
+  isPublic: isPublicAddress,
+};
+
+export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {}): Reach {
+  const { resolve, isPublic } = { ...usualPorts, ...ports };
+  const known = new Map<string, readonly LookupAddress[]>();
+  let ownIsPublic: boolean | undefined;
+
+  const addressesOf = async (host: string): Promise<readonly LookupAddress[]> => {
+    const standing = known.get(host);
+    if (standing !== undefined) return standing;
+    const family = isIP(host);
+    const found = family === 0 ? await resolve(host) : [{ address: host, family }];
+    known.set(host, found);
+    return found;
+  };
+  const isPublicHost = async (host: string, proxied: boolean): Promise<boolean> => {
+    if (proxied && isIP(host) === 0) return true;
+    // One address of each kind would let a stranger choose which of them counts.
+    return (await addressesOf(host)).some(({ address }) => isPublic(address));
+  };
+
+  return {
+    /** @param proxied the proxy resolves the name, and nothing is known of it here */
+    async check(url, proxied) {
+      const host = hostOf(url);
+      if (host === hostOf(own)) {
+        ownIsPublic ??= await isPublicHost(host, proxied);
+        if (!proxied) await addressesOf(host);
+        return;
+      }
+      if (proxied && isIP(host) === 0) return;
+      const found = await addressesOf(host);
+      // A renewal asks nobody else before it.
+      ownIsPublic ??= await isPublicHost(hostOf(own), false).catch(() => true);
+      if (!ownIsPublic) return;
+      if (found.length > 0 && found.every(({ address }) => isPublic(address))) return;
+      const what = `${host} is not on the public internet, and a server that is may not lead there`;
+      throw new Error(`${what}; name an authorization server that others can reach too`);
+    },
+    /** Answers with the addresses that were checked. */
+    lookup: (host, options, callback) => {
+      const found = known.get(host) ?? [];
+      const [first] = found;
+      if (first === undefined) callback(new Error(`${host} was not looked up`), '', 0);
+      else if (options.all === true) callback(null, [...found]);
+      else callback(null, first.address, first.family);
+    },
+  };
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}

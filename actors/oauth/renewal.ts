@@ -1,0 +1,170 @@
+/**
+ * Renews a server's tokens: under the lock that every process takes, over connections of its own, and until its outcome
+ * is stored. Sessions come and go meanwhile, and whoever asked may be gone: a refresh token that is sent is spent. Never
+ * begins a login and never deletes anything.
+ * @see OAU-1, OAU-4 and OAU-8 in docs/specification.md
+ */
+
+import { causeOf } from '../../machines/base/fault.ts';
+import type { OauthClient } from '../../machines/oauth/client-identity.ts';
+import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
+import { chooseToken, isFor, type TokenRecord } from '../../machines/oauth/token-record.ts';
+import type { ServerFetch } from '../mcp/http-fetch.ts';
+import type { Logger } from '../ports.ts';
+import type { Credentials } from './credentials.store.ts';
+import { createOauthFetch } from './oauth-fetch.ts';
+
+export type RenewalConnections = Pick<ServerFetch, 'fetch' | 'close'>;
+
+export interface RenewalSettings {
+  readonly server: string;
+  readonly url: string;
+  readonly settings: OauthSettings;
+  readonly credentials: Credentials;
+  /** Connections for one renewal: no session's end may take them away. */
+  readonly open: () => Promise<RenewalConnections>;
+  readonly version: string;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+export type Renewal =
+  | { readonly kind: 'renewed'; readonly accessToken: string }
+  /** Only a person can log in again. */
+  | { readonly kind: 'login' }
+  /** @property disk it is not the network that keeps it from being tried */
+  | { readonly kind: 'unreachable'; readonly why: string; readonly disk?: true };
+
+/** Shorter than anybody waits for the lock that a renewal holds. */
+const renewalTimeoutMs = 12_000;
+
+/** What owner, permissions and room make of a file; other errors are no fault of the disk. */
+const diskCodes: ReadonlySet<string> = new Set(
+  'EACCES EPERM EROFS ENOSPC EDQUOT EIO ENOENT ENOTDIR EISDIR EEXIST ELOOP ENAMETOOLONG'.split(' '),
+);
+
+/**
+ * Renewals under way, by profile folder and entry: shared by every session of this process that has the same settings.
+ * Those with others wait for the lock, and find what was brought home.
+ */
+const underWay = new WeakMap<Credentials, Map<OauthSettings, Promise<Renewal>>>();
+
+/**
+ * Renews once, however many ask at the same time. Never rejects.
+ * @param refused the token that the server refused; undefined where it has merely run out
+ */
+export function renewTokens(options: RenewalSettings, refused: string | undefined): Promise<Renewal> {
+  const { credentials, settings } = options;
+  const table = underWay.get(credentials) ?? new Map<OauthSettings, Promise<Renewal>>();
+  underWay.set(credentials, table);
+  const standing = table.get(settings);
+  if (standing !== undefined) return standing;
+  const renewal = renewOnce(options, refused).finally(() => table.delete(settings));
+  table.set(settings, renewal);
+  return renewal;
+}
+
+/** Resolves when no renewal with these credentials is under way: a process that ends earlier loses what it brings. */
+export async function renewalsSettled(credentials: Credentials): Promise<void> {
+  await Promise.all(underWay.get(credentials)?.values() ?? []);
+}
+
+/** The tokens that may go to this server: those of a server that once had its name may not. */
+export function recordFor({
+  server,
+  url,
+  credentials,
+}: Pick<RenewalSettings, 'server' | 'url' | 'credentials'>): TokenRecord | undefined {
+  const record = credentials.tokens(server);
+  // Every request asks: what the tokens were asked for is looked up where the address is another than then.
+  if (record === undefined || record.url === url) return record;
+  return isFor(record, url, credentials.server(server)?.resource) ? record : undefined;
+}
+
+async function renewOnce(options: RenewalSettings, refused: string | undefined): Promise<Renewal> {
+  try {
+    return await options.credentials.locked(options.server, () => renewLocked(options, refused));
+  } catch (thrown) {
+    // Without the lock nothing is sent: a refresh token that is spent and not replaced would be lost.
+    const why = causeOf(thrown);
+    // A lock that somebody else holds is let go of by itself; a folder that takes no change waits for a person.
+    if (!diskCodes.has(String((thrown as NodeJS.ErrnoException).code))) return { kind: 'unreachable', why };
+    return { kind: 'unreachable', why: `the folder of its tokens: ${why}`, disk: true };
+  }
+}
+
+async function renewLocked(options: RenewalSettings, refused: string | undefined): Promise<Renewal> {
+  const { server, credentials, nowMs, open } = options;
+  const record = recordFor(options);
+  const meta = credentials.server(server);
+  // Tokens of one authorization server are nothing that another may see.
+  if (record === undefined || meta === undefined || meta.issuer !== record.issuer) return { kind: 'login' };
+  const use = chooseToken(record, nowMs());
+  // Another process was first.
+  if (use.kind === 'use' && use.accessToken !== refused) return { kind: 'renewed', accessToken: use.accessToken };
+  if (record.refreshToken === undefined) return { kind: 'login' };
+  let connections: RenewalConnections;
+  try {
+    connections = await open();
+  } catch (thrown) {
+    return { kind: 'unreachable', why: causeOf(thrown) };
+  }
+  try {
+    return await ask(options, record, connections.fetch);
+  } finally {
+    // Nothing of it is under way any more; nobody waits until the last connection is gone.
+    void connections.close();
+  }
+}
+
+async function ask(options: RenewalSettings, record: TokenRecord, fetch: ServerFetch['fetch']): Promise<Renewal> {
+  const { server, settings, credentials, version, nowMs, log } = options;
+  const meta = credentials.server(server);
+  if (meta === undefined) return { kind: 'login' };
+  const { refreshTokens } = await import('./token-request.ts');
+  const oauth = createOauthFetch({
+    fetch: fetch as never,
+    version,
+    userAgent: settings.userAgent,
+    url: options.url,
+    timeoutMs: renewalTimeoutMs,
+  });
+  const client = clientOf(record, settings, credentials.client(server));
+  const answer = await refreshTokens({ ...meta, client, oauth }, record, nowMs());
+  switch (answer.kind) {
+    case 'tokens':
+      await credentials.saveTokens(server, answer.record).catch((thrown: unknown) => {
+        const what = `mcp server "${server}": its renewed tokens cannot be written and are lost when the gateway ends`;
+        log.log('error', `${what}: ${causeOf(thrown)}`, { server });
+      });
+      return { kind: 'renewed', accessToken: answer.record.accessToken };
+    case 'unreachable':
+      return { kind: 'unreachable', why: answer.why };
+    case 'clientRefused':
+      credentials.doubtClient(server);
+      if (client.clientId === settings.clientMetadataUrl) {
+        await credentials.refuseDocument(server, answer.why).catch(() => {});
+        log.log('warn', `mcp server "${server}": refuses the client metadata document; the next login registers`, {
+          server,
+        });
+      }
+      break;
+    case 'refused':
+      break;
+  }
+  credentials.noteRefusal(server, `its tokens cannot be renewed: ${answer.why}`);
+  log.log('warn', `mcp server "${server}": its tokens cannot be renewed: ${answer.why}`, { server });
+  return { kind: 'login' };
+}
+
+/** The client that the tokens were issued to. */
+function clientOf(record: TokenRecord, settings: OauthSettings, stored: OauthClient | undefined): OauthClient {
+  if (settings.clientId === record.clientId) {
+    return {
+      clientId: record.clientId,
+      ...(settings.clientSecret === undefined ? {} : { clientSecret: settings.clientSecret }),
+      ...(settings.tokenEndpointAuthMethod === undefined ? {} : { authMethod: settings.tokenEndpointAuthMethod }),
+    };
+  }
+  return stored?.clientId === record.clientId ? stored : { clientId: record.clientId };
+}

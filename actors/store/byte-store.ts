@@ -1,0 +1,69 @@
+/**
+ * Keeps rows as bytes, one behind another in large blocks outside the heap. A block whose last row is gone is filled anew.
+ */
+
+import type { Keeping } from './memory-tables.ts';
+import { codecs } from './record-bytes.ts';
+import type { TableName } from './tables.ts';
+
+interface Block {
+  readonly bytes: Buffer;
+  /** How many rows lie in it. */
+  rows: number;
+}
+
+/** Where a row lies. */
+interface Place {
+  readonly block: Block;
+  readonly at: number;
+  readonly end: number;
+}
+
+/** A larger row has a block of its own. */
+const blockBytes = 1 << 20;
+
+export function createByteStore(table: TableName): Keeping<Place> {
+  const codec = codecs[table];
+  const spare: Block[] = [];
+  let block = newBlock(0);
+  let used = 0;
+
+  function reserve(bytes: number): void {
+    if (used + bytes <= block.bytes.length) return;
+    if (block.rows === 0) recycle(block);
+    block = bytes > blockBytes ? newBlock(bytes) : (spare.pop() ?? newBlock(blockBytes));
+    used = 0;
+  }
+
+  function recycle(emptied: Block): void {
+    if (emptied.bytes.length === blockBytes) spare.push(emptied);
+  }
+
+  const bytesAt = ({ block, at, end }: Place): Buffer => block.bytes.subarray(at, end);
+  return {
+    keep(row) {
+      const { bytes, end: length } = codec.draft(row);
+      reserve(length);
+      bytes.copy(block.bytes, used, 0, length);
+      const at = used;
+      used += length;
+      block.rows += 1;
+      return { block, at, end: used };
+    },
+    drop({ block: from }) {
+      from.rows -= 1;
+      if (from.rows === 0 && from !== block) recycle(from);
+    },
+    head: (place) => codec.head(bytesAt(place)),
+    row: (place) => codec.row(bytesAt(place)),
+    bytes: ({ at, end }) => end - at,
+  };
+}
+
+/**
+ * Of shared memory, which the collector does not count: for every few ten megabytes of other memory it would go through
+ * the whole heap, though none of these bytes is its to free.
+ */
+function newBlock(bytes: number): Block {
+  return { bytes: Buffer.from(new SharedArrayBuffer(bytes)), rows: 0 };
+}

@@ -1,0 +1,137 @@
+/**
+ * A conversation as Anthropic's endpoint wants it, and the events of its stream.
+ * @see DIS-3 and CON-3 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { type Draft, emptyDraft, extendCall, listOf, objectOf, textOf, tokensOf } from './model-draft.ts';
+import type { Asked, Endpoint } from './model-endpoint.ts';
+import type { Question, StopReason, Turn } from './model-talk.ts';
+
+export const anthropicEndpoint: Endpoint = { bodyOf, readEvent, readWhole };
+
+/** The endpoint wants a limit; every model that it offers today allows this one. */
+const usualMaxTokens = 8_192;
+
+function bodyOf({ name, maxTokens }: Asked, { system, turns, tools, temperature }: Question): JsonObject {
+  return {
+    model: name,
+    stream: true,
+    max_tokens: maxTokens ?? usualMaxTokens,
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(system === '' ? {} : { system }),
+    messages: turns.map(messageOf),
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ name, description, inputSchema }) => ({ name, description, input_schema: inputSchema })),
+        }),
+  };
+}
+
+function messageOf(turn: Turn): JsonObject {
+  switch (turn.role) {
+    case 'user': {
+      const { text, picture } = turn;
+      if (picture === undefined) return { role: 'user', content: text };
+      const source = { type: 'base64', media_type: picture.mediaType, data: picture.base64 };
+      return {
+        role: 'user',
+        content: [
+          { type: 'image', source },
+          { type: 'text', text },
+        ],
+      };
+    }
+    case 'assistant': {
+      const { text, calls } = turn;
+      const used = calls.map(({ id, name, argumentsText }) => ({
+        type: 'tool_use',
+        id,
+        name,
+        input: objectOf(argumentsText),
+      }));
+      // The endpoint refuses a block of blank text.
+      return { role: 'assistant', content: [...(text.trim() === '' ? [] : [{ type: 'text', text }]), ...used] };
+    }
+    case 'tools':
+      return {
+        role: 'user',
+        content: turn.replies.map(({ id, text, isError }) => ({
+          type: 'tool_result',
+          tool_use_id: id,
+          content: text,
+          ...(isError ? { is_error: true } : {}),
+        })),
+      };
+  }
+}
+
+function readWhole(body: JsonObject): Draft {
+  const draft = listOf(body.content).reduce<Draft>(
+    (standing, block, index) => readBlock(standing, index, block, true),
+    emptyDraft,
+  );
+  return { ...draft, stop: stopOf(body.stop_reason), tokens: tokensOf(draft.tokens, body.usage), ended: true };
+}
+
+function readEvent(draft: Draft, event: JsonObject): Draft {
+  switch (event.type) {
+    case 'message_start':
+      return isJsonObject(event.message) ? { ...draft, tokens: tokensOf(draft.tokens, event.message.usage) } : draft;
+    case 'content_block_start':
+      return readBlock(draft, event.index ?? null, event.content_block ?? null, false);
+    case 'content_block_delta': {
+      const { delta } = event;
+      if (!isJsonObject(delta)) return draft;
+      if (delta.type === 'text_delta') return { ...draft, text: draft.text + textOf(delta.text) };
+      if (delta.type !== 'input_json_delta') return draft;
+      const calls = new Map(draft.calls);
+      const key = String(event.index);
+      if (!calls.has(key)) return draft;
+      extendCall(calls, key, { id: '', name: '', argumentsText: textOf(delta.partial_json) });
+      return { ...draft, calls };
+    }
+    case 'message_delta': {
+      const { delta } = event;
+      return {
+        ...draft,
+        stop: (isJsonObject(delta) ? stopOf(delta.stop_reason) : null) ?? draft.stop,
+        tokens: tokensOf(draft.tokens, event.usage),
+      };
+    }
+    case 'message_stop':
+      return { ...draft, ended: true };
+    default:
+      return draft;
+  }
+}
+
+/** A block that starts has an empty input, which its deltas spell; the block of a whole answer has its own. */
+function readBlock(draft: Draft, index: Json, block: Json, whole: boolean): Draft {
+  if (!isJsonObject(block)) return draft;
+  if (block.type === 'text') return { ...draft, text: draft.text + textOf(block.text) };
+  if (block.type !== 'tool_use') return draft;
+  const given = isJsonObject(block.input) && (whole || Object.keys(block.input).length > 0);
+  const calls = new Map(draft.calls);
+  const argumentsText = given ? JSON.stringify(block.input) : '';
+  extendCall(calls, String(index), { id: textOf(block.id), name: textOf(block.name), argumentsText });
+  return { ...draft, calls };
+}
+
+function stopOf(reason: Json | undefined): StopReason | null {
+  switch (reason) {
+    case undefined:
+    case null:
+      return null;
+    case 'tool_use':
+      return 'calls';
+    case 'max_tokens':
+    case 'model_context_window_exceeded':
+      return 'cut';
+    case 'refusal':
+      return 'refused';
+    default:
+      return 'ended';
+  }
+}

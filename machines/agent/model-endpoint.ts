@@ -1,0 +1,22 @@
+/**
+ * What a kind of model endpoint is to the rest: how it spells a conversation, and how its answer is read.
+ * @see DIS-3 in docs/specification.md
+ */
+
+import type { JsonObject } from '../base/json.ts';
+import type { ModelSettings } from '../config/settings.ts';
+import type { Draft } from './model-draft.ts';
+import type { Question } from './model-talk.ts';
+
+/** What of the settings a request's body says. */
+export type Asked = Pick<ModelSettings, 'name' | 'maxTokens'>;
+
+/** How one kind of endpoint spells a conversation. */
+export interface Endpoint {
+  /** The body of a request for a streamed answer. */
+  readonly bodyOf: (asked: Asked, question: Question) => JsonObject;
+  /** Takes one event of a stream in. What is not known is passed over: endpoints add events. */
+  readonly readEvent: (draft: Draft, event: JsonObject) => Draft;
+  /** Reads the answer of an endpoint that does not stream although it was asked to. */
+  readonly readWhole: (body: JsonObject) => Draft;
+}

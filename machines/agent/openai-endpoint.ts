@@ -1,0 +1,113 @@
+/**
+ * A conversation as the endpoints that are compatible with OpenAI's want it, and the events of their streams.
+ * @see DIS-3 and CON-3 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { type Draft, emptyDraft, extendCall, listOf, objectOf, textOf, tokensOf } from './model-draft.ts';
+import type { Asked, Endpoint } from './model-endpoint.ts';
+import type { Question, StopReason, ToolAsk, Turn } from './model-talk.ts';
+
+export const openAiEndpoint: Endpoint = { bodyOf, readEvent, readWhole };
+
+function bodyOf({ name, maxTokens }: Asked, { system, turns, tools, temperature }: Question): JsonObject {
+  return {
+    model: name,
+    stream: true,
+    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    stream_options: { include_usage: true },
+    messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns.flatMap(messagesOf)],
+    ...(tools.length === 0
+      ? {}
+      : {
+          tools: tools.map(({ name, description, inputSchema }) => ({
+            type: 'function',
+            function: { name, description, parameters: inputSchema },
+          })),
+        }),
+  };
+}
+
+function messagesOf(turn: Turn): JsonObject[] {
+  switch (turn.role) {
+    case 'user': {
+      const { text, picture } = turn;
+      if (picture === undefined) return [{ role: 'user', content: text }];
+      const url = `data:${picture.mediaType};base64,${picture.base64}`;
+      const content = [
+        { type: 'text', text },
+        { type: 'image_url', image_url: { url } },
+      ];
+      return [{ role: 'user', content }];
+    }
+    case 'assistant': {
+      const { text, calls } = turn;
+      if (calls.length === 0) return [{ role: 'assistant', content: text }];
+      const asked = calls.map(({ id, name, argumentsText }) => ({
+        id,
+        type: 'function',
+        function: { name, arguments: JSON.stringify(objectOf(argumentsText)) },
+      }));
+      return [{ role: 'assistant', content: text === '' ? null : text, tool_calls: asked }];
+    }
+    case 'tools':
+      return turn.replies.map(({ id, text }) => ({ role: 'tool', tool_call_id: id, content: text }));
+  }
+}
+
+function readWhole(body: JsonObject): Draft {
+  const choice = listOf(body.choices)[0];
+  if (!isJsonObject(choice)) return emptyDraft;
+  const event = { ...body, choices: [{ ...choice, delta: choice.message ?? null }] };
+  return { ...readEvent(emptyDraft, event), ended: true };
+}
+
+function readEvent(draft: Draft, event: JsonObject): Draft {
+  const tokens = tokensOf(draft.tokens, event.usage);
+  const choice = listOf(event.choices)[0];
+  if (!isJsonObject(choice)) return { ...draft, tokens };
+  const delta = isJsonObject(choice.delta) ? choice.delta : {};
+  const calls = new Map(draft.calls);
+  for (const [position, part] of listOf(delta.tool_calls).entries()) {
+    if (!isJsonObject(part)) continue;
+    const asked = isJsonObject(part.function) ? part.function : {};
+    extendCall(calls, callKey(calls, part, position), {
+      id: textOf(part.id),
+      name: textOf(asked.name),
+      // Some endpoints send the arguments as the object that they spell.
+      argumentsText: isJsonObject(asked.arguments) ? JSON.stringify(asked.arguments) : textOf(asked.arguments),
+    });
+  }
+  return {
+    ...draft,
+    text: draft.text + textOf(delta.content),
+    calls,
+    stop: stopOf(choice.finish_reason) ?? draft.stop,
+    tokens,
+  };
+}
+
+/** Parts of one call share an index; an endpoint that gives none sends each call whole, with an id of its own. */
+function callKey(calls: ReadonlyMap<string, ToolAsk>, part: JsonObject, position: number): string {
+  if (typeof part.index === 'number') return String(part.index);
+  return textOf(part.id) === '' ? `whole/${calls.size}/${position}` : `id/${textOf(part.id)}`;
+}
+
+function stopOf(reason: Json | undefined): StopReason | null {
+  switch (reason) {
+    case undefined:
+    case null:
+    case '':
+      return null;
+    case 'tool_calls':
+    case 'function_call':
+      return 'calls';
+    case 'length':
+      return 'cut';
+    case 'content_filter':
+      return 'refused';
+    default:
+      return 'ended';
+  }
+}

@@ -1,0 +1,16 @@
+/**
+ * Tells which hosts are this machine: what is sent there leaves it by no wire. Knows nothing of what is sent.
+ * @see OAU-1 and TLS-2 in docs/specification.md
+ * @see [RFC 6761 §6.3](https://www.rfc-editor.org/rfc/rfc6761.html#section-6.3)
+ */
+
+/** @param host of an address, in lower case and with or without the brackets of IPv6, as `URL` has it */
+export function isLoopback(host: string): boolean {
+  return (
+    host === 'localhost' ||
+    host.endsWith('.localhost') ||
+    host === '[::1]' ||
+    host === '::1' ||
+    /^127(?:\.\d{1,3}){3}$/.test(host)
+  );
+}

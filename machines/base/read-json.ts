@@ -1,0 +1,95 @@
+/**
+ * Reads JSON in which whole numbers may be longer than the language's numbers are exact. One beyond 2^53 - 1 becomes the
+ * text of its digits, so that two ids never become one; everything else is what `JSON.parse` makes of it. What is no JSON
+ * is `JSON.parse`'s verdict alone.
+ * @see COA-1, FIL-2 and TPL-1 in docs/specification.md
+ */
+
+import type { Json } from './json.ts';
+
+/** The fewest digits of a whole number that is not exact. */
+const longDigits = 16;
+const wholeNumber = /^-?\d+$/;
+const quote = 0x22;
+const backslash = 0x5c;
+const minus = 0x2d;
+
+/** @returns undefined where the text is not JSON */
+export function readJson(text: string): Json | undefined {
+  const value = parsed(text);
+  if (value === undefined || !holdsLongDigits(text)) return value;
+  const exact = withDigitsAsText(text);
+  return exact === text ? value : parsed(exact);
+}
+
+function parsed(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A run of so many digits holds one of every so many places, so the others need no look. */
+function holdsLongDigits(text: string): boolean {
+  for (let at = longDigits - 1; at < text.length; at += longDigits) {
+    if (!isDigit(text.charCodeAt(at))) continue;
+    let from = at;
+    while (at - from < longDigits - 1 && isDigit(text.charCodeAt(from - 1))) from -= 1;
+    let to = at + 1;
+    while (to - from < longDigits && isDigit(text.charCodeAt(to))) to += 1;
+    if (to - from === longDigits) return true;
+  }
+  return false;
+}
+
+/** Puts quotes around the whole numbers that are not exact. The text is JSON: strings and numbers end where they should. */
+function withDigitsAsText(text: string): string {
+  let spelled = '';
+  let kept = 0;
+  let at = 0;
+  while (at < text.length) {
+    const unit = text.charCodeAt(at);
+    if (unit === quote) at = afterString(text, at);
+    else if (unit !== minus && !isDigit(unit)) at += 1;
+    else {
+      const end = afterNumber(text, at);
+      if (end - at >= longDigits && isInexact(text.slice(at, end))) {
+        spelled += `${text.slice(kept, at)}"${text.slice(at, end)}"`;
+        kept = end;
+      }
+      at = end;
+    }
+  }
+  return spelled + text.slice(kept);
+}
+
+/** A number with a fraction or an exponent says itself that it is an approximation. */
+function isInexact(number: string): boolean {
+  return wholeNumber.test(number) && !Number.isSafeInteger(Number(number));
+}
+
+function afterNumber(text: string, start: number): number {
+  let end = start + 1;
+  while (isOfNumber(text.charCodeAt(end))) end += 1;
+  return end;
+}
+
+/** The backslashes before one quote are none of another's, so that each is counted once. */
+function afterString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let from = end;
+    while (text.charCodeAt(from - 1) === backslash) from -= 1;
+    if ((end - from) % 2 === 0) return end + 1;
+  }
+  return text.length;
+}
+
+function isDigit(unit: number): boolean {
+  return unit >= 0x30 && unit <= 0x39;
+}
+
+/** Digits, a sign, a point, an exponent. */
+function isOfNumber(unit: number): boolean {
+  return isDigit(unit) || unit === 0x2b || unit === minus || unit === 0x2e || unit === 0x45 || unit === 0x65;
+}

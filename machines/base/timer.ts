@@ -1,0 +1,11 @@
+/**
+ * How long one timer can wait: beyond it a timer overflows and fires at once. Whoever waits longer looks again and goes on;
+ * what is configured stays below it.
+ * @see CFG-2 in docs/specification.md
+ * @see [setTimeout](https://nodejs.org/docs/latest-v20.x/api/timers.html#settimeoutcallback-delay-args)
+ */
+
+export const longestTimerMs = 2_147_483_647;
+
+/** The same for settings, which come in seconds: 24.8 days. */
+export const longestTimerSeconds = 2_147_483;

@@ -1,0 +1,105 @@
+/**
+ * Takes a key out of YAML text and leaves every other character where it is: of a block the pair's lines and the comments
+ * that are its own, of braces the pair and its comma. Gives up on a form that it does not know, and proves nothing:
+ * whoever asks reads the result again.
+ * @see HOME-4 in docs/specification.md
+ */
+
+import { type Document, isMap, type Node, type Pair, type YAMLMap } from 'yaml';
+import type { ConfigPath } from './document.ts';
+import { endOf, lineStart, nextLine, pairOf } from './yaml-pair.ts';
+
+export function cutOut(text: string, document: Document, path: ConfigPath): string | undefined {
+  let holder: unknown = document.contents;
+  let above: Pair | undefined;
+  for (const [depth, step] of path.entries()) {
+    const pair = isMap(holder) ? pairOf(holder, step) : undefined;
+    if (!isMap(holder) || pair === undefined) return undefined;
+    if (depth === path.length - 1)
+      return holder.flow ? cutOfFlow(text, holder, pair) : cutOfBlock(text, holder, pair, above);
+    above = pair;
+    holder = pair.value;
+  }
+  return undefined;
+}
+
+/** The lines of the pair. A mapping that is empty then says so, for a key with nothing after it holds no mapping. */
+function cutOfBlock(text: string, map: YAMLMap, pair: Pair, above: Pair | undefined): string | undefined {
+  const keyAt = (pair.key as Node).range?.[0];
+  const end = endOf(pair);
+  if (keyAt === undefined || end === undefined) return undefined;
+  const indent = lineStart(text, keyAt);
+  if (!/^ *$/.test(indent)) return undefined;
+  const head = withoutOwnComments(text.slice(0, keyAt - indent.length), indent);
+  const tail = text.slice(endOfBlock(text, end, indent.length));
+  if (map.items.length > 1) return `${head}${tail}`;
+  if (above === undefined) return `${head}{}\n${tail}`;
+  const keyEnd = (above.key as Node).range?.[1];
+  const colon = keyEnd === undefined ? -1 : head.indexOf(':', keyEnd);
+  return colon === -1 ? undefined : `${head.slice(0, colon + 1)} {}${head.slice(colon + 1)}${tail}`;
+}
+
+/** The comments right above a key, as far in as it is, are its own; those that a file begins with are the file's. */
+function withoutOwnComments(head: string, indent: string): string {
+  const without = head.replace(new RegExp(`(?:(?<=^|\\n)${indent}#[^\\n]*\\n)+$`), '');
+  return without === '' ? head : without;
+}
+
+/** After the pair's last line and the comments below it that are deeper in; empty lines at its end stay. */
+function endOfBlock(text: string, end: number, indent: number): number {
+  const last = text.slice(0, end).trimEnd().length;
+  const after = nextLine(text, text.slice(last, end).includes('\n') ? last : end);
+  const deeper = new RegExp(`(?:(?:[ \\t]*\\r?\\n)* {${indent + 1},}#[^\\n]*(?:\\n|$))*`, 'y');
+  deeper.lastIndex = after;
+  return after + (deeper.exec(text)?.[0].length ?? 0);
+}
+
+function cutOfFlow(text: string, map: YAMLMap, pair: Pair): string | undefined {
+  const pairs = map.items as Pair[];
+  const index = pairs.indexOf(pair);
+  const [before, after] = [pairs[index - 1], pairs[index + 1]];
+  const from = startOf(pair);
+  const to = endOfFlow(pair);
+  if (from === undefined || to === undefined) return undefined;
+  // Its own comma, or where it is the last one, that of the pair before.
+  const comma = /^\s*,/.exec(text.slice(to))?.[0].length ?? 0;
+  const end = to + comma;
+  const lines = linesAround(text, from, end);
+  if (before !== undefined && comma === 0) {
+    const last = endOfFlow(before);
+    const own = last === undefined ? -1 : text.indexOf(',', last);
+    if (last === undefined || own === -1 || own > from) return undefined;
+    if (lines === undefined) return `${text.slice(0, last)}${text.slice(to)}`;
+    return `${text.slice(0, own)}${text.slice(own + 1, lines.from)}${text.slice(lines.to)}`;
+  }
+  if (lines !== undefined) return `${text.slice(0, lines.from)}${text.slice(lines.to)}`;
+  const next = after === undefined ? undefined : startOf(after);
+  if (next !== undefined) return `${text.slice(0, from)}${text.slice(next)}`;
+  if (before !== undefined) return `${text.slice(0, from).trimEnd()}${text.slice(end)}`;
+  const [open = 0, close = 0] = map.range ?? [];
+  const isAlone = /^\{\s*$/.test(text.slice(open, from)) && /^\s*\}$/.test(text.slice(end, close));
+  if (isAlone) return `${text.slice(0, open)}{}${text.slice(close)}`;
+  return `${text.slice(0, from)}${text.slice(end)}`;
+}
+
+/** Whole lines, where nothing but the pair and a comment after it stands on them. */
+function linesAround(
+  text: string,
+  from: number,
+  to: number,
+): { readonly from: number; readonly to: number } | undefined {
+  const before = lineStart(text, from);
+  const rest = /^[ \t]*(?:[ \t]#[^\n]*)?\r?\n/.exec(text.slice(to))?.[0];
+  return /^[ \t]*$/.test(before) && from > before.length && rest !== undefined
+    ? { from: from - before.length, to: to + rest.length }
+    : undefined;
+}
+
+function startOf({ key }: Pair): number | undefined {
+  return (key as Node).range?.[0];
+}
+
+/** In braces a value that is not there has its place behind the colon. */
+function endOfFlow({ key, value }: Pair): number | undefined {
+  return (value as Node | null)?.range?.[1] ?? (key as Node).range?.[1];
+}

@@ -1,0 +1,95 @@
+/**
+ * Says what a route names that is not there: a cron job, a script, a list, a target that is not enabled, what its target
+ * cannot do without. Each is a warning, since all may come later, and stops nothing. What stands is lent; knows no file.
+ * @see CFG-2, RTE-1 and DLV-2 in docs/specification.md
+ */
+
+import type { Json } from '../base/json.ts';
+import type { ConfigPath } from './document.ts';
+import type { ConditionSource, Route } from './route.ts';
+import type { EntryFinding } from './server-entry.ts';
+import type { Settings } from './settings.ts';
+import { canonicalTarget } from './targets.ts';
+
+export type FileStanding = 'there' | 'missing' | 'outside';
+
+/** What stands in the profile of a route. */
+export interface RouteWorld {
+  /** By the neutral names of their targets. */
+  readonly platforms: Settings['platforms'];
+  /** Yes also where that cannot be told. */
+  readonly hasJob: (ref: string) => boolean;
+  readonly script: (name: string) => FileStanding;
+  readonly list: (name: string) => FileStanding;
+  /** The lists that conditions name, each at its place; conditions are the webhook room's business. */
+  readonly listsOf: (
+    filters: readonly ConditionSource[],
+  ) => readonly { readonly path: ConfigPath; readonly file: string }[];
+}
+
+/** What a comment cannot do without, as payloads of the host have it. */
+const codehostExtras = [
+  ['repo', '{repository.full_name}'],
+  ['pr_number', '{number}'],
+] as const;
+
+/** Findings whose messages go on from the route's name. A route that is switched off leads nowhere on purpose. */
+export function looseEnds(route: Route, world: RouteWorld): readonly EntryFinding[] {
+  if (!route.enabled) return [];
+  return [
+    ...looseJob(route, world),
+    ...looseScript(route, world),
+    ...looseLists(route, world),
+    ...looseTarget(route, world),
+  ];
+}
+
+function looseJob({ cronJob, profile }: Route, { hasJob }: RouteWorld): EntryFinding[] {
+  if (cronJob === undefined || hasJob(cronJob)) return [];
+  const message = `fires the cron job "${cronJob}", which profile "${profile}" does not have; \`agent cron list\` lists its jobs, \`agent cron add\` adds one`;
+  return [{ path: ['cron_job'], message, code: 'cron-job-missing' }];
+}
+
+function looseScript({ script }: Route, world: RouteWorld): EntryFinding[] {
+  const standing = script === undefined ? 'there' : world.script(script);
+  if (standing === 'there') return [];
+  const why =
+    standing === 'missing'
+      ? "which is not there; put it into scripts/ of the profile's home"
+      : "which lies outside of scripts/ of the profile's home, and is not run; move it there";
+  return [{ path: ['script'], message: `runs the script "${script}", ${why}`, code: 'script-missing' }];
+}
+
+function looseLists({ filters }: Route, { list, listsOf }: RouteWorld): EntryFinding[] {
+  return listsOf(filters).flatMap(({ path, file }) => {
+    const standing = list(file);
+    if (standing === 'there') return [];
+    const why =
+      standing === 'missing' ? 'which is not there' : "which lies outside of the profile's home, and is not read";
+    const message = `looks into the list "${file}", ${why}, so that nothing is in it; put it into the profile's home`;
+    return [{ path: ['filters', ...path], message, code: 'list-missing' }];
+  });
+}
+
+/** A cron job says itself where its outcome goes. */
+function looseTarget({ cronJob, deliver, deliverExtra }: Route, { platforms }: RouteWorld): EntryFinding[] {
+  const target = canonicalTarget(deliver);
+  if (cronJob !== undefined || target === undefined || target === 'log') return [];
+  const platform = platforms[target];
+  const isUsual = target === 'codehost_comment' && platform === undefined;
+  if (!isUsual && platform?.enabled !== true) {
+    const message = `delivers to "${deliver}", which is not enabled; set platforms.${platform?.name ?? deliver}.enabled: true and its credentials`;
+    return [{ path: ['deliver'], message, code: 'target-disabled' }];
+  }
+  if (target !== 'codehost_comment') return [];
+  const missing = codehostExtras.filter(([name]) => isBlank(deliverExtra[name]));
+  if (missing.length === 0) return [];
+  const names = missing.map(([name]) => `deliver_extra.${name}`).join(' and ');
+  const cures = missing.map(([name, example]) => `${name}: "${example}"`).join(' and ');
+  const message = `delivers to "${deliver}" without ${names}, and can comment on nothing; set ${cures}, or whatever names them in the payload`;
+  return [{ path: ['deliver'], message, code: 'deliver-extra-missing' }];
+}
+
+function isBlank(value: Json | undefined): boolean {
+  return value === undefined || value === null || (typeof value === 'string' && value.trim() === '');
+}

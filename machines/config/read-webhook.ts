@@ -1,0 +1,170 @@
+/**
+ * Reads the webhook adapter of one `config.yaml`: its listener, its secret and its routes, each with what is wrong with it.
+ * The routes of a named profile stand behind the home's listener.
+ * @see ADP-1, RTE-1 and PRF-2 in docs/specification.md
+ */
+
+import { isJsonObject, type JsonObject, objectAt } from '../base/json.ts';
+import { defaultProfile, type ProfileName } from '../base/names.ts';
+import type { DiagnosticScope } from './diagnostic.ts';
+import type { ConfigPath } from './document.ts';
+import type { Findings } from './findings.ts';
+import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
+import { keysOfTheHome, variablesOfTheHome } from './profile-keys.ts';
+import { type FilterChecker, isHeaderSafe, readRoute, unsafeSecret } from './read-route.ts';
+import type { RouteWithSecret } from './route.ts';
+import type { WebhookSettings } from './settings.ts';
+import { readListener, webhookKey } from './webhook-settings.ts';
+
+export interface WebhookSource {
+  readonly profile: ProfileName;
+  readonly scope: InterpolationScope;
+  readonly checkFilters: FilterChecker;
+  /**
+   * The listener of the home, which the routes of a named profile share: its address always, its secret where the profile
+   * has none of its own.
+   */
+  readonly listener?: { readonly host: string; readonly secret?: string };
+  /** The profiles that exist; absent where that is not known. */
+  readonly profiles?: ReadonlySet<string>;
+}
+
+const adapter: ConfigPath = ['platforms', 'webhook'];
+const ofAdapter: DiagnosticScope = { kind: 'webhook' };
+
+export function readWebhook(findings: Findings, source: WebhookSource): WebhookSettings {
+  const { written } = findings;
+  const isNamed = source.listener !== undefined;
+  const webhook = objectAt(written, 'platforms', 'webhook');
+  // The process's own environment is the home's; a profile has its `.env` alone.
+  const env = isNamed ? { WEBHOOK_SECRET: source.scope.secrets.get('WEBHOOK_SECRET') } : source.scope.env;
+  const listener = readListener(interpolate(soundPart(webhook, findings), source.scope) as JsonObject, env);
+  for (const { variable, ...found } of listener.findings) {
+    findings.reportOutside(isNamed ? envFileOf(source) : variable, found);
+  }
+  if (isNamed) reportKeysOfTheHome(findings, source);
+  const own = listener.settings.secret;
+  reportSecret(findings, source, { webhook, secret: own });
+
+  const { host } = source.listener ?? listener.settings;
+  // A profile that says what its secret is, if only that it is empty, is never opened by the home's.
+  const saysSecret = webhookKey(webhook, 'secret') !== undefined || env.WEBHOOK_SECRET !== undefined;
+  const secret = own ?? (saysSecret ? undefined : source.listener?.secret);
+  const shared = { host, ...(secret === undefined ? {} : { secret }) };
+  return { ...listener.settings, ...shared, routes: readRoutes(findings, source, shared) };
+}
+
+/** Where the routes of a file stand. */
+export function routesPath(written: JsonObject): ConfigPath {
+  const under = webhookKey(objectAt(written, 'platforms', 'webhook'), 'routes')?.under;
+  return keyPath('routes', under);
+}
+
+function keyPath(key: string, under: 'extra' | 'direct' | undefined): ConfigPath {
+  return under === 'extra' ? [...adapter, 'extra', key] : [...adapter, key];
+}
+
+function soundPart(webhook: JsonObject, findings: Findings): JsonObject {
+  return {
+    ...findings.readable(webhook, ...adapter),
+    // What cannot be read asks for something all the same: without it the adapter would pass for switched off (CFG-3).
+    ...(webhook.enabled === undefined ? {} : { enabled: webhook.enabled }),
+    extra: findings.readable(objectAt(webhook, 'extra'), ...adapter, 'extra'),
+  };
+}
+
+function reportKeysOfTheHome(findings: Findings, source: WebhookSource): void {
+  const code = 'profile-key-unused';
+  for (const path of keysOfTheHome(findings.written)) {
+    const message = `"${path.join('.')}" takes no effect in a profile: one gateway serves them all; set it in the home's config.yaml`;
+    findings.report({ path, message, code }, undefined, 'warning');
+  }
+  for (const variable of variablesOfTheHome(source.scope.secrets)) {
+    const message = `${variable} takes no effect in a profile: one gateway serves them all; set it in the home's .env`;
+    findings.reportOutside(envFileOf(source), { message, code }, 'warning');
+  }
+}
+
+/** A global secret that is a reference to nothing, or that no header can carry. */
+function reportSecret(
+  findings: Findings,
+  source: WebhookSource,
+  { webhook, secret }: { readonly webhook: JsonObject; readonly secret: string | undefined },
+): void {
+  if (secret === undefined) return;
+  const under = webhookKey(webhook, 'secret')?.under;
+  const path = keyPath('secret', under);
+  const unset = unresolvedReference(secret);
+  if (unset !== undefined) {
+    const code = 'secret-unresolved';
+    if (under === undefined) {
+      const message = `WEBHOOK_SECRET refers to "${unset}", and references are not read in variables; write the secret itself`;
+      findings.reportOutside(source.listener === undefined ? 'WEBHOOK_SECRET' : envFileOf(source), { message, code });
+    } else {
+      const message = `the global webhook secret refers to "${unset}", which is not set; set ${unset} in .env or in the environment`;
+      findings.report({ path, message, code });
+    }
+  }
+  if (under !== undefined && !isHeaderSafe({ kind: 'shared', secret })) {
+    const message = `the webhook adapter ${unsafeSecret}`;
+    findings.report({ path, message, code: 'secret-not-header-safe' }, ofAdapter, 'warning');
+  }
+}
+
+function readRoutes(
+  findings: Findings,
+  source: WebhookSource,
+  { host, secret }: { readonly host: string; readonly secret?: string },
+): readonly RouteWithSecret[] {
+  const { written } = findings;
+  const isNamed = source.listener !== undefined;
+  const multiplexes = objectAt(written, 'gateway').multiplex_profiles === true;
+  // A host that cannot be read refuses the start by itself; no route is blamed for what it might be.
+  const hostUnread = !isNamed && [adapter, [...adapter, 'extra']].some((place) => findings.unreadAt(place).has('host'));
+  const prefix = routesPath(written);
+  const routes: RouteWithSecret[] = [];
+  for (const [name, route] of Object.entries(objectAt(written, ...prefix.map(String)))) {
+    if (!isJsonObject(route)) continue;
+    const unread = findings.unreadAt([...prefix, name]);
+    const { secret: own, ...rest } = route;
+    // Only the secret is interpolated: a prompt's braces are templates, and `${…}` in them is the user's text.
+    const resolved = own === undefined ? rest : { ...rest, secret: interpolate(own, source.scope) };
+    const read = readRoute(name, resolved, {
+      source: 'static',
+      profile: source.profile,
+      host: hostUnread ? 'localhost' : host,
+      unread,
+      checkFilters: source.checkFilters,
+      ...(secret === undefined ? {} : { secret }),
+      ...(source.profiles === undefined || !multiplexes ? {} : { profiles: source.profiles }),
+    });
+    if (!read.ok) {
+      for (const finding of read.findings) {
+        // A global secret that cannot be used is one finding, not one for every route.
+        if (finding.code === 'secret-unresolved' && finding.path.length === 0) continue;
+        const path = [...prefix, name, ...finding.path];
+        // What the schema has said of this very place is not said twice.
+        if (!findings.isRefused(path)) findings.report({ ...finding, path });
+      }
+      continue;
+    }
+    if (unread.size === 0) routes.push(read.value);
+    for (const warning of read.warnings) {
+      findings.report({ ...warning, path: [...prefix, name, ...warning.path] }, ofAdapter, 'warning');
+    }
+    const { profile } = read.value.route;
+    if (profile !== defaultProfile && !multiplexes && !isNamed) {
+      const message = `route "${name}" answers nothing: its profile "${profile}" is served only with gateway.multiplex_profiles: true`;
+      findings.report(
+        { path: [...prefix, name, 'profile'], message, code: 'profile-not-served' },
+        ofAdapter,
+        'warning',
+      );
+    }
+  }
+  return routes;
+}
+
+function envFileOf({ profile }: WebhookSource): string {
+  return `the .env of the profile "${profile}"`;
+}

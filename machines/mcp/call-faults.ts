@@ -1,0 +1,101 @@
+/**
+ * Why a call of a tool has no result: the stable code, and the words that name the server, the tool and what to do. Knows
+ * no chart; who decides that a call fails asks here how it says so.
+ * @see TRU-1, TRU-2, TRU-3 and LIF-7 in docs/specification.md
+ */
+
+/** The codes are stable: scripts match on them. */
+export interface CallFault {
+  readonly code:
+    | 'unknown_tool'
+    | 'invalid_arguments'
+    | 'approval_denied'
+    | 'approval_timed_out'
+    | 'server_unavailable'
+    | 'outcome_uncertain'
+    | 'needs_login'
+    | 'timed_out'
+    | 'cancelled'
+    | 'rpc_error';
+  readonly message: string;
+}
+
+/** Of which call the words are. */
+export interface FaultyCall {
+  /** The registered name. */
+  readonly name: string;
+  readonly server: string | null;
+}
+
+export function noSuchTool(name: string): CallFault {
+  return { code: 'unknown_tool', message: `no tool is named "${name}"; \`agent mcp tools\` lists them` };
+}
+
+/** The tool was there when the call came, and is not the same any more where it is to be sent. */
+export function toolIsGone({ name, server }: FaultyCall): CallFault {
+  const message = `${name} was not run: mcp server "${server}" does not list it any more; \`agent mcp tools\` lists what there is`;
+  return { code: 'unknown_tool', message };
+}
+
+/** Asking again and again would wear the person out. */
+export function toolKeepsChanging({ name, server }: FaultyCall): CallFault {
+  return unavailable(
+    `${name} was not run: mcp server "${server}" changed it again after it was approved; look at \`agent mcp tools\`, then call it again`,
+  );
+}
+
+export function uncertain({ name, server }: FaultyCall, why: string): CallFault {
+  return {
+    code: 'outcome_uncertain',
+    message: `mcp server "${server}": the connection was lost during ${name} (${why}); the tool may have run: check before you call it again`,
+  };
+}
+
+/** The server answered, and nobody can tell from it whether the tool ran. */
+export function unclear({ name, server }: FaultyCall, why: string): CallFault {
+  return {
+    code: 'outcome_uncertain',
+    message: `mcp server "${server}": ${name} has no result (${why}); the tool may have run: check before you call it again`,
+  };
+}
+
+/** It was sent while the tool only read, no result came, and now the tool may change something. */
+export function noRepeat({ name, server }: FaultyCall): CallFault {
+  return {
+    code: 'outcome_uncertain',
+    message: `mcp server "${server}": ${name} was sent and has no result, and it is not marked read-only any more; the tool may have run: check before you call it again`,
+  };
+}
+
+/** A yes to the old entry is none to what the new one starts. */
+export function entryRetired({ name, server }: FaultyCall, how: 'changed' | 'removed'): CallFault {
+  const cure = how === 'changed' ? '; call it again' : '';
+  return unavailable(`mcp server "${server}": its entry was ${how} while ${name} waited${cure}`);
+}
+
+export function refusal({ name }: FaultyCall, verdict: string): CallFault {
+  return verdict === 'timedOut'
+    ? {
+        code: 'approval_timed_out',
+        message: `${name} was not run: nobody approved it in time; answer with \`agent approvals\``,
+      }
+    : { code: 'approval_denied', message: `${name} was not run: it was denied` };
+}
+
+export function unavailable(why: string): CallFault {
+  return { code: 'server_unavailable', message: why };
+}
+
+/** Nothing of the call was looked at. */
+export const gatewayIsNotUp: CallFault = {
+  code: 'server_unavailable',
+  message: 'the call was not run: the gateway is starting or stopping; call again in a moment',
+};
+
+export function notReached({ server }: FaultyCall, afterMs: number): CallFault {
+  return unavailable(`mcp server "${server}": not reached within ${afterMs / 1_000} s`);
+}
+
+export function cancelled(): CallFault {
+  return { code: 'cancelled', message: 'the caller cancelled the call' };
+}

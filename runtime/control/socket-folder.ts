@@ -1,0 +1,29 @@
+/**
+ * Judges the folder of a socket that lies outside its home. Its name can be worked out and anybody may make folders there,
+ * so it is trusted only where it is this user's alone: who owns the folder decides who answers.
+ * @see CLI-3 and HOME-3 in docs/specification.md
+ */
+
+import { lstatSync, type Stats } from 'node:fs';
+import { dirname } from 'node:path';
+import { liesAside } from '../../machines/config/profile.ts';
+import { Refusal } from './refusal.ts';
+
+/** Throws a Refusal where the folder is another's or others may write in it; a folder that is not there yet is no matter. */
+export function demandOwnFolder(socket: string): void {
+  if (!liesAside(socket)) return;
+  const folder = dirname(socket);
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  const flaw = found === undefined ? undefined : flawOf(found);
+  if (flaw === undefined) return;
+  throw new Refusal(
+    'socket-foreign',
+    `${folder}: the home is too long for a socket of its own, and this folder, made for it, ${flaw}; have it removed, or set AGENT_HOME to a shorter path`,
+  );
+}
+
+function flawOf(found: Stats): string | undefined {
+  if (!found.isDirectory()) return 'is no folder';
+  if (found.uid !== process.getuid?.()) return `belongs to another user (id ${found.uid})`;
+  return (found.mode & 0o022) === 0 ? undefined : 'may be written by other users';
+}

@@ -1,0 +1,56 @@
+/**
+ * Decides which questions stand in the list: one that was answered or has ended otherwise keeps its place for a moment, so
+ * that none moves to where the pointer is while a person still looks at what became of it. Knows no page and no clock.
+ * @see TRU-1 and TRU-3 in docs/specification.md
+ */
+
+/** How long what has ended keeps its place. */
+export const stayMs = 4_000;
+
+export interface Shown<Row> {
+  readonly row: Row;
+  /** When it was first missed among the open ones; absent while it is open. */
+  readonly endedAtMs?: number;
+}
+
+/** The list anew: those that stood, in their order, and the fresh ones where the daemon has them. */
+export function lineUp<Row extends { readonly id: string }>(
+  stood: readonly Shown<Row>[],
+  open: readonly Row[],
+  nowMs: number,
+): readonly Shown<Row>[] {
+  const opened = new Map(open.map((row) => [row.id, row]));
+  const line: Shown<Row>[] = [];
+  for (const { row, endedAtMs = nowMs } of stood) {
+    const now = opened.get(row.id);
+    if (now !== undefined) line.push({ row: now });
+    else if (nowMs < endedAtMs + stayMs) line.push({ row, endedAtMs });
+  }
+  for (const [at, row] of open.entries()) {
+    if (line.some((one) => one.row.id === row.id)) continue;
+    const before = open[at - 1]?.id;
+    line.splice(line.findIndex((one) => one.row.id === before) + 1, 0, { row });
+  }
+  return line;
+}
+
+/** When the next one leaves; undefined while none has ended. */
+export function nextLeaveMs(line: readonly Shown<unknown>[]): number | undefined {
+  const ends = line.flatMap(({ endedAtMs }) => endedAtMs ?? []);
+  return ends.length === 0 ? undefined : Math.min(...ends) + stayMs;
+}
+
+/** The question that comes after one in the list, or the first; undefined where no other is open. */
+export function nextOpen<Row extends { readonly id: string }>(
+  line: readonly Shown<Row>[],
+  id: string,
+): string | undefined {
+  const at = line.findIndex(({ row }) => row.id === id);
+  const others = [...line.slice(at + 1), ...line.slice(0, Math.max(0, at))];
+  return others.find(({ endedAtMs }) => endedAtMs === undefined)?.row.id;
+}
+
+/** Of the tops of what is seen, by id: which are elsewhere than they were, or new. */
+export function movedOnes(before: ReadonlyMap<string, number>, now: ReadonlyMap<string, number>): readonly string[] {
+  return [...now].flatMap(([id, top]) => (Math.abs(top - (before.get(id) ?? Number.NaN)) <= 1 ? [] : id));
+}

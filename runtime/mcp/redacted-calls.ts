@@ -1,0 +1,42 @@
+/**
+ * Calls whose errors hold no secret that the configuration knows: a server may say its own key in a complaint. What a tool
+ * answers well is the caller's and stays as it is.
+ * @see OBS-1 and LIF-13 in docs/specification.md
+ */
+
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { mapStrings } from '../../machines/mcp/strip-tags.ts';
+import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
+import type { CallAnswer, Calls } from './calls.ts';
+
+export function redactedCalls(calls: Calls, redact: (text: string) => string): Calls {
+  return { ...calls, start: async (request) => redacted(await calls.start(request), redact) };
+}
+
+function redacted(answer: CallAnswer, redact: (text: string) => string): CallAnswer {
+  if (answer.kind === 'fault') {
+    return { kind: 'fault', fault: { ...answer.fault, message: redact(answer.fault.message) } };
+  }
+  return answer.result.isError ? { kind: 'result', result: redactedError(answer.result, redact) } : answer;
+}
+
+function redactedError(result: ShapedResult, redact: (text: string) => string): ShapedResult {
+  const { content, structuredContent } = result;
+  return {
+    ...result,
+    content: content.map((block) => redactedBlock(block, redact)),
+    ...(structuredContent === undefined ? {} : { structuredContent: mapStrings(structuredContent, redact) }),
+  };
+}
+
+/** Base64 may look like a key by chance, and stays as it is. */
+function redactedBlock(block: JsonObject, redact: (text: string) => string): JsonObject {
+  const { data, resource, ...rest } = block;
+  const clean = mapStrings(rest, redact) as JsonObject;
+  const held = isJsonObject(resource) ? { resource: redactedResource(resource, redact) } : {};
+  return { ...clean, ...(data === undefined ? {} : { data }), ...held };
+}
+
+function redactedResource({ blob, ...rest }: JsonObject, redact: (text: string) => string): JsonObject {
+  return { ...(mapStrings(rest, redact) as JsonObject), ...(blob === undefined ? {} : { blob }) };
+}

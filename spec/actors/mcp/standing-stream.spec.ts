@@ -1,0 +1,173 @@
+import { mock } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import t, { type Test } from 'tap';
+import { createStandingStream } from '../../../actors/mcp/standing-stream.ts';
+
+type Reply = { readonly status: number; readonly type?: string } | 'stream' | 'refused' | 'hang';
+
+const times = { reopenMs: 15, longestReopenMs: 60, missedPauseMs: 0 };
+
+/** A transport that asks for the stream when it is told to, and a server that answers as told. */
+function stage(t: Test, more: Partial<typeof times> = {}) {
+  const stream = createStandingStream({ ...times, ...more });
+  const ended = new AbortController();
+  mock.timers.enable({ apis: ['setTimeout'] });
+  t.teardown(() => {
+    ended.abort();
+    mock.timers.reset();
+  });
+  const one = { reply: 'stream' as Reply, asked: 0, missed: 0 };
+  let last: ReadableStreamDefaultController<Uint8Array> | undefined;
+  const fetch = stream.watch(async () => {
+    one.asked += 1;
+    const { reply } = one;
+    if (reply === 'refused') throw new TypeError('fetch failed');
+    if (reply === 'hang') return new Promise(() => {});
+    if (reply !== 'stream') {
+      return new Response(reply.status < 400 ? 'x' : null, {
+        status: reply.status,
+        headers: { 'content-type': reply.type ?? 'text/plain' },
+      });
+    }
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        last = controller;
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  });
+  const open = async (): Promise<void> => {
+    const answer = await fetch('http://server.test/mcp', { method: 'GET' });
+    if (!answer.ok) throw new Error(String(answer.status));
+    answer.text().catch(() => {});
+  };
+  const keep = (): void =>
+    stream.keep({
+      reopen: open,
+      missed: () => {
+        one.missed += 1;
+      },
+      signal: ended.signal,
+    });
+  return {
+    one,
+    fetch,
+    open,
+    keep,
+    cut: () => last?.error(new Error('reset')),
+    finish: () => last?.close(),
+    end: () => ended.abort(),
+  };
+}
+
+/** Several tries from here, and all that follows of them. */
+async function aWhile(ms = 500): Promise<void> {
+  for (let passed = 0; passed < ms; passed += 5) {
+    mock.timers.tick(5);
+    await setImmediate();
+  }
+}
+
+t.test('FLT-4 · a stream that breaks, or ends, is opened again, and what it may have said is asked for', async (t) => {
+  for (const how of ['cut', 'finish'] as const) {
+    const one = stage(t);
+    await one.open();
+    one.keep();
+    t.equal(one.one.missed, 0, 'it stands from the beginning');
+    one[how]();
+    await aWhile();
+    t.same([one.one.asked, one.one.missed], [2, 1], how);
+    one.end();
+    mock.timers.reset();
+  }
+});
+
+t.test('FLT-4 · it is tried for as long as the session lives, and no longer', async (t) => {
+  for (const reply of ['refused', { status: 503 }, { status: 429 }] as const) {
+    const one = stage(t);
+    one.one.reply = reply;
+    await one.open().catch(() => {});
+    one.keep();
+    await aWhile(15 + 30 + 3 * 60);
+    t.same([one.one.asked, one.one.missed], [6, 0], 'later each time, and nothing can be asked for');
+    one.one.reply = 'stream';
+    await aWhile();
+    t.equal(one.one.missed, 1);
+    one.one.reply = reply;
+    one.end();
+    one.cut();
+    const { asked } = one.one;
+    await aWhile();
+    t.equal(one.one.asked, asked);
+    mock.timers.reset();
+  }
+});
+
+t.test('FLT-4 · a server that has no such stream is not asked again', async (t) => {
+  for (const reply of [{ status: 405 }, { status: 501 }, { status: 404 }, { status: 200, type: 'text/html' }]) {
+    const one = stage(t);
+    one.one.reply = reply;
+    await one.open().catch(() => {});
+    one.keep();
+    await aWhile();
+    t.same([one.one.asked, one.one.missed], [1, 0], JSON.stringify(reply));
+    mock.timers.reset();
+  }
+  // A passing failure before it does not make it one that has such a stream.
+  const one = stage(t);
+  one.one.reply = { status: 503 };
+  await one.open().catch(() => {});
+  one.one.reply = { status: 404 };
+  one.keep();
+  await aWhile();
+  t.same([one.one.asked, one.one.missed], [2, 0]);
+});
+
+t.test(
+  'FLT-4 · TRU-2 · a server that gave it and refuses it now may have forgotten the session: it is listed',
+  async (t) => {
+    const one = stage(t);
+    await one.open();
+    one.keep();
+    one.one.reply = { status: 404 };
+    one.cut();
+    await aWhile(30);
+    t.same([one.one.asked, one.one.missed], [2, 1]);
+  },
+);
+
+t.test('FLT-4 · what broke while the session was opened is made good once it is', async (t) => {
+  const one = stage(t);
+  await one.open();
+  one.cut();
+  await aWhile();
+  t.equal(one.one.asked, 1, 'nobody wants it yet');
+  one.keep();
+  await aWhile();
+  t.same([one.one.asked, one.one.missed], [2, 1]);
+});
+
+t.test('FLT-4 · one that is being asked for is not asked for twice, and posts are none of its business', async (t) => {
+  const one = stage(t);
+  await one.fetch('http://server.test/mcp', { method: 'POST' });
+  one.keep();
+  await aWhile();
+  t.equal(one.one.asked, 1);
+  await one.open();
+  one.one.reply = 'hang';
+  one.cut();
+  await aWhile();
+  t.equal(one.one.asked, 3);
+});
+
+t.test('FLT-4 · a stream that ends again and again has its server listed no more often than the pause', async (t) => {
+  const one = stage(t, { missedPauseMs: 600_000 });
+  await one.open();
+  one.keep();
+  for (let ends = 1; ends <= 5; ends += 1) {
+    one.finish();
+    await aWhile(50);
+    t.equal(one.one.asked, ends + 1);
+  }
+  t.equal(one.one.missed, 1);
+});

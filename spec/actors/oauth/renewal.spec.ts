@@ -1,0 +1,139 @@
+import t, { type Test } from 'tap';
+import {
+  type RenewalConnections,
+  type RenewalSettings,
+  renewalsSettled,
+  renewTokens,
+} from '../../../actors/oauth/renewal.ts';
+import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
+import { oauthError, paths } from '../../support/oauth/scripted-server.ts';
+import { loggedIn, plainConnections } from '../../support/oauth/token-store.ts';
+
+const url = 'https://mcp.example/mcp';
+
+async function stage(t: Test) {
+  const { authority, store, record, issued } = await loggedIn(t, url);
+  const options = (change: Partial<RenewalSettings> = {}): RenewalSettings => ({
+    ...{ server: 'hub', url, settings: readOauthSettings({}), credentials: store.credentials, version: '1' },
+    ...{ open: plainConnections, nowMs: Date.now, log: store.log },
+    ...change,
+  });
+  return { authority, store, record, options, renewals: () => authority.at(paths.token).slice(issued) };
+}
+
+/** Holds the answer of the token endpoint back until it is let through; the tokens are given out all the same. */
+function held(authority: Awaited<ReturnType<typeof stage>>['authority']) {
+  let letThrough = (): void => {};
+  let asked = (): void => {};
+  const gate = new Promise<void>((resolve) => {
+    letThrough = resolve;
+  });
+  const arrived = new Promise<void>((resolve) => {
+    asked = resolve;
+  });
+  authority.on(paths.token, async (seen) => {
+    const answer = authority.usual(seen);
+    asked();
+    await gate;
+    return answer;
+  });
+  return { arrived, letThrough };
+}
+
+t.test('OAU-1 · a renewal has connections of its own, closed when its outcome is stored', async (t) => {
+  const { options, store, record } = await stage(t);
+  const steps: string[] = [];
+  const open = async (): Promise<RenewalConnections> => {
+    steps.push('opened');
+    return {
+      fetch: (to, init) => {
+        steps.push('asked');
+        return fetch(to, init);
+      },
+      close: () => {
+        steps.push(store.credentials.tokens('hub')?.accessToken === record.accessToken ? 'closed early' : 'closed');
+        return Promise.resolve();
+      },
+    };
+  };
+  t.match(await renewTokens(options({ open }), record.accessToken), { kind: 'renewed' });
+  t.same(steps, ['opened', 'asked', 'closed']);
+});
+
+t.test('OAU-1 · what is brought home is stored although nobody waits for it any more', async (t) => {
+  const { options, store, record, authority } = await stage(t);
+  const { arrived, letThrough } = held(authority);
+  void renewTokens(options(), record.accessToken);
+  await arrived;
+  const settled = renewalsSettled(store.credentials);
+  letThrough();
+  await settled;
+  t.not(store.credentials.tokens('hub')?.refreshToken, record.refreshToken);
+});
+
+t.test('OAU-1 · an entry that was edited meanwhile waits for the tokens, and spends none of its own', async (t) => {
+  const { options, record, authority, renewals } = await stage(t);
+  const { arrived, letThrough } = held(authority);
+  const before = renewTokens(options(), record.accessToken);
+  await arrived;
+  const after = renewTokens(options(), record.accessToken);
+  letThrough();
+  t.same(await after, await before);
+  t.match(await after, { kind: 'renewed' });
+  t.equal(renewals().length, 1);
+});
+
+t.test('OAU-1 · the failure of one entry is not that of another', async (t) => {
+  const { options, record } = await stage(t);
+  const broken = options({ open: () => Promise.reject(new Error('ssl_verify file not found')) });
+  const [first, second] = await Promise.all([
+    renewTokens(broken, record.accessToken),
+    renewTokens(options(), record.accessToken),
+  ]);
+  t.same(first, { kind: 'unreachable', why: 'ssl_verify file not found' });
+  t.match(second, { kind: 'renewed' });
+});
+
+t.test(
+  'OAU-1 · a folder that takes no change is the disk’s trouble; a lock that another process holds is not',
+  async (t) => {
+    const { options, record, store, renewals } = await stage(t);
+    const failing = (error: Error): Partial<RenewalSettings> => ({
+      credentials: { ...store.credentials, locked: () => Promise.reject(error) },
+    });
+    const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+    t.same(await renewTokens(options(failing(full)), record.accessToken), {
+      kind: 'unreachable',
+      why: 'the folder of its tokens: no space left',
+      disk: true,
+    });
+    for (const error of [
+      new Error('hub.json.lock: held by process 7'),
+      Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
+    ])
+      t.same(await renewTokens(options(failing(error)), record.accessToken), {
+        kind: 'unreachable',
+        why: error.message,
+      });
+    t.equal(renewals().length, 0, 'nothing is sent without the lock');
+  },
+);
+
+t.test('OAU-8 · an outage that speaks JSON asks nobody to log in', async (t) => {
+  const { options, record, authority, store } = await stage(t);
+  const settings = options();
+  for (const [status, error] of [
+    [500, 'boom'],
+    [502, 'Bad Gateway'],
+    [503, 'service_unavailable'],
+    [429, 'too_many_requests'],
+    [408, 'invalid_grant'],
+    [400, 'maintenance'],
+  ] as const) {
+    authority.on(paths.token, oauthError(error, status));
+    t.match(await renewTokens(settings, record.accessToken), { kind: 'unreachable' }, `${status} ${error}`);
+    t.equal(store.credentials.problem('hub'), undefined, `${status} ${error}`);
+  }
+  authority.on(paths.token, undefined);
+  t.match(await renewTokens(settings, record.accessToken), { kind: 'renewed' }, 'the refresh token is good still');
+});

@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import t, { type Test } from 'tap';
+import { createControlServer } from '../../runtime/control/server.ts';
+import type { DaemonView } from '../../runtime/control/view.ts';
+import { main } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+
+/** A home whose socket is served by the spec, and who follows there. */
+async function followed(t: Test, words: readonly string[]) {
+  const { path } = makeHome(t);
+  let arrived = (): void => {};
+  const asked = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const begin = (): (() => void) => {
+    arrived();
+    return () => {};
+  };
+  const daemon = {
+    tree: () => ({}),
+    follow: begin,
+    mcp: { onAsked: begin, approvals: () => [] },
+  } as unknown as DaemonView;
+  const server = await createControlServer({
+    path: `${path}/gateway.sock`,
+    host: { source: { home: path, env: {} }, daemon },
+    log: { log: () => {}, warnOnce: () => {} },
+    redact: (text) => text,
+  });
+  t.teardown(() => server.close());
+  const child = spawn(process.execPath, [main, ...words], { env: { ...process.env, AGENT_HOME: path } });
+  t.teardown(() => child.kill('SIGKILL'));
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += String(chunk);
+  });
+  const closed = once(child, 'close');
+  await asked;
+  return { server, child, ended: async () => ({ code: (await closed)[0] as number, errors }) };
+}
+
+for (const words of [
+  ['inspect', 'follow', '--json'],
+  ['approvals', '--watch', '--json'],
+]) {
+  t.test(`CLI-2 · agent ${words.join(' ')} ends with 3 and a word where its gateway does`, async (t) => {
+    const { server, ended } = await followed(t, words);
+    await server.close();
+    t.match(await ended(), { code: 3, errors: /is not running; start it with `agent gateway`/ });
+  });
+
+  t.test(`CLI-2 · agent ${words.join(' ')} ends with 0 where the user does`, async (t) => {
+    const { child, ended } = await followed(t, words);
+    child.kill('SIGINT');
+    t.same(await ended(), { code: 0, errors: '' });
+  });
+}

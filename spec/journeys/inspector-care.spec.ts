@@ -1,0 +1,320 @@
+/**
+ * The inspector's page in a real browser, where it could mislead a person: two clicks at one place, keys that would be lost,
+ * a search that has not looked everywhere, numbers that count twice, a daemon that is gone. The page's clock stands still
+ * unless a spec moves it.
+ */
+
+import t from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
+import {
+  axeFindings,
+  chromiumPath,
+  clippedParts,
+  goTo,
+  noChromium,
+  type OpenPage,
+  openBrowser,
+  openInspector,
+} from '../support/browser.ts';
+import { startDaemon } from '../support/daemon.ts';
+import { entryOf, eventually, startGateway, wordsOf } from '../support/mcp/gateway.ts';
+import { started } from '../support/mcp/plain-client.ts';
+import { startModelServer } from '../support/model-server.ts';
+import { postSigned } from '../support/sign.ts';
+
+t.setTimeout(280_000);
+
+const options = chromiumPath === undefined ? { skip: noChromium } : {};
+const config = { inspector: { port: 0 }, agent: { runner: 'echo' } };
+
+/** Moves the page's clock until something is so. */
+async function movedUntil({ page }: OpenPage, holds: () => Promise<boolean>): Promise<void> {
+  await eventually(async () => {
+    if (await holds()) return true;
+    await page.clock.runFor(50);
+    return undefined;
+  });
+}
+
+t.test('questions', options, async (t) => {
+  const browser = await openBrowser(t);
+  const peer = await started(t);
+  const gateway = await startGateway(
+    t,
+    { peer: entryOf(peer, { trust: 'full' }), stranger: entryOf(peer, { trust: 'untrusted' }) },
+    { config },
+  );
+  for (const server of ['peer', 'stranger']) await gateway.reaches(server, 'connected');
+  const asks = (text: string) => gateway.call('mcp__stranger__write_note', { text });
+  const waiting = async (count: number): Promise<void> => {
+    await eventually(async () => (await gateway.approvals()).length === count || undefined);
+  };
+
+  await t.test('TRU-1 · TRU-3 · two clicks at one place answer one question', async (t) => {
+    const first = asks('first');
+    await waiting(1);
+    const second = asks('second');
+    await waiting(2);
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/approvals');
+    const cardOf = (text: string) => page.locator('.question').filter({ hasText: `"${text}"` });
+    const approve = (text: string) => cardOf(text).getByRole('button', { name: 'Approve' });
+    await approve('second').waitFor();
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 60_000);
+    await movedUntil(open, () => approve('first').isEnabled());
+    const box = await approve('first').boundingBox();
+    const answers: string[] = [];
+    page.on('request', (request) => {
+      if (request.postData()?.includes('approvals.answer')) answers.push(request.postData() ?? '');
+    });
+    const click = () => page.mouse.click((box?.x ?? 0) + 4, (box?.y ?? 0) + 4);
+
+    await click();
+    t.match(wordsOf(await first), /^note/);
+    await movedUntil(open, () => cardOf('first').getByText('Approved.').isVisible());
+    await click();
+
+    const moved = async (): Promise<boolean> => {
+      const now = await approve('second').boundingBox();
+      return Math.abs((now?.y ?? 0) - (box?.y ?? 0)) <= 2;
+    };
+    t.equal(await moved(), false, 'what was answered keeps its place');
+    await movedUntil(open, moved);
+    // As long as the two clicks of a double one may be apart.
+    await page.clock.runFor(500);
+    await click();
+    t.equal(await approve('second').isEnabled(), false, 'what has just moved takes no click');
+    t.same((await gateway.approvals()).length, 1);
+    t.equal(answers.length, 1);
+
+    await page.clock.runFor(300);
+    await click();
+    t.match(wordsOf(await second), /^note/, 'once it has rested, it does');
+    // The daemon's answer can be here before what the browser tells of its request.
+    await eventually(() => answers.length > 1 || undefined);
+    t.equal(answers.length, 2);
+    await open.context.close();
+  });
+
+  await t.test(
+    'TRU-1 · one that ends elsewhere says so where it stands, and moves none under the pointer',
+    async (t) => {
+      const first = asks('first');
+      await waiting(1);
+      const { id } = await gateway.asked();
+      const second = asks('second');
+      await waiting(2);
+      const open = await openInspector(browser, gateway);
+      const { page } = open;
+      await goTo(open, '#/approvals');
+      const other = page.locator('.question').filter({ hasText: '"second"' });
+      const approve = other.getByRole('button', { name: 'Approve' });
+      await approve.click({ trial: true });
+      const before = await approve.boundingBox();
+
+      await gateway.answer(id, false);
+      t.equal(wordsOf(await first), '[approval_denied]');
+
+      await page.getByText('It was answered elsewhere, or given up.').waitFor();
+      t.same(await approve.boundingBox(), before);
+      await approve.click();
+      t.match(wordsOf(await second), /^note/);
+      await open.context.close();
+    },
+  );
+
+  await t.test(
+    'INS-2 · TRU-3 · after an answer the keys are at the next question, at last at the heading',
+    async (t) => {
+      const both = [asks('first')];
+      await waiting(1);
+      both.push(asks('second'));
+      await waiting(2);
+      const open = await openInspector(browser, gateway);
+      const { page } = open;
+      await goTo(open, '#/approvals');
+      const approve = (text: string) =>
+        page
+          .locator('.question')
+          .filter({ hasText: `"${text}"` })
+          .getByRole('button', { name: 'Approve' });
+      await approve('second').waitFor();
+      await approve('first').click({ trial: true });
+      await approve('first').focus();
+      await page.keyboard.press('Enter');
+      await page.locator('.question:focus').filter({ hasText: '"second"' }).waitFor();
+      await approve('second').click({ trial: true });
+      await approve('second').focus();
+      await page.keyboard.press('Enter');
+      await page.locator('h2:focus').getByText('Approvals').waitFor();
+      await Promise.all(both);
+      t.equal((await gateway.approvals()).length, 0);
+      await page.getByText('Nothing waits for you').waitFor();
+      t.equal(await page.evaluate('document.activeElement.tagName'), 'H2', 'also once the answered have left');
+      await open.context.close();
+    },
+  );
+
+  await t.test('INS-2 · after a call the keys are at its result', async (t) => {
+    const open = await openInspector(browser, gateway);
+    const { page } = open;
+    await goTo(open, '#/servers/default/peer');
+    await page.getByText('Adds two numbers').click();
+    const form = page.locator('.tool[open] form');
+    await form.getByLabel('a needed').fill('2');
+    await form.getByLabel('b needed').fill('40');
+    await page.keyboard.press('Enter');
+    await page.locator(':focus').getByRole('region', { name: 'Result' }).getByText('42', { exact: true }).waitFor();
+    t.pass('they are');
+    await open.context.close();
+  });
+});
+
+const secret = 'inspector-care-secret-of-the-spec';
+
+/** A route whose filter wants an `action`, and the inspector at a port. */
+function configOf(port = 0): JsonObject {
+  const routes = { reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review', deliver: 'log' } };
+  const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, secret, rate_limit: 10_000, routes } };
+  return { ...config, inspector: { port }, platforms: { webhook } };
+}
+
+t.test('a history that is longer than a page', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf() });
+  const send = (id: string) =>
+    postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action: 'closed' }, { secret, id });
+  const listed = async (count: number): Promise<void> => {
+    await eventually(async () => {
+      const rows = (await gateway.control.call('webhook.deliveries', { limit: 1_000 })) as readonly unknown[];
+      return rows.length === count || undefined;
+    });
+  };
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+  const totalIs = (text: string): Promise<void> =>
+    page
+      .locator('.filters .total')
+      .filter({ hasText: new RegExp(`^${text}$`) })
+      .waitFor();
+  await goTo(open, '#/events');
+  await page.getByText('No event has come yet').waitFor();
+  t.equal(await page.getByRole('button', { name: 'Clear' }).count(), 0, 'nothing is filtered');
+  await send('needle');
+  await listed(1);
+  for (let count = 0; count < 230; count += 1) await send(`hay-${count}`);
+  await listed(231);
+  await page.reload();
+
+  await t.test('DUR-2 · INS-2 · a search says what it has looked at, and goes on where a person wants', async (t) => {
+    await page.getByText('200 newest deliveries').waitFor();
+    await page.getByRole('searchbox').fill('needle');
+    await page.getByText('None of the newest 200 matches').waitFor();
+    await totalIs('0 of the newest 200');
+    t.same(await axeFindings(open), []);
+
+    await page.getByRole('button', { name: 'Search older' }).click();
+
+    await page.getByRole('option', { name: /needle/ }).waitFor();
+    await totalIs('1 of all 231');
+    await page.getByRole('searchbox').fill('nowhere');
+    await page.getByText('All 231 of the history were searched.').waitFor();
+    t.equal(await page.getByRole('button', { name: 'Search older' }).count(), 0);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('231 deliveries', { exact: true }).waitFor();
+    await send('late');
+    await page.getByRole('option', { name: /late/ }).waitFor();
+    // What came beside what was looked up is counted with it.
+    await totalIs('232 deliveries');
+  });
+
+  await t.test('DUR-2 · INS-2 · a filter without a hit is no empty home', async (t) => {
+    await goTo(open, '#/events?status=failed');
+    await page.getByText('No delivery of this route and status is in the history.').waitFor();
+    t.equal(await page.getByText('agent webhook test').count(), 0);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('200 newest deliveries').waitFor();
+    await page.getByRole('button', { name: 'Older' }).click();
+    await page.getByText('232 deliveries', { exact: true }).waitFor();
+    await goTo(open, '#/now?q=nobody-is-called-so');
+    await page.getByText(/None of the \d+ living actors is like that/).waitFor();
+    t.same(await axeFindings(open), []);
+    await page.setViewportSize({ width: 390, height: 800 });
+    t.same(await clippedParts(open), []);
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  await t.test('INS-2 · an unknown event is told of with its command set apart', async (t) => {
+    await goTo(open, '#/events/nobody');
+    await page.getByRole('alert').locator('code').getByText('agent webhook deliveries').waitFor();
+    t.notMatch(await page.getByRole('alert').innerText(), /`/);
+  });
+  await open.context.close();
+});
+
+t.test('INS-2 · TRU-3 · one question counts once, and those that wait can be chosen', options, async (t) => {
+  const browser = await openBrowser(t);
+  const ask = { name: 'clarify', args: JSON.stringify({ question: 'Which one?' }) };
+  const model = await startModelServer(t, () => ({ kind: 'says', text: '', calls: [ask] }));
+  const agent = {
+    runner: 'model',
+    model: { provider: 'openai-compatible', base_url: model.url, api_key: 'k', name: 'm' },
+  };
+  const gateway = await startGateway(t, {}, { config: { ...configOf(), agent } });
+  for (const action of ['opened', 'closed']) {
+    await postSigned(`${gateway.daemon.url}/webhooks/reviews`, { action }, { secret, id: action });
+  }
+  await gateway.asked();
+  const open = await openInspector(browser, gateway);
+  const { page } = open;
+
+  await page.getByRole('button', { name: 'needs you 1' }).waitFor();
+  await goTo(open, '#/events');
+  await page.getByRole('listbox').getByRole('option').nth(1).waitFor();
+  await page.getByRole('combobox', { name: 'status' }).selectOption('waiting for you');
+
+  await page.getByText('1 of all 1', { exact: true }).waitFor();
+  await page.getByRole('option', { name: /opened/ }).waitFor();
+  t.match(page.url(), /status=waiting/);
+  await open.context.close();
+});
+
+t.test('INS-2 · while the daemon is gone, what stands is dimmed and stays', options, async (t) => {
+  const browser = await openBrowser(t);
+  const peer = await started(t);
+  const home = await startGateway(t, { peer: entryOf(peer) }, { config: configOf() });
+  await home.reaches('peer', 'connected');
+  const open = await openInspector(browser, home);
+  const { page } = open;
+  const port = Number(new URL(page.url()).port);
+  await goTo(open, '#/servers/default/peer');
+  await page.getByText('Adds two numbers').waitFor();
+
+  home.daemon.kill('SIGKILL');
+  await home.daemon.exited;
+
+  const banner = page.getByRole('alert').filter({ hasText: 'The daemon does not answer.' });
+  await banner.waitFor();
+  t.match(await page.locator('main').getAttribute('class'), /lost/);
+  t.equal(await page.getByText('Adds two numbers').isVisible(), true);
+  t.equal(await page.getByRole('link', { name: /^peer/ }).isVisible(), true);
+  t.same(await axeFindings(open), []);
+  await page.setViewportSize({ width: 390, height: 800 });
+  t.same(await clippedParts(open), []);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.getByRole('tab', { name: 'Log' }).click();
+  await page.getByText('the daemon cannot be reached').waitFor();
+  await page.getByRole('tab', { name: 'Tools' }).click();
+  for (const hash of ['#/events', '#/now', '#/servers']) {
+    await goTo(open, hash);
+    t.equal(await page.getByRole('alert').filter({ hasText: 'does not answer' }).count(), 1, hash);
+  }
+  home.home.write('config.yaml', JSON.stringify({ ...configOf(port), mcp_servers: {} }));
+  await startDaemon(t, home.home.path);
+  await banner.waitFor({ state: 'detached' });
+  await page.getByText('No server is configured').waitFor();
+  t.notMatch(await page.locator('main').getAttribute('class'), /lost/);
+  await open.context.close();
+});

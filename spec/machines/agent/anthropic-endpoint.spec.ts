@@ -1,0 +1,80 @@
+import t from 'tap';
+import { answerOf, emptyDraft } from '../../../machines/agent/model-draft.ts';
+import { readEvent, requestBody } from '../../../machines/agent/model-wire.ts';
+import { question } from '../../support/model-question.ts';
+
+const read = (events: readonly object[]) =>
+  events.reduce<typeof emptyDraft>((draft, event) => readEvent('anthropic', draft, JSON.stringify(event)), emptyDraft);
+
+t.test('DIS-3 · CON-3 · a conversation is spelled as Anthropic’s endpoint wants it', (t) => {
+  t.same(requestBody({ provider: 'anthropic', name: 'usual' }, question), {
+    model: 'usual',
+    stream: true,
+    max_tokens: 8192,
+    system: 'Be brief',
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+          { type: 'text', text: 'Go' },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool_use', id: 'c1', name: 'look', input: { at: 'x' } },
+          { type: 'tool_use', id: 'c2', name: 'look', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'c1', content: 'seen' },
+          { type: 'tool_result', tool_use_id: 'c2', content: 'no JSON', is_error: true },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'text', text: 'Done' }] },
+    ],
+    tools: [{ name: 'look', description: 'Looks.', input_schema: { type: 'object' } }],
+  });
+  t.end();
+});
+
+t.test('DIS-3 · Anthropic’s events become an answer, with the tokens of the cache counted', (t) => {
+  const draft = read([
+    { type: 'message_start', message: { usage: { input_tokens: 5, cache_read_input_tokens: 20, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } },
+    { type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'hm' } },
+    { type: 'content_block_start', index: 1, content_block: { type: 'text', text: 'He' } },
+    { type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'llo' } },
+    { type: 'content_block_start', index: 2, content_block: { type: 'tool_use', id: 't', name: 'one', input: {} } },
+    { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta', partial_json: '{"x"' } },
+    { type: 'content_block_delta', index: 2, delta: { type: 'input_json_delta', partial_json: ':1}' } },
+    { type: 'content_block_delta', index: 9, delta: { type: 'input_json_delta', partial_json: 'stray' } },
+    { type: 'ping' },
+    { type: 'of the future' },
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 9 } },
+    { type: 'message_stop' },
+  ]);
+  t.equal(draft.ended, true);
+  t.same(answerOf(draft), {
+    text: 'Hello',
+    calls: [{ id: 't', name: 'one', argumentsText: '{"x":1}' }],
+    stop: 'calls',
+    tokens: { input: 25, output: 9 },
+  });
+  t.end();
+});
+
+t.test('DIS-3 · each of its reasons to stop has one of four meanings', (t) => {
+  const stop = (reason: string) => answerOf(read([{ type: 'message_delta', delta: { stop_reason: reason } }]))?.stop;
+  t.same(['end_turn', 'tool_use', 'max_tokens', 'refusal', 'stop_sequence'].map(stop), [
+    'ended',
+    'calls',
+    'cut',
+    'refused',
+    'ended',
+  ]);
+  t.end();
+});

@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import t from 'tap';
+import {
+  answerOf,
+  type Draft,
+  emptyDraft,
+  extendCall,
+  faultOf,
+  objectOf,
+  tokensOf,
+} from '../../../machines/agent/model-draft.ts';
+import type { ToolAsk } from '../../../machines/agent/model-talk.ts';
+
+t.test('DIS-3 · however calls come in parts, each has its whole arguments, and an id of its own', (t) => {
+  const call = fc.record({
+    id: fc.constantFrom('', 'a', 'b', 'call_1'),
+    parts: fc.array(fc.string(), { minLength: 1 }),
+  });
+  fc.assert(
+    fc.property(fc.array(call), (given) => {
+      const calls = new Map<string, ToolAsk>();
+      for (const [index, { id, parts }] of given.entries()) {
+        for (const [turn, argumentsText] of parts.entries()) {
+          extendCall(calls, String(index), { id: turn === 0 ? id : '', name: 'one', argumentsText });
+        }
+      }
+      const answer = answerOf({ ...emptyDraft, calls, stop: 'calls' });
+      const spelled = given.map(({ parts }) => parts.join(''));
+      t.same(
+        answer?.calls.map(({ argumentsText }) => argumentsText),
+        spelled.map((text) => (text.trim() === '' ? '{}' : text)),
+      );
+      t.ok(answer?.calls.every(({ id, name }) => id !== '' && name === 'one'));
+      t.equal(new Set(answer?.calls.map(({ id }) => id)).size, given.length);
+    }),
+  );
+  t.end();
+});
+
+t.test('DIS-3 · a draft is no answer before the endpoint has said why it stopped', (t) => {
+  const draft: Draft = { ...emptyDraft, text: 'so far', ended: true };
+  t.equal(answerOf(draft), undefined);
+  t.match(answerOf({ ...draft, stop: 'cut' }), { text: 'so far', stop: 'cut' });
+  t.end();
+});
+
+t.test('DIS-3 · counts of tokens are read by either name, and what is no count changes none', (t) => {
+  const standing = { input: 1, output: 2 };
+  const rows: readonly (readonly [usage: Parameters<typeof tokensOf>[1], read: typeof standing])[] = [
+    [
+      { prompt_tokens: 5, completion_tokens: 6 },
+      { input: 5, output: 6 },
+    ],
+    [
+      { input_tokens: 5, cache_creation_input_tokens: 10, cache_read_input_tokens: 100 },
+      { input: 115, output: 2 },
+    ],
+    [{ output_tokens: 9 }, { input: 1, output: 9 }],
+    [{ prompt_tokens: -1, output_tokens: 0.5 }, standing],
+    [{ prompt_tokens: '5' }, standing],
+    [null, standing],
+    [undefined, standing],
+  ];
+  for (const [usage, read] of rows) t.same(tokensOf(standing, usage), read, JSON.stringify(usage));
+  t.end();
+});
+
+t.test('DIS-3 · an error is told by one word, never by its message, and an unknown one does not pass', (t) => {
+  t.same(faultOf({ type: 'rate_limit_error', message: 'sk-secret' }), { type: 'rate_limit_error', passing: true });
+  t.same(faultOf({ type: 'Says sk-secret', code: 'server_error' }), { type: 'server_error', passing: true });
+  t.same(faultOf({ type: 'not_known' }), { type: 'not_known', passing: false });
+  t.same(faultOf({ type: 'Says sk-secret' }), { type: 'error', passing: true }, 'one that names none may pass');
+  t.end();
+});
+
+t.test('DIS-3 · arguments that are no object go back as none', (t) => {
+  for (const text of ['', '{"a":', '[1]', '7', 'null']) t.same(objectOf(text), {}, text);
+  t.same(objectOf('{"a":1}'), { a: 1 });
+  t.end();
+});

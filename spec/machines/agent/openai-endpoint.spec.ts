@@ -1,0 +1,118 @@
+import t from 'tap';
+import { answerOf, emptyDraft } from '../../../machines/agent/model-draft.ts';
+import { readEvent, readWhole, requestBody } from '../../../machines/agent/model-wire.ts';
+import { question } from '../../support/model-question.ts';
+
+const read = (events: readonly (object | '[DONE]')[]) =>
+  events.reduce<typeof emptyDraft>(
+    (draft, event) => readEvent('openai-compatible', draft, event === '[DONE]' ? event : JSON.stringify(event)),
+    emptyDraft,
+  );
+const delta = (given: unknown, finish: string | null = null) => ({
+  choices: [{ delta: given, finish_reason: finish }],
+});
+
+t.test('DIS-3 · CON-3 · a conversation is spelled as an OpenAI-compatible endpoint wants it', (t) => {
+  t.same(requestBody({ provider: 'openai-compatible', name: 'usual' }, question), {
+    model: 'usual',
+    stream: true,
+    stream_options: { include_usage: true },
+    messages: [
+      { role: 'system', content: 'Be brief' },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'Go' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: ' ',
+        tool_calls: [
+          { id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":"x"}' } },
+          { id: 'c2', type: 'function', function: { name: 'look', arguments: '{}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: 'seen' },
+      { role: 'tool', tool_call_id: 'c2', content: 'no JSON' },
+      { role: 'assistant', content: 'Done' },
+    ],
+    tools: [{ type: 'function', function: { name: 'look', description: 'Looks.', parameters: { type: 'object' } } }],
+  });
+  t.equal('tools' in requestBody({ provider: 'openai-compatible', name: 'usual' }, { ...question, tools: [] }), false);
+  t.end();
+});
+
+t.test('DIS-3 · OpenAI’s events become an answer: texts, calls by their index, the stop, the tokens', (t) => {
+  const draft = read([
+    delta({ role: 'assistant', content: 'Hel' }),
+    delta({ content: 'lo' }),
+    delta({ tool_calls: [{ index: 1, id: 'b', function: { name: 'two', arguments: '' } }] }),
+    delta({ tool_calls: [{ index: 0, id: 'a', function: { name: 'one', arguments: '{"x"' } }] }),
+    delta({ tool_calls: [{ index: 0, function: { name: 'one', arguments: ':1}' } }] }),
+    delta({}, 'tool_calls'),
+    { choices: [], usage: { prompt_tokens: 7, completion_tokens: 3 } },
+    '[DONE]',
+  ]);
+  t.equal(draft.ended, true);
+  t.same(answerOf(draft), {
+    text: 'Hello',
+    calls: [
+      { id: 'b', name: 'two', argumentsText: '{}' },
+      { id: 'a', name: 'one', argumentsText: '{"x":1}' },
+    ],
+    stop: 'calls',
+    tokens: { input: 7, output: 3 },
+  });
+  t.end();
+});
+
+t.test('DIS-3 · what endpoints get wrong is read as they mean it', (t) => {
+  const whole = (id: string, args: unknown) =>
+    delta({ tool_calls: [{ ...(id === '' ? {} : { id }), function: { name: 'one', arguments: args } }] });
+  const same = answerOf(read([whole('a', '{}'), whole('a2', { x: 1 }), delta({}, 'stop')]));
+  t.same(
+    same?.calls.map(({ id, argumentsText }) => [id, argumentsText]),
+    [
+      ['a', '{}'],
+      ['a2', '{"x":1}'],
+    ],
+  );
+  const none = answerOf(read([whole('', '{}'), whole('', '{"x":1}'), delta({}, 'stop')]));
+  t.same(
+    none?.calls.map(({ id }) => id),
+    ['call_0', 'call_1'],
+  );
+  const twice = readWhole('openai-compatible', {
+    choices: [
+      {
+        finish_reason: 'tool_calls',
+        message: {
+          content: null,
+          tool_calls: [
+            { id: 'a', function: { name: 'one', arguments: '{}' } },
+            { id: 'call_1', function: { name: 'one', arguments: '{}' } },
+          ],
+        },
+      },
+    ],
+  });
+  t.same(
+    answerOf(twice)?.calls.map(({ id }) => id),
+    ['a', 'call_1'],
+  );
+  t.end();
+});
+
+t.test('DIS-3 · each of its reasons to stop has one of four meanings', (t) => {
+  const stop = (reason: string) => answerOf(read([delta({}, reason)]))?.stop;
+  t.same(['stop', 'tool_calls', 'length', 'content_filter', 'new one'].map(stop), [
+    'ended',
+    'calls',
+    'cut',
+    'refused',
+    'ended',
+  ]);
+  t.end();
+});

@@ -1,0 +1,56 @@
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { defaultProfile } from '../../../machines/base/names.ts';
+import { type FileStanding, looseEnds, type RouteWorld } from '../../../machines/config/loose-ends.ts';
+import { readRoute } from '../../../machines/config/read-route.ts';
+
+const platform = { timeoutMs: 1, options: {} };
+const standing = (name: string): FileStanding => (name === 'there' || name === 'outside' ? name : 'missing');
+const world: RouteWorld = {
+  platforms: {
+    messenger_a: { ...platform, enabled: true },
+    sms: { ...platform, enabled: false },
+    team_chat_a: { ...platform, enabled: false, name: 'slack' },
+  },
+  hasJob: (ref) => ref === '7',
+  script: standing,
+  list: standing,
+  listsOf: (filters) => filters.map(({ in_file }, at) => ({ path: [at, 'in_file'], file: String(in_file) })),
+};
+
+function loose(written: JsonObject, more: Partial<RouteWorld> = {}): string[] {
+  const read = readRoute(
+    'r',
+    { secret: 'a-secret', ...written },
+    { source: 'static', profile: defaultProfile, host: 'localhost', checkFilters: () => [] },
+  );
+  if (!read.ok) throw new Error(JSON.stringify(read.findings));
+  return looseEnds(read.value.route, { ...world, ...more }).map(({ path, code }) => `${path.join('.')} ${code}`);
+}
+
+t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not there is one finding', (t) => {
+  const list = (in_file: string): JsonObject => ({ field: 'a', in_file });
+  const rows: readonly (readonly [JsonObject, readonly string[]])[] = [
+    [{}, []],
+    [{ cron_job: 7, deliver: 'email' }, []],
+    [{ cron_job: 8 }, ['cron_job cron-job-missing']],
+    [{ script: 'there' }, []],
+    [{ script: 'gone' }, ['script script-missing']],
+    [{ script: 'outside' }, ['script script-missing']],
+    [
+      { filters: [list('there'), list('gone'), list('outside')] },
+      ['filters.1.in_file list-missing', 'filters.2.in_file list-missing'],
+    ],
+    [{ deliver: 'telegram' }, []],
+    [{ deliver: 'sms' }, ['deliver target-disabled']],
+    [{ deliver: 'email', script: 'gone' }, ['script script-missing', 'deliver target-disabled']],
+    [{ deliver: 'codehost_comment', deliver_extra: { repo: '{r}', pr_number: 1 } }, []],
+    [{ deliver: 'github_comment', deliver_extra: { repo: '{r}', pr_number: '' } }, ['deliver deliver-extra-missing']],
+    [{ enabled: false, deliver: 'sms', script: 'gone', cron_job: 8 }, []],
+  ];
+  for (const [written, expected] of rows) t.same(loose(written), expected, JSON.stringify(written));
+  const codehost = { deliver: 'codehost_comment', deliver_extra: { repo: '{r}', pr_number: 1 } };
+  const off = { platforms: { codehost_comment: { ...platform, enabled: false } } };
+  t.same(loose(codehost, off), ['deliver target-disabled'], 'the code host needs no entry, and may be switched off');
+  t.end();
+});

@@ -1,0 +1,30 @@
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { CommandHost, CommandPeer } from '../../../runtime/control/commands.ts';
+import { deliveryCommands } from '../../../runtime/control/delivery-commands.ts';
+
+t.test(
+  'DLV-4 · CLI-2 · whatever narrows a list of deliveries reaches the desk, and a limit has its bounds',
+  async (t) => {
+    const asked: unknown[] = [];
+    const sendings = {
+      list: (query: unknown) => {
+        asked.push(query);
+        return [];
+      },
+    };
+    const host = { daemon: { sendings } } as unknown as CommandHost;
+    const narrow = { route: 'r', profile: 'work', status: 'queued', target: 'slack', before: 'k9' };
+    const rows: readonly (readonly [JsonObject, object])[] = [
+      [{}, { limit: 50 }],
+      [narrow, { limit: 50, ...narrow }],
+      [{ limit: 0 }, { limit: 1 }],
+      [{ limit: 5_000 }, { limit: 1_000 }],
+      [{ profile: 7, target: null }, { limit: 50 }],
+    ];
+    for (const [params, expected] of rows) {
+      await deliveryCommands.get('deliveries.list')?.run(params, host, {} as CommandPeer);
+      t.same(asked.at(-1), expected, JSON.stringify(params));
+    }
+  },
+);

@@ -1,0 +1,320 @@
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { CommandHost } from '../../../runtime/control/commands.ts';
+import { mcpCommands } from '../../../runtime/control/mcp-commands.ts';
+import type { Refusal } from '../../../runtime/control/refusal.ts';
+import type { DaemonView } from '../../../runtime/control/view.ts';
+import type { CallRequest } from '../../../runtime/mcp/calls.ts';
+import type { McpView } from '../../../runtime/mcp/view.ts';
+import type { LoginRequest, LoginVerdict } from '../../../runtime/oauth/login-desk.ts';
+import { makeHome } from '../../support/home.ts';
+import { commandOf } from '../../support/mcp/gateway.ts';
+import { stdioPeer } from '../../support/mcp/stdio-peer.ts';
+
+const tools = [
+  { name: 'mcp__notes__read', server: 'notes' },
+  { name: 'mcp__notes__write', server: 'notes' },
+  { name: 'mcp__files__read', server: 'files' },
+];
+const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+
+/** The commands over a view that writes down what it is asked, and a peer that writes down what it is told. */
+function stage(t: Test, view: Partial<McpView> = {}) {
+  const asked: unknown[] = [];
+  const told: unknown[] = [];
+  const ends = new Set<() => void>();
+  const mcp = {
+    serves: (profile: string) => profile !== 'none',
+    tools: (profile: string, server?: string) => {
+      asked.push(['tools', profile, server]);
+      return tools.filter((tool) => server === undefined || tool.server === server);
+    },
+    standing: (_: string, server: string) =>
+      server === 'gone' ? 'unknown' : server === 'off' ? 'disabled' : 'enabled',
+    logins: { login: () => t.fail('no login is wanted'), paste: () => false } as never,
+    ...view,
+  } as McpView;
+  const home = makeHome(t, {
+    'config.yaml': JSON.stringify({
+      gateway: { multiplex_profiles: true },
+      mcp_servers: { peer: commandOf(stdioPeer()), odd: { command: 'x', url: 'https://x.example' } },
+    }),
+    'profiles/work/config.yaml': '{}',
+  });
+  const source = { home: home.path, env: {} };
+  const host: CommandHost = { source, daemon: { mcp } as DaemonView };
+  const peer = {
+    notify: (method: string, params: unknown) => void told.push([method, params]),
+    onEnd(end: () => void) {
+      ends.add(end);
+      return () => void ends.delete(end);
+    },
+  };
+  const run = async (name: string, params: JsonObject = {}, from: CommandHost = host): Promise<unknown> => {
+    const command = new Map(mcpCommands).get(name);
+    return command === undefined ? t.fail(`no command ${name}`) : command.run(params, from, peer);
+  };
+  const leave = (): void => {
+    for (const end of ends) end();
+  };
+  return { asked, told, run, leave, alone: { source } satisfies CommandHost };
+}
+
+const codeOf = (asked: Promise<unknown>): Promise<string> =>
+  asked.then(
+    () => 'none',
+    ({ code }: Refusal) => code,
+  );
+
+t.test('CLI-3 · CLI-5 · without a daemon only what tests a server is answered', async (t) => {
+  const { run, alone } = stage(t);
+  for (const [name, { access }] of mcpCommands) {
+    t.equal(access, name === 'mcp.test' ? 'home' : 'daemon', name);
+    if (access === 'daemon')
+      t.equal(await codeOf(run(name, { name: 'x', server: 'x', id: 'x' }, alone)), 'gateway-not-running', name);
+  }
+});
+
+t.test('CLI-3 · PRF-1 · what is missing and who is not served is said by name', async (t) => {
+  const { run } = stage(t);
+  for (const [name, missing] of [
+    ['mcp.call', 'name'],
+    ['mcp.reconnect', 'server'],
+    ['mcp.logs', 'server'],
+    ['mcp.login', 'server'],
+    ['mcp.loginPaste', 'server'],
+    ['mcp.test', 'server'],
+    ['approvals.show', 'id'],
+    ['approvals.answer', 'id'],
+  ] as const)
+    await t.rejects(run(name), { code: 'params-missing', message: `the parameter "${missing}" is missing` }, name);
+  for (const name of [
+    'mcp.tools',
+    'mcp.call',
+    'mcp.reconnect',
+    'mcp.logs',
+    'mcp.watch',
+    'mcp.login',
+    'mcp.loginPaste',
+  ]) {
+    const params = { server: 'notes', name: 'x', url: 'x' };
+    t.equal(await codeOf(run(name, { ...params, profile: 'none' })), 'profile-unknown', name);
+    t.equal(await codeOf(run(name, { ...params, profile: '../x' })), 'profile-name', name);
+  }
+});
+
+t.test('CON-4 · CLI-5 · a caller that is bound to toolsets sees and calls those alone', async (t) => {
+  const called: CallRequest[] = [];
+  const { run, asked } = stage(t, {
+    call: (request) => {
+      called.push(request);
+      return Promise.resolve({ kind: 'fault', fault: { code: 'cancelled', message: '' } });
+    },
+  });
+  const namesOf = async (params: JsonObject): Promise<unknown> =>
+    ((await run('mcp.tools', params)) as readonly JsonObject[]).map(({ name }) => name);
+  t.same(await namesOf({}), ['mcp__notes__read', 'mcp__notes__write', 'mcp__files__read']);
+  t.same(await namesOf({ server: 'files', profile: 'work' }), ['mcp__files__read']);
+  t.same(asked.at(-1), ['tools', 'work', 'files']);
+  t.same(await namesOf({ toolsets: 'mcp-files,mcp__notes__w*' }), ['mcp__notes__write', 'mcp__files__read']);
+
+  const toolsets = 'mcp-files';
+  t.match(await run('mcp.call', { name: 'mcp__notes__read', toolsets }), {
+    error: { code: 'unknown_tool', message: /"mcp__notes__read" among those that are offered/ },
+  });
+  t.same(called, [], 'nothing is sent');
+  for (const params of [{ name: 'mcp__files__read', toolsets }, { name: 'mcp__notes__read' }])
+    await run('mcp.call', params);
+  t.same(
+    called.map(({ name }) => name),
+    ['mcp__files__read', 'mcp__notes__read'],
+  );
+});
+
+t.test(
+  'LIF-13 · a call carries who asks, its run and its trace, tells its progress, and ends with who asked',
+  async (t) => {
+    const called: CallRequest[] = [];
+    const result = { content: [], isError: false };
+    let answer = (): void => {};
+    const { run, told, leave } = stage(t, {
+      call: (request) => {
+        called.push(request);
+        request.onProgress?.({ progress: 1, total: 2 } as never);
+        return new Promise((resolve) => {
+          answer = () => resolve({ kind: 'result', result } as never);
+        });
+      },
+    });
+    const params = { name: 'mcp__notes__read', arguments: { path: 'a' }, caller: 'mcp serve', run: 'r1', traceparent };
+    const first = run('mcp.call', { ...params, profile: 'work' });
+    t.match(called[0], { profile: 'work', args: { path: 'a' }, caller: 'mcp serve', run: 'r1', traceparent });
+    t.same(told, [['mcp.progress', { progress: 1, total: 2 }]]);
+    answer();
+    t.same(await first, result);
+    leave();
+    t.notOk(called[0]?.signal?.aborted, 'what has answered is not ended any more, and nothing of it is kept');
+
+    const second = run('mcp.call', {
+      name: 'mcp__notes__read',
+      arguments: 'no object',
+      traceparent: 'no trace',
+      run: '',
+    });
+    leave();
+    t.ok(called[1]?.signal?.aborted, 'a caller that is gone waits for nothing');
+    answer();
+    await second;
+    t.match(called[1], { profile: 'default', args: {}, caller: 'cli' });
+    t.notOk('run' in (called[1] ?? {}) || 'traceparent' in (called[1] ?? {}), 'what is none is left out');
+  },
+);
+
+t.test(
+  'LIF-1 · CON-4 · connections are made anew and logs are read within bounds, of servers that there are',
+  async (t) => {
+    const read: unknown[] = [];
+    const { run } = stage(t, {
+      list: () => [{ name: 'notes' }],
+      oauthServers: () => [{ profile: 'default', server: 'hub' }],
+      reconnect: (_, server) => server === 'notes',
+      logs: (...asked) => {
+        read.push(asked);
+        return Promise.resolve(['one']);
+      },
+    });
+    t.same(await run('mcp.list'), [{ name: 'notes' }]);
+    t.same(await run('mcp.oauthServers'), [{ profile: 'default', server: 'hub' }]);
+    t.same(await run('mcp.reconnect', { server: 'notes' }), { reconnecting: 'notes' });
+    await t.rejects(run('mcp.reconnect', { server: 'gone' }), {
+      code: 'server-unknown',
+      message: /"gone"; `agent mcp list`/,
+    });
+    for (const method of ['mcp.tools', 'mcp.logs'])
+      await t.rejects(run(method, { server: 'gone' }), { code: 'server-unknown' }, method);
+    await t.rejects(run('mcp.reconnect', { server: 'off' }), { code: 'server-disabled', message: /enabled: true/ });
+    for (const lines of ['many', 0, 7, 1e9]) t.same(await run('mcp.logs', { server: 'notes', lines }), ['one']);
+    t.same(
+      read,
+      [100, 1, 7, 10_000].map((lines) => ['default', 'notes', lines]),
+    );
+  },
+);
+
+t.test('CON-4 · TRU-3 · who watches tools or questions hears of them until it leaves', async (t) => {
+  const left: string[] = [];
+  let changed = (): void => {};
+  let asked = (_: JsonObject): void => {};
+  const { run, told, leave } = stage(t, {
+    onToolsChanged: (_, listener) => {
+      changed = listener;
+      return () => void left.push('tools');
+    },
+    onAsked: (listener) => {
+      asked = listener;
+      return () => void left.push('questions');
+    },
+    approvals: () => [{ id: 'a1' }],
+  });
+  t.same(await run('mcp.watch'), { tools });
+  t.same(await run('approvals.watch'), { pending: [{ id: 'a1' }] });
+  changed();
+  asked({ id: 'a2' });
+  t.same(told, [
+    ['mcp.toolsChanged', {}],
+    ['approvals.asked', { id: 'a2' }],
+  ]);
+  leave();
+  t.same(left, ['tools', 'questions']);
+});
+
+t.test(
+  'OAU-8 · DEV-1 · DEV-5 · a login tells its progress and its end, and is cancelled by who began it',
+  async (t) => {
+    const begun: LoginRequest[] = [];
+    let verdict: LoginVerdict = { kind: 'loggedIn' };
+    const { run, told, leave } = stage(t, {
+      logins: {
+        login: (request) => {
+          begun.push(request);
+          request.tell({ kind: 'url', url: 'https://login.example', expires_in_seconds: 300 });
+          return Promise.resolve(verdict);
+        },
+        paste: (profile, server, text) => profile === 'work' && server === 'hub' && text === 'http://127.0.0.1/?code=c',
+      },
+    });
+    t.same(await run('mcp.login', { server: 'hub' }), { logged_in: 'hub' });
+    t.match(begun[0], { profile: 'default', server: 'hub', startedFrom: 'terminal', again: false });
+    t.notOk('flow' in (begun[0] ?? {}), 'the entry decides');
+    t.match(told, [['mcp.loginProgress', { kind: 'url', url: 'https://login.example' }]]);
+    const second = run('mcp.login', { server: 'hub', flow: 'device', from: 'page', again: true, profile: 'work' });
+    t.match(begun[1], { profile: 'work', flow: 'device', startedFrom: 'page', again: true });
+    leave();
+    t.ok(begun[1]?.signal.aborted);
+    t.notOk(begun[0]?.signal.aborted, 'one that is over is left alone');
+    await second;
+
+    await t.rejects(run('mcp.login', { server: 'hub', flow: 'fax' }), { code: 'login-flow', message: /not "fax"/ });
+    t.equal(begun.length, 2);
+    verdict = { kind: 'stopped', why: 'nobody came' };
+    await t.rejects(run('mcp.login', { server: 'hub' }), { code: 'login-stopped', message: 'nobody came' });
+    verdict = { kind: 'refused', code: 'login-under-way', message: 'wait' };
+    await t.rejects(run('mcp.login', { server: 'hub' }), { code: 'login-under-way', message: 'wait' });
+
+    const pasted = { server: 'hub', url: 'http://127.0.0.1/?code=c' };
+    t.same(await run('mcp.loginPaste', { ...pasted, profile: 'work' }), { taken: 'hub' });
+    await t.rejects(run('mcp.loginPaste', pasted), { code: 'login-paste', message: /no login to "hub" waits/ });
+  },
+);
+
+t.test('TRU-3 · SRV-1 · questions are shown and answered; what is none, or does not fit, is refused', async (t) => {
+  const answers: unknown[] = [];
+  const { run } = stage(t, {
+    approvals: () => [{ id: 'a1' }],
+    approval: (id) => (id === 'a1' ? { id, detail: {} } : undefined),
+    answer: (id, grant, by, values) => {
+      answers.push([id, grant, by, values]);
+      if (id !== 'a1') return { kind: 'unknown' };
+      return values?.name === 5 ? { kind: 'refused', reason: 'name must be a text' } : { kind: 'taken' };
+    },
+  });
+  t.same(await run('approvals.list'), [{ id: 'a1' }]);
+  t.same(await run('approvals.show', { id: 'a1' }), { id: 'a1', detail: {} });
+  await t.rejects(run('approvals.show', { id: 'a9' }), { code: 'approval-unknown', message: /"a9" waits/ });
+  t.same(await run('approvals.answer', { id: 'a1', grant: true, values: { name: 'Ada' }, by: 'page' }), {
+    answered: 'a1',
+  });
+  t.same(await run('approvals.answer', { id: 'a1', grant: 'yes', values: [] }), { answered: 'a1' });
+  t.same(
+    answers,
+    [
+      ['a1', true, 'page', { name: 'Ada' }],
+      ['a1', false, 'cli', undefined],
+    ],
+    'only `true` is a yes',
+  );
+  await t.rejects(run('approvals.answer', { id: 'a9' }), { code: 'approval-unknown' });
+  await t.rejects(run('approvals.answer', { id: 'a1', grant: true, values: { name: 5 } }), {
+    code: 'approval-values',
+    message: 'approval a1: name must be a text; give the values anew',
+  });
+});
+
+t.test(
+  'CLI-5 · a server is tested apart from the daemon: a configured one, or an entry that is only read',
+  async (t) => {
+    const { run, alone } = stage(t);
+    const test = (params: JsonObject): Promise<unknown> => run('mcp.test', params, alone);
+    t.match(await test({ server: 'peer' }), { ok: true, tools: [{ name: /^mcp__peer__/ }] });
+    t.same(await test({ server: 'peer', connect: false }), { ok: true });
+    t.same(await test({ server: 'new', entry: { command: '/nowhere/at/all' }, connect: false }), { ok: true });
+    t.match(await test({ server: 'new', entry: { command: '/nowhere/at/all' } }), { ok: false, error: /"new"/ });
+
+    await t.rejects(test({ server: 'gone' }), { code: 'server-unknown', message: /`agent mcp list` lists them$/ });
+    await t.rejects(test({ server: 'per' }), { code: 'server-unknown', message: /did you mean "peer"\?$/ });
+    await t.rejects(test({ server: 'peer', profile: 'work' }), { code: 'server-unknown' }, 'it is another profile’s');
+    await t.rejects(test({ server: 'peer', profile: 'none' }), { code: 'profile-unknown' });
+    await t.rejects(test({ server: 'odd' }), { code: 'server-entry' });
+    await t.rejects(test({ server: 'new', entry: { command: 'x', url: 'https://x.example' } }), /url|command/);
+  },
+);

@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { guarded, listenOnce } from '../../../../../runtime/inspector/page/data/listen.ts';
+
+const at = (address: string) => (signal: AbortSignal) => fetch(address, { signal });
+
+/** A daemon's stream that says what it is given to say, and knows who has left it. */
+async function streamOf(t: Test, tell: (res: ServerResponse) => void) {
+  const left: Promise<unknown>[] = [];
+  const server = createServer((_, res) => {
+    left.push(once(res, 'close'));
+    tell(res);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/stream`, left };
+}
+
+t.test('INS-2 · a view that fails at an event ends no stream: what follows is heard', async (t) => {
+  const heard: string[] = [];
+  const failures: unknown[] = [];
+  const { address, left } = await streamOf(t, (res) => {
+    res.end('event: delta\ndata: broken\n\nevent: delta\ndata: whole\n\n');
+  });
+
+  const ended = await listenOnce({
+    open: at(address),
+    take: ({ data }) => {
+      if (data === 'broken') throw new Error('a view is broken');
+      heard.push(data);
+    },
+    failed: (error) => failures.push(error),
+  });
+
+  t.equal(ended, 'lost', 'it ended as the daemon ended it');
+  t.same(heard, ['whole']);
+  t.match(failures, [{ message: 'a view is broken' }]);
+  t.equal(left.length, 1, 'and nobody came back for it');
+});
+
+t.test('INS-2 · a stream that is not read to its end is left, so that none stays open beside the next', async (t) => {
+  const { address, left } = await streamOf(t, (res) => {
+    res.write('event: delta\ndata: the first of a stream that goes on\n\n');
+  });
+
+  const ended = await listenOnce({
+    open: at(address),
+    take: () => {
+      throw new Error('a view is broken');
+    },
+    failed: (error) => {
+      throw error;
+    },
+  });
+
+  t.equal(ended, 'lost');
+  t.equal(left.length, 1);
+  await Promise.all(left);
+});
+
+t.test('INS-2 · a session that is not known is told from a daemon that is not there', async (t) => {
+  const quiet = { take: () => {}, failed: () => {} };
+  for (const [status, expected] of [
+    [401, 'refused'],
+    [403, 'refused'],
+    [500, 'lost'],
+  ] as const) {
+    const { address, left } = await streamOf(t, (res) => void res.writeHead(status).write('more to come'));
+    t.equal(await listenOnce({ ...quiet, open: at(address) }), expected, String(status));
+    await Promise.all(left);
+  }
+  t.equal(await listenOnce({ ...quiet, open: at('http://127.0.0.1:1/stream') }), 'lost');
+});
+
+t.test('INS-2 · a listener that fails keeps the others from nothing', async (t) => {
+  const failures: unknown[] = [];
+  const heard: string[] = [];
+  const listeners = [
+    () => {
+      throw new Error('a view is broken');
+    },
+    () => heard.push('second'),
+  ];
+  for (const listener of listeners) guarded(listener, (error) => failures.push(error));
+  t.same(heard, ['second']);
+  t.equal(failures.length, 1);
+});

@@ -1,0 +1,69 @@
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { createBrowser } from '../../support/oauth/browser.ts';
+import { loginStage } from '../../support/oauth/login-stage.ts';
+import { paths } from '../../support/oauth/scripted-server.ts';
+
+t.test('OAU-1 · after a call was refused for its scope, everything there was and that is asked for', async (t) => {
+  const { authority, begin, credentials } = await loginStage(t);
+  const scopes = async (login: ReturnType<typeof begin>): Promise<string[]> =>
+    (new URL(await login.url()).searchParams.get('scope') ?? '').split(' ').sort();
+  const first = begin();
+  t.same(await scopes(first), ['mcp:tools', 'offline_access']);
+  await createBrowser().visit(await first.url());
+  await first.outcome;
+
+  credentials.demandScope('hub', 'files:write');
+
+  const login = begin();
+  t.same(await scopes(login), ['files:write', 'mcp:tools', 'offline_access']);
+  login.cancel();
+  await login.outcome;
+  const device = begin('device');
+  await device.code();
+  t.match(authority.at(paths.device)[0]?.form.get('scope'), /files:write/);
+  device.cancel();
+  await device.outcome;
+});
+
+t.test(
+  'DEV-3 · OAU-1 · a scope of the entry is registered and asked for, with what a call demanded since',
+  async (t) => {
+    const { authority, begin, credentials } = await loginStage(t);
+    const asked = async (): Promise<readonly unknown[]> => {
+      const device = begin('device', { scope: 'mcp:tools files:read' });
+      await device.code();
+      device.cancel();
+      await device.outcome;
+      const registered = JSON.parse(authority.at(paths.register).at(-1)?.text ?? '{}') as JsonObject;
+      return [authority.at(paths.device).at(-1)?.form.get('scope'), registered.scope];
+    };
+    t.same(await asked(), ['mcp:tools files:read', 'mcp:tools files:read']);
+
+    credentials.demandScope('hub', 'files:write');
+
+    t.same(await asked(), ['mcp:tools files:read files:write', 'mcp:tools files:read files:write']);
+    const browser = begin('browser', { scope: 'files:read' });
+    const { searchParams } = new URL(await browser.url());
+    t.equal(
+      searchParams.get('scope'),
+      'mcp:tools offline_access files:write',
+      'a browser login asks for no scope of the entry',
+    );
+    browser.cancel();
+    await browser.outcome;
+  },
+);
+
+t.test('OAU-8 · tokens that the disk does not take end the login with that', async (t) => {
+  const { begin } = await loginStage(t, (credentials) => ({
+    ...credentials,
+    save: () => Promise.reject(new Error('no room')),
+  }));
+  const login = begin();
+  await createBrowser().visit(await login.url());
+  t.match(await login.outcome, {
+    kind: 'stopped',
+    why: 'mcp server "hub": the credentials cannot be stored: no room',
+  });
+});

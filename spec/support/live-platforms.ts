@@ -1,0 +1,72 @@
+/** The live targets of a home, over a real ward and a platform on loopback. */
+
+import type { Test } from 'tap';
+import { loadHome } from '../../actors/config/load-config.ts';
+import { compile } from '../../machines/base/compile.ts';
+import type { PlatformInput } from '../../machines/dispatch/platform-connection.machine.ts';
+import type { DeliveryRecord } from '../../machines/webhook/record.ts';
+import type { LiveTargetsPorts } from '../../runtime/live-targets.ts';
+import { createPlatforms, type Platforms } from '../../runtime/platforms.ts';
+import { wirePlatform } from '../../runtime/wiring/platform.ts';
+import { never } from '../conformance/target.ts';
+import { makeHome } from './home.ts';
+import { startPlatform } from './platforms/fake-platform.ts';
+import { teamChatA } from './platforms/team-chat-a.ts';
+import { startWard } from './wards.ts';
+
+export async function openPlatforms(t: Test, slack: object = {}) {
+  const server = await startPlatform(teamChatA);
+  t.teardown(() => server.close());
+  const home = makeHome(t);
+  let spelled = 'slack';
+  const configure = (entry: object, more: object = {}): void => {
+    const base = { enabled: true, api_base: server.base, ...teamChatA.options, ...entry };
+    home.write('config.yaml', JSON.stringify({ platforms: { [spelled]: base, ...more } }));
+    loaded = loadHome({ home: home.path, env: {} });
+  };
+  let loaded = loadHome({ home: home.path, env: {} });
+  configure(slack);
+  /** The same entry under another name of its target. */
+  const respell = (name: string): void => {
+    spelled = name;
+    configure(slack);
+  };
+  /** The wall clock goes back while time passes: no wait may ask it. */
+  const clock = { ms: 1_000_000 };
+  const log = { log: () => {}, warnOnce: () => {} };
+  /** What waits for a time. */
+  const woken: (() => void)[] = [];
+  const ward = startWard<PlatformInput>(t, compile(wirePlatform({ platforms: () => platforms, log })), {
+    onDone: (key) => platforms.ended(key),
+  });
+  const ports: LiveTargetsPorts = {
+    home: () => loaded,
+    ward,
+    owner: { log, ports: { now: () => clock.ms, wait: () => Promise.resolve(), random: () => 1 } },
+    wake: (callback) => {
+      woken.push(callback);
+      return () => {};
+    },
+    nowMs: () => 2_000_000 - clock.ms,
+    steadyMs: () => clock.ms,
+    random: () => 0,
+    log,
+  };
+  const platforms: Platforms = createPlatforms(ports);
+  await platforms.reconcile();
+  const send = (more: Partial<DeliveryRecord> = {}) =>
+    platforms.send(
+      {
+        target: 'slack',
+        deliveryId: 'd',
+        profile: 'default',
+        text: 'hello',
+        extra: { chat_id: teamChatA.chat ?? '' },
+        ...more,
+      } as DeliveryRecord,
+      never,
+    );
+  const checks = () => server.requests.filter(({ path }) => path === '/auth.test').length;
+  const state = (key: string) => ward().get(key)?.getSnapshot().value;
+  return { server, ports, platforms, configure, respell, clock, send, checks, state, ward, woken };
+}
