@@ -1,56 +1,106 @@
 /**
- * Runs every spec by tap and counts what it says: `npm test` prints tap's own report and leaves `N passed, N failed` in
- * `.tap/counts.txt` for whoever wants the numbers.
+ * Runs the specs: `npm test [-- part-of-a-file-name …]`, and with `--all` those that only `npm run test:all` runs. Prints a
+ * line per file with its time, and `N passed, N failed` last, which stands in `.tap/counts.txt` too. A file that fails is run
+ * once more, alone: passing then it counts as passed and is reported as flaky; more than three flaky files fail the run.
+ * @see docs/contributing.md
  */
 
-import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { stringify } from 'yaml';
+import { planUnits, type Unit } from './runner/plan.ts';
+import { endAll, type FileResult, runUnit, type UnitOptions } from './runner/run-unit.ts';
 
-const child = spawn('npx', ['tap', '--reporter=tap', ...process.argv.slice(2)], {
-  stdio: ['ignore', 'pipe', 'inherit'],
-});
-let passed = 0;
-let failed = 0;
-let file = '';
-let waiting = '';
-child.stdout.setEncoding('utf8');
-child.stdout.on('data', (chunk: string) => {
-  const lines = (waiting + chunk).split('\n');
-  waiting = lines.pop() ?? '';
-  for (const line of lines) count(line);
-});
-child.on('close', (code) => {
-  count(waiting);
-  const line = `${passed} passed, ${failed} failed`;
-  mkdirSync('.tap', { recursive: true });
-  writeFileSync('.tap/counts.txt', `${line}\n`);
-  process.stdout.write(`${line}\n`);
-  process.exit(code ?? 1);
-});
+const mostFlaky = 3;
+/** Ends hangs only: the slowest unit takes a tenth of it. */
+const watchdogMs = 600_000;
+const folder = process.env.SPEC_FOLDER ?? 'dist/spec';
+const words = process.argv.slice(2).filter((word) => !word.startsWith('--'));
+const all = process.argv.includes('--all');
+const jobs = Math.max(2, Math.min(8, availableParallelism()));
 
-/** A line of TAP: nested results carry the assertions, the outermost ones name the files. */
-function count(line: string): void {
-  const result = /^(\s*)(not )?ok \d+ - (.*)$/.exec(line);
-  if (result === null) {
-    if (/^\s+(---|\.\.\.|[\w-]+:)/.test(line) && failed > 0) process.stdout.write(`${line}\n`);
-    return;
+/** One seed for every property, so that `npm test` checks the same cases each time. */
+const seed = process.env.SPEC_SEED ?? (all ? String(Math.floor(Math.random() * 2 ** 31)) : '1');
+const env = { ...process.env, SPEC_SEED: seed, SPEC_TIER: all ? 'all' : 'each' };
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  process.once(signal, () => {
+    endAll();
+    process.exit(130);
+  });
+}
+process.once('exit', endAll);
+
+if (all) process.stdout.write(`seed of the properties: ${seed} (SPEC_SEED=${seed} repeats it)\n`);
+const first = await runAll(planUnits({ folder, all, words, groups: jobs }), jobs);
+const results = new Map(first.map((result) => [result.file, result]));
+
+// A file whose process ended before its turn was not run yet; it has its first run now.
+const unread = first.filter(({ ran }) => !ran).map(({ file }) => [file]);
+for (const result of await runAll(unread, jobs)) results.set(result.file, result);
+
+const flaky: string[] = [];
+for (const failed of [...results.values()].filter(({ failures }) => failures.length > 0)) {
+  const [again] = await runUnit([failed.file], options());
+  if (again === undefined || again.failures.length > 0) continue;
+  results.set(failed.file, again);
+  for (const { title, assertions } of failed.failures) {
+    flaky.push(`FLAKY ${failed.file}: ${[title, ...assertions.map((one) => one.title)].join(' > ')}`);
   }
-  const [, indent = '', bad, title = ''] = result;
-  const isSkipped = /# (SKIP|TODO)/i.test(title);
-  if (indent === '') {
-    file = title.replace(/ # time=.*$/, '');
-    process.stdout.write(`${bad === undefined ? 'ok' : 'FAILED'}  ${file}\n`);
-    if (bad !== undefined && failed === 0) failed += 1;
-    return;
+}
+
+report([...results.values()]);
+
+function options(): UnitOptions {
+  return { env, overdue: AbortSignal.timeout(watchdogMs) };
+}
+
+async function runAll(units: readonly Unit[], atOnce: number): Promise<readonly FileResult[]> {
+  const queue = [...units];
+  const done: FileResult[] = [];
+  const work = async (): Promise<void> => {
+    for (let unit = queue.shift(); unit !== undefined; unit = queue.shift()) {
+      for (const result of await runUnit(unit, options())) {
+        done.push(result);
+        if (result.failures.length > 0) describe(result);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return done;
+}
+
+function describe({ file, failures }: FileResult): void {
+  for (const { title, assertions } of failures) {
+    process.stdout.write(`not ok ${file}: ${title}\n`);
+    for (const { title, details } of assertions) {
+      process.stdout.write(`    not ok ${title}\n`);
+      if (details) process.stdout.write(`${stringify(details).replace(/^/gm, '      ').trimEnd()}\n`);
+    }
   }
-  if (indent.length !== 4) {
-    if (bad !== undefined) process.stdout.write(`${line}\n`);
-    return;
+}
+
+function report(files: readonly FileResult[]): void {
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  for (const { file, skipped } of files) for (const title of skipped) say(`skipped  ${file}: ${title}`);
+  for (const { file, failures, milliseconds } of [...files].sort((a, b) => a.milliseconds - b.milliseconds)) {
+    say(`${failures.length > 0 ? 'FAILED' : 'ok'}  ${(milliseconds / 1_000).toFixed(1).padStart(6)} s  ${file}`);
   }
-  if (isSkipped) process.stdout.write(`skipped  ${title}\n`);
-  else if (bad === undefined) passed += 1;
-  else {
+  for (const line of flaky) say(line);
+  const passed = files.reduce((sum, file) => sum + file.passed, 0);
+  let failed = files.reduce((sum, file) => sum + file.failures.length, 0);
+  const flakyFiles = new Set(flaky.map((line) => line.slice(0, line.indexOf(': ')))).size;
+  if (flakyFiles > mostFlaky) {
+    say(`${flakyFiles} files are flaky; more than ${mostFlaky} fail the run`);
     failed += 1;
-    process.stdout.write(`${line}\n`);
   }
+  if (files.length === 0) {
+    say(`no spec file in ${folder} matches ${words.join(' ') || 'this tier'}`);
+    failed += 1;
+  }
+  const counts = `${passed} passed, ${failed} failed`;
+  mkdirSync('.tap', { recursive: true });
+  writeFileSync('.tap/counts.txt', `${counts}\n`);
+  say(counts);
+  process.exitCode = failed === 0 ? 0 : 1;
 }

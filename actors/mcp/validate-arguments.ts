@@ -1,33 +1,40 @@
 /**
- * Holds a value against the schema of a tool, compiled at the first need: a call's arguments against the input schema, a
- * result against the output schema. The schema is a stranger's: it is never fetched from, its patterns run in linear time,
- * and one that cannot be compiled, or that takes too long, checks nothing.
+ * Checks a value against the JSON Schema of a tool: a call's arguments against the input schema, a result against the output
+ * schema. A schema is compiled once, when it is first needed. It comes from a third party: references are never fetched,
+ * patterns run in linear time or under a time limit, and so do compiling and checking. A malformed keyword constrains
+ * nothing; a schema that cannot be used at all lets no arguments through.
  * @see LIF-13 in docs/specification.md
  */
 
 import { createRequire } from 'node:module';
-import type { Ajv, ValidateFunction } from 'ajv';
+import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
+import { causeOf } from '../../machines/base/fault.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { compilePattern } from '../../machines/webhook/pattern.ts';
-import { withinTime } from './within-time.ts';
+import { type TimedVerdict, withinTime } from './within-time.ts';
 
-/** Undefined where the value fits; otherwise every place that does not. */
-export type ArgumentCheck = (args: JsonObject) => string | undefined;
+export type ArgumentVerdict =
+  | { readonly kind: 'fits' }
+  /** @property why every place that does not fit, up to ten */
+  | { readonly kind: 'unfit'; readonly why: string }
+  /** Nothing is known about the value. With `isFinal`, nothing will be until the tool has another schema. */
+  | { readonly kind: 'unchecked'; readonly why: string; readonly isFinal: boolean };
 
-/** A compiled schema: whether a value fits, and what does not. */
-interface Check {
-  readonly fits: (value: Json) => boolean;
-  /** What does not, each by its place; the value itself is called so. */
-  readonly findings: (whole: string) => string;
-}
+/** A compiled schema. `whole` is what a finding about the value itself calls it. */
+type Check = (value: Json, whole: string, within: TimeLimit) => ArgumentVerdict;
 
-/** A schema beyond this is no description of arguments any more. */
+/** Characters. Nothing longer describes arguments. */
 const longestSchema = 262_144;
+/** Malformed keywords are left out one layer at a time, as a schema inside a malformed one is not looked at. */
+const mostRepairs = 5;
 const mostFindings = 10;
-/** Far more than any honest schema takes, and short for everybody else who waits. */
-const limitMs = 500;
-/** What is cheap whatever it holds: its characters times the parts of the value. Beyond it, a watch is worth its price. */
+/** Runs compiling or one check under a time limit. */
+export type TimeLimit = <Value>(work: () => Value) => TimedVerdict<Value>;
+
+/** Half a second is far more than any honest schema takes, and short for every other call that waits. */
+const halfSecond: TimeLimit = (work) => withinTime(500, work);
+/** Characters of a schema times parts of a value. Up to here a check is cheap whatever they hold; beyond, it is timed. */
 const cheapSteps = 2_000_000;
 /** With these a schema of few characters may take any number of steps. */
 const multiplies = /"(?:\$ref|\$dynamicRef|\$recursiveRef|uniqueItems|pattern|patternProperties)"/;
@@ -65,83 +72,128 @@ const drafts: { readonly older: Draft; readonly newer: Draft } = {
 
 const checks = new WeakMap<JsonObject, Check>();
 
-/** The check of a tool's arguments; its schema is compiled once. */
-export function checkOf(inputSchema: JsonObject): ArgumentCheck {
-  const { fits, findings } = compiledOnce(inputSchema);
-  return (args) => {
-    if (fits(args)) return undefined;
-    const given = withoutNulls(args, inputSchema);
-    return given !== undefined && fits(given) ? undefined : findings('arguments');
-  };
+/** Checks arguments against a tool's input schema. */
+export function checkArguments(inputSchema: JsonObject, args: JsonObject, within = halfSecond): ArgumentVerdict {
+  const check = compiledOnce(inputSchema, within);
+  const verdict = check(args, 'arguments', within);
+  if (verdict.kind !== 'unfit') return verdict;
+  const given = withoutNulls(args, inputSchema);
+  return given !== undefined && check(given, 'arguments', within).kind === 'fits' ? { kind: 'fits' } : verdict;
 }
 
-/** What the SDK holds results against their output schema with, in the form that it asks for; compiles at the first result. */
+/** Checks results against their output schema, in the form that the SDK asks for. What cannot be checked is valid. */
 export const resultChecks = {
   getValidator<Value>(schema: unknown) {
     return (value: unknown) => {
-      const { fits, findings } = compiledOnce(schema as JsonObject);
-      return fits(value as Json)
-        ? { valid: true as const, data: value as Value, errorMessage: undefined }
-        : { valid: false as const, data: undefined, errorMessage: findings('it') };
+      const verdict = compiledOnce(schema as JsonObject, halfSecond)(value as Json, 'it', halfSecond);
+      return verdict.kind === 'unfit'
+        ? { valid: false as const, data: undefined, errorMessage: verdict.why }
+        : { valid: true as const, data: value as Value, errorMessage: undefined };
     };
   },
 };
 
-function compiledOnce(schema: JsonObject): Check {
-  const standing = checks.get(schema);
-  if (standing !== undefined) return standing;
-  const made = compiled(schema);
-  checks.set(schema, made);
-  return made;
+function compiledOnce(schema: JsonObject, within: TimeLimit): Check {
+  const known = checks.get(schema);
+  if (known !== undefined) return known;
+  const made = compiled(schema, within);
+  if (made.kind === 'starved') return () => unchecked(busy, false);
+  const check: Check = made.kind === 'unusable' ? () => unchecked(made.why, true) : made.check;
+  checks.set(schema, check);
+  return check;
 }
 
-const checksNothing: Check = { fits: () => true, findings: () => '' };
+const busy = 'the machine is too busy to check it now; try again';
 
-function compiled(schema: JsonObject): Check {
+function unchecked(why: string, isFinal: boolean): ArgumentVerdict {
+  return { kind: 'unchecked', why, isFinal };
+}
+
+type Compiled =
+  | { readonly kind: 'ready'; readonly check: Check }
+  | { readonly kind: 'unusable'; readonly why: string }
+  | { readonly kind: 'starved' };
+
+function compiled(given: JsonObject, within: TimeLimit): Compiled {
   try {
-    const text = JSON.stringify(schema);
-    if (text.length > longestSchema) return checksNothing;
-    const draft =
-      typeof schema.$schema === 'string' && /draft-0[467]/.test(schema.$schema) ? drafts.older : drafts.newer;
-    // Compiled before the watch is set: it is the same for all.
+    const text = JSON.stringify(given);
+    if (text.length > longestSchema) {
+      return { kind: 'unusable', why: `the schema has ${text.length} characters; ${longestSchema} are allowed` };
+    }
+    const draft = typeof given.$schema === 'string' && /draft-0[467]/.test(given.$schema) ? drafts.older : drafts.newer;
+    // Compiled before the clock starts: it is the same for all.
     const Compiler = draft.compiler();
     draft.rules ??= new Compiler(options);
     const { rules } = draft;
     rules.validateSchema({ $schema: draft.address });
-    const verdict = withinTime(limitMs, () => {
-      if (rules.validateSchema({ ...schema, $schema: draft.address }) !== true) return undefined;
+    const verdict = within(() => {
+      const schema = wellFormed(text, draft.address, rules);
       // Two servers may use one $id; an instance for each schema keeps them apart.
       return new Compiler(unruled).compile(schema);
     });
-    return verdict.kind === 'late' || verdict.value === undefined ? checksNothing : boundedCheck(verdict.value, text);
-  } catch {
-    return checksNothing;
+    if (verdict.kind === 'starved') return verdict;
+    if (verdict.kind === 'tooDear') return { kind: 'unusable', why: 'compiling it takes too long' };
+    return { kind: 'ready', check: boundedCheck(verdict.value, text) };
+  } catch (thrown) {
+    return { kind: 'unusable', why: causeOf(thrown) };
   }
+}
+
+/** The schema without its malformed keywords, which constrain nothing. Throws where it is no schema even so. */
+function wellFormed(text: string, address: string, rules: InstanceType<typeof Ajv>): JsonObject {
+  const schema = { ...(JSON.parse(text) as JsonObject), $schema: address };
+  for (let repair = 0; rules.validateSchema(schema) !== true; repair += 1) {
+    const errors = rules.errors ?? [];
+    if (repair >= mostRepairs) throw new Error(`it is malformed: ${findings(errors, 'it')}`);
+    for (const { instancePath } of errors) leaveOut(schema, instancePath);
+  }
+  return schema;
+}
+
+/** Removes the keyword that a JSON Pointer (RFC 6901) leads to or into. */
+function leaveOut(schema: JsonObject, pointer: string): void {
+  let holder: Json | undefined = schema;
+  let keyword: (() => void) | undefined;
+  for (const part of pointer.split('/').slice(1)) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof holder !== 'object' || holder === null) break;
+    const parent = holder as Record<string, Json>;
+    // An item cannot go without its neighbours moving, so the list goes.
+    if (!Array.isArray(holder)) keyword = () => void delete parent[key];
+    holder = parent[key];
+  }
+  keyword?.();
 }
 
 function boundedCheck(validate: ValidateFunction, text: string): Check {
   const mostParts = multiplies.test(text) ? 0 : Math.floor(cheapSteps / text.length);
-  let isTooDear = false;
-  const fits = (value: Json): boolean => {
-    if (isTooDear) return true;
+  let unusable: ArgumentVerdict | undefined;
+  return (value, whole, within) => {
+    if (unusable !== undefined) return unusable;
     try {
-      if (countParts(value, mostParts) <= mostParts) return validate(value);
-      const verdict = withinTime(limitMs, () => validate(value));
-      // Once is enough: what was too dear for one value is not tried with the next.
-      isTooDear = verdict.kind === 'late';
-      return verdict.kind === 'late' || verdict.value;
-    } catch {
+      const verdict =
+        countParts(value, mostParts) <= mostParts
+          ? { kind: 'done' as const, value: validate(value) }
+          : within(() => validate(value));
+      if (verdict.kind === 'starved') return unchecked(busy, false);
+      if (verdict.kind === 'done') {
+        return verdict.value ? { kind: 'fits' } : { kind: 'unfit', why: findings(validate.errors ?? [], whole) };
+      }
+      // Once is enough: a schema that was too dear for one value is not tried with the next.
+      unusable = unchecked('checking a value takes too long', true);
+    } catch (thrown) {
       // A schema that refers to itself in a circle ends with the stack.
-      isTooDear = true;
-      return true;
+      unusable = unchecked(causeOf(thrown), true);
     }
+    return unusable;
   };
-  const findings = (whole: string): string =>
-    (validate.errors ?? [])
-      .slice(0, mostFindings)
-      .map(({ instancePath, message }) => `${instancePath || whole} ${message ?? 'does not fit'}`)
-      .join('; ');
-  return { fits, findings };
+}
+
+function findings(errors: readonly ErrorObject[], whole: string): string {
+  return errors
+    .slice(0, mostFindings)
+    .map(({ instancePath, message }) => `${instancePath || whole} ${message ?? 'does not fit'}`)
+    .join('; ');
 }
 
 /** Counts values, and a long text as several, until there are more than so many. */
@@ -166,10 +218,17 @@ function withoutNulls(args: JsonObject, { required }: JsonObject): JsonObject | 
   return kept.length === Object.keys(args).length ? undefined : Object.fromEntries(kept);
 }
 
-/** Stands for RegExp within the compiled schema; what the linear engine does not know, and a text that is too long for it, matches. */
-function linearPattern(source: string): RegExp {
+/**
+ * Stands for RegExp within the compiled schema. What the linear engine does not support, such as look-around, and a text too
+ * long for it go to the language's own engine; every schema with a pattern is checked under the time limit.
+ */
+function linearPattern(source: string, flags: string): RegExp {
   const pattern = compilePattern(source);
-  const test = pattern.ok ? (text: string) => pattern.search(text) !== 'absent' : () => true;
+  const own = new RegExp(source, flags);
+  const test = (text: string): boolean => {
+    const verdict = pattern.ok ? pattern.search(text) : 'tooLong';
+    return verdict === 'tooLong' ? own.test(text) : verdict === 'found';
+  };
   // Ajv tells patterns apart by their text, those of its own meta-schema too.
   return { test, toString: () => `/${source}/` } as unknown as RegExp;
 }

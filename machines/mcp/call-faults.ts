@@ -9,6 +9,7 @@ export interface CallFault {
   readonly code:
     | 'unknown_tool'
     | 'invalid_arguments'
+    | 'invalid_schema'
     | 'approval_denied'
     | 'approval_timed_out'
     | 'server_unavailable'
@@ -42,6 +43,18 @@ export function toolKeepsChanging({ name, server }: FaultyCall): CallFault {
   return unavailable(
     `${name} was not run: mcp server "${server}" changed it again after it was approved; look at \`agent mcp tools\`, then call it again`,
   );
+}
+
+/** Arguments are never sent unchecked. */
+export function uncheckedArguments(
+  { name, server }: FaultyCall,
+  { why, isFinal }: { readonly why: string; readonly isFinal: boolean },
+): CallFault {
+  if (!isFinal) return unavailable(`${name} was not run: its arguments could not be checked: ${why}`);
+  return {
+    code: 'invalid_schema',
+    message: `${name} was not run: its arguments cannot be checked, because mcp server "${server}" describes them with a schema that cannot be used: ${why}`,
+  };
 }
 
 export function uncertain({ name, server }: FaultyCall, why: string): CallFault {

@@ -4,12 +4,21 @@ import { type AnyActorRef, assign } from 'xstate';
 import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
 import type { Session } from '../../actors/mcp/session.ts';
-import { checkOf } from '../../actors/mcp/validate-arguments.ts';
+import { checkArguments } from '../../actors/mcp/validate-arguments.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
+import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
-import { noSuchTool, toolIsGone, toolKeepsChanging, unavailable, unclear } from '../../machines/mcp/call-faults.ts';
+import {
+  type CallFault,
+  type FaultyCall,
+  noSuchTool,
+  toolIsGone,
+  toolKeepsChanging,
+  unavailable,
+  uncheckedArguments,
+  unclear,
+} from '../../machines/mcp/call-faults.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -110,7 +119,7 @@ function resolve(context: CallContext, ports: ToolCallPorts): Partial<CallContex
 }
 
 function find(context: CallContext, tool: RegisteredTool | undefined, ports: ToolCallPorts): Resolution {
-  const { id, profile, name } = context;
+  const { id, profile } = context;
   const settings = tool === undefined ? undefined : ports.settings(profile, tool.server);
   const row = ports.calls.get(id);
   if (tool === undefined || settings === undefined) return findLater(context, ports);
@@ -120,9 +129,8 @@ function find(context: CallContext, tool: RegisteredTool | undefined, ports: Too
   // A yes was for the tool as a person saw it.
   const isOutdated = context.approved && before !== undefined && isOtherwise(before, tool);
   if (isOutdated && context.questions >= mostQuestions) return { kind: 'refused', fault: toolKeepsChanging(context) };
-  const wrong = checkArguments(tool, row?.request.args ?? {});
-  if (wrong !== undefined)
-    return { kind: 'refused', fault: { code: 'invalid_arguments', message: `${name}: ${wrong}` } };
+  const fault = argumentFault(context, tool, row?.request.args ?? {});
+  if (fault !== undefined) return { kind: 'refused', fault };
   const { annotations } = tool.definition;
   const hints = isJsonObject(annotations) ? annotations : undefined;
   return {
@@ -162,9 +170,22 @@ function isReached({ server }: RegisteredTool, context: CallContext, ports: Tool
   return ports.reach.isReached(connectionKey(context.profile, server));
 }
 
-function checkArguments({ definition }: RegisteredTool, args: Parameters<ReturnType<typeof checkOf>>[0]) {
+/** Why these arguments may not be sent; undefined where they fit the tool's input schema. */
+function argumentFault(
+  call: FaultyCall,
+  { definition, server }: RegisteredTool,
+  args: JsonObject,
+): CallFault | undefined {
   const { inputSchema } = definition;
-  return isJsonObject(inputSchema) ? checkOf(inputSchema)(args) : undefined;
+  const verdict = isJsonObject(inputSchema) ? checkArguments(inputSchema, args) : undefined;
+  switch (verdict?.kind) {
+    case 'unfit':
+      return { code: 'invalid_arguments', message: `${call.name}: ${verdict.why}` };
+    case 'unchecked':
+      return uncheckedArguments({ name: call.name, server }, verdict);
+    default:
+      return undefined;
+  }
 }
 
 type Outdated = Extract<CallVerdict, { readonly kind: 'outdated' }>;

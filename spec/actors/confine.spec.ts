@@ -1,8 +1,8 @@
 import { mkdirSync, realpathSync, symlinkSync } from 'node:fs';
-import fc from 'fast-check';
 import t from 'tap';
 import { confined, leadsOut } from '../../actors/confine.ts';
 import { makeHome } from '../support/home.ts';
+import { fc, runs } from '../support/property.ts';
 
 t.test('SCR-1 · FIL-3 · no path, however it is spelled and linked, leads out of its folder', (t) => {
   const home = makeHome(t, { 'in/a': '', 'in/b/c': '', 'in/..d': '', 'in-between': '', out: '' });
@@ -34,7 +34,7 @@ t.test('SCR-1 · FIL-3 · no path, however it is spelled and linked, leads out o
       const found = confined(folder, `${isAbsolute ? `${folder}/` : ''}${steps.join('/')}`);
       return found === undefined || found.startsWith(root);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
   const inside = ['a', './a', 'b/../a', 'b/c', 'stays', '..d', 'up/in/a', 'e', `${folder}/a`];
   for (const name of inside) t.ok(confined(folder, name)?.startsWith(root), name);

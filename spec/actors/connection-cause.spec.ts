@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { connectionCause, connectionCode } from '../../actors/connection-cause.ts';
+import { fc } from '../support/property.ts';
 
 const coded = (code: unknown, cause?: unknown): Error =>
   Object.assign(new Error('to a secret address', { cause }), { code });

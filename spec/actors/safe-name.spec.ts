@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { safeName } from '../../actors/safe-name.ts';
+import { fc } from '../support/property.ts';
 
 t.test('OAU-2 · LIF-10 · a plain name stands for itself, any other is spelled so that it leaves no folder', (t) => {
   for (const [name, expected] of [

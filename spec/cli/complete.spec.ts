@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { catalogue } from '../../cli/catalogue.ts';
 import { expectedAt } from '../../cli/complete.ts';
 import { parseWords } from '../../cli/parse.ts';
+import { fc } from '../support/property.ts';
 
 t.test('CLI-2 · the word at the cursor is a command, a flag, a value or a name', (t) => {
   const words = (...given: string[]): readonly string[] => {

@@ -11,8 +11,6 @@ import { makeHome, type TestHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { installBrowser, startCli } from '../support/oauth/login-cli.ts';
 
-t.setTimeout(280_000);
-
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
 type Step =

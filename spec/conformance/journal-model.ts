@@ -1,7 +1,6 @@
 /** A journal as plain maps, and random histories to compare it with the real ones step by step. */
 
 import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
 import type {
   Collection,
   CommitVerdict,
@@ -12,6 +11,7 @@ import type {
   Write,
 } from '../../actors/store/journal.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { fc } from '../support/property.ts';
 
 type Step =
   /** Commits made without waiting for one another. */

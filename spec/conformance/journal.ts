@@ -3,10 +3,10 @@
  * simple to be wrong.
  */
 
-import fc from 'fast-check';
 import type { Test } from 'tap';
 import type { Journal, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { Result } from '../../machines/base/fault.ts';
+import { fc } from '../support/property.ts';
 import { checkHistory, histories } from './journal-model.ts';
 
 export interface ContractSettings {

@@ -10,8 +10,6 @@ import t from 'tap';
 import { goTo, openBrowser, openInspector } from '../support/browser.ts';
 import { startScene } from './picture-scene.ts';
 
-t.setTimeout(240_000);
-
 const [, , folder = 'docs/images'] = process.argv;
 const all = folder !== 'docs/images';
 

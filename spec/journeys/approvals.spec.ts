@@ -20,8 +20,6 @@ import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { numbersIn } from '../support/processes.ts';
 
-t.setTimeout(280_000);
-
 const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 
 /** A command that goes on until it is ended, and the lines that it has printed. */

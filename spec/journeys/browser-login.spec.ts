@@ -18,7 +18,6 @@ import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { paths, redirectTo, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
-t.setTimeout(280_000);
 await pinnedTurn(t);
 
 const real = async (t: Test): Promise<OauthStage<AuthorizationServer>> =>

@@ -14,8 +14,6 @@ import { until } from '../support/processes.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
 import { webhookConfig } from '../support/webhook-home.ts';
 
-t.setTimeout(280_000);
-
 const files = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
 const main = new URL('../../cli/main.js', import.meta.url).pathname;
 const secret = 'sk-0123456789abcdefghijkl';

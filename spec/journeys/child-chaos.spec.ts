@@ -6,8 +6,6 @@ import { child, entryOf, eventually, isWell, startGateway, wordsOf } from '../su
 import { started } from '../support/mcp/plain-client.ts';
 import { hasEnded } from '../support/processes.ts';
 
-t.setTimeout(280_000);
-
 const hang: Fault = { kind: 'hang', at: 'before-head' };
 const reset: Fault = { kind: 'reset', at: 'before-head' };
 

@@ -20,7 +20,6 @@ import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
-t.setTimeout(280_000);
 await pinnedTurn(t);
 
 const documentUrl = 'https://agent.test/client.json';

@@ -4,8 +4,6 @@ import { renameSync } from 'node:fs';
 import t from 'tap';
 import { openDelivering } from '../support/delivering.ts';
 
-t.setTimeout(120_000);
-
 const preload = new URL('../support/shifted-clock.js', import.meta.url).href;
 
 t.test('DLV-4 · DIS-2 · DUR-1 · a clock that is set back by an hour holds no delivery up', async (t) => {

@@ -6,8 +6,6 @@ import { loginByControl } from '../support/oauth/control-login.ts';
 import { html, oauthError, paths, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { deviceStage, pollsOf } from '../support/oauth/stage.ts';
 
-t.setTimeout(280_000);
-
 t.test('DEV-4 · denied on the other device: exit 1, and saved credentials are untouched', async (t) => {
   const authority = await startAuthorizationServer(t);
   const { login, tokens, gateway } = await deviceStage(t, authority, { flow: 'device' });

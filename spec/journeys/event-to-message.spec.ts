@@ -15,8 +15,6 @@ import { until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson } from '../support/webhook-home.ts';
 
-t.setTimeout(280_000);
-
 const memory = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-memory/dist/index.js'));
 const profiles = ['default', 'work'] as const;
 type Profile = (typeof profiles)[number];

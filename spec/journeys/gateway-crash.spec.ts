@@ -17,8 +17,6 @@ import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
-t.setTimeout(280_000);
-
 const support = (name: string): URL => new URL(`../support/${name}.js`, import.meta.url);
 
 /** Stays in its first attempt, and answers in the second. */

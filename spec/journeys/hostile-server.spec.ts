@@ -7,8 +7,6 @@ import { child, commandOf, eventually, type Gateway, isWell, startGateway, words
 import { type Harm, hostilePeer, mostForms } from '../support/mcp/hostile-peer.ts';
 import { leakedToken } from '../support/mcp/odd-tools.ts';
 
-t.setTimeout(280_000);
-
 /** A daemon with a server that means harm and one that does not. */
 async function besideHealthy(t: Test, harm: Harm): Promise<Gateway> {
   const gateway = await startGateway(t, { hostile: commandOf(hostilePeer(harm)), healthy: child(t).entry });

@@ -113,6 +113,10 @@ for (const { front, skip } of fronts) {
       }
       const got = await fetch(gh);
       t.same([got.status, got.headers.get('allow')], [405, 'POST'], 'GET');
+      for (const method of ['PUT', 'DELETE', 'PATCH']) {
+        const refused = await postSigned(gh, {}, { secret, id: 'other-method', method });
+        t.same([refused.status, refused.headers.get('allow')], [405, 'POST'], method);
+      }
       t.equal((await fetch(gh, { method: 'POST', body: '{}' })).status, 401, 'no signature at all');
     });
 

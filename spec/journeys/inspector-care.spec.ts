@@ -22,8 +22,6 @@ import { started } from '../support/mcp/plain-client.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { postSigned } from '../support/sign.ts';
 
-t.setTimeout(280_000);
-
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const config = { inspector: { port: 0 }, agent: { runner: 'echo' } };
 

@@ -15,8 +15,6 @@ import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { teamChatA } from '../support/platforms/team-chat-a.ts';
 import { postSigned } from '../support/sign.ts';
 
-t.setTimeout(280_000);
-
 const secret = 'inspector-seams-secret-of-the-spec';
 const options = chromiumPath === undefined ? { skip: noChromium } : {};
 

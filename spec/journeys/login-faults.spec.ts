@@ -17,7 +17,6 @@ import {
 } from '../support/oauth/scripted-server.ts';
 import { follow, type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
-t.setTimeout(280_000);
 await pinnedTurn(t);
 
 const scripted = async (t: Test, oauth?: Readonly<Record<string, unknown>>): Promise<OauthStage<ScriptedServer>> =>

@@ -14,8 +14,6 @@ import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
-t.setTimeout(280_000);
-
 const files = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
 const key = 'sk-model-key-of-the-journey';
 

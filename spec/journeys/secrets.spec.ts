@@ -18,8 +18,6 @@ import { eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { postSigned } from '../support/sign.ts';
 
-t.setTimeout(280_000);
-
 /** By where each comes from. None has the shape of a well-known token unless it says so. */
 const planted = {
   globalSecret: 'planted-global-hmac-secret-1',

@@ -6,8 +6,6 @@ import { child, entryOf, eventually, isWell, startGateway, wordsOf } from '../su
 import type { HttpPeer } from '../support/mcp/http-peer.ts';
 import { started } from '../support/mcp/plain-client.ts';
 
-t.setTimeout(280_000);
-
 const hang: Fault = { kind: 'hang', at: 'before-head' };
 const hangMidway: Fault = { kind: 'hang', at: 'after-head' };
 const reset: Fault = { kind: 'reset', at: 'before-head' };

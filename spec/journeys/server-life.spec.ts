@@ -23,8 +23,6 @@ import { started } from '../support/mcp/plain-client.ts';
 import { type StdioBehaviour, stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { hasEnded, numbersIn } from '../support/processes.ts';
 
-t.setTimeout(280_000);
-
 interface Counted {
   readonly entry: (more?: Readonly<Record<string, unknown>>) => Record<string, unknown>;
   /** The process ids of its starts so far. */

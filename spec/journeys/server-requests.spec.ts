@@ -19,8 +19,6 @@ import { invisibleWords } from '../support/mcp/odd-tools.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 
-t.setTimeout(280_000);
-
 interface ModelRequest {
   readonly authorization: string | undefined;
   readonly body: JsonObject & { readonly messages: readonly JsonObject[] };

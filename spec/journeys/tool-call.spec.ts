@@ -22,8 +22,6 @@ import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { numbersIn } from '../support/processes.ts';
 
-t.setTimeout(280_000);
-
 const anyObject = { type: 'object' } as const;
 
 /** A module of a development dependency that is a server when it runs. */

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createClock, type TimerHandle } from '../../runtime/clock.ts';
+import { fc, runs } from '../support/property.ts';
 
 /** A time that moves when it is told to, and wakes whoever asked. */
 function manualTime(): {
@@ -77,7 +77,7 @@ t.test('COA-1 · a wait is never short, at most one tick long, and never fires o
         cleared ? firedMs === undefined : firedMs !== undefined && firedMs >= dueMs && firedMs <= dueMs + 10,
       );
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   t.end();
 });

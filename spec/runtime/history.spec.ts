@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { Journal, MarkedCollection, StoredRecord, Write } from '../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
@@ -19,6 +18,7 @@ import { deliveriesLike, eventsLike, eventsOfJobs, runsLike } from '../../runtim
 import { timeKey } from '../../runtime/ids.ts';
 import { newestFirst, type Question } from '../../runtime/newest-first.ts';
 import { openJournal } from '../support/open-journal.ts';
+import { fc, runs } from '../support/property.ts';
 
 const routes = ['alpha', 'b/eta', 'gamma'] as const;
 /** The claim of the last one lies under its digest, though its id alone would fit. */
@@ -301,7 +301,7 @@ function same(
 let stores = 0;
 const home = t.testdir();
 const engines = [
-  ['memory', () => Promise.resolve(openMemoryJournal()), 300],
+  ['memory', () => Promise.resolve(openMemoryJournal()), runs(300)],
   [
     'lmdb',
     () => {

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createIds, newMark, timeKey } from '../../runtime/ids.ts';
+import { fc } from '../support/property.ts';
 
 t.test('DUR-2 · keys rise strictly, also within a millisecond and when the clock steps back', (t) => {
   fc.assert(

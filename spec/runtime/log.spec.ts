@@ -1,10 +1,10 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
-import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { createIds, timeKey } from '../../runtime/ids.ts';
 import { createLog, type Log } from '../../runtime/log.ts';
 import { createRedactor } from '../../runtime/redact.ts';
 import { makeHome } from '../support/home.ts';
+import { fc } from '../support/property.ts';
 
 t.test('OBS-1 · lines are JSON on a pipe, readable on a terminal, and hold no secret or forged line', (t) => {
   const home = makeHome(t);

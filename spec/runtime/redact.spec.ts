@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createRedactor } from '../../runtime/redact.ts';
+import { fc, runs } from '../support/property.ts';
 
 const pem = (lines: readonly string[]): string =>
   ['-----BEGIN RSA PRIVATE KEY-----', ...lines, '-----END RSA PRIVATE KEY-----'].join('\n');
@@ -80,7 +80,7 @@ t.test('OBS-1 · lines of JSON stay JSON, each of them, whatever is hidden in th
       for (const line of lines) JSON.parse(line);
       return lines.length === objects.length;
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
   t.end();
 });

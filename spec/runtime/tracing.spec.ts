@@ -7,8 +7,6 @@ import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { postSigned } from '../support/sign.ts';
 
-t.setTimeout(280_000);
-
 const secret = 'tracing-spec-secret-tracing';
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const parent = `00-${traceId}-b7ad6b7169203331-01`;

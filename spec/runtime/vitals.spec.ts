@@ -12,8 +12,6 @@ import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { postSigned } from '../support/sign.ts';
 
-t.setTimeout(120_000);
-
 const secret = 'vitals-spec-secret-of-the-webhook';
 const routes = {
   gh: { filters: [{ field: 'n', equals: 1 }], prompt: 'n is {n}', deliver: 'log' },

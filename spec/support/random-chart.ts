@@ -3,8 +3,8 @@
  * Every action writes itself down with the very context that it saw, so that a context which is written into later shows.
  */
 
-import fc from 'fast-check';
 import { type AnyStateMachine, assign, emit, raise, setup } from 'xstate';
+import { fc } from './property.ts';
 
 export interface Drawn {
   readonly states: readonly {

@@ -13,17 +13,19 @@ export interface Sending {
   readonly event?: string;
   readonly id?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** POST where it is not given. */
+  readonly method?: string;
 }
 
 /** Posts a payload as host A signs it; resolves with the answer. */
 export async function postSigned(
   url: string,
   payload: unknown,
-  { secret, event = 'push', id = randomUUID(), headers = {} }: Sending,
+  { secret, event = 'push', id = randomUUID(), headers = {}, method = 'POST' }: Sending,
 ): Promise<Answer> {
   const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
   const response = await fetch(url, {
-    method: 'POST',
+    method,
     body,
     headers: {
       'content-type': 'application/json',

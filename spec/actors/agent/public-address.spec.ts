@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { isPublicAddress } from '../../../actors/agent/public-address.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('DIS-5 · what a registry sets apart is not public', (t) => {
   const apart = [

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createLane, type Lane } from '../../../actors/dispatch/lanes.ts';
 import type { Pace } from '../../../machines/dispatch/pace.ts';
+import { fc } from '../../support/property.ts';
 import { turnedTime } from '../../support/turned-time.ts';
 
 /** A lane in a time that the spec turns. */

@@ -1,9 +1,9 @@
 import { type JSONRPCMessage, ProtocolError, SdkError, type Transport } from '@modelcontextprotocol/client';
-import fc from 'fast-check';
 import t from 'tap';
 import { createDirectCalls, type DirectAnswer } from '../../../actors/mcp/direct-calls.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { until } from '../../support/processes.ts';
+import { fc } from '../../support/property.ts';
 import { turn } from '../../support/turns.ts';
 
 /** A transport of which both ends are held here. */

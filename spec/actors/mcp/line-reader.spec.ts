@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createLineReader } from '../../../actors/mcp/line-reader.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('ERA-3 · lines are the same however a stream is cut', (t) => {
   const property = fc.property(fc.array(fc.string({ maxLength: 8 })), fc.array(fc.nat(7)), (parts, cuts) => {

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createRedactedLines } from '../../../actors/mcp/redacted-lines.ts';
+import { fc } from '../../support/property.ts';
 
 const secret = 'ß3cret-välue';
 const redact = (line: string): string => line.replaceAll(secret, '[redacted]');

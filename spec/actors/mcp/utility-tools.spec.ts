@@ -1,6 +1,6 @@
 import t from 'tap';
 import { utilityTools } from '../../../actors/mcp/utility-tools.ts';
-import { checkOf } from '../../../actors/mcp/validate-arguments.ts';
+import { checkArguments } from '../../../actors/mcp/validate-arguments.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { opened } from '../../support/mcp/open-session.ts';
 import { started } from '../../support/mcp/plain-client.ts';
@@ -31,7 +31,9 @@ t.test('TRU-1 · FLT-2 · utilities only read, and say what they take', (t) => {
     ['get_prompt', { name: 'x', arguments: { who: 1 } }, false],
     ['list_prompts', { more: 1 }, false],
   ] as const;
-  for (const [utility, args, fits] of rows)
-    t.equal(checkOf(utilityTools[utility].inputSchema as JsonObject)(args) === undefined, fits, JSON.stringify(args));
+  for (const [utility, args, fits] of rows) {
+    const verdict = checkArguments(utilityTools[utility].inputSchema as JsonObject, args);
+    t.equal(verdict.kind, fits ? 'fits' : 'unfit', JSON.stringify(args));
+  }
   t.end();
 });

@@ -1,8 +1,22 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { checkOf, resultChecks } from '../../../actors/mcp/validate-arguments.ts';
+import { checkArguments, resultChecks, type TimeLimit } from '../../../actors/mcp/validate-arguments.ts';
+import { withinTime } from '../../../actors/mcp/within-time.ts';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
+
+const limitedTo =
+  (cpuLimitMs: number): TimeLimit =>
+  (work) =>
+    withinTime(cpuLimitMs, work);
+
+/** What is wrong with arguments. Time matters only to the tests that give a limit. */
+const checkOf =
+  (schema: JsonObject, cpuLimitMs = 60_000) =>
+  (args: JsonObject): string | undefined => {
+    const verdict = checkArguments(schema, args, limitedTo(cpuLimitMs));
+    return verdict.kind === 'fits' ? undefined : `${verdict.kind === 'unfit' ? '' : 'unchecked: '}${verdict.why}`;
+  };
 
 const echo = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
 
@@ -40,7 +54,7 @@ t.test('LIF-13 · both drafts that servers write are understood', (t) => {
   t.end();
 });
 
-t.test('LIF-13 · a schema that refers to an address is never fetched, and checks nothing', async (t) => {
+t.test('LIF-13 · a schema that refers to an address is never fetched, and lets nothing through', async (t) => {
   let asked = 0;
   const server = createServer((_, res) => {
     asked += 1;
@@ -49,7 +63,8 @@ t.test('LIF-13 · a schema that refers to an address is never fetched, and check
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/schema.json`;
-  t.equal(checkOf({ type: 'object', properties: { value: { $ref: url } } })({ value: 1 }), undefined);
+  const check = checkOf({ type: 'object', properties: { value: { $ref: url } } });
+  t.match(check({ value: 1 }), /^unchecked: can't resolve reference http/);
   t.equal(asked, 0);
 });
 
@@ -59,7 +74,10 @@ t.test('LIF-13 · a pattern that would backtrack for ever answers at once', (t) 
   t.type(check({ text: `${'a'.repeat(50_000)}!` }), 'string');
   t.equal(check({ text: 'aaaa' }), undefined);
   const strange = { type: 'object', properties: { text: { type: 'string', pattern: '(?<=a)b' } } };
-  t.equal(checkOf(strange)({ text: 'zzz' }), undefined, 'what the linear engine does not know checks nothing');
+  t.type(checkOf(strange)({ text: 'zzz' }), 'string', 'look-around, which the linear engine does not support');
+  t.equal(checkOf(strange)({ text: 'ab' }), undefined);
+  const backtracks = { type: 'object', properties: { text: { type: 'string', pattern: '^(?=a)(a+)+$' } } };
+  t.match(checkOf(backtracks, 50)({ text: `${'a'.repeat(50)}!` }), /^unchecked: /);
   t.end();
 });
 
@@ -76,15 +94,60 @@ t.test('LIF-13 · each of several patterns is its own', (t) => {
   t.end();
 });
 
-t.test('LIF-13 · two schemas with one $id do not meet, broken and huge ones check nothing', (t) => {
+t.test('LIF-13 · two schemas with one $id do not meet', (t) => {
   const withId = (type: string) => ({ $id: 'https://example.com/args', type: 'object', properties: { v: { type } } });
   t.equal(checkOf(withId('string'))({ v: 'x' }), undefined);
   t.equal(checkOf(withId('number'))({ v: 1 }), undefined);
-  t.equal(checkOf({ type: 'no-such-type' })({}), undefined);
-  t.equal(checkOf({ type: 'object', required: ['v'], description: 'x'.repeat(300_000) })({}), undefined);
+  t.end();
+});
+
+t.test('LIF-13 · a malformed keyword constrains nothing, and everything beside it does', (t) => {
+  const rows: readonly (readonly [JsonObject, JsonObject, string | undefined])[] = [
+    [{ type: 'no-such-type' }, {}, undefined],
+    [{ type: 'object', properties: { a: { type: 'int' }, b: { type: 'string' } } }, { a: 'x', b: 'x' }, undefined],
+    [
+      { type: 'object', properties: { a: { type: 'int' }, b: { type: 'string' } } },
+      { a: 1, b: 1 },
+      '/b must be string',
+    ],
+    [
+      { properties: { 'a/b~c': { required: true }, d: { type: 'string' } } },
+      { 'a/b~c': {}, d: 1 },
+      '/d must be string',
+    ],
+    [{ properties: { a: 'string', d: { type: 'string' } } }, { a: 1, d: 1 }, '/d must be string'],
+    [{ required: ['a', 1], properties: { d: { type: 'string' } } }, { d: 1 }, '/d must be string'],
+    [{ properties: { a: { items: { enum: 3, minimum: 2 } } } }, { a: [1] }, '/a/0 must be >= 2'],
+  ];
+  for (const [schema, args, expected] of rows) t.equal(checkOf(schema)(args), expected, JSON.stringify(schema));
+  t.end();
+});
+
+t.test('LIF-13 · a schema that cannot be used lets nothing through', (t) => {
+  t.match(
+    checkOf({ properties: { a: { $ref: '#/$defs/b' } } })({ a: 1 }),
+    /^unchecked: can't resolve reference #\/\$defs\/b/,
+  );
+  t.match(
+    checkOf({ type: 'object', description: 'x'.repeat(300_000) })({}),
+    /^unchecked: the schema has 3000\d\d characters/,
+  );
+  t.match(checkOf({ properties: { a: { pattern: '(' } } })({ a: 'x' }), /^unchecked: .*regular expression/);
   const circle: Record<string, unknown> = { type: 'object' };
   circle.properties = { self: circle };
-  t.equal(checkOf(circle as JsonObject)({}), undefined);
+  t.match(checkOf(circle as JsonObject)({}), /^unchecked: .*circular/);
+  t.end();
+});
+
+t.test('LIF-13 · a machine that was too busy is no reason to refuse the next call', (t) => {
+  const starved: TimeLimit = () => ({ kind: 'starved' });
+  const cheap = { type: 'object', properties: { text: { type: 'string' } } };
+  t.match(checkArguments(cheap, { text: 1 }, starved), { kind: 'unchecked', isFinal: false }, 'compiling');
+  t.match(checkArguments(cheap, { text: 1 }), { kind: 'unfit' });
+  const dear = { properties: { list: { uniqueItems: true } } };
+  t.match(checkArguments(dear, { list: [1, 1] }), { kind: 'unfit' });
+  t.match(checkArguments(dear, { list: [1, 1] }, starved), { kind: 'unchecked', isFinal: false }, 'checking');
+  t.match(checkArguments(dear, { list: [1, 2] }), { kind: 'fits' });
   t.end();
 });
 
@@ -98,12 +161,12 @@ function doubling(parts: number): JsonObject {
   return { type: 'object', properties: { value: { $ref: '#/$defs/d0' } }, $defs: defs };
 }
 
-t.test('LIF-13 · a schema that would be checked for ever is given up, and checks nothing from then on', (t) => {
+t.test('LIF-13 · a schema that would be checked for ever is ended, and lets nothing through from then on', (t) => {
   const circle = { $ref: '#/$defs/self', $defs: { self: { allOf: [{ $ref: '#/$defs/self' }] } } };
   for (const schema of [doubling(60), circle]) {
-    const check = checkOf(schema);
-    t.equal(check({ value: 'x' }), undefined);
-    t.equal(check({ value: 'y' }), undefined);
+    const check = checkOf(schema, 50);
+    t.match(check({ value: 'x' }), /^unchecked: /);
+    t.match(check({ value: 'y' }), /^unchecked: /);
   }
   t.end();
 });

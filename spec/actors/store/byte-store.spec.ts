@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createByteStore } from '../../../actors/store/byte-store.ts';
 import type { Row } from '../../../actors/store/tables.ts';
+import { fc } from '../../support/property.ts';
 
 const row: fc.Arbitrary<Row> = fc.record({
   version: fc.nat(9),

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createHeldTable } from '../../../actors/store/held-table.ts';
 import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
 import type { Row, Table } from '../../../actors/store/tables.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const row = (version: number): Row => ({ version, dueAtMs: undefined, heldBy: undefined, value: { version } });
 const all = { limit: 99 };
@@ -37,7 +37,7 @@ t.test('DUR-1 · answers like the table that it holds rows for, and leaves the s
         return alike && JSON.stringify(written(under)) === JSON.stringify(written(plain));
       });
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

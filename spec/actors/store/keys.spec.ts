@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { claimKey, timeText } from '../../../actors/store/keys.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('DUR-1 · spells times so that they sort', async (t) => {
   fc.assert(

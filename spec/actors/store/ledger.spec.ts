@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { Write } from '../../../actors/store/journal.ts';
 import { timeText } from '../../../actors/store/keys.ts';
@@ -10,6 +9,7 @@ import { type Tables, tableNames } from '../../../actors/store/tables.ts';
 import { workKey } from '../../../actors/store/work-index.ts';
 import { claimOfEvent, idMark } from '../../../machines/webhook/marks.ts';
 import { claimName } from '../../../machines/webhook/record.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const all = { limit: 1000 };
 const key = fc.constantFrom('k0', 'k1');
@@ -88,7 +88,7 @@ t.test('DUR-1 · leaves not a byte of a refused commit', async () => {
         return kind === 'committed' || before.join() === contents(tables).join();
       });
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -115,7 +115,7 @@ t.test('DUR-1 · keeps in its indexes what the records and claims say, and nothi
         endless.every((name) => nameOfEvent(tables, tables.claims.read(name)?.value?.eventKey) === name)
       );
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -139,7 +139,7 @@ t.test('IDM-1 · DUR-2 · an id is taken until its time, and leads to its events
         return tables.events.keys(all).every((key) => nameOfEvent(tables, key) === undefined || found.has(key));
       });
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });
 

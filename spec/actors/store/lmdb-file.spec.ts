@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import t from 'tap';
 import { checkStoreFile } from '../../../actors/store/lmdb-file.ts';
 import { openLmdbJournal } from '../../../actors/store/lmdb-journal.ts';
 import { openJournal } from '../../support/open-journal.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const directory = join(t.testdir(), 'state');
 const path = join(directory, 'data.mdb');
@@ -81,7 +81,7 @@ t.test('DUR-1 · passes no store that would end the process, whichever page is r
         if (kind === 'sound' || kind === 'corrupt') found[kind] += 1;
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
   t.ok(found.corrupt > 10 && found.sound > 0, JSON.stringify(found));
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { Write } from '../../../actors/store/journal.ts';
 import { apply } from '../../../actors/store/ledger.ts';
@@ -10,6 +9,7 @@ import { bareKey, type Engine, type Tables } from '../../../actors/store/tables.
 import { idMark, routeMark, statusMark, workMark } from '../../../machines/webhook/marks.ts';
 import { claimName } from '../../../machines/webhook/record.ts';
 import { timeKey } from '../../../runtime/ids.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const startMs = 1_700_000_000_000;
 const all = { limit: 1_000_000 };
@@ -133,7 +133,7 @@ t.test(
           });
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     const { tables } = createMemoryTables();
     for (let at = 0; at < 400; at += 1) {
@@ -171,7 +171,7 @@ t.test('DUR-2 · gives no record twice or in another order, whatever the page', 
       }
       return found.join() === [...keys].sort().reverse().join();
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { type Codec, codecs } from '../../../actors/store/record-bytes.ts';
 import { bareKey, plainRow, type Row } from '../../../actors/store/tables.ts';
 import { isJsonObject, type JsonObject } from '../../../machines/base/json.ts';
+import { fc } from '../../support/property.ts';
 
 /** The bytes as a store keeps them: the draft itself is used again. */
 function stored(codec: Codec, row: Row): Buffer {

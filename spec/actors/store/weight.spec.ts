@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { weightOf } from '../../../actors/store/weight.ts';
 import type { Json } from '../../../machines/base/json.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('DUR-2 · a value weighs about what its JSON takes', async (t) => {
   fc.assert(

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createMemoryTables } from '../../../actors/store/memory-tables.ts';
 import { addWork, dueKeys, freeWork, removeWork, workKey } from '../../../actors/store/work-index.ts';
+import { fc } from '../../support/property.ts';
 
 const none = { isLiving: () => false };
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
 import t from 'tap';
 import type { CommitVerdict, Journal, Write } from '../../../actors/store/journal.ts';
 import { type Bursts, createBursts, type Joined } from '../../../actors/webhook/bursts.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { Burst } from '../../../machines/webhook/coalesce.ts';
 import { diskFull, type Gate, gate, openKeeper, turn } from '../../support/keeper.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const key = 'default/r/pr-7';
 
@@ -328,7 +328,7 @@ t.test('COA-1 · DUR-1 · in any interleaving of joins and closes every event is
   const played = fc.asyncProperty(steps(['join', 'close', 'land', 'land one']), async (steps) => {
     assert.deepEqual(await play(steps), settled);
   });
-  await fc.assert(played, { numRuns: 500 });
+  await fc.assert(played, { numRuns: runs(500) });
 });
 
 t.test('COA-1 · IDM-2 · an event between two duplicates is told to its group', async (t) => {
@@ -382,6 +382,6 @@ for (const [title, kinds, gateways] of [
     const played = fc.asyncProperty(drawn, async (steps) => {
       assert.deepEqual(await play(steps), settled);
     });
-    await fc.assert(played, { numRuns: 1_000 });
+    await fc.assert(played, { numRuns: runs(1_000) });
   });
 }

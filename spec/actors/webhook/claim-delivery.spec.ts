@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { Collection, Journal, Write } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
@@ -14,6 +13,7 @@ import {
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { claimName, type DeliveryRecord, type EventRecord } from '../../../machines/webhook/record.ts';
 import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
+import { fc } from '../../support/property.ts';
 
 const job: JobFinding = {
   kind: 'ready',

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
-import fc from 'fast-check';
 import t from 'tap';
 import { createListReader } from '../../../actors/webhook/read-lists.ts';
 import { makeHome } from '../../support/home.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('FIL-3 · what is written as JSON or as lines is found, and nothing else', (t) => {
   const home = makeHome(t);

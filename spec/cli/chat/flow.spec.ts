@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { cellsOf, createFlow } from '../../../cli/chat/flow.ts';
+import { fc } from '../../support/property.ts';
 
 /** What a terminal shows of it: each line as it stands, cells that were taken back cleared. */
 function rendered(written: string): string {

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { wordsOf } from '../../../cli/setup/answers.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('CLI-1 · a command is parted as a shell would part it, and nothing is expanded', (t) => {
   const rows: readonly (readonly [string, readonly string[]])[] = [

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { fitConversation } from '../../../machines/agent/conversation.ts';
 import type { Turn } from '../../../machines/agent/model-talk.ts';
+import { fc } from '../../support/property.ts';
 
 const says = (text: string): Turn => ({ role: 'user', text });
 const answers = (text: string): Turn => ({ role: 'assistant', text, calls: [] });

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createEventReader, type StreamEvent } from '../../../machines/agent/event-stream.ts';
+import { fc, runs } from '../../support/property.ts';
 
 function readAll(chunks: readonly string[]): StreamEvent[] {
   const reader = createEventReader();
@@ -30,7 +30,7 @@ t.test('DIS-3 · where the chunks end changes nothing', (t) => {
       const chunks = ends.slice(1).map((end, index) => text.slice(ends[index], end));
       t.same(readAll(chunks), readAll([text]), JSON.stringify(chunks));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   t.end();
 });

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createHeldText } from '../../../machines/agent/held-text.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const secret = 'hunter22';
 const redact = (text: string): string => text.replaceAll(secret, '[redacted]').replace(/(Bearer )\S+/g, '$1[redacted]');
@@ -38,7 +38,7 @@ t.test('OBS-1 · however a text is cut, it comes whole and clean', (t) => {
       const pieces = ends.slice(1).map((end, index) => whole.slice(ends[index], end));
       t.equal(shown(pieces), redact(whole), JSON.stringify(pieces));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   t.end();
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import {
   answerOf,
@@ -10,6 +9,7 @@ import {
   tokensOf,
 } from '../../../machines/agent/model-draft.ts';
 import type { ToolAsk } from '../../../machines/agent/model-talk.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('DIS-3 · however calls come in parts, each has its whole arguments, and an id of its own', (t) => {
   const call = fc.record({

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { toolText } from '../../../machines/agent/tool-text.ts';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('DIS-3 · LIF-13 · a result is spelled as one text', (t) => {
   const rows: readonly (readonly [Parameters<typeof toolText>[0], string])[] = [

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import {
   type AnyActorLogic,
@@ -11,6 +10,7 @@ import {
   setup,
 } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
+import { fc, runs } from '../../support/property.ts';
 import { type Act, drawn, machineOf, type Sent, script } from '../../support/random-chart.ts';
 
 /** Runs a logic through a script and writes down everything that can be seen of it. */
@@ -63,7 +63,7 @@ t.test('INS-1 · a compiled chart does what the interpreter does, over random ch
       t.strictSame(compiled, interpreted);
       return JSON.stringify(compiled) === JSON.stringify(interpreted);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
   t.end();
 });

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { cut, type Json, spell } from '../../../machines/base/json.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('TPL-1 · a spelling is that of JSON, cut at the limit', (t) => {
   fc.assert(

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { type AnyActorLogic, type AnyActorRef, createActor, type InspectionEvent, SimulatedClock, setup } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
 import { createLeanActor, type LeanLogic } from '../../../machines/base/lean-actor.ts';
+import { fc, runs } from '../../support/property.ts';
 import { type Act, drawn, machineOf, type Sent, script } from '../../support/random-chart.ts';
 
 type Making = (logic: AnyActorLogic, parent: AnyActorRef, input: unknown) => AnyActorRef;
@@ -109,7 +109,7 @@ t.test('INS-1 · a lean actor does what xstate’s own does, over random charts,
       t.strictSame(leaner, own);
       return JSON.stringify(leaner) === JSON.stringify(own);
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
   // A selection takes no listener for errors.
   for (const error of await unhandled.soon()) t.equal(error, 'Error: broken');

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { dynamicRoutePattern, inProfile, profileName } from '../../../machines/base/names.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('HOME-1 · a profile name can never leave its folder', (t) => {
   for (const fine of ['work', 'a', 'A.b-c_9', 'x'.repeat(64)]) t.equal(profileName(fine), fine);

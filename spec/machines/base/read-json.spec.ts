@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
 import t from 'tap';
 import { readJson } from '../../../machines/base/read-json.ts';
+import { fc, runs } from '../../support/property.ts';
 
 /** A value, and whole numbers of any length. */
 type Held = null | boolean | string | number | bigint | readonly Held[] | { readonly [key: string]: Held };
@@ -113,7 +113,7 @@ t.test('LIM-3 · what is no JSON stays none, however long its digits are', (t) =
         }
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
   t.end();
 });

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { backoffMs, freshBudget, type RestartPolicy, spendRestart } from '../../../machines/base/restart.ts';
+import { fc } from '../../support/property.ts';
 
 const policy: RestartPolicy = { intensity: 3, periodMs: 1_000, baseDelayMs: 100, longestDelayMs: 250 };
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { Roster } from '../../../machines/base/roster.ts';
+import { fc, runs } from '../../support/property.ts';
 
 interface Step {
   readonly kind: 'set' | 'delete' | 'clear' | 'look';
@@ -44,7 +44,7 @@ t.test('INS-1 · a roster holds what a map would, in the same order, however key
         );
       });
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
   t.end();
 });

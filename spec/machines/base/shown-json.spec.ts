@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { shownJson, shownText } from '../../../machines/base/shown-json.ts';
+import { fc } from '../../support/property.ts';
 
 const hidden = [
   ['a direction turned around', '\u202e', '\\u202e'],

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { carriedTraceparent, readTraceparent, spellTraceparent } from '../../../machines/base/traceparent.ts';
+import { fc } from '../../support/property.ts';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const spanId = 'b7ad6b7169203331';

@@ -1,11 +1,11 @@
 import { Ajv } from 'ajv';
-import fc from 'fast-check';
 import t from 'tap';
 import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
 import { keywords, type Schema, violationsOf } from '../../../machines/config/check-schema.ts';
 import { routeSchema } from '../../../machines/config/route.ts';
 import { configSchema } from '../../../machines/config/schema.ts';
 import { serverEntrySchema } from '../../../machines/config/server-entry.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const schemas: readonly Schema[] = [configSchema(), serverEntrySchema, routeSchema].map(
   (schema) => JSON.parse(JSON.stringify(schema)) as Schema,
@@ -126,7 +126,7 @@ t.test('CFG-1 · every violation that a whole validator finds is found, in its o
         violations += expected.length;
         t.same(told(schema, value), expected, JSON.stringify(value));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   }
   t.ok(violations > 500, 'the values were wrong often enough');

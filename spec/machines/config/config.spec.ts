@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import fc from 'fast-check';
 import t from 'tap';
 import { filterChecker } from '../../../actors/config/load-config.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
@@ -7,6 +6,7 @@ import { printDiagnostic } from '../../../machines/config/diagnostic.ts';
 import { editConfig } from '../../../machines/config/edit.ts';
 import type { InterpolationScope } from '../../../machines/config/interpolate.ts';
 import { readConfig } from '../../../machines/config/read-config.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const checkFilters = filterChecker('/home/of/nobody');
 
@@ -127,7 +127,7 @@ t.test('CFG-2 · whatever the text, reading ends in findings and never throws', 
     fc.property(fc.string({ unit: fc.constantFrom(...'abc:-[]{}&*!|>#\n "\'%@'), maxLength: 60 }), (text) =>
       Array.isArray(read(text).diagnostics),
     ),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   t.same(codes('a: &x [1]\nb: [*x,*x]'), ['unknown-key', 'unknown-key']);
   t.end();

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { parse } from 'yaml';
 import { editConfig, editVariable, valueAt } from '../../../machines/config/edit.ts';
 import { parseEnvFile } from '../../../machines/config/env-file.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const port = ['platforms', 'webhook', 'extra', 'port'];
 const edited = (text: string, path: readonly string[] = port): string | undefined =>
@@ -60,7 +60,7 @@ t.test('HOME-4 · whatever the mapping, the edit says what it should and nothing
       t.same(parse(after), expected);
       return true;
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
   t.equal(valueAt('a: {b: 1}', ['a', 'b']), 1);
   t.equal(valueAt('a: 1', ['a', 'b']), undefined);
@@ -222,7 +222,7 @@ t.test('HOME-4 · whatever is taken out, the text is what a person would have wr
 
       t.equal(after, `# The home.\n\n${left.length === 0 ? '{}\n' : written(left)}`);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
   t.end();
 });

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { expandTilde, type InterpolationScope, interpolate } from '../../../machines/config/interpolate.ts';
+import { fc } from '../../support/property.ts';
 
 const scope: InterpolationScope = {
   secrets: new Map([

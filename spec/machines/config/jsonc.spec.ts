@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { parseJsonc } from '../../../machines/config/jsonc.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('CLI-5 · comments and a last comma are passed over, and not in strings', (t) => {
   const rows: readonly (readonly [string, unknown])[] = [

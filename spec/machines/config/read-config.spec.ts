@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { printDiagnostic } from '../../../machines/config/diagnostic.ts';
+import { fc } from '../../support/property.ts';
 import { readText as read, keptSecret as secret } from '../../support/read-config.ts';
 
 t.test('ADP-1 · CON-3 · DUR-1 · DUR-2 · an empty file is every default', (t) => {

@@ -1,10 +1,10 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { filterChecker } from '../../../actors/config/load-config.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { readConfig } from '../../../machines/config/read-config.ts';
 import { type RouteRead, readRoute } from '../../../machines/config/read-route.ts';
+import { fc } from '../../support/property.ts';
 
 const checkFilters = filterChecker('/home/of/nobody');
 

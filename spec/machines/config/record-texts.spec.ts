@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { recordTexts } from '../../../machines/config/record-texts.ts';
+import { fc, runs } from '../../support/property.ts';
 
 /** What the members come to, as `JSON.parse` would have it; undefined where the text is no object. */
 function read(text: string): string | undefined {
@@ -38,7 +38,7 @@ const written = fc
 t.test('SUB-2 · cuts an object into what JSON.parse finds in it', async () => {
   fc.assert(
     fc.property(written, (text) => read(text) === parse(text)),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 
@@ -56,7 +56,7 @@ t.test('SUB-2 · refuses what JSON.parse refuses, wherever a text is spoilt', as
     });
   fc.assert(
     fc.property(spoilt, (text) => read(text) === parse(text)),
-    { numRuns: 5_000 },
+    { numRuns: runs(5_000) },
   );
 });
 

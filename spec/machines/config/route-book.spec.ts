@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { Route } from '../../../machines/config/route.ts';
 import { bookOf } from '../../../machines/config/route-book.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('RTE-3 · PRF-1 · a book finds the first route of each profile and name, and no other', (t) => {
   const name = fc.constantFrom('a', 'b', 'a/b', '__proto__');

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import fc from 'fast-check';
 import t from 'tap';
 import { weaknessOf } from '../../../machines/config/secret-strength.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('CLI-2 · weak secrets are told by what is weak about them, and not by themselves', (t) => {
   const rows: readonly (readonly [string, RegExp | undefined])[] = [

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { parseToml } from '../../../machines/config/toml.ts';
+import { fc, runs } from '../../support/property.ts';
 
 t.test('CLI-5 · TOML reads as its specification says', (t) => {
   const rows: readonly (readonly [string, JsonObject])[] = [
@@ -84,7 +84,7 @@ t.test('CLI-5 · whatever a table holds is read back as it was written, inline o
       t.same(parseToml(inline.join('\n')), { kind: 'read', value: { ...table } });
       t.same(parseToml(headed), { kind: 'read', value: { a: { 'b c': { ...table } } } });
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
   t.end();
 });
@@ -99,7 +99,7 @@ t.test('CLI-5 · no text makes the reader hang or throw', (t) => {
       const verdict = parseToml(pieces.join(''));
       return verdict.kind === 'read' || verdict.line >= 1;
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
   const beganAt = performance.now();
   parseToml(`a = """${'""\\"'.repeat(50_000)}`);

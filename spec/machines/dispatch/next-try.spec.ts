@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { type Attempt, nextTry, type TryHistory, usualRetries } from '../../../machines/dispatch/next-try.ts';
 import {
@@ -9,6 +8,7 @@ import {
   transient,
   unknownOutcome,
 } from '../../../machines/dispatch/send-outcome.ts';
+import { fc } from '../../support/property.ts';
 
 const limited = (retryAfterMs: number): SendOutcome => ({ kind: 'rateLimited', retryAfterMs, reason: 'slow' });
 const fresh: TryHistory = { sinceMs: 0, failures: 0 };

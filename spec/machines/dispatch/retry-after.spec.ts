@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { retryAfterMs, type WaitHints } from '../../../machines/dispatch/retry-after.ts';
+import { fc } from '../../support/property.ts';
 
 const nowMs = Date.parse('2026-11-03T12:00:00Z');
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import {
   lengthIn,
@@ -8,6 +7,7 @@ import {
   type TextLimit,
   type TextUnit,
 } from '../../../machines/dispatch/split-text.ts';
+import { fc, runs } from '../../support/property.ts';
 
 const units: readonly TextUnit[] = ['utf16', 'codePoints', 'utf8Bytes'];
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
@@ -62,7 +62,7 @@ t.test('DLV-4 · no piece is above the limit, nothing is lost, and nothing but f
       t.equal(pieces.map((piece) => piece.text).join(''), text);
       return true;
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
   t.end();
 });
@@ -78,7 +78,7 @@ t.test('DLV-4 · what is seen as one character stays whole where it fits', (t) =
       }
       return true;
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
   t.end();
 });
@@ -122,7 +122,7 @@ t.test('DLV-4 · every piece closes the fences that it opens', (t) => {
         if (!isBalanced(message)) throw new Error(JSON.stringify(message));
       return true;
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
   t.end();
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import {
   afterFailures,
@@ -7,6 +6,7 @@ import {
   isPermanent,
   isSessionExpiry,
 } from '../../../machines/mcp/connect-failure.ts';
+import { fc } from '../../support/property.ts';
 
 const rpc = (code: number): ConnectFailure => ({ kind: 'rpc', code, message: 'no' });
 const http = (status: number, message = ''): ConnectFailure => ({ kind: 'http', status, message });

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { checkElicitationValues } from '../../../machines/mcp/elicitation-values.ts';
+import { fc } from '../../support/property.ts';
 
 const string = { type: 'string' };
 const integer = { type: 'integer', minimum: 1, maximum: 9 };

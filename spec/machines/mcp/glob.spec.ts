@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { matchesGlob } from '../../../machines/mcp/glob.ts';
+import { fc, runs } from '../../support/property.ts';
 
 t.test('FLT-1 · globs match as a shell matches names', (t) => {
   const rows: readonly (readonly [string, string, boolean])[] = [
@@ -72,7 +72,7 @@ t.test('FLT-1 · a pattern of literals, stars and question marks matches as the 
       const twin = new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`);
       return matchesGlob(pattern)(name) === twin.test(name);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
   t.end();
 });

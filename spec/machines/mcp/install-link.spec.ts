@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { readInstallLink } from '../../../machines/mcp/install-link.ts';
+import { fc } from '../../support/property.ts';
 
 const base64 = (text: string | Uint8Array): string => Buffer.from(text).toString('base64');
 const base64url = (text: string): string => Buffer.from(text).toString('base64url');

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { takenAlong } from '../../../machines/mcp/link-variables.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('LNK-2 · variables that go to a host are named with it, wherever in the entry they stand', (t) => {
   const taken = takenAlong({

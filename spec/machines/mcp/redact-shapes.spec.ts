@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { redactShapes } from '../../../machines/mcp/redact-shapes.ts';
+import { fc } from '../../support/property.ts';
 
 const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U';
 

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import {
   type BreakerEvent,
@@ -8,6 +7,7 @@ import {
   planRetry,
   refusedForMs,
 } from '../../../machines/mcp/retry-plan.ts';
+import { fc } from '../../support/property.ts';
 
 const policy = { failures: 3, resetMs: 30_000 };
 const failed = (nowMs: number): BreakerEvent => ({ kind: 'transportFailed', nowMs });

@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { type CachedDiscovery, cacheText, fingerprintInput, readCache } from '../../../machines/mcp/schema-cache.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
+import { fc } from '../../support/property.ts';
 
 const discovery: CachedDiscovery = {
   fingerprint: 'f1',

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { takeSecrets } from '../../../machines/mcp/secret-places.ts';
+import { fc } from '../../support/property.ts';
 
 const named = (wanted: string): string => wanted;
 

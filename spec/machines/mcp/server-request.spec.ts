@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { admitElicitation, admitSampling, rootsAnswer } from '../../../machines/mcp/server-request.ts';
 import { readServerSettings, type SamplingPolicy } from '../../../machines/mcp/server-settings.ts';
+import { fc } from '../../support/property.ts';
 
 const defaults = readServerSettings({ name: 's', enabled: true, entry: { command: 'x' } } as never);
 

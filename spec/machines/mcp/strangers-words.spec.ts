@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { strangersWords } from '../../../machines/mcp/strangers-words.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('LIF-13 · what a stranger says becomes one short line without secrets and invisible characters', (t) => {
   const rows: readonly (readonly [string, string])[] = [

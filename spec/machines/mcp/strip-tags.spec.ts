@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { Json } from '../../../machines/base/json.ts';
 import { cleanTool, mapStrings, stripTags } from '../../../machines/mcp/strip-tags.ts';
+import { fc } from '../../support/property.ts';
 
 /** A text as tag characters, invisible to a person. */
 const hidden = (text: string): string =>

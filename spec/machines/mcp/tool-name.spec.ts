@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { describeCollision, registerNames, type ServerTools, toolName } from '../../../machines/mcp/tool-name.ts';
+import { fc } from '../../support/property.ts';
 
 function server(name: string, natives: readonly string[], utilities: ServerTools['utilities'] = []): ServerTools {
   return { server: name, natives, utilities };

@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { Json } from '../../../machines/base/json.ts';
 import { shapeResult } from '../../../machines/mcp/tool-result.ts';
+import { fc } from '../../support/property.ts';
 
 const cap = 2_000_000;
 const tag = '\u{E0041}\u{E0042}';

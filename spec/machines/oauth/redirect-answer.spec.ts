@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { type ExpectedAnswer, pastedQuery, readRedirect } from '../../../machines/oauth/redirect-answer.ts';
+import { fc } from '../../support/property.ts';
 
 const issuer = 'https://as.example';
 const expected: ExpectedAnswer = { state: 'st', issuer, issPromised: false };

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import {
   chooseToken,
@@ -8,6 +7,7 @@ import {
   spellTokenRecord,
   type TokenRecord,
 } from '../../../machines/oauth/token-record.ts';
+import { fc } from '../../support/property.ts';
 
 const nowMs = 1_700_000_000_000;
 const owner = { issuer: 'https://as.example', clientId: 'c' };

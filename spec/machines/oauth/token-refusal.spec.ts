@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { readTokenRefusal } from '../../../machines/oauth/token-refusal.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('OAU-4 · OAU-8 · a word of the standards is a decision, whatever good status it has', (t) => {
   for (const status of [200, 400, 401, 403]) {

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { clientSecrets, withoutSecrets } from '../../../machines/oauth/without-secrets.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('OBS-1 · a secret is taken out as it is, as a form spells it, and as JSON does', (t) => {
   const secret = 'p@ss/wörd"1';

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { parseDocument } from '../../../machines/config/document.ts';
@@ -6,6 +5,7 @@ import { decodeBody, parseBody } from '../../../machines/webhook/body.ts';
 import { compileCoalesceKey } from '../../../machines/webhook/coalesce.ts';
 import { compileFilters } from '../../../machines/webhook/filter.ts';
 import { compilePrompt } from '../../../machines/webhook/template.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
   const rows: readonly (readonly [string | Buffer, string | undefined, unknown])[] = [

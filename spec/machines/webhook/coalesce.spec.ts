@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { compileCoalesceKey, joinBurst, promptWithNote } from '../../../machines/webhook/coalesce.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('COA-1 · a key is a field or a template; one that does not resolve groups nothing', (t) => {
   const key = (text: string, payload = {}): string | undefined => compileCoalesceKey(text)({ payload, eventType: 'e' });

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { deliveryIdOf, eventMatcher, eventTypeOf, isPing } from '../../../machines/webhook/envelope.ts';
+import { fc } from '../../support/property.ts';
 
 const body = Buffer.from('{}');
 

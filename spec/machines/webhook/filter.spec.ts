@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { compileFilters, type FilterVerdict } from '../../../machines/webhook/filter.ts';
 import { compilePattern, stepBudget } from '../../../machines/webhook/pattern.ts';
+import { fc } from '../../support/property.ts';
 
 const payload: JsonObject = {
   action: 'opened',

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { deliveryStatuses, eventStatuses, historyStatuses, runStatuses } from '../../../machines/base/status.ts';
@@ -23,6 +22,7 @@ import {
   type EventRecord,
   type RunRecord,
 } from '../../../machines/webhook/record.ts';
+import { fc, runs } from '../../support/property.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
 
 const event: EventRecord = {
@@ -124,7 +124,7 @@ t.test(
         const begin = claimsOfMark(idMark(other)) ?? '';
         return claimOfEvent({ profile, route, deliveryId })?.startsWith(begin) === (deliveryId === other);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runs(2_000) },
     );
   },
 );

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { compilePattern, shortestUsefulText, stepBudget } from '../../../machines/webhook/pattern.ts';
+import { fc } from '../../support/property.ts';
 
 const atoms = fc.constantFrom('a', '[a-z]', '\\p{L}', '(?:ab|c)', '.', '(x+x+)+', '\\bq', '(a?){20}');
 const pieces = fc.tuple(atoms, fc.constantFrom('', '*', '+?', '{1,40}', '{3}', '{1,900}'));

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { secondsUntilFree, takeSlot } from '../../../machines/webhook/rate-window.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('LIM-2 · a window lets exactly its limit through, and frees at the minute', (t) => {
   fc.assert(

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { asSeen, claimName, type DeliveryRecord, groupName } from '../../../machines/webhook/record.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('IDM-1 · claims and groups of different routes never share a name', (t) => {
   const part = fc.string({ maxLength: 6 });

@@ -85,7 +85,10 @@ t.test('LIM-1 · a declared length decides before the body is read; exactly the 
 
 t.test('RTE-2 · RTE-3 · method, then route, then whether it is enabled', (t) => {
   const rows: readonly (readonly [Stage, Partial<RequestContext>])[] = [
-    [{ known: { method: 'GET', path: '/webhooks/none' } }, { outcome: { kind: 'methodNotAllowed' }, reason: 'GET' }],
+    ...['GET', 'PUT', 'DELETE', 'PATCH', 'post'].map((method): [Stage, Partial<RequestContext>] => [
+      { known: { method, path: '/webhooks/none' } },
+      { outcome: { kind: 'methodNotAllowed' }, reason: method },
+    ]),
     [{ known: { path: '/webhooks/none' } }, { outcome: { kind: 'unknownRoute' } }],
   ];
   for (const [given, expected] of rows) {

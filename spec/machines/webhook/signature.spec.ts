@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { sign } from '@octokit/webhooks-methods';
-import fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import type { Scheme, SignatureVerdict } from '../../../machines/webhook/signature.ts';
 import { signatureVerifier, signV2 } from '../../../machines/webhook/signature.ts';
+import { fc } from '../../support/property.ts';
 
 const secret = 'It’s a Secret to Everybody';
 const nowMs = 1_700_000_000_000;

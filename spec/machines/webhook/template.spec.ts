@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { compileExtra, compilePrompt, compileTemplate } from '../../../machines/webhook/template.ts';
+import { fc } from '../../support/property.ts';
 
 const render = (text: string, payload: JsonObject = {}, eventType = 'push'): string =>
   compileTemplate(text).render({ payload, eventType });

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createLineSplitter } from '../../../runtime/control/lines.ts';
+import { fc } from '../../support/property.ts';
 
 function cut(chunks: readonly Buffer[], longest = 1_000): { lines: string[]; overflows: number } {
   const lines: string[] = [];

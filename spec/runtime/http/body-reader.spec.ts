@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { BodyReader } from '../../../runtime/http/body-reader.ts';
 import type { BodyOutcome } from '../../../runtime/http/front.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('LIM-1 · a body in any chunks is whole up to the cap, and cut off one byte beyond it', (t) => {
   fc.assert(

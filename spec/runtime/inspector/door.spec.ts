@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import {
   type Asked,
@@ -8,6 +7,7 @@ import {
   judgeRequest,
   keyHeader,
 } from '../../../runtime/inspector/door.ts';
+import { fc } from '../../support/property.ts';
 
 const port = 8_645;
 const rules = {

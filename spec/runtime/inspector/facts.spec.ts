@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { factsOf, reasonOf, tagsOf } from '../../../runtime/inspector/facts.ts';
+import { fc } from '../../support/property.ts';
 
 t.test('INS-1 · what an actor works on is read from its context, at the top or in its record', (t) => {
   const rows: readonly (readonly [string, unknown, object])[] = [

@@ -8,8 +8,6 @@ import { ask, keyIn, linkOf, openPage } from '../../support/inspector.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
 import { postSigned } from '../../support/sign.ts';
 
-t.setTimeout(280_000);
-
 const secret = 'inspector-server-secret';
 const config = {
   inspector: { port: 0 },

@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createSpelledSteps, quoted, stepOf } from '../../../runtime/inspector/spelled-steps.ts';
+import { fc } from '../../support/property.ts';
 
 const go = { source: { path: ['up', 'one'] }, target: [{ path: ['up', 'two'] }], eventType: 'go' };
 const stay = { source: { path: ['one'] }, eventType: '' };

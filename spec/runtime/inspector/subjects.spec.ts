@@ -1,8 +1,8 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { AnyActorRef } from 'xstate';
 import { createSubjects } from '../../../runtime/inspector/subjects.ts';
 import { createRedactor } from '../../../runtime/redact.ts';
+import { fc } from '../../support/property.ts';
 
 /** As much of an actor as tells where it lives. */
 const actor = (id: string): AnyActorRef =>

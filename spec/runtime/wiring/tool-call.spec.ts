@@ -31,6 +31,7 @@ const tools = [
     inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
   },
   { name: 'read', annotations: { readOnlyHint: true } },
+  { name: 'unusable', inputSchema: { type: 'object', properties: { path: { $ref: '#/$defs/gone' } } } },
 ];
 const request: CallRequest = { profile: 'work', name: 'mcp__s__write', args: { path: 'a' }, caller: 'run', run: 'r1' };
 const well: CallOutcome = { kind: 'result', result: { content: [{ type: 'text', text: 'done' }] } };
@@ -141,6 +142,11 @@ t.test(
       [{ profile: 'default' }, 'unknown_tool', /no tool is named/],
       [{ args: {} }, 'invalid_arguments', /^mcp__s__write: .*path/],
       [{ args: { path: 5 } }, 'invalid_arguments', /path/],
+      [
+        { name: 'mcp__s__unusable' },
+        'invalid_schema',
+        /not run.*mcp server "s".*can't resolve reference #\/\$defs\/gone/,
+      ],
     ];
     for (const [change, code, message] of rows)
       t.match(await calls.start({ ...request, ...change }), { kind: 'fault', fault: { code, message } });

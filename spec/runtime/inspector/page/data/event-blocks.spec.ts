@@ -1,6 +1,6 @@
-import fc from 'fast-check';
 import t from 'tap';
 import { createBlockReader } from '../../../../../runtime/inspector/page/data/event-blocks.ts';
+import { fc } from '../../../../support/property.ts';
 
 const events = [
   { name: 'snapshot', data: '{"actors":[]}' },

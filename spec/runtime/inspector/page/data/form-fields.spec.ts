@@ -1,7 +1,7 @@
-import fc from 'fast-check';
 import t from 'tap';
 import type { Json } from '../../../../../machines/base/json.ts';
 import { entriesOf, fieldsOf, readEntries } from '../../../../../runtime/inspector/page/data/form-fields.ts';
+import { fc, runs } from '../../../../support/property.ts';
 
 const object = (properties: Json, required: readonly string[] = []): Json => ({ type: 'object', properties, required });
 const read = (schema: Json, entries: Parameters<typeof readEntries>[1]) => {
@@ -109,6 +109,6 @@ t.test('INS-2 · whatever schema a server sends, a form is drawn and read withou
       const { kind: verdict } = readEntries(fields, Object.fromEntries(fields.map(({ name }) => [name, typed])));
       t.ok(verdict === 'values' || verdict === 'refused');
     }),
-    { numRuns: 1_000, examples: [[{ it: { type: 'string', default: { toString: false } } }, '']] },
+    { numRuns: runs(1_000), examples: [[{ it: { type: 'string', default: { toString: false } } }, '']] },
   );
 });

@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import {
   endOf,
@@ -11,6 +10,7 @@ import {
   withNewest,
   withOlder,
 } from '../../../../../runtime/inspector/page/data/listed.ts';
+import { fc, runs } from '../../../../support/property.ts';
 
 interface Row {
   readonly key: string;
@@ -132,7 +132,7 @@ t.test(
           return isFresh(held, history.page(1_000), most);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   },
 );

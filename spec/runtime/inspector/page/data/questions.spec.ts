@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import t from 'tap';
 import {
   lineUp,
@@ -8,6 +7,7 @@ import {
   type Shown,
   stayMs,
 } from '../../../../../runtime/inspector/page/data/questions.ts';
+import { fc } from '../../../../support/property.ts';
 
 const rows = (...ids: readonly string[]): readonly { readonly id: string }[] => ids.map((id) => ({ id }));
 const idsOf = (line: readonly Shown<{ readonly id: string }>[]): string =>

@@ -1,0 +1,48 @@
+/**
+ * Runs the spec files given as arguments in one process, one after another, as subtests named after their files. Every file
+ * is imported before the first test runs: a file that mocks a timer while another is still being imported would break it.
+ */
+
+import { pathToFileURL } from 'node:url';
+
+// tap names folders after the arguments, and a name has 255 bytes.
+const files = process.argv.splice(2);
+const { default: t } = await import('tap');
+
+/** The arguments of a call of `t.test`, in any of its forms. */
+type Declaration = readonly unknown[];
+
+interface Declares {
+  test: (...declaration: Declaration) => Promise<unknown>;
+}
+
+/** The tests that each file declared on the root, in order. */
+const declared: { readonly file: string; readonly tests: readonly Declaration[] }[] = [];
+const root = t as unknown as Declares;
+const runTest = root.test;
+
+for (const file of files) {
+  const tests: Declaration[] = [];
+  root.test = (...declaration) => {
+    tests.push(declaration);
+    return Promise.resolve();
+  };
+  try {
+    await import(pathToFileURL(file).href);
+  } catch (thrown) {
+    tests.splice(0, Number.POSITIVE_INFINITY, [
+      'the file can be imported',
+      () => {
+        throw thrown;
+      },
+    ]);
+  }
+  declared.push({ file, tests });
+}
+root.test = runTest;
+
+for (const { file, tests } of declared) {
+  void t.test(file, async (t) => {
+    for (const declaration of tests) await (t as unknown as Declares).test(...declaration);
+  });
+}

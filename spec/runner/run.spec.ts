@@ -1,0 +1,202 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { hasEnded, until } from '../support/processes.ts';
+import { importsOf, planUnits } from './plan.ts';
+import { runUnit } from './run-unit.ts';
+
+const runner = new URL('../run.js', import.meta.url).pathname;
+
+interface Run {
+  readonly code: number | null;
+  readonly lines: readonly string[];
+  readonly errors: string;
+  /** The folder that the runner ran in. */
+  readonly folder: string;
+}
+
+/** Runs the runner over spec files written for it. Each file is given as the body of its module. */
+async function runSpecs(
+  t: Test,
+  files: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>> = {},
+  words: readonly string[] = [],
+): Promise<Run> {
+  const folder = t.testdir(
+    Object.fromEntries(
+      Object.entries(files).map(([name, body]) => [`${name}.spec.js`, `import t from 'tap';\n${body}`]),
+    ),
+  );
+  const child = spawn(process.execPath, [runner, ...words], {
+    cwd: folder,
+    env: { ...process.env, SPEC_FOLDER: '.', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+  });
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    errors += chunk;
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, lines: output.trimEnd().split('\n'), errors, folder };
+}
+
+/** The body of a file that fails until it has been run a number of times. */
+const failsUntilRun = (times: number): string => `
+import { appendFileSync, readFileSync } from 'node:fs';
+const mark = import.meta.filename + '.runs';
+appendFileSync(mark, '.');
+t.test('holds now and then', async (t) => t.ok(readFileSync(mark).length >= ${times}, 'the second time is the charm'));`;
+
+const passes = `t.test('one', async (t) => t.ok(true)); t.test('two', async (t) => t.ok(true));`;
+
+t.test('counts tests, lists each file with its time, and passes where all of them do', async (t) => {
+  const { code, lines, folder } = await runSpecs(t, {
+    a: passes,
+    b: `t.test('not here', { skip: 'no such shell' }, async () => {}); ${passes}`,
+  });
+  t.equal(code, 0);
+  t.equal(lines.at(-1), '4 passed, 0 failed');
+  t.equal(readFileSync(join(folder, '.tap/counts.txt'), 'utf8'), '4 passed, 0 failed\n');
+  for (const name of ['a', 'b']) {
+    const fits = new RegExp(`^ok +\\d+\\.\\d s {2}${name}\\.spec\\.js$`);
+    t.equal(lines.filter((line) => fits.test(line)).length, 1, name);
+  }
+  t.ok(lines.includes('skipped  b.spec.js: not here (no such shell)'));
+});
+
+t.test('a file that fails twice fails the run, and its assertion is shown', async (t) => {
+  const { code, lines } = await runSpecs(t, { good: passes, bad: failsUntilRun(3) });
+  t.equal(code, 1);
+  t.equal(lines.at(-1), '2 passed, 1 failed');
+  t.ok(lines.includes('not ok bad.spec.js: holds now and then'));
+  t.ok(lines.includes('    not ok the second time is the charm'));
+  t.notMatch(lines.join('\n'), 'FLAKY');
+});
+
+t.test('a file that passes when run again alone passes, and is reported as flaky', async (t) => {
+  const { code, lines } = await runSpecs(t, { good: passes, bad: failsUntilRun(2) });
+  t.equal(code, 0);
+  t.same(lines.slice(-2), [
+    'FLAKY bad.spec.js: holds now and then > the second time is the charm',
+    '3 passed, 0 failed',
+  ]);
+});
+
+t.test('more than three flaky files fail the run', async (t) => {
+  const flaky = failsUntilRun(2);
+  const three = await runSpecs(t, { a: flaky, b: flaky, c: flaky });
+  t.equal(three.code, 0);
+  const four = await runSpecs(t, { a: flaky, b: flaky, c: flaky, d: flaky });
+  t.equal(four.code, 1);
+  t.same(four.lines.slice(-2), ['4 files are flaky; more than 3 fail the run', '4 passed, 1 failed']);
+});
+
+t.test('a file that hangs is ended with every process it started, and fails', async (t) => {
+  const folder = t.testdir({
+    'hangs.spec.js': `
+import { spawn } from 'node:child_process';
+import { renameSync, writeFileSync } from 'node:fs';
+import t from 'tap';
+t.test('waits for ever', async (t) => {
+  const child = spawn('sleep', ['600'], { stdio: 'ignore' });
+  const pid = import.meta.dirname + '/pid';
+  writeFileSync(pid + '.new', String(child.pid));
+  renameSync(pid + '.new', pid);
+  await new Promise(() => setTimeout(() => {}, 600_000));
+});`,
+  });
+  const overdue = new AbortController();
+  const running = runUnit([join(folder, 'hangs.spec.js')], { env: process.env, overdue: overdue.signal });
+  await until(() => existsSync(join(folder, 'pid')));
+  overdue.abort();
+  const [result] = await running;
+  t.match(result?.failures.at(-1), { title: 'hung, and was ended' });
+  const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
+  await until(() => hasEnded(pid));
+});
+
+t.test('a file that ends its process takes no other file with it', async (t) => {
+  const { code, lines } = await runSpecs(t, {
+    a: passes,
+    b: `t.test('ends it', async () => process.kill(process.pid, 'SIGKILL'));`,
+    c: passes,
+    d: passes,
+    e: passes,
+    f: passes,
+  });
+  t.equal(code, 1);
+  t.match(lines.at(-1), /^10 passed, [12] failed$/);
+  t.ok(lines.includes('not ok b.spec.js: the process ended with SIGKILL'), lines.join('\n'));
+  t.equal(lines.filter((line) => line.startsWith('ok')).length, 5);
+});
+
+t.test('a file that cannot be imported, and one without a test, fail by themselves', async (t) => {
+  const { lines } = await runSpecs(t, { a: `throw new Error('at import');`, b: '', c: passes });
+  t.ok(lines.includes('not ok a.spec.js: the file can be imported'));
+  t.match(lines.join('\n'), 'at import');
+  t.ok(lines.includes('not ok b.spec.js: the file has no test'));
+  t.equal(lines.at(-1), '2 passed, 2 failed');
+});
+
+t.test('what is thrown outside of every test fails the file that was running', async (t) => {
+  const { code, lines, errors } = await runSpecs(t, {
+    late: `t.test('ends at once', async (t) => { t.ok(true); setTimeout(() => { throw new Error('too late'); }, 200); });`,
+  });
+  t.equal(code, 1);
+  t.ok(lines.includes('not ok late.spec.js: the process ended with exit code 1'), lines.join('\n'));
+  t.match(errors, 'too late');
+});
+
+t.test('words choose files by their names; words that match none fail', async (t) => {
+  const files = { one: passes, other: passes };
+  t.equal((await runSpecs(t, files, {}, ['other'])).lines.at(-1), '2 passed, 0 failed');
+  const none = await runSpecs(t, files, {}, ['third']);
+  t.equal(none.code, 1);
+  t.equal(none.lines.at(-1), '0 passed, 1 failed');
+});
+
+t.test('files that reach outside the process have it to themselves; the others share', (t) => {
+  const units = planUnits({ folder: 'dist/spec', all: false, words: [], groups: 2 });
+  const unitOf = (name: string): readonly string[] =>
+    units.find((unit) => unit.includes(`dist/spec/${name}.spec.js`)) ?? [];
+  t.equal(unitOf('journeys/crash').length, 1);
+  t.equal(unitOf('runtime/http/fronts').length, 1, 'by way of what it imports');
+  t.equal(unitOf('machines/base/ward').length, 1, 'measures the collector');
+  t.ok(unitOf('machines/webhook/signature').length > 50);
+  t.same(unitOf('journeys/leaks'), [], 'in npm run test:all alone');
+  t.equal(units.flat().length, new Set(units.flat()).size, 'each file once');
+  t.ok(importsOf('dist/runtime/daemon.js').includes('lmdb'));
+  t.end();
+});
+
+t.test(
+  'a process that a spec starts carries nothing of tap, and keeps the NODE_OPTIONS the spec gave it',
+  async (t) => {
+    const seen = async (env: NodeJS.ProcessEnv): Promise<unknown> => {
+      const print = 'console.log(JSON.stringify([process.execArgv, process.env]))';
+      const child = spawn(process.execPath, ['-e', print], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+      let output = '';
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+        output += chunk;
+      });
+      await once(child, 'close');
+      return JSON.parse(output);
+    };
+    const [argv, plain] = (await seen(process.env)) as [string[], NodeJS.ProcessEnv];
+    t.same(argv, ['-e', 'console.log(JSON.stringify([process.execArgv, process.env]))'].slice(0, argv.length));
+    t.equal(plain.NODE_OPTIONS, process.env.NODE_OPTIONS);
+    t.notMatch(plain.NODE_OPTIONS ?? '', 'tapjs');
+    t.same(
+      Object.keys(plain).filter((name) => name.startsWith('_TAPJS_')),
+      [],
+    );
+    const [, own] = (await seen({ ...process.env, NODE_OPTIONS: '--no-warnings' })) as [unknown, NodeJS.ProcessEnv];
+    t.equal(own.NODE_OPTIONS, '--no-warnings');
+  },
+);
