@@ -3,11 +3,13 @@
  * is imported before the first test runs: a file that mocks a timer while another is still being imported would break it.
  */
 
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-// tap names folders after the arguments, and a name has 255 bytes.
+// tap names its folders after the arguments, and a name has 255 bytes at most.
 const files = process.argv.splice(2);
 const { default: t } = await import('tap');
+const fixtures = resolve('.tap/fixtures');
 
 /** The arguments of a call of `t.test`, in any of its forms. */
 type Declaration = readonly unknown[];
@@ -23,6 +25,8 @@ const runTest = root.test;
 
 for (const file of files) {
   const tests: Declaration[] = [];
+  // A folder that a file asks for while it is imported is its own.
+  t.testdirName = join(fixtures, file.replace(/[^\w.-]+/g, '-'));
   root.test = (...declaration) => {
     tests.push(declaration);
     return Promise.resolve();
@@ -40,6 +44,7 @@ for (const file of files) {
   declared.push({ file, tests });
 }
 root.test = runTest;
+t.testdirName = join(fixtures, 'spec');
 
 for (const { file, tests } of declared) {
   void t.test(file, async (t) => {

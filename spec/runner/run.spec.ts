@@ -144,6 +144,24 @@ t.test('a file that cannot be imported, and one without a test, fail by themselv
   t.equal(lines.at(-1), '2 passed, 2 failed');
 });
 
+t.test('files that share a process have a folder each, whenever they ask for it', async (t) => {
+  const file = `
+import fs from 'node:fs';
+import t from 'tap';
+const home = t.testdir();
+t.test('same title', async (t) => {
+  t.not(t.testdir({ a: '' }), home);
+  fs.writeFileSync(home + '/only', '', { flag: 'wx' });
+});`;
+  const folder = t.testdir({ 'a.spec.js': file, 'b.spec.js': file });
+  const unit = ['a', 'b'].map((name) => join(folder, `${name}.spec.js`));
+  const results = await runUnit(unit, { env: process.env, overdue: new AbortController().signal });
+  t.match(results, [
+    { passed: 1, failures: [] },
+    { passed: 1, failures: [] },
+  ]);
+});
+
 t.test('what is thrown outside of every test fails the file that was running', async (t) => {
   const { code, lines, errors } = await runSpecs(t, {
     late: `t.test('ends at once', async (t) => { t.ok(true); setTimeout(() => { throw new Error('too late'); }, 200); });`,
