@@ -156,7 +156,8 @@ function leaveOut(schema: JsonObject, pointer: string): void {
   let keyword: (() => void) | undefined;
   for (const part of pointer.split('/').slice(1)) {
     const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof holder !== 'object' || holder === null) break;
+    // Another error led here before, and it is gone.
+    if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return;
     const parent = holder as Record<string, Json>;
     // An item cannot go without its neighbours moving, so the list goes.
     if (!Array.isArray(holder)) keyword = () => void delete parent[key];
@@ -224,11 +225,25 @@ function withoutNulls(args: JsonObject, { required }: JsonObject): JsonObject | 
  */
 function linearPattern(source: string, flags: string): RegExp {
   const pattern = compilePattern(source);
-  const own = new RegExp(source, flags);
+  let own: Pick<RegExp, 'test'> | undefined;
   const test = (text: string): boolean => {
     const verdict = pattern.ok ? pattern.search(text) : 'tooLong';
-    return verdict === 'tooLong' ? own.test(text) : verdict === 'found';
+    if (verdict !== 'tooLong') return verdict === 'found';
+    own ??= ownPattern(source, [flags, '']);
+    return own.test(text);
   };
   // Ajv tells patterns apart by their text, those of its own meta-schema too.
   return { test, toString: () => `/${source}/` } as unknown as RegExp;
+}
+
+/** The pattern in the first mode that takes it: many escape what the strict one forbids. A malformed one constrains nothing. */
+function ownPattern(source: string, modes: readonly string[]): Pick<RegExp, 'test'> {
+  for (const flags of modes) {
+    try {
+      return new RegExp(source, flags);
+    } catch {
+      // The next mode may take it.
+    }
+  }
+  return { test: () => true };
 }

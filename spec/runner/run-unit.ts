@@ -125,9 +125,10 @@ function readFile(file: Parser, done: (result: FileResult) => void): void {
     else failures.push({ title: name, assertions: ofTest.length > 0 ? ofTest : [{ title: name, details: diag }] });
     ofTest = [];
   });
-  file.once('complete', ({ time }: { readonly time: number | null }) => {
+  file.once('complete', ({ ok, time }: { readonly ok: boolean; readonly time: number | null }) => {
     const isEmpty = passed + skipped.length + failures.length === 0;
     if (isEmpty) failures.push({ title: 'the file has no test', assertions: [] });
+    else if (!ok && failures.length === 0) failures.push({ title: 'not all of its tests ran', assertions: [] });
     done({ file: file.name, ran: true, passed, skipped, failures, milliseconds: time ?? 0 });
   });
 }

@@ -136,6 +136,28 @@ t.test('a file that ends its process takes no other file with it', async (t) => 
   t.equal(lines.filter((line) => line.startsWith('ok')).length, 5);
 });
 
+t.test('a file that ends its process with success before its last test fails', async (t) => {
+  const { code, lines } = await runSpecs(t, {
+    a: `t.test('one', async (t) => t.ok(true)); t.test('two', async () => process.exit(0)); t.test('three', async () => {});`,
+  });
+  t.equal(code, 1);
+  t.match(lines.at(-1), /^\d passed, [12] failed$/, lines.join('\n'));
+});
+
+t.test('a file that ends its process fails, also where another file of the group failed before', async (t) => {
+  const folder = t.testdir({
+    'a.spec.js': `import t from 'tap'; t.test('one', async (t) => t.ok(false));`,
+    'b.spec.js': `import t from 'tap'; t.test('one', async (t) => t.ok(true));
+t.test('two', async () => process.kill(process.pid, 'SIGKILL'));`,
+  });
+  const unit = ['a', 'b'].map((name) => join(folder, `${name}.spec.js`));
+  const results = await runUnit(unit, { env: process.env, overdue: new AbortController().signal });
+  t.same(
+    results.map(({ failures }) => failures.length > 0),
+    [true, true],
+  );
+});
+
 t.test('a file that cannot be imported, and one without a test, fail by themselves', async (t) => {
   const { lines } = await runSpecs(t, { a: `throw new Error('at import');`, b: '', c: passes });
   t.ok(lines.includes('not ok a.spec.js: the file can be imported'));

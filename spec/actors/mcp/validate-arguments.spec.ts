@@ -76,6 +76,9 @@ t.test('LIF-13 · a pattern that would backtrack for ever answers at once', (t) 
   const strange = { type: 'object', properties: { text: { type: 'string', pattern: '(?<=a)b' } } };
   t.type(checkOf(strange)({ text: 'zzz' }), 'string', 'look-around, which the linear engine does not support');
   t.equal(checkOf(strange)({ text: 'ab' }), undefined);
+  const escaped = { type: 'object', properties: { text: { type: 'string', pattern: '^(?=a)[\\w\\_]+\\_$' } } };
+  t.equal(checkOf(escaped)({ text: 'ab_' }), undefined, 'an escape that only the loose mode allows');
+  t.type(checkOf(escaped)({ text: 'b_' }), 'string');
   const backtracks = { type: 'object', properties: { text: { type: 'string', pattern: '^(?=a)(a+)+$' } } };
   t.match(checkOf(backtracks, 50)({ text: `${'a'.repeat(50)}!` }), /^unchecked: /);
   t.end();
@@ -117,6 +120,7 @@ t.test('LIF-13 · a malformed keyword constrains nothing, and everything beside 
     ],
     [{ properties: { a: 'string', d: { type: 'string' } } }, { a: 1, d: 1 }, '/d must be string'],
     [{ required: ['a', 1], properties: { d: { type: 'string' } } }, { d: 1 }, '/d must be string'],
+    [{ properties: { a: { pattern: '(' }, d: { type: 'string' } } }, { a: 'x', d: 1 }, '/d must be string'],
     [{ properties: { a: { items: { enum: 3, minimum: 2 } } } }, { a: [1] }, '/a/0 must be >= 2'],
   ];
   for (const [schema, args, expected] of rows) t.equal(checkOf(schema)(args), expected, JSON.stringify(schema));
@@ -132,7 +136,6 @@ t.test('LIF-13 · a schema that cannot be used lets nothing through', (t) => {
     checkOf({ type: 'object', description: 'x'.repeat(300_000) })({}),
     /^unchecked: the schema has 3000\d\d characters/,
   );
-  t.match(checkOf({ properties: { a: { pattern: '(' } } })({ a: 'x' }), /^unchecked: .*regular expression/);
   const circle: Record<string, unknown> = { type: 'object' };
   circle.properties = { self: circle };
   t.match(checkOf(circle as JsonObject)({}), /^unchecked: .*circular/);
