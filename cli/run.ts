@@ -7,12 +7,16 @@ import { homedir } from 'node:os';
 import { homeOf, unwritableHome } from '../machines/config/profile.ts';
 import { createCall, NotRunning } from './call.ts';
 import type { ExitCode } from './catalogue.ts';
+import type { Output } from './context.ts';
 import { standardOutput } from './output.ts';
 import { parseWords } from './parse.ts';
 import { version } from './version.ts';
 
-export async function runWords(words: readonly string[]): Promise<ExitCode> {
-  const out = standardOutput(process.env);
+export async function runWords(
+  words: readonly string[],
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+  out: Output = standardOutput(environment),
+): Promise<ExitCode> {
   const parsed = parseWords(words);
   switch (parsed.kind) {
     case 'help': {
@@ -29,7 +33,7 @@ export async function runWords(words: readonly string[]): Promise<ExitCode> {
     case 'command': {
       const { command, args, flags } = parsed;
       const given = flags.home;
-      const env = typeof given === 'string' ? { ...process.env, AGENT_HOME: given } : process.env;
+      const env = typeof given === 'string' ? { ...environment, AGENT_HOME: given } : environment;
       const home = homeOf(env, homedir());
       if (home === undefined) {
         out.complain('agent: AGENT_HOME is empty, which names no folder; set it to one, or unset it for ~/.agent\n');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { type CliResult, type Daemon, runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, type CliResult, type Daemon, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { controlOf } from '../support/mcp/gateway.ts';
 import { type AskedModel, type ModelReply, type ModelServer, startModelServer } from '../support/model-server.ts';
@@ -104,7 +104,7 @@ t.test(
   async (t) => {
     const { home, server } = await scene(t);
     await until(async () => {
-      const rows = JSON.parse((await runCli(['mcp', 'list', '--json'], home.path)).stdout) as readonly JsonObject[];
+      const rows = JSON.parse((await askCli(['mcp', 'list', '--json'], home.path)).stdout) as readonly JsonObject[];
       return rows.length === 2 && rows.every(({ state }) => state === 'connected');
     });
     const chat = startTerminal(t, ['chat'], { AGENT_HOME: home.path });
@@ -197,7 +197,7 @@ t.test('CLI-3 · CLI-4 · INS-1 · a session is a machine that ends with its con
   await until(() => heard.length > 0);
   await t.rejects(control.call('chat.say', { session, text: 'more' }), { code: 'chat-busy' });
   await t.rejects(control.call('chat.new', { session }), { code: 'chat-busy' });
-  const tree = await runCli(['inspect', 'tree'], home.path);
+  const tree = await askCli(['inspect', 'tree'], home.path);
   t.match(tree.stdout, /chats\/\S+ +answering/);
   t.same(await control.call('chat.cancel', { session }), { cancelling: true });
   t.same(await turn, { outcome: 'cancelled' });
@@ -209,7 +209,7 @@ t.test('CLI-3 · CLI-4 · INS-1 · a session is a machine that ends with its con
   void control.call('chat.say', { session, text: 'slow again' }).catch(() => {});
   await until(() => server.asked.length > asked);
   control.close();
-  await until(async () => !(await runCli(['inspect', 'tree'], home.path)).stdout.includes('chatSession'));
+  await until(async () => !(await askCli(['inspect', 'tree'], home.path)).stdout.includes('chatSession'));
 });
 
 t.test('CLI-4 · CON-2 · a gateway that stops ends the session and says so', async (t) => {

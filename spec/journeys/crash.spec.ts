@@ -5,8 +5,9 @@
 
 import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { type Daemon, runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { hasEnded, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
@@ -70,13 +71,14 @@ interface RunRow {
 async function allSettled(home: TestHome): Promise<readonly RunRow[]> {
   for (;;) {
     // The bursts first: one that ends between the two looks is a run in the second.
-    const status = JSON.parse((await runCli(['gateway', 'status', '--json'], home.path)).stdout) as {
+    const status = JSON.parse((await askCli(['gateway', 'status', '--json'], home.path)).stdout) as {
       actors: Record<string, number>;
     };
-    const { stdout } = await runCli(['runs', 'list', '--json', '--limit', '1000'], home.path);
+    const { stdout } = await askCli(['runs', 'list', '--json', '--limit', '1000'], home.path);
     const rows = JSON.parse(stdout) as RunRow[];
     const busy = rows.some((row) => ['queued', 'running', 'delivering'].includes(row.status));
     if (!busy && (status.actors.coalescingGroup ?? 0) === 0) return rows;
+    await wait(20);
   }
 }
 
@@ -258,10 +260,9 @@ process.stdout.write('done');
 `,
   );
   const runs = async (...words: string[]): Promise<readonly (RunRow & { readonly reason?: string })[]> =>
-    JSON.parse((await runCli(['runs', 'list', '--json', ...words], home.path)).stdout);
-  const untilRunning = async (count: number): Promise<void> => {
-    while ((await runs('--status', 'running')).length < count);
-  };
+    JSON.parse((await askCli(['runs', 'list', '--json', ...words], home.path)).stdout);
+  const untilRunning = (count: number): Promise<void> =>
+    until(async () => (await runs('--status', 'running')).length >= count);
   const first = await startDaemon(t, home.path);
   for (const id of ['one', 'two']) await postSigned(`${first.url}/webhooks/gh`, { n: id }, { secret, id });
   await untilRunning(2);
@@ -278,9 +279,9 @@ process.stdout.write('done');
   const reason = 'cut off in attempt 1; waits to be taken up again';
   const [waiting, ...others] = await runs('--status', 'queued');
   t.match([waiting, ...others], [{ attempt: 1, status: 'queued', reason }], 'the place is taken by the other');
-  const shown = await runCli(['runs', 'show', waiting?.id ?? ''], home.path);
+  const shown = await askCli(['runs', 'show', waiting?.id ?? ''], home.path);
   t.match(shown.stdout, new RegExp(`queued[\\s\\S]*${reason}`));
-  const listed = await runCli(['webhook', 'deliveries', '--status', 'accepted', '--json'], home.path);
+  const listed = await askCli(['webhook', 'deliveries', '--status', 'accepted', '--json'], home.path);
   t.match(JSON.parse(listed.stdout), [{ delivery_id: waiting?.delivery_id, reason }]);
 
   home.write('go', '');

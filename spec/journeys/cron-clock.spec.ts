@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { digest, fileHolds, type JobView, makeCronHome } from '../support/cron-home.ts';
-import { runCli } from '../support/daemon.ts';
+import { askCli } from '../support/daemon.ts';
 import { cliJson, webhookConfig } from '../support/webhook-home.ts';
 
 const config = webhookConfig('        gh: {}\n');
@@ -126,7 +126,7 @@ t.test('CRN-1 · a time that a changed clock leaves out comes right after the ga
   const home = makeCronHome(t, { 'config.yaml': config });
   // Berlin, 29 March 2026: 02:00 becomes 03:00, which is 01:00 UTC.
   home.setClock(Date.UTC(2026, 2, 29, 0, 59, 58));
-  const added = await runCli(
+  const added = await askCli(
     ['cron', 'add', 'night', '30 2 * * *', '--timezone', 'Europe/Berlin', '--prompt', 'p'],
     home.path,
   );

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { digest, makeCronHome } from '../support/cron-home.ts';
-import { type Daemon, runCli } from '../support/daemon.ts';
+import { askCli, type Daemon } from '../support/daemon.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
@@ -62,7 +62,7 @@ t.test('CRN-2 · DUR-2 · schedule, webhook and hand fire one job; a paused or d
   home.jobs([digest]);
   const daemon = await home.start();
   const post = (id: string, route = 'go') => postSigned(`${daemon.url}/webhooks/${route}`, { n: 4 }, { secret, id });
-  const agent = (...words: string[]) => runCli(words, home.path);
+  const agent = (...words: string[]) => askCli(words, home.path);
 
   t.match(await post('w1'), { status: 202, body: { status: 'accepted', route: 'go', delivery_id: 'w1' } });
   t.match(await post('w1'), { status: 200, body: { status: 'duplicate' } });
@@ -126,10 +126,10 @@ t.test('CRN-1 · SUB-1 · the file is followed while other processes edit it, an
   ]);
   t.match(await daemon.line(({ cron_job: job }) => job === 'never'), { level: 'error', message: /never falls/ });
   t.match(await home.show('never'), { state: 'broken', history: [{ cause: 'note', reason: /never falls/ }] });
-  const refused = await runCli(['cron', 'add', 'x', '0 0 31 4 *', '--prompt', 'p'], home.path);
+  const refused = await askCli(['cron', 'add', 'x', '0 0 31 4 *', '--prompt', 'p'], home.path);
   t.match(refused, { code: 1, stderr: /no chosen month has a day 31.*\[cron-schedule\]/ });
 
-  t.equal((await runCli(['webhook', 'subscribe', 'sub', '--cron-job', 'digest'], home.path)).code, 0);
+  t.equal((await askCli(['webhook', 'subscribe', 'sub', '--cron-job', 'digest'], home.path)).code, 0);
   home.write('cron/jobs.json', '{');
   await daemon.line(({ message }) => message.includes('no list of jobs'));
   home.write('config.yaml', webhookConfig(`${routes}        more: {}\n`));
@@ -141,15 +141,15 @@ t.test('CRN-1 · SUB-1 · the file is followed while other processes edit it, an
     [{ name: 'digest', state: 'scheduled' }, { name: 'never' }, { name: 'jobs.json', state: 'broken' }],
     'the last good jobs stand, across a reload too',
   );
-  t.match(await runCli(['webhook', 'subscribe', 'y', '--cron-job', 'digest'], home.path), {
+  t.match(await askCli(['webhook', 'subscribe', 'y', '--cron-job', 'digest'], home.path), {
     code: 1,
     stderr: /mend it.*\[cron-jobs-corrupt\]/,
   });
-  t.match(await runCli(['cron', 'pause', 'digest'], home.path), { code: 1, stderr: /\[cron-jobs-unwritable\]/ });
+  t.match(await askCli(['cron', 'pause', 'digest'], home.path), { code: 1, stderr: /\[cron-jobs-unwritable\]/ });
 
   home.jobs([{ ...digest, id: 'k', name: 'other' }]);
   t.match(await seen(([first]) => first?.id === 'cronJobs/default/k' && isPlanned(first)), [{ state: 'scheduled' }]);
-  t.match((await runCli(['webhook', 'subscribe', 'late', '--cron-job', 'digest'], home.path)).stderr, /does not exist/);
+  t.match((await askCli(['webhook', 'subscribe', 'late', '--cron-job', 'digest'], home.path)).stderr, /does not exist/);
 });
 
 t.test('PRF-2 · CRN-1 · a job is its profile’s, with its runner, its secrets and its history', async (t) => {
@@ -167,6 +167,6 @@ t.test('PRF-2 · CRN-1 · a job is its profile’s, with its runner, its secrets
   t.equal((await home.show('digest')).history.length, 0);
   t.match(await cliJson(home.path, 'cron', 'list'), [{ profile: 'default' }, { profile: 'work' }]);
   t.match(await charts(home.path), [{ id: 'cronJobs/default/j' }, { id: 'cronJobs/work/j' }]);
-  t.equal((await runCli(['cron', 'remove', 'digest', '--profile', 'work'], home.path)).code, 0);
+  t.equal((await askCli(['cron', 'remove', 'digest', '--profile', 'work'], home.path)).code, 0);
   t.match(await charts(home.path), [{ id: 'cronJobs/default/j' }]);
 });

@@ -11,27 +11,30 @@ t.test('DEV-4 · denied on the other device: exit 1, and saved credentials are u
   const { login, tokens, gateway } = await deviceStage(t, authority, { flow: 'device' });
   const first = login();
   await authority.enterCode(await first.shows(/^ {2}([A-Z]{4}-[A-Z]{4})$/m));
-  t.match(await first.ended, { code: 0 });
+  t.match(await gateway.daemon.passUntil(first.ended), { code: 0 });
   const saved = tokens();
 
   const second = login();
   await authority.enterCode(await second.shows(/^ {2}([A-Z]{4}-[A-Z]{4})$/m), 'deny');
 
-  t.match(await second.ended, { code: 1, stderr: /denied on the other device.*\[login-stopped\]/ });
+  t.match(await gateway.daemon.passUntil(second.ended), {
+    code: 1,
+    stderr: /denied on the other device.*\[login-stopped\]/,
+  });
   t.equal(tokens(), saved);
   await gateway.reaches('hub', 'connected');
 });
 
 t.test('DEV-4 · what stops a device login leaves saved credentials; trouble on the way does not stop it', async (t) => {
   const authority = await startScriptedServer(t);
-  const { home, login, tokens, gateway } = await deviceStage(t, authority, { flow: 'device', timeout: 2 });
+  const { home, login, tokens, gateway } = await deviceStage(t, authority, { flow: 'device', timeout: 300 });
   /** Says yes when it is first asked: whoever waited for the code to be shown could be later than the time. */
   const approving: Parameters<typeof authority.on>[1] = (seen) => {
     authority.approve();
     return authority.usual(seen);
   };
   authority.on(paths.token, approving);
-  t.match(await login().ended, { code: 0 });
+  t.match(await gateway.daemon.passUntil(login().ended), { code: 0 });
   await gateway.reaches('hub', 'connected');
   const saved = tokens();
   const usual = (path: string): void => authority.on(path, undefined);
@@ -39,7 +42,7 @@ t.test('DEV-4 · what stops a device login leaves saved credentials; trouble on 
     const answer = authority.usual(seen) as { json: object };
     return { json: { ...answer.json, ...changes } };
   };
-  const rows: readonly (readonly [string, () => void, RegExp])[] = [
+  const rows: readonly (readonly [what: string, arrange: () => void, expected: RegExp, passMs?: number])[] = [
     ['expired_token', () => authority.on(paths.token, oauthError('expired_token')), /expired before it was entered/],
     ['access_denied', () => authority.on(paths.token, oauthError('access_denied')), /denied on the other device/],
     ['invalid_client', () => authority.on(paths.token, oauthError('invalid_client', 401)), /invalid_client/],
@@ -57,18 +60,23 @@ t.test('DEV-4 · what stops a device login leaves saved credentials; trouble on 
       () => authority.on(paths.register, oauthError('access_denied', 403)),
       /Registration failed: 403/,
     ],
-    ['the configured time is over', () => {}, /nobody approved the login within 2 s/],
+    ['the configured time is over', () => {}, /nobody approved the login within 300 s/, 300_000],
     [
       'the life of the code is over',
-      () => authority.on(paths.device, device({ expires_in: 1 })),
-      /nobody approved the login within 1 s/,
+      () => authority.on(paths.device, device({ expires_in: 60 })),
+      /nobody approved the login within 60 s/,
+      60_000,
     ],
   ];
-  for (const [name, arrange, expected] of rows) {
+  for (const [name, arrange, expected, passMs] of rows) {
     for (const path of Object.values(paths)) usual(path);
     arrange();
     const running = await loginByControl(t, home, 'hub');
-    t.match(await running.ended, expected, name);
+    if (passMs !== undefined) {
+      await running.progress;
+      await gateway.daemon.pass(passMs);
+    }
+    t.match(await gateway.daemon.passUntil(running.ended), expected, name);
     t.equal(tokens(), saved, name);
     running.cancel();
   }
@@ -82,7 +90,7 @@ t.test('DEV-4 · what stops a device login leaves saved credentials; trouble on 
   t.equal(tokens(), saved);
 
   authority.on(paths.token, approving);
-  t.match(await login().ended, { code: 0 });
+  t.match(await gateway.daemon.passUntil(login().ended), { code: 0 });
   t.not(tokens(), saved);
   t.ok(pollsOf(authority).length > asked);
 });
@@ -101,7 +109,7 @@ t.test('DEV-4 · pending, slow_down, a proxy in the way and a broken connection 
     return next ?? authority.usual(seen);
   });
 
-  t.match(await login().ended, { code: 0 });
+  t.match(await gateway.daemon.passUntil(login().ended), { code: 0 });
 
   t.equal(pollsOf(authority).length, 3);
   await gateway.reaches('hub', 'connected');

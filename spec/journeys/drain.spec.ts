@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
@@ -71,7 +71,7 @@ t.test('DIS-3 · CON-2 · a run that a person cancelled is not begun again becau
   await postSigned(`${first.url}/webhooks/gh`, {}, { secret });
   while (!existsSync(`${home.path}/began`)) await wait(10);
   const [run] = (await cliJson(home.path, 'runs', 'list')) as { id: string }[];
-  const cancelling = runCli(['runs', 'cancel', String(run?.id)], home.path);
+  const cancelling = askCli(['runs', 'cancel', String(run?.id)], home.path);
   while (!existsSync(`${home.path}/told`)) await wait(10);
 
   first.kill('SIGTERM');

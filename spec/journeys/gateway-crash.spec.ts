@@ -49,7 +49,7 @@ t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started agai
     NODE_OPTIONS: `--import ${support('shifted-clock').href}`,
     SPEC_CLOCK_FILE: `${home.path}/clock.txt`,
   };
-  const daemon = await startDaemon(t, home.path, env, support('crash-gateway').pathname);
+  const daemon = await startDaemon(t, home.path, env, { entry: support('crash-gateway').pathname });
   const post = (route: string, id: string, url = daemon.url) =>
     postSigned(`${url}/webhooks/${route}`, { id: 1 }, { secret, id });
   await post('later', 'l');
@@ -98,7 +98,12 @@ t.test('INS-1 · DUR-1 · a commit that lands after the gateway has crashed take
     }),
   });
   const holdFile = `${home.path}/hold`;
-  const daemon = await startDaemon(t, home.path, { SPEC_HOLD_FILE: holdFile }, support('crash-gateway').pathname);
+  const daemon = await startDaemon(
+    t,
+    home.path,
+    { SPEC_HOLD_FILE: holdFile },
+    { entry: support('crash-gateway').pathname },
+  );
   const state = async () => ((await cliJson(home.path, 'mcp', 'list')) as { state: string }[])[0]?.state;
   await eventually(async () => (await state()) === 'connected' || undefined);
   const pids = numbersIn(pidFile);

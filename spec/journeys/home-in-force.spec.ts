@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
-import { runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
@@ -123,8 +123,8 @@ t.test('DUR-2 · LIM-3 · EVT-1 · an ignored event is replayed with its type an
   });
   t.match(answer.body, { status: 'ignored', event: 'push' });
   home.write('config.yaml', webhookConfig('        gh: {events: [push], prompt: "P {n}"}\n'));
-  t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0);
-  const replayed = await runCli(['webhook', 'replay', 'form'], home.path);
+  t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0);
+  const replayed = await askCli(['webhook', 'replay', 'form'], home.path);
   t.match(replayed.stdout, /HTTP 202\n.*"event":"push"/);
   t.match(await daemon.line(({ message }) => message.startsWith('response: ')), { message: /P 5$/ });
 });
@@ -144,12 +144,12 @@ t.test(
       { name: /^config\.yaml:\d+$/, problem: /delivers to "fax"/ },
     ]);
     t.equal(rows.length, 3);
-    t.equal((await runCli(['webhook', 'show', 'one'], home.path)).code, 0);
+    t.equal((await askCli(['webhook', 'show', 'one'], home.path)).code, 0);
     t.match(
-      (await runCli(['webhook', 'show', 'three'], home.path)).stderr,
+      (await askCli(['webhook', 'show', 'three'], home.path)).stderr,
       /no route is named "three"; `agent webhook list` lists them \[route-unknown\]/,
     );
-    t.match((await runCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
+    t.match((await askCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
   },
 );
 
@@ -160,7 +160,7 @@ t.test('SUB-4 · PRF-1 · a subscription of the same name in another profile can
     'profiles/home/config.yaml': '',
   });
   const { url } = await startDaemon(t, home.path);
-  const agent = (...words: string[]) => runCli(words, home.path);
+  const agent = (...words: string[]) => askCli(words, home.path);
   for (const flags of [[], ['--profile', 'work'], ['--route-profile', 'home']]) {
     t.equal((await agent('webhook', 'subscribe', 'hook', ...flags)).code, 0);
   }

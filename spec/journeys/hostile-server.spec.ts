@@ -24,12 +24,12 @@ t.test('LIF-13 · a pattern for results that would backtrack for ever refuses th
   await isWell(t, gateway);
 });
 
-t.test('LIF-13 · a schema that would be checked for ever checks nothing, and the call is sent', async (t) => {
+t.test('LIF-13 · a schema that would be checked for ever refuses the call, which is never sent', async (t) => {
   const gateway = await besideHealthy(t, 'doubling-schema');
 
   const answer = await gateway.call('mcp__hostile__tool', { value: 1 });
 
-  t.match(wordsOf(answer), /"answered":0/);
+  t.match(answer.error, { code: 'invalid_schema', message: /hostile/ });
   await isWell(t, gateway);
 });
 

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
-import { runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
@@ -162,7 +162,7 @@ for (const { front, skip } of fronts) {
       for (const route of ['searched', 'unsearched'])
         t.same((await send(route, long, route)).body.reason, 'filter', route);
 
-      const rows = JSON.parse((await runCli(['webhook', 'deliveries', '--json'], home.path)).stdout) as {
+      const rows = JSON.parse((await askCli(['webhook', 'deliveries', '--json'], home.path)).stdout) as {
         delivery_id: string;
         reason?: string;
       }[];
@@ -187,7 +187,7 @@ for (const { front, skip } of fronts) {
       );
 
       t.same([answer.status, answer.body], [500, { error: 'Internal error' }]);
-      const rows = JSON.parse((await runCli(['webhook', 'deliveries', '--json'], home.path)).stdout) as object[];
+      const rows = JSON.parse((await askCli(['webhook', 'deliveries', '--json'], home.path)).stdout) as object[];
       t.match(rows, [{ delivery_id: 'broken', route: 'gh', status: 'refused', reason: /^internal error/ }]);
       t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202, 'it still serves');
     });
@@ -390,7 +390,7 @@ for (const { front, skip } of fronts) {
       async (t) => {
         const home = makeHome(t, { 'config.yaml': config(front, '        fixed: {}\n'), 'scripts/agent.mjs': agent });
         const daemon = await startDaemon(t, home.path);
-        const agentCli = (...words: string[]) => runCli(words, home.path);
+        const agentCli = (...words: string[]) => askCli(words, home.path);
 
         const created = JSON.parse(
           (await agentCli('webhook', 'subscribe', 'hook', '--prompt', 'P {x}', '--events', 'a,b', '--json')).stdout,
@@ -523,7 +523,7 @@ t.test('CFG-3 · RTE-1 · a broken route refuses the start and every finding is 
   await t.rejects(startDaemon(t, home.path), {
     message: /ended with 1:[\s\S]*deliver-only-needs-target[\s\S]*coalesce-not-allowed/,
   });
-  const checked = await runCli(['config', 'check'], home.path);
+  const checked = await askCli(['config', 'check'], home.path);
   t.equal(checked.code, 1);
   t.match(checked.stdout, /config\.yaml:\d+:\d+: route "a" sets deliver_only/);
 });
@@ -535,10 +535,10 @@ t.test('CFG-2 · a reload with findings keeps the last good configuration', asyn
     'config.yaml',
     'platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, routes: {two: {}}}}}\n',
   );
-  t.equal((await runCli(['gateway', 'reload'], home.path)).code, 1, 'a route without a secret');
+  t.equal((await askCli(['gateway', 'reload'], home.path)).code, 1, 'a route without a secret');
   t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 202);
   home.write('config.yaml', config('auto', '        two: {}\n'));
-  const reloaded = await runCli(['gateway', 'reload'], home.path);
+  const reloaded = await askCli(['gateway', 'reload'], home.path);
   t.equal(reloaded.code, 0, reloaded.stderr);
   t.equal((await postSigned(`${daemon.url}/webhooks/two`, {}, { secret })).status, 202);
   t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 404);
@@ -562,7 +562,7 @@ t.test('CRN-2 · a paused job is logged and dropped, a ready one runs with its o
   t.match((await daemon.line(({ message }) => message.startsWith('response: '))).message, /Do the job\.\n\ncontext 4$/);
   t.equal((await postSigned(`${daemon.url}/webhooks/no`, {}, { secret, id: 'c2' })).status, 202);
   const rows = JSON.parse(
-    (await runCli(['webhook', 'deliveries', '--json', '--route', 'no'], home.path)).stdout,
+    (await askCli(['webhook', 'deliveries', '--json', '--route', 'no'], home.path)).stdout,
   ) as object[];
   t.match(rows, [{ delivery_id: 'c2', status: 'cron', reason: /paused/ }]);
 });

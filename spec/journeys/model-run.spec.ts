@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { type Daemon, runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { type ModelReply, type ModelServer, startModelServer } from '../support/model-server.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
@@ -110,7 +110,7 @@ for (const provider of ['openai-compatible', 'anthropic'] as const) {
     t.notMatch(offered, '"web_search"', 'without an endpoint there is no search');
     t.equal(server.asked[0]?.headers[provider === 'anthropic' ? 'x-api-key' : 'authorization']?.includes(key), true);
     t.notMatch(JSON.stringify([run, daemon.log]), key);
-    const shown = await runCli(['runs', 'show', String(run.id), '--transcript'], home.path);
+    const shown = await askCli(['runs', 'show', String(run.id), '--transcript'], home.path);
     t.match(shown.stdout, /call mcp__files__read_text_file\n +\{"path"/);
   });
 }
@@ -178,13 +178,13 @@ t.test(
       ['runs', 'show', String(waiting)],
       ['webhook', 'deliveries', String(waiting)],
     ]) {
-      const { stdout } = await runCli(words, home.path);
+      const { stdout } = await askCli(words, home.path);
       t.match(stdout, /waiting for you/, words.join(' '));
       t.match(stdout, `agent approvals show ${String(id)}`, 'and how it goes on');
     }
     t.match(await runs(home.path), [{ status: 'running', question: id }]);
 
-    await runCli(['approvals', 'deny', String(id)], home.path);
+    await askCli(['approvals', 'deny', String(id)], home.path);
 
     const run = await runThatIs(home.path, 'delivered');
     t.match(run.transcript, [
@@ -227,13 +227,13 @@ t.test('DIS-3 · DIS-4 · what a model does wrong is a known outcome in the hist
 
 t.test('DIS-3 · a run that takes too long ends with what was said so far', async (t) => {
   const server = await startModelServer(t, [readPackage, { kind: 'silent' }]);
-  const home = makeModelHome(t, server, { agent: 'timeout_seconds: 3' });
-  const daemon = await startDaemon(t, home.path);
-  // Its start is no part of the time that is measured here.
-  await connected(home.path);
+  const home = makeModelHome(t, server, { agent: 'timeout_seconds: 60' });
+  const daemon = await startDaemon(t, home.path, {}, { timePasses: true });
   await send(daemon, { n: 1 });
+  await until(() => server.asked.length === 2);
+  await daemon.pass(60_000);
   const run = await runThatIs(home.path, 'failed');
-  t.equal(run.reason, 'the run took longer than 3 s (agent.timeout_seconds)');
+  t.equal(run.reason, 'the run took longer than 60 s (agent.timeout_seconds)');
   t.match(run, { steps: 2, input_tokens: 10 });
   t.ok((run.transcript as unknown as unknown[]).length >= 4);
 });
@@ -251,10 +251,10 @@ t.test('DIS-3 · CLI-5 · a run is cancelled while it runs and while it waits, a
     return ids.length === 2;
   });
 
-  const waiting = await runCli(['runs', 'cancel', String(ids[0])], home.path);
-  const running = await runCli(['runs', 'cancel', String(ids[1])], home.path);
-  const again = await runCli(['runs', 'cancel', String(ids[1])], home.path);
-  const unknown = await runCli(['runs', 'cancel', 'nothing'], home.path);
+  const waiting = await askCli(['runs', 'cancel', String(ids[0])], home.path);
+  const running = await askCli(['runs', 'cancel', String(ids[1])], home.path);
+  const again = await askCli(['runs', 'cancel', String(ids[1])], home.path);
+  const unknown = await askCli(['runs', 'cancel', 'nothing'], home.path);
 
   t.same([waiting.code, waiting.stdout], [0, `Cancelled ${ids[0]}.\n`]);
   t.same([running.code, running.stdout], [0, `Cancelled ${ids[1]}.\n`]);
@@ -285,7 +285,7 @@ t.test('DIS-3 · PRF-2 · a program of the command runner is cancelled with all 
   await until(() => numbersIn(join(home.path, 'pids')).length === 2);
   const [run] = await runs(home.path);
 
-  t.match(await runCli(['runs', 'cancel', String(run?.id)], home.path), { code: 0 });
+  t.match(await askCli(['runs', 'cancel', String(run?.id)], home.path), { code: 0 });
 
   await until(() => numbersIn(join(home.path, 'pids')).every(hasEnded));
   t.match(await runs(home.path), [{ status: 'cancelled' }]);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
-import { runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, runCli, startDaemon } from '../support/daemon.ts';
 import { fronts, noUws } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
@@ -28,16 +28,16 @@ t.test('SUB-2 · SUB-4 · the last good subscriptions outlive a reload while the
   // A disk that was full leaves a file of no bytes.
   for (const text of ['{ broken', '']) {
     home.write('webhook_subscriptions.json', text);
-    t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0);
+    t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0);
 
     t.equal((await postSigned(`${url}/webhooks/sub`, {}, { secret: created.secret })).status, 202);
-    t.match((await runCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
+    t.match((await askCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
     t.match(await cliJson(home.path, 'webhook', 'list'), [
       { name: 'other' },
       { name: 'sub' },
       { name: 'webhook_subscriptions.json', problem: /not a JSON object/ },
     ]);
-    t.match((await runCli(['webhook', 'subscribe', 'next'], home.path)).stderr, /\[subscriptions-corrupt\]/);
+    t.match((await askCli(['webhook', 'subscribe', 'next'], home.path)).stderr, /\[subscriptions-corrupt\]/);
     t.equal(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'), text, 'not overwritten');
   }
   t.ok(await line(({ level, message }) => level === 'error' && message.includes('not a JSON object')));
@@ -49,19 +49,19 @@ t.test(
     const good = webhookConfig('        one: {}\n');
     const home = makeHome(t, { 'config.yaml': good });
     await startDaemon(t, home.path);
-    t.match((await runCli(['gateway', 'status'], home.path)).stdout, /^config +in force/m);
+    t.match((await askCli(['gateway', 'status'], home.path)).stdout, /^config +in force/m);
 
     for (const [broken, finding] of [
       [webhookConfig('        one: {delivr: log}\n'), /config\.yaml:\d+:\d+: .*delivr.*\[unknown-key\]/],
       ['platforms: {webhook: [', /config\.yaml:\d+:\d+: .*\[yaml-syntax\]/],
     ] as const) {
       home.write('config.yaml', broken);
-      t.equal((await runCli(['gateway', 'reload'], home.path)).code, 1);
-      const { stdout } = await runCli(['gateway', 'status'], home.path);
+      t.equal((await askCli(['gateway', 'reload'], home.path)).code, 1);
+      const { stdout } = await askCli(['gateway', 'status'], home.path);
       t.match(stdout, /^config +.*refused; the last good one stays in force\n {9}.*`agent config check`/m);
       t.match(stdout, finding);
       t.match(await cliJson(home.path, 'gateway', 'status'), { config: { in_force: false, fault: finding } });
-      const doctor = await runCli(['doctor', '--offline', '--json'], home.path);
+      const doctor = await askCli(['doctor', '--offline', '--json'], home.path);
       t.equal(doctor.code, 1);
       t.match(
         (JSON.parse(doctor.stdout) as readonly { code?: string }[]).find(({ code }) => code === 'config-refused'),
@@ -70,7 +70,7 @@ t.test(
     }
 
     home.write('config.yaml', good);
-    t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0);
+    t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0);
     t.same(((await cliJson(home.path, 'gateway', 'status')) as { config: unknown }).config, { in_force: true });
   },
 );
@@ -86,7 +86,7 @@ for (const { front, skip } of fronts) {
       const { url, line } = await startDaemon(t, home.path);
       home.write('config.yaml', webhookConfig('        two: {}\n', { more, port: taken.port }));
 
-      const refused = await runCli(['gateway', 'reload'], home.path);
+      const refused = await askCli(['gateway', 'reload'], home.path);
       t.equal(refused.code, 1);
       t.match(
         refused.stderr,
@@ -98,10 +98,10 @@ for (const { front, skip } of fronts) {
         config: { in_force: false, fault: /cannot bind.*\[address-unavailable\]/ },
         webhook: { url, fault: /cannot bind.*\[address-unavailable\]/ },
       });
-      const { stdout } = await runCli(['gateway', 'status'], home.path);
+      const { stdout } = await askCli(['gateway', 'status'], home.path);
       t.match(stdout, /^config +the one on disk is refused; the last good one stays in force\nwebhook /m);
       t.equal(stdout.match(/cannot bind.*\[address-unavailable\]/g)?.length, 1, 'told once');
-      const doctor = JSON.parse((await runCli(['doctor', '--offline', '--json'], home.path)).stdout);
+      const doctor = JSON.parse((await askCli(['doctor', '--offline', '--json'], home.path)).stdout);
       t.match(
         (doctor as readonly { code?: string }[]).find(({ code }) => code === 'config-refused'),
         { level: 'wrong', what: /cannot bind/ },
@@ -109,14 +109,14 @@ for (const { front, skip } of fronts) {
       t.ok(await line(({ level, message }) => level === 'error' && message.includes('[address-unavailable]')));
 
       home.write('config.yaml', webhookConfig('        one: {}\n', { more }));
-      t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0, 'back to where it stands');
+      t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0, 'back to where it stands');
       const back = await cliJson(home.path, 'gateway', 'status');
       t.notMatch(back, { webhook: { fault: /./ } });
       t.match(back, { config: { in_force: true } });
 
       home.write('config.yaml', webhookConfig('        two: {}\n', { more, port: taken.port }));
       await taken.release();
-      const moved = await runCli(['gateway', 'reload'], home.path);
+      const moved = await askCli(['gateway', 'reload'], home.path);
       t.equal(moved.code, 0, moved.stderr);
       const next = `http://127.0.0.1:${taken.port}`;
       t.equal((await postSigned(`${next}/webhooks/two`, {}, { secret })).status, 202);
@@ -128,14 +128,14 @@ for (const { front, skip } of fronts) {
         'config.yaml',
         webhookConfig('        two: {}\n', { more: `gateway: {front: ${other}}`, port: taken.port }),
       );
-      t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0, 'another front on the same port');
+      t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0, 'another front on the same port');
       t.equal((await postSigned(`${next}/webhooks/two`, {}, { secret })).status, 202);
 
       home.write(
         'config.yaml',
         webhookConfig('        two: {}\n').replace('enabled: true\n    \n', 'enabled: false\n'),
       );
-      t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0, 'switched off');
+      t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0, 'switched off');
       t.match(await cliJson(home.path, 'gateway', 'status'), { webhook: { enabled: false, url: null } });
       await t.rejects(fetch(`${next}/health`));
     },
@@ -146,7 +146,7 @@ t.test('CFG-2 · CLI-3 · reloads that meet take turns', async (t) => {
   const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n') });
   const { url } = await startDaemon(t, home.path);
   home.write('config.yaml', webhookConfig('        two: {}\n'));
-  const ended = await Promise.all([1, 2, 3, 4].map(() => runCli(['gateway', 'reload'], home.path)));
+  const ended = await Promise.all([1, 2, 3, 4].map(() => askCli(['gateway', 'reload'], home.path)));
   t.same(
     ended.map(({ code, stderr }) => [code, stderr]),
     ended.map(() => [0, '']),
@@ -173,12 +173,12 @@ t.test('CFG-3 · CLI-5 · broken routes keep the adapter closed, not the daemon 
   t.match(await cliJson(home.path, 'gateway', 'status'), {
     webhook: { enabled: true, url: null, fault: /route "bad" sets deliver_only.*\[deliver-only-needs-target\]/ },
   });
-  t.match((await runCli(['gateway', 'status'], home.path)).stdout, /enabled, does not listen\n.*deliver-only/);
+  t.match((await askCli(['gateway', 'status'], home.path)).stdout, /enabled, does not listen\n.*deliver-only/);
   t.match(readFileSync(`${home.path}/logs/gateway.log`, 'utf8'), /"level":"error".*the webhook adapter does not start/);
-  t.equal((await runCli(['gateway', 'reload'], home.path)).code, 1, 'still broken');
+  t.equal((await askCli(['gateway', 'reload'], home.path)).code, 1, 'still broken');
 
   home.write('config.yaml', webhookConfig('        good: {}\n', { more: servers }));
-  const mended = await runCli(['gateway', 'reload'], home.path);
+  const mended = await askCli(['gateway', 'reload'], home.path);
   t.equal(mended.code, 0, mended.stderr);
   const status = (await cliJson(home.path, 'gateway', 'status')) as { webhook: { url: string } };
   t.equal((await postSigned(`${status.webhook.url}/webhooks/good`, {}, { secret })).status, 202);
@@ -215,7 +215,7 @@ t.test('COA-1 · CFG-2 · an adapter that is switched off runs what has gathered
     t.equal(answer.body.status, 'coalesced');
   }
   home.write('config.yaml', webhookConfig(co).replace('enabled: true\n    \n', 'enabled: false\n'));
-  t.equal((await runCli(['gateway', 'reload'], home.path)).code, 0);
+  t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0);
   const { message } = await daemon.line((line) => line.message.startsWith('response: '));
   t.match(message, /^response: 2\n\n\[Note: 1 earlier event was superseded/);
 });

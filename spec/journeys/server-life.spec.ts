@@ -4,10 +4,11 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { isJsonObject } from '../../machines/base/json.ts';
-import { runCli } from '../support/daemon.ts';
+import { askCli, runCli } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import {
   cached,
+  child,
   commandOf,
   controlOf,
   entryOf,
@@ -264,8 +265,10 @@ for (const kind of ['http', 'sse', 'modern'] as const) {
 }
 
 t.test('LIF-5 · an idle child is recycled, its tools stay, and the next call wakes it', async (t) => {
-  const peer = counted(t);
-  const gateway = await startGateway(t, { idle: peer.entry({ idle_timeout_seconds: 0.3 }) });
+  const peer = child(t, [], { idle_timeout_seconds: 60 });
+  const gateway = await startGateway(t, { idle: peer.entry }, { timePasses: true });
+  await gateway.reaches('idle', 'connected');
+  await gateway.daemon.pass(60_000);
   await gateway.reaches('idle', 'lazy');
   const [pid = 0] = peer.pids();
 
@@ -277,44 +280,55 @@ t.test('LIF-5 · an idle child is recycled, its tools stay, and the next call wa
   t.equal(peer.pids().length, 2);
 
   t.test('LIF-5 · it is not recycled while a call is in flight', async (t) => {
-    const control = await controlOf(t, gateway.home);
-    // Three times the idle time, and the steps prove that the call went on.
-    const call = control.call('mcp.call', { name: 'mcp__idle__progress', arguments: { steps: 9, everyMs: 100 } });
+    const call = gateway.call('mcp__idle__progress', { steps: 10, everyMs: 50 });
+    await eventually(() => peer.executions('progress') === 1);
 
-    t.match(await call, { content: [{ text: '9 steps' }], isError: false });
-    t.ok(peer.pids().length <= 3);
+    await gateway.daemon.pass(60_000);
+
+    t.match(await call, { content: [{ text: '10 steps' }], isError: false });
+    t.equal(peer.pids().length, 2, 'by the same child');
+    await gateway.daemon.pass(60_000);
     await gateway.reaches('idle', 'lazy');
   });
 });
 
 t.test('LIF-5 · a child at the end of its lifetime is recycled, after the call in flight', async (t) => {
-  const peer = counted(t);
-  const gateway = await startGateway(t, { old: peer.entry({ max_lifetime_seconds: 1 }) });
-  // Where its time was over before anybody looked, the call wakes it for another life.
-  await gateway.reaches('old', 'connected', 'lazy');
+  const peer = child(t, [], { max_lifetime_seconds: 60 });
+  const gateway = await startGateway(t, { old: peer.entry }, { timePasses: true });
+  await gateway.reaches('old', 'connected');
+  const call = gateway.call('mcp__old__progress', { steps: 10, everyMs: 50 });
+  await eventually(() => peer.executions('progress') === 1);
 
-  const answer = await gateway.call('mcp__old__progress', { steps: 15, everyMs: 100 });
-  const pid = peer.pids().at(-1) ?? 0;
+  await gateway.daemon.pass(60_000);
 
-  t.equal(wordsOf(answer), '15 steps');
+  t.equal(wordsOf(await call), '10 steps');
   await gateway.reaches('old', 'lazy');
+  const [pid = 0, ...others] = peer.pids();
+  t.same(others, [], 'the call had the child it began with');
   t.ok(hasEnded(pid));
 });
 
 t.test('LIF-4 · LIF-1 · keepalive pings HTTP when told, and stdio not unless told', async (t) => {
   const pinged = await started(t);
   const unpinged = await started(t, { kind: 'modern' });
-  const gateway = await startGateway(t, {
-    pinged: entryOf(pinged, { keepalive_interval: 0.001 }),
-    modern: entryOf(unpinged, { keepalive_interval: 1, protocol: 'stateless' }),
-  });
+  const gateway = await startGateway(
+    t,
+    {
+      pinged: entryOf(pinged, { keepalive_interval: 0.001 }),
+      modern: entryOf(unpinged, { keepalive_interval: 60, protocol: 'stateless' }),
+    },
+    { timePasses: true },
+  );
   const { since } = await gateway.reaches('pinged', 'connected');
 
+  await gateway.daemon.pass(4_500);
   await eventually(() => (pinged.seen('ping').length >= 1 ? true : undefined));
-  t.ok(Date.now() - Date.parse(since) >= 5_000, 'not before the floor of five seconds');
+  t.ok(Date.now() + 4_500 - Date.parse(since) >= 5_000, 'not before the floor of five seconds');
+  await gateway.daemon.pass(60_000);
   await eventually(() => (unpinged.seen('server/discover').length >= 2 ? true : undefined));
 
   pinged.set({ kind: 'reset', at: 'before-head', on: 'ping' });
+  await gateway.daemon.pass(5_000);
   await gateway.reaches('pinged', 'backingOff', 'connecting');
   pinged.set();
   await gateway.reaches('pinged', 'connected');
@@ -432,9 +446,11 @@ t.test('CON-4 · CLI-2 · what scripts read', async (t) => {
   await gateway.reaches('peer', 'connected');
   await gateway.reaches('lost', 'backingOff', 'parked');
   const parsed = (text: string): unknown => JSON.parse(text);
+  // As a script starts them.
+  const cli = (...words: string[]) => runCli(words, gateway.home.path);
 
   t.test('CON-4 · `mcp list --json`', async (t) => {
-    const { code, stdout } = await gateway.cli('mcp', 'list', '--json');
+    const { code, stdout } = await cli('mcp', 'list', '--json');
 
     t.equal(code, 0);
     const [first, second] = parsed(stdout) as Record<string, unknown>[];
@@ -445,7 +461,7 @@ t.test('CON-4 · CLI-2 · what scripts read', async (t) => {
   });
 
   t.test('CON-4 · `mcp tools --json`', async (t) => {
-    const { code, stdout } = await gateway.cli('mcp', 'tools', 'peer', '--json');
+    const { code, stdout } = await cli('mcp', 'tools', 'peer', '--json');
 
     t.equal(code, 0);
     const rows = parsed(stdout) as ToolRow[];
@@ -472,7 +488,7 @@ t.test('CON-4 · CLI-2 · what scripts read', async (t) => {
   ] as const;
   for (const [words, exit, shape] of calls) {
     t.test(`CON-4 · \`mcp call ${words.join(' ')} --json\` exits with ${exit}`, async (t) => {
-      const { code, stdout } = await gateway.cli('mcp', 'call', ...words, '--json');
+      const { code, stdout } = await cli('mcp', 'call', ...words, '--json');
 
       t.equal(code, exit);
       const answer = parsed(stdout);
@@ -482,20 +498,20 @@ t.test('CON-4 · CLI-2 · what scripts read', async (t) => {
   }
 
   t.test('CLI-2 · a call in words: the text, the error with its code, and a usage error', async (t) => {
-    t.same(await gateway.cli('mcp', 'call', 'mcp__peer__echo', '{"text":"plain"}'), {
+    t.same(await cli('mcp', 'call', 'mcp__peer__echo', '{"text":"plain"}'), {
       code: 0,
       stdout: 'plain\n',
       stderr: '',
     });
-    const unknown = await gateway.cli('mcp', 'call', 'mcp__peer__none');
+    const unknown = await cli('mcp', 'call', 'mcp__peer__none');
     t.equal(unknown.code, 1);
     t.match(unknown.stderr, /no tool is named "mcp__peer__none".*\[unknown_tool\]/);
-    t.equal((await gateway.cli('mcp', 'call', 'mcp__peer__echo', 'text')).code, 2);
-    t.equal((await gateway.cli('mcp', 'call')).code, 2);
+    t.equal((await cli('mcp', 'call', 'mcp__peer__echo', 'text')).code, 2);
+    t.equal((await cli('mcp', 'call')).code, 2);
   });
 
   t.test('CON-4 · LIF-1 · `gateway status --json` counts the servers by state', async (t) => {
-    const { code, stdout } = await gateway.cli('gateway', 'status', '--json');
+    const { code, stdout } = await cli('gateway', 'status', '--json');
 
     t.equal(code, 0);
     const { servers } = parsed(stdout) as { servers: Record<string, number> };
@@ -509,8 +525,8 @@ t.test('CON-4 · CLI-2 · what scripts read', async (t) => {
   t.test('CLI-5 · `mcp test` connects once and leaves nothing', async (t) => {
     const sessions = peer.sessions;
 
-    const good = await gateway.cli('mcp', 'test', 'peer', '--json');
-    const bad = await gateway.cli('mcp', 'test', 'lost', '--json');
+    const good = await cli('mcp', 'test', 'peer', '--json');
+    const bad = await cli('mcp', 'test', 'lost', '--json');
 
     t.equal(good.code, 0);
     t.match(parsed(good.stdout), { ok: true, era: 'legacy', filtered: 0 });
@@ -531,7 +547,7 @@ t.test('CLI-2 · without a daemon every command says so with exit code 3', async
     ['approvals', 'list'],
     ['approvals', '--watch'],
   ]) {
-    const { code, stderr } = await runCli(words, home.path);
+    const { code, stderr } = await askCli(words, home.path);
     t.equal(code, 3, words.join(' '));
     t.match(stderr, /not running/);
   }

@@ -68,11 +68,15 @@ for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
     const peer = kind === 'stdio' ? undefined : await started(t, { kind });
     const entry = (more: Record<string, unknown> = {}) =>
       peer === undefined ? commandOf(stdioPeer(), more) : entryOf(peer, more);
-    const gateway = await startGateway(t, {
-      peer: entry(),
-      hasty: entry({ elicitation: { timeout: 0.3 } }),
-      never: entry({ elicitation: { enabled: false } }),
-    });
+    const gateway = await startGateway(
+      t,
+      {
+        peer: entry(),
+        hasty: entry({ elicitation: { timeout: 60 } }),
+        never: entry({ elicitation: { enabled: false } }),
+      },
+      { timePasses: true },
+    );
     for (const server of ['peer', 'hasty', 'never']) await gateway.reaches(server, 'connected');
 
     t.test(`SRV-1 · TRU-3 · ${kind}: a form is answered from the command line with its values`, async (t) => {
@@ -108,7 +112,12 @@ for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
     });
 
     t.test(`SRV-1 · ${kind}: a form that nobody answers is cancelled when its time is over`, async (t) => {
-      t.match(told(await gateway.call('mcp__hasty__ask')), { action: 'cancel' });
+      const call = gateway.call('mcp__hasty__ask');
+      await gateway.asked();
+
+      await gateway.daemon.pass(60_000);
+
+      t.match(told(await call), { action: 'cancel' });
       t.same(await gateway.approvals(), []);
     });
 
@@ -263,10 +272,10 @@ t.test('sampling with a model', async (t) => {
       capped: entryOf(peer, { sampling: { max_tokens_cap: 20, model: 'fixed-model' } }),
       rare: entryOf(peer, { sampling: { max_rpm: 1 } }),
       listed: entryOf(peer, { sampling: { allowed_models: ['listed-model'] } }),
-      hasty: entryOf(peer, { sampling: { timeout: 0.3 } }),
+      hasty: entryOf(peer, { sampling: { timeout: 60 } }),
       off: entryOf(peer, { sampling: { enabled: false } }),
     },
-    { config },
+    { config, timePasses: true },
   );
   for (const { name } of await gateway.list()) await gateway.reaches(name, 'connected');
 
@@ -313,10 +322,11 @@ t.test('sampling with a model', async (t) => {
 
   t.test('SRV-2 · a model that does not answer in time, or with an error, is a refusal that says so', async (t) => {
     model.next = 'hang';
-    t.match(
-      JSON.stringify(await gateway.call('mcp__hasty__sample')),
-      /sampling refused: the model gave no answer in 0\.3 s/,
-    );
+    const asked = model.requests.length;
+    const hanging = gateway.call('mcp__hasty__sample');
+    await eventually(() => model.requests.length > asked);
+    await gateway.daemon.pass(60_000);
+    t.match(JSON.stringify(await hanging), /sampling refused: the model gave no answer in 60 s/);
     model.next = { status: 403, body: { error: 'model-key-0123456789 is no key of ours' } };
     const failed = JSON.stringify(await gateway.call('mcp__peer__sample'));
     t.match(failed, /the model endpoint answered HTTP 403; check agent\.model/);

@@ -8,6 +8,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { PeerTool } from '../support/mcp/catalogue.ts';
 import {
   type CallAnswer,
+  child,
   commandOf,
   controlOf,
   entryOf,
@@ -20,7 +21,6 @@ import {
 import { bigTool, invisibleWords, leakedToken, secretErrorTool, taggedTool } from '../support/mcp/odd-tools.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
-import { numbersIn } from '../support/processes.ts';
 
 const anyObject = { type: 'object' } as const;
 
@@ -390,7 +390,11 @@ t.test('when calls meet', async (t) => {
 for (const kind of ['http', 'sse', 'modern'] as const) {
   t.test(`how a call on ${kind} ends early`, async (t) => {
     const peer = await started(t, { kind });
-    const gateway = await startGateway(t, { peer: entryOf(peer), hasty: entryOf(peer, { timeout: 1 }) });
+    const gateway = await startGateway(
+      t,
+      { peer: entryOf(peer), hasty: entryOf(peer, { timeout: 60 }) },
+      { timePasses: true },
+    );
     await gateway.reaches('peer', 'connected');
     await gateway.reaches('hasty', 'connected');
 
@@ -409,10 +413,14 @@ for (const kind of ['http', 'sse', 'modern'] as const) {
     });
 
     t.test(`LIF-3 · a call over its timeout is told, and cancelled on the wire of ${kind}`, async (t) => {
-      const { error } = await gateway.call('mcp__hasty__slow');
+      const call = gateway.call('mcp__hasty__slow');
+      await eventually(() => peer.work.slow.length === 2);
 
+      await gateway.daemon.pass(60_000);
+
+      const { error } = await call;
       t.equal(error?.code, 'timed_out');
-      t.match(error?.message, /mcp__hasty__slow had no answer in 1 s.*raise timeout/);
+      t.match(error?.message, /mcp__hasty__slow had no answer in 60 s.*raise timeout/);
       await eventually(() => peer.work.slow[1]?.state === 'cancelled');
       t.match(await gateway.server('hasty'), { state: 'connected' });
     });
@@ -420,19 +428,20 @@ for (const kind of ['http', 'sse', 'modern'] as const) {
 }
 
 t.test('LIF-3 · a stdio call is cancelled on the wire, and its child lives on', async (t) => {
-  const pidFile = join(folder(t), 'pids');
-  const gateway = await startGateway(t, {
-    peer: commandOf(stdioPeer('legacy', { pidFile }), { timeout: 2 }),
-  });
+  const peer = child(t, [], { timeout: 60 });
+  const gateway = await startGateway(t, { peer: peer.entry }, { timePasses: true });
   await gateway.reaches('peer', 'connected');
 
-  const { error } = await gateway.call('mcp__peer__slow');
+  const slow = gateway.call('mcp__peer__slow');
+  await eventually(() => peer.executions('slow') === 1);
+  await gateway.daemon.pass(60_000);
+  const { error } = await slow;
   // The lane is serial: this is answered only if the slow call was let go of.
   const next = await gateway.call('mcp__peer__echo', { text: 'next' });
 
   t.equal(error?.code, 'timed_out');
   t.equal(wordsOf(next), 'next');
-  t.equal(numbersIn(pidFile).length, 1);
+  t.equal(peer.pids().length, 1);
 });
 
 t.test('CLI-2 · Ctrl-C in `agent mcp call` cancels the call on the wire', async (t) => {

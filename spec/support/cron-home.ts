@@ -50,6 +50,7 @@ export function makeCronHome(t: Test, files: Readonly<Record<string, string>>): 
       for (;;) {
         const found = await show(job);
         if (fits(found)) return found;
+        await wait(20);
       }
     },
     setClock(atMs) {

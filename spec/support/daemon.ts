@@ -1,7 +1,10 @@
 /** The real daemon as a child process, and the command line beside it. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Test } from 'tap';
+import { runWords } from '../../cli/run.ts';
+import type { Passing } from './passing-time.ts';
 
 export interface LogLine {
   readonly level: string;
@@ -16,6 +19,10 @@ export interface Daemon {
   /** Resolves with the first line, past or future, that fits. */
   line(fits: (line: LogLine) => boolean): Promise<LogLine>;
   kill(signal: NodeJS.Signals): void;
+  /** Lets its time pass, where it was started so: what falls due in it rings at once. */
+  pass(ms: number): Promise<void>;
+  /** The same, a second at a time, until a promise is settled; resolves or rejects with it. */
+  passUntil<Value>(pending: Promise<Value>): Promise<Value>;
   /** Resolves with the exit code, once the last line is in the log; null where a signal ended it. */
   readonly exited: Promise<number | null>;
 }
@@ -28,21 +35,25 @@ export interface CliResult {
 
 export const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
+const passingTime = new URL('./passing-time.js', import.meta.url).href;
+
 /**
  * Starts `agent gateway run`, and resolves when it says that it listens. Rejects with its log where it ends first.
  * @param entry a command line of the spec's own
+ * @param timePasses whether the spec lets its time pass
  */
 export function startDaemon(
   t: Test,
   home: string,
   env: Readonly<Record<string, string>> = {},
-  entry = main,
+  { entry = main, timePasses = false }: { readonly entry?: string; readonly timePasses?: boolean } = {},
 ): Promise<Daemon> {
+  const words = ['--enable-source-maps', ...(timePasses ? ['--import', passingTime] : []), entry, 'gateway', 'run'];
   return followDaemon(
     t,
-    spawn(process.execPath, ['--enable-source-maps', entry, 'gateway', 'run'], {
+    spawn(process.execPath, words, {
       env: { ...process.env, AGENT_LOG_LEVEL: 'debug', ...env, AGENT_HOME: home },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', ...(timePasses ? (['ipc'] as const) : [])],
     }),
   );
 }
@@ -89,7 +100,65 @@ export async function followDaemon(t: Test, child: ChildProcess): Promise<Daemon
       throw new Error(`the daemon ended with ${code}: ${errors}${log.map(({ message }) => message).join('\n')}`);
     }),
   ]);
-  return { child, url: String(listening.url), log, line, exited, kill: (signal) => void child.kill(signal) };
+  let passed = Promise.resolve();
+  const pass = (passMs: number): Promise<void> => {
+    // One after the other: each answer is that of the question before it.
+    passed = passed.then(
+      () =>
+        new Promise((resolve, reject) => {
+          child.once('message', () => resolve());
+          child.send({ passMs } satisfies Passing, (error) => error !== null && reject(error));
+        }),
+    );
+    return passed;
+  };
+  return {
+    child,
+    url: String(listening.url),
+    log,
+    line,
+    exited,
+    kill: (signal) => void child.kill(signal),
+    pass,
+    async passUntil(pending) {
+      let isOver = false;
+      const over = (): void => {
+        isOver = true;
+      };
+      pending.then(over, over);
+      for (; !isOver; await wait(20)) await pass(1_000);
+      return pending;
+    },
+  };
+}
+
+/**
+ * What a command says, asked in this process: the words, the control socket and what is printed are the real ones. For
+ * commands that only ask; spec/cli starts each of them as a process.
+ */
+export async function askCli(
+  words: readonly string[],
+  home: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<CliResult> {
+  let stdout = '';
+  let stderr = '';
+  const code = await runWords(
+    words,
+    { ...process.env, NO_COLOR: '1', ...env, AGENT_HOME: home },
+    {
+      isTerminal: false,
+      coloured: false,
+      columns: 80,
+      print: (text) => {
+        stdout += text;
+      },
+      complain: (text) => {
+        stderr += text;
+      },
+    },
+  );
+  return { code, stdout, stderr };
 }
 
 /** Runs the command line to its end. */

@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
-import { type CliResult, type Daemon, runCli, startDaemon } from './daemon.ts';
+import { askCli, type CliResult, type Daemon, startDaemon } from './daemon.ts';
 import { makeHome, type TestHome } from './home.ts';
 import { eventually } from './mcp/gateway.ts';
 import { communityChat } from './platforms/community-chat.ts';
@@ -35,6 +35,9 @@ export interface Target {
   readonly error?: string;
 }
 
+/** The environment of a daemon beside the spec's own, and how it is started. */
+type Started = Parameters<typeof startDaemon> extends [unknown, unknown, ...infer More] ? More : never;
+
 export interface Delivering {
   readonly home: TestHome;
   /** Knows a message again by its nonce. */
@@ -43,8 +46,7 @@ export interface Delivering {
   readonly slack: FakePlatform;
   /** Writes the configuration: keys of each platform beside its address and credentials. */
   configure(more?: { readonly slack?: JsonObject; readonly discord?: JsonObject; readonly others?: JsonObject }): void;
-  /** @param env for the daemon, beside the spec's own */
-  start(env?: Readonly<Record<string, string>>): Promise<Daemon>;
+  start(...given: Started): Promise<Daemon>;
   /** Sends a signed event to the route of a platform. */
   post(daemon: Daemon, route: string, id: string): Promise<Answer>;
   cli(...words: readonly string[]): Promise<CliResult>;
@@ -106,15 +108,15 @@ export async function openDelivering(t: Test): Promise<Delivering> {
   };
   configure();
   const json = async <Value>(...words: readonly string[]): Promise<Value> =>
-    JSON.parse((await runCli([...words, '--json'], home.path)).stdout) as Value;
+    JSON.parse((await askCli([...words, '--json'], home.path)).stdout) as Value;
   return {
     home,
     slack,
     discord,
     configure,
-    start: (env) => startDaemon(t, home.path, env),
+    start: (...given) => startDaemon(t, home.path, ...given),
     post: (daemon, name, id) => postSigned(`${daemon.url}/webhooks/${name}`, { n: id }, { secret, id }),
-    cli: (...words) => runCli(words, home.path),
+    cli: (...words) => askCli(words, home.path),
     json,
     reaches: (id, status) =>
       eventually(async () =>

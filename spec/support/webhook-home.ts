@@ -1,6 +1,6 @@
 /** A home whose one webhook adapter listens on loopback, and the command line's JSON about it. */
 
-import { runCli } from './daemon.ts';
+import { askCli } from './daemon.ts';
 
 export const secret = 'in-force-secret-in-force';
 
@@ -21,4 +21,4 @@ ${routes}`;
 
 /** What a command prints with `--json`. */
 export const cliJson = async (home: string, ...words: string[]): Promise<unknown> =>
-  JSON.parse((await runCli([...words, '--json'], home)).stdout);
+  JSON.parse((await askCli([...words, '--json'], home)).stdout);

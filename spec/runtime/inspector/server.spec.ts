@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ActorDetails, ActorRow, Chart } from '../../../runtime/inspector/wire.ts';
-import { runCli, startDaemon } from '../../support/daemon.ts';
+import { askCli, runCli, startDaemon } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
 import { ask, keyIn, linkOf, openPage } from '../../support/inspector.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
@@ -230,10 +230,10 @@ t.test('INS-2 · why an event was ignored or refused is told by its delivery id'
     verdict: 'Ignored: a filter does not hold: x equals "1" saw "2".',
   });
   t.match(await storyOf('refused'), { status: 'refused', verdict: /signature is not genuine/, cure: /secret/ });
-  const told = await runCli(['inspect', 'why', 'ignored'], home.path);
+  const told = await askCli(['inspect', 'why', 'ignored'], home.path);
   t.equal(told.code, 0);
   t.match(told.stdout, /■ matching .*saw "2" {2}FIL-1/);
-  t.equal((await runCli(['inspect', 'why', 'nobody'], home.path)).code, 1);
+  t.equal((await askCli(['inspect', 'why', 'nobody'], home.path)).code, 1);
 });
 
 t.test('INS-2 · the link is printed, and opened only where a person sits', async (t) => {
@@ -254,11 +254,11 @@ t.test('INS-2 · a listener that cannot stand stops nothing, and says why', asyn
   t.match((await runCli(['inspect', '--web'], taken.path)).stderr, /EADDRINUSE.*\[inspector-closed\]/s);
 
   taken.write('config.yaml', JSON.stringify({ ...config, inspector: { host: '0.0.0.0', port: 0 } }));
-  t.equal((await runCli(['gateway', 'reload'], taken.path)).code, 0);
+  t.equal((await askCli(['gateway', 'reload'], taken.path)).code, 0);
   await other.line(({ message }) => /no loopback address/.test(message));
 
   taken.write('config.yaml', JSON.stringify(config));
-  t.equal((await runCli(['gateway', 'reload'], taken.path)).code, 0);
+  t.equal((await askCli(['gateway', 'reload'], taken.path)).code, 0);
   const moved = await openPage(t, taken.path);
   t.equal((await moved.ask('/ready')).status, 200);
   t.equal((await ask(`${other.url}/health`)).status, 200);

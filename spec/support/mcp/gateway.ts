@@ -7,7 +7,7 @@ import type { Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { homePaths } from '../../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../../runtime/control/client.ts';
-import { type CliResult, type Daemon, runCli, startDaemon } from '../daemon.ts';
+import { askCli, type CliResult, type Daemon, startDaemon } from '../daemon.ts';
 import { makeHome, type TestHome } from '../home.ts';
 import { numbersIn } from '../processes.ts';
 import { postSigned } from '../sign.ts';
@@ -78,6 +78,8 @@ export interface GatewayOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A home that an earlier daemon has used. */
   readonly home?: TestHome;
+  /** Whether the spec lets the daemon's time pass. */
+  readonly timePasses?: boolean;
 }
 
 export const webhookSecret = 'mcp-journey-secret-mcp-journey';
@@ -86,14 +88,14 @@ export const webhookSecret = 'mcp-journey-secret-mcp-journey';
 export async function startGateway(
   t: Test,
   servers: ServerEntries,
-  { config = {}, env = {}, home = makeHome(t) }: GatewayOptions = {},
+  { config = {}, env = {}, home = makeHome(t), timePasses = false }: GatewayOptions = {},
 ): Promise<Gateway> {
   const configure = (entries: ServerEntries): void => {
     // JSON is YAML.
     home.write('config.yaml', JSON.stringify({ ...baseConfig(), ...config, mcp_servers: entries }, null, 2));
   };
   configure(servers);
-  const daemon = await startDaemon(t, home.path, env);
+  const daemon = await startDaemon(t, home.path, env, { timePasses });
   const control = await controlOf(t, home);
   const list = async (): Promise<readonly ServerRow[]> =>
     (await control.call('mcp.list')) as unknown as readonly ServerRow[];
@@ -121,7 +123,7 @@ export async function startGateway(
     asked: () => eventually(async () => (await approvals())[0]),
     answer: (id, grant, values) =>
       control.call('approvals.answer', { id, grant, ...(values === undefined ? {} : { values }) }),
-    cli: (...words) => runCli(words, home.path),
+    cli: (...words) => askCli(words, home.path),
     configure,
   };
 }

@@ -36,7 +36,12 @@ export async function oauthStage<Authority extends AuthorizationServer | Scripte
   {
     authorizationServers = [authority.issuer],
     entry = {},
-  }: { readonly authorizationServers?: readonly string[]; readonly entry?: Readonly<Record<string, unknown>> } = {},
+    timePasses = false,
+  }: {
+    readonly authorizationServers?: readonly string[];
+    readonly entry?: Readonly<Record<string, unknown>>;
+    readonly timePasses?: boolean;
+  } = {},
 ): Promise<OauthStage<Authority>> {
   const peer = await startProtectedServer(t, {
     authorizationServers,
@@ -45,7 +50,11 @@ export async function oauthStage<Authority extends AuthorizationServer | Scripte
   });
   const home = makeHome(t);
   const browser = installBrowser(home);
-  const gateway = await startGateway(t, { hub: { url: peer.url, auth: 'oauth', oauth, ...entry } }, { home });
+  const gateway = await startGateway(
+    t,
+    { hub: { url: peer.url, auth: 'oauth', oauth, ...entry } },
+    { home, timePasses },
+  );
   const folder = join(home.path, 'mcp-tokens');
   return {
     ...{ home, gateway, authority, peer, browser },
@@ -68,14 +77,14 @@ export function follow({ url }: { readonly [key: string]: unknown }): void {
     .catch(() => {});
 }
 
-/** A stage for device logins: what they must leave alone, and what they ask again and again. */
+/** A stage for device logins: what they must leave alone, and what they ask again and again, as time passes. */
 export async function deviceStage<Authority extends AuthorizationServer | ScriptedServer>(
   t: Test,
   authority: Authority,
   oauth: Readonly<Record<string, unknown>> = {},
   authorizationServers: readonly string[] = [authority.issuer],
 ) {
-  const stage = await oauthStage(t, authority, oauth, { authorizationServers });
+  const stage = await oauthStage(t, authority, oauth, { authorizationServers, timePasses: true });
   return { ...stage, opened: stage.browser.opened, tokens: () => stage.standing()['hub.json'] };
 }
 
