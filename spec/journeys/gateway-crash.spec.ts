@@ -33,13 +33,13 @@ t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started agai
   const place = `deliver: slack, deliver_extra: {chat_id: ${teamChatA.chat}}`;
   const home = makeCronHome(t, {
     'config.yaml': webhookConfig(
-      `        gh: {prompt: p}\n        later: {prompt: p, ${place}}\n        burst: {prompt: p, coalesce: {key: id, window_seconds: 4}}\n`,
+      `        gh: {prompt: p}\n        later: {prompt: p, ${place}}\n        burst: {prompt: p, coalesce: {key: id, window_seconds: 600}}\n`,
       {
         more: 'agent: {runner: command, command: [node, scripts/agent.mjs]}',
       },
     ).replace(
       'platforms:\n',
-      `platforms:\n  slack: {enabled: true, api_base: "${slack.base}", token: ${teamChatA.options.token}, retries: {base_seconds: 4}}\n`,
+      `platforms:\n  slack: {enabled: true, api_base: "${slack.base}", token: ${teamChatA.options.token}, retries: {base_seconds: 600}}\n`,
     ),
     'scripts/agent.mjs': agent,
   });
@@ -49,7 +49,7 @@ t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started agai
     NODE_OPTIONS: `--import ${support('shifted-clock').href}`,
     SPEC_CLOCK_FILE: `${home.path}/clock.txt`,
   };
-  const daemon = await startDaemon(t, home.path, env, { entry: support('crash-gateway').pathname });
+  const daemon = await startDaemon(t, home.path, env, { entry: support('crash-gateway').pathname, timePasses: true });
   const post = (route: string, id: string, url = daemon.url) =>
     postSigned(`${url}/webhooks/${route}`, { id: 1 }, { secret, id });
   await post('later', 'l');
@@ -64,6 +64,7 @@ t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started agai
   await daemon.line(({ message }) => message.includes('gateway crashed: a flaw of the chart'));
   t.match(await home.shown('digest', ({ state }) => state === 'scheduled'), { history: [] });
   home.setClock(Date.UTC(2026, 5, 1, 8, 59, 59));
+  await daemon.pass(600_000);
   const all = await eventually(async () => {
     const rows = (await cliJson(home.path, 'runs', 'list')) as { route: string; status: string; attempt: number }[];
     return rows.length === 4 && rows.every(({ status }) => status === 'delivered') ? rows : undefined;
@@ -93,7 +94,7 @@ t.test('INS-1 · DUR-1 · a commit that lands after the gateway has crashed take
   const pidFile = join(folder(t), 'pids');
   const server = commandOf(stdioPeer([], { pidFile }));
   const home = makeHome(t, {
-    'config.yaml': webhookConfig('        burst: {prompt: p, coalesce: {key: id, window_seconds: 3}}\n', {
+    'config.yaml': webhookConfig('        burst: {prompt: p, coalesce: {key: id, window_seconds: 600}}\n', {
       more: `agent: {runner: echo}\ngateway: {journal: memory}\nmcp_servers: ${JSON.stringify({ s: server })}`,
     }),
   });
@@ -102,13 +103,14 @@ t.test('INS-1 · DUR-1 · a commit that lands after the gateway has crashed take
     t,
     home.path,
     { SPEC_HOLD_FILE: holdFile },
-    { entry: support('crash-gateway').pathname },
+    { entry: support('crash-gateway').pathname, timePasses: true },
   );
   const state = async () => ((await cliJson(home.path, 'mcp', 'list')) as { state: string }[])[0]?.state;
   await eventually(async () => (await state()) === 'connected' || undefined);
   const pids = numbersIn(pidFile);
   await postSigned(`${daemon.url}/webhooks/burst`, { id: 1 }, { secret, id: 'b' });
   home.write('hold', '');
+  await daemon.pass(600_000);
   await until(() => existsSync(`${holdFile}.held`));
   rmSync(holdFile);
 
