@@ -1,6 +1,6 @@
 import t from 'tap';
 import { catalogue } from '../../cli/catalogue.ts';
-import { runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
 import { secret, webhookConfig } from '../support/webhook-home.ts';
@@ -70,22 +70,22 @@ t.test('CLI-2 · CON-4 · every read command gives data with --json, of the law�
   ];
   for (const [words, shape, code = 0] of rows) {
     const asked = words.split(' ');
-    const json = await runCli([...asked, '--json'], home.path);
+    const json = await askCli([...asked, '--json'], home.path);
     t.equal(json.code, code, words);
     t.match(JSON.parse(json.stdout), shape, words);
     if (words === 'config schema') continue;
-    const text = await runCli(asked, home.path);
+    const text = await askCli(asked, home.path);
     t.equal(text.code, code, words);
     if (Array.isArray(shape)) t.throws(() => JSON.parse(text.stdout), `${words}: a table for people`);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for.
     t.notMatch(text.stdout, /\u001b/, `${words}: no colours`);
   }
-  const [run] = JSON.parse((await runCli(['runs', 'list', '--json'], home.path)).stdout) as { id: string }[];
-  const shown = JSON.parse((await runCli(['runs', 'show', run?.id ?? '', '--json'], home.path)).stdout) as object;
+  const [run] = JSON.parse((await askCli(['runs', 'list', '--json'], home.path)).stdout) as { id: string }[];
+  const shown = JSON.parse((await askCli(['runs', 'show', run?.id ?? '', '--json'], home.path)).stdout) as object;
   t.match(shown, { id: run?.id, prompt: 'P 1', response: 'P 1', delivery: { status: 'delivered' } });
   for (const list of ['runs', 'deliveries']) {
     const ofProfile = async (profile: string): Promise<unknown[]> =>
-      JSON.parse((await runCli([list, 'list', '--profile', profile, '--json'], home.path)).stdout);
+      JSON.parse((await askCli([list, 'list', '--profile', profile, '--json'], home.path)).stdout);
     t.equal((await ofProfile('default')).length, 1, `${list} of the profile`);
     t.same(await ofProfile('other'), [], `${list} of another`);
   }
@@ -111,7 +111,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
     'scripts/a.sh': 'true',
   });
   const shown = async (name: string): Promise<string> => {
-    const { code, stdout, stderr } = await runCli(['webhook', 'show', name], home.path);
+    const { code, stdout, stderr } = await askCli(['webhook', 'show', name], home.path);
     t.equal(code, 0, stderr);
     return stdout;
   };
@@ -154,7 +154,7 @@ The whole payload.
     await shown('text'),
     /Leads to {2}a delivery, without a run\n {2}Delivers {2}codehost_comment, repo a\/b, pr_number 1\n\nText\n {2}done\n/,
   );
-  await runCli(['webhook', 'subscribe', 'sub', '--events', 'build'], home.path);
+  await askCli(['webhook', 'subscribe', 'sub', '--events', 'build'], home.path);
   t.match(await shown('sub'), /Source {4}webhook_subscriptions\.json, since \d{4}-\d\d-\d\d .* UTC, /);
 });
 

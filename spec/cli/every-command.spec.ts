@@ -1,0 +1,92 @@
+/** Every command as a process of its own: it loads, asks, prints and ends. What each says in full is asked in one process elsewhere. */
+
+import t from 'tap';
+import { catalogue } from '../../cli/catalogue.ts';
+import { runCli } from '../support/daemon.ts';
+import { child, startGateway } from '../support/mcp/gateway.ts';
+
+/** Started, stopped and answered in specs of their own, most of them in a terminal. */
+const elsewhere = [
+  'gateway',
+  'gateway start',
+  'gateway run',
+  'gateway stop',
+  'gateway setup',
+  'mcp login',
+  'mcp reauth',
+  'mcp serve',
+  'mcp import',
+  'link open',
+  'link register',
+  'chat',
+  'inspect follow',
+];
+
+const rows: readonly (readonly [words: readonly string[], code: number, said: RegExp])[] = [
+  [['gateway', 'status'], 0, /^webhook +http/m],
+  [['gateway', 'reload'], 0, /./],
+  [['gateway', 'service'], 0, /\[Service\]/],
+  [['webhook', 'subscribe', 'mine', '--prompt', 'p'], 0, /URL +http/],
+  [['webhook', 'list'], 0, /ping[\s\S]*mine/],
+  [['webhook', 'show', 'mine'], 0, /mine/],
+  [['webhook', 'test', 'mine'], 0, /HTTP 202/],
+  [['webhook', 'deliveries'], 0, /mine/],
+  [['webhook', 'replay', 'nothing'], 1, /\[delivery-unknown\]/],
+  [['webhook', 'remove', 'mine'], 0, /mine/],
+  [['mcp', 'list'], 0, /peer +connected/],
+  [['mcp', 'tools'], 0, /mcp__peer__echo/],
+  [['mcp', 'call', 'mcp__peer__echo', '{"text":"plain"}'], 0, /^plain$/m],
+  [['mcp', 'test', 'peer'], 0, /echo/],
+  [['mcp', 'logs', 'peer'], 0, /^$/],
+  [['mcp', 'reload', 'peer'], 0, /peer/],
+  [['mcp', 'add', 'other', '--no-test', '--', 'true'], 0, /other/],
+  [['mcp', 'remove', 'other'], 0, /other/],
+  [['approvals'], 0, /Nothing waits/],
+  [['approvals', 'list'], 0, /Nothing waits/],
+  [['approvals', 'show', 'a999'], 1, /a999/],
+  [['approvals', 'approve', 'a999'], 1, /a999/],
+  [['approvals', 'deny', 'a999'], 1, /a999/],
+  [['cron', 'add', 'digest', '@daily', '--prompt', 'p'], 0, /digest/],
+  [['cron', 'list'], 0, /digest/],
+  [['cron', 'show', 'digest'], 0, /digest/],
+  [['cron', 'pause', 'digest'], 0, /^Paused/],
+  [['cron', 'resume', 'digest'], 0, /digest/],
+  [['cron', 'run', 'digest'], 0, /^Fired/],
+  [['cron', 'remove', 'digest'], 0, /digest/],
+  [['runs', 'list'], 0, /cron\/digest/],
+  [['runs', 'show', 'nothing'], 1, /\[run-unknown\]/],
+  [['runs', 'cancel', 'nothing'], 1, /\[run-unknown\]/],
+  [['deliveries', 'list'], 0, /log/],
+  [['deliveries', 'show', 'nothing'], 1, /\[delivery-unknown\]/],
+  [['deliveries', 'retry', 'nothing'], 1, /\[delivery-unknown\]/],
+  [['deliveries', 'drop', 'nothing'], 1, /\[delivery-unknown\]/],
+  [['deliveries', 'targets'], 0, /log/],
+  [['config', 'check'], 0, /./],
+  [['config', 'schema'], 0, /"platforms"/],
+  [['inspect'], 0, /^supervisor/],
+  [['inspect', 'tree'], 0, /^supervisor/],
+  [['inspect', 'show', 'gateway'], 0, /listening/],
+  [['inspect', 'why', 'nothing'], 1, /\[delivery-unknown\]/],
+  [['doctor', '--offline'], 0, /./],
+  [['completion', 'bash'], 0, /complete/],
+  [['complete', '--', 'mcp', 'lis'], 0, /list/],
+  [['help'], 0, /Usage: agent/],
+];
+
+t.test('CLI-2 · each command is a process that answers and ends', async (t) => {
+  const gateway = await startGateway(t, { peer: child(t).entry });
+  await gateway.reaches('peer', 'connected');
+  for (const [words, code, said] of rows) {
+    const ended = await runCli(words, gateway.home.path);
+    t.equal(ended.code, code, `${words.join(' ')}\n${ended.stderr}`);
+    t.match(ended.stdout + ended.stderr, said, words.join(' '));
+  }
+  const started = rows.map(([words]) => words.join(' '));
+  t.same(
+    catalogue
+      .map(({ path }) => path.join(' '))
+      .filter((path) => !elsewhere.includes(path) && !started.some((words) => `${words} `.startsWith(`${path} `))),
+    [],
+    'commands that no spec starts',
+  );
+});
