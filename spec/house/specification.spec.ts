@@ -1,18 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { faultCatalogue } from '../../machines/base/fault-catalogue.ts';
+import { onlyInAll } from '../runner/plan.ts';
 import { sourceFiles } from './sources.ts';
 
 const specification = readFileSync('docs/specification.md', 'utf8');
 const ids = [...specification.matchAll(/^- \*\*([A-Z]+-\d+)\*\* /gm)].map(([, id = '']) => id);
-const titles = readdirSync('spec', { recursive: true, encoding: 'utf8' })
+const named = readdirSync('spec', { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
-  .flatMap((name) => readFileSync(`spec/${name}`, 'utf8').match(/t\.test\(\s*['`"]((?:[A-Z]+-\d+ · )+)/g) ?? [])
-  .flatMap((title) => title.match(/[A-Z]+-\d+/g) ?? []);
+  .flatMap((name) =>
+    (readFileSync(`spec/${name}`, 'utf8').match(/t\.test\(\s*['`"]((?:[A-Z]+-\d+ · )+)/g) ?? [])
+      .flatMap((title) => title.match(/[A-Z]+-\d+/g) ?? [])
+      .map((id) => ({ id, name })),
+  );
 
 t.test('every rule is named by a spec, and every named rule exists', (t) => {
   const known = new Set(ids);
-  const cited = new Set(titles);
+  const cited = new Set(named.map(({ id }) => id));
   t.ok(ids.length > 80, 'the specification holds the rules');
   t.same(
     ids.filter((id) => !cited.has(id)),
@@ -36,6 +40,20 @@ t.test('every rule is named by a spec, and every named rule exists', (t) => {
     [],
     'sources that name an unknown rule',
   );
+  t.end();
+});
+
+/** What a spec of a folder shows: that a rule decides rightly, that an effect obeys it, or that the whole program does. */
+const levels = { rule: /^(machines|paths|house|golden)\//, effect: /^(actors|runtime)\//, whole: /^(cli|journeys)\// };
+
+/** Decisions that each change must see proven at one level only: they need no effect, or have no other door. */
+const ofOneLevel = ['CFG-4', 'CFG-5', 'CFG-6', 'EVT-2', 'INS-3', 'INT-2', 'INT-3', 'SIG-6', 'TPL-2'];
+
+t.test('every other rule is proven at two levels or three by what each change must pass', (t) => {
+  const inEach = named.filter(({ name }) => !onlyInAll.some((pattern) => pattern.test(`/${name}`)));
+  const levelsOf = (rule: string): number =>
+    Object.values(levels).filter((level) => inEach.some(({ id, name }) => id === rule && level.test(name))).length;
+  t.same(ids.filter((id) => levelsOf(id) < 2).sort(), ofOneLevel);
   t.end();
 });
 
