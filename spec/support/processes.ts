@@ -1,6 +1,7 @@
 /** What a spec must know of processes: whether one has ended, and a node process that a spec may kill. */
 
 import { readFileSync } from 'node:fs';
+import { setTimeout as wait } from 'node:timers/promises';
 
 /** Whether a process runs no more: gone, or a zombie that nobody has fetched yet. */
 export function hasEnded(pid: number): boolean {
@@ -19,7 +20,7 @@ export function hasEnded(pid: number): boolean {
 
 /** Resolves once a condition holds; the spec's own time limit ends a wait in vain. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (!(await holds())) await wait(5);
 }
 
 /** The whole numbers of a file, one a line; none while it is not there. */
