@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { makeHome } from '../../support/home.ts';
+import { lentTime } from '../../support/lent-time.ts';
 import { faults } from '../../support/mcp/faults.ts';
 import { startHttpPeer } from '../../support/mcp/http-peer.ts';
 import { open, opened } from '../../support/mcp/open-session.ts';
@@ -60,6 +61,7 @@ t.test('ERA-1 · what the server took last time is tried first', async (t) => {
 });
 
 t.test('ERA-2 · silence, a broken connection and trouble of the server are no refusal', async (t) => {
+  const time = lentTime(t);
   for (const fault of [
     { kind: 'hang', at: 'before-head' },
     { kind: 'reset', at: 'before-head' },
@@ -69,8 +71,12 @@ t.test('ERA-2 · silence, a broken connection and trouble of the server are no r
   ] as const) {
     const peer = await started(t, { kind: 'dual' });
     peer.set({ ...fault, on: 'initialize' });
-    const { verdict } = await open(t, { url: peer.url, connect_timeout: 1, skip_preflight: true });
-    t.equal(verdict.kind, 'failed');
+    const attempt = open(t, { url: peer.url, connect_timeout: 60, skip_preflight: true });
+    if (fault.kind === 'hang') {
+      await until(() => peer.seen('initialize').length > 0);
+      time.pass(60_000);
+    }
+    t.equal((await attempt).verdict.kind, 'failed');
     t.equal(peer.seen('server/discover').length, 0, JSON.stringify(fault));
   }
 });
@@ -107,9 +113,11 @@ t.test('ERA-2 · requests of the stateless era carry their revision, method and 
 t.test('LIF-3 · a server that is silent is given up at its connect timeout and leaves no child', async (t) => {
   const pidFile = join(makeHome(t).path, 'pids');
   const peer = stdioPeer('silent', { pidFile });
-  const { verdict } = await open(t, { command: peer.command, args: peer.args, connect_timeout: 1 });
-  t.same(verdict, { kind: 'failed', failures: [{ kind: 'timeout', afterMs: 1_000 }] });
-  // One that was given up before it could say its id is none that is left.
+  const time = lentTime(t);
+  const attempt = open(t, { command: peer.command, args: peer.args, connect_timeout: 60 });
+  await until(() => numbersIn(pidFile).length === 1);
+  time.pass(60_000);
+  t.same((await attempt).verdict, { kind: 'failed', failures: [{ kind: 'timeout', afterMs: 60_000 }] });
   t.ok(numbersIn(pidFile).every(hasEnded));
 });
 
