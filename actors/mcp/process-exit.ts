@@ -63,11 +63,9 @@ async function livesOn(group: number): Promise<boolean> {
 }
 
 /** True where the event comes within the time, false where the time is over first. */
-export async function settlesWithin(event: Promise<unknown>, ms: number): Promise<boolean> {
-  const stop = new AbortController();
-  try {
-    return await Promise.race([event.then(() => true), wait(ms, false, { signal: stop.signal }).catch(() => false)]);
-  } finally {
-    stop.abort();
-  }
+export function settlesWithin(event: Promise<unknown>, ms: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms, false);
+    event.then(() => resolve(true), reject).finally(() => clearTimeout(timer));
+  });
 }
