@@ -3,11 +3,13 @@ import { pollForTokens, requestDeviceCode } from '../../../actors/oauth/device-a
 import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
 import type { TokenEndpoint } from '../../../actors/oauth/token-request.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { lentTime } from '../../support/lent-time.ts';
 import {
   html,
   oauthError,
   paths,
   type ScriptedServer,
+  silence,
   startScriptedServer,
 } from '../../support/oauth/scripted-server.ts';
 
@@ -21,7 +23,7 @@ async function stage(t: Test, change: Partial<TokenEndpoint> = {}) {
     resource: 'https://mcp.example/mcp',
     url: 'https://mcp.example/mcp',
     client: { clientId: 'c' },
-    oauth: createOauthFetch({ fetch, version: '1', userAgent: 'Fleet/7', timeoutMs: 3_000 }),
+    oauth: createOauthFetch({ fetch, version: '1', userAgent: 'Fleet/7' }),
     ...change,
   };
   return { authority, endpoint };
@@ -64,6 +66,7 @@ t.test('DEV-4 · five seconds where no interval is named, a second at least', as
 });
 
 t.test('DEV-5 · a code that does not come is a reason in words', async (t) => {
+  const time = lentTime(t);
   const { authority, endpoint } = await stage(t);
   const rows: readonly (readonly [string, Parameters<ScriptedServer['on']>[1], RegExp])[] = [
     ['refused', oauthError('invalid_scope', 400, 'no such scope'), /gave no device code: no such scope/],
@@ -76,7 +79,7 @@ t.test('DEV-5 · a code that does not come is a reason in words', async (t) => {
       /gave no device code: /,
     ],
     ['a reset', { kind: 'reset' }, /gave no device code: /],
-    ['silence', { kind: 'hang' }, /gave no device code: /],
+    ['silence', silence(time), /gave no device code: /],
   ];
   for (const [what, answer, why] of rows) {
     authority.on(paths.device, answer);
@@ -85,6 +88,7 @@ t.test('DEV-5 · a code that does not come is a reason in words', async (t) => {
 });
 
 t.test('DEV-4 · each poll has its verdict, and its agent', async (t) => {
+  const time = lentTime(t);
   const { authority, endpoint } = await stage(t);
   const issued = await requestDeviceCode(endpoint, undefined);
   const code = issued.kind === 'issued' ? issued.code.deviceCode : '';
@@ -92,7 +96,7 @@ t.test('DEV-4 · each poll has its verdict, and its agent', async (t) => {
     ['pending', undefined, { kind: 'wait', intervalMs: 5_000 }],
     ['slow_down', oauthError('slow_down'), { kind: 'wait', intervalMs: 10_000 }],
     ['a reset', { kind: 'reset' }, { kind: 'wait', intervalMs: 10_000 }],
-    ['silence', { kind: 'hang' }, { kind: 'wait', intervalMs: 10_000 }],
+    ['silence', silence(time), { kind: 'wait', intervalMs: 10_000 }],
     ['502', { kind: 'text', status: 502, text: 'x', type: 'text/html' }, { kind: 'wait', intervalMs: 10_000 }],
     ['denied', oauthError('access_denied'), { kind: 'stop', why: /denied/ }],
     ['expired', oauthError('expired_token'), { kind: 'stop', why: /expired/ }],

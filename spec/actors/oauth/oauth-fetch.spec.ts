@@ -1,6 +1,7 @@
 import t from 'tap';
 import { createOauthFetch } from '../../../actors/oauth/oauth-fetch.ts';
-import { html, paths, startScriptedServer } from '../../support/oauth/scripted-server.ts';
+import { lentTime } from '../../support/lent-time.ts';
+import { html, paths, silence, startScriptedServer } from '../../support/oauth/scripted-server.ts';
 
 const settings = { fetch, version: '1.2.3', userAgent: undefined };
 
@@ -48,13 +49,15 @@ t.test('OAU-7 · what answered a request for metadata is kept, in order; nothing
 
 t.test('OAU-7 · a request that hangs is given up, by time or by whoever cancels', async (t) => {
   const authority = await startScriptedServer(t);
-  authority.on(paths.metadata, { kind: 'hang' });
-  authority.on(paths.token, { kind: 'hang' });
-  const slow = createOauthFetch({ ...settings, timeoutMs: 20 });
+  const time = lentTime(t);
+  authority.on(paths.metadata, silence(time));
+  authority.on(paths.token, silence(time));
+  const slow = createOauthFetch(settings);
   await t.rejects(slow.fetch(`${authority.origin}${paths.metadata}`), { name: 'TimeoutError' });
   t.match(slow.seen, [{ status: 'no answer' }]);
   await t.rejects(slow.tokenFetch(`${authority.origin}${paths.token}`), { name: 'TimeoutError' });
 
+  authority.on(paths.token, { kind: 'hang' });
   const person = new AbortController();
   const cancelled = createOauthFetch({ ...settings, signal: person.signal });
   const asked = cancelled.tokenFetch(`${authority.origin}${paths.token}`);

@@ -9,11 +9,13 @@ import {
 } from '../../../actors/oauth/token-request.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { TokenRecord } from '../../../machines/oauth/token-record.ts';
+import { lentTime } from '../../support/lent-time.ts';
 import {
   html,
   oauthError,
   paths,
   type ScriptedServer,
+  silence,
   startScriptedServer,
 } from '../../support/oauth/scripted-server.ts';
 
@@ -28,7 +30,7 @@ const endpointOf = (authority: ScriptedServer, change: Partial<TokenEndpoint> = 
   resource: 'https://mcp.example/mcp',
   client: { clientId: 'c' },
   url: 'https://mcp.example/mcp',
-  oauth: createOauthFetch({ fetch, version: '0', userAgent: undefined, timeoutMs: 3_000 }),
+  oauth: createOauthFetch({ fetch, version: '0', userAgent: undefined }),
   ...change,
 });
 
@@ -95,6 +97,7 @@ t.test('OAU-1 · a refresh token is shown once, with the resource, and what is n
 t.test(
   'OAU-4 · OAU-1 · OAU-8 · only words of the standards refuse, and only invalid_client is about the client',
   async (t) => {
+    const time = lentTime(t);
     const authority = await startScriptedServer(t);
     const rows: readonly (readonly [string, Parameters<ScriptedServer['on']>[1], string, RegExp])[] = [
       ['invalid_client', oauthError('invalid_client', 401), 'clientRefused', /invalid_client/],
@@ -119,7 +122,7 @@ t.test(
       ['a page', html, 'unreachable', /no JSON/],
       ['502 and a page', { kind: 'text', status: 502, text: '<h1>x</h1>', type: 'text/html' }, 'unreachable', /502/],
       ['a reset', { kind: 'reset' }, 'unreachable', /token endpoint/],
-      ['silence', { kind: 'hang' }, 'unreachable', /token endpoint.*(time|abort)/i],
+      ['silence', silence(time), 'unreachable', /token endpoint.*(time|abort)/i],
     ];
     for (const [what, answer, kind, why] of rows) {
       authority.on(paths.token, answer);

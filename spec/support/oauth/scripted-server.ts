@@ -5,6 +5,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Test } from 'tap';
+import type { LentTime } from '../lent-time.ts';
 import { type ListeningServer, listen, type SeenByServer } from './http.ts';
 
 export type Answer =
@@ -54,6 +55,14 @@ export const paths = {
 } as const;
 
 export const html: Answer = { kind: 'text', text: '<!doctype html><title>Sign in</title>', type: 'text/html' };
+
+/** Never answers, and whoever asks has waited for long once the request is there. */
+export function silence(time: LentTime): Handler {
+  return () => {
+    time.pass(60_000);
+    return { kind: 'hang' };
+  };
+}
 
 export function oauthError(error: string, status = 400, description?: string): Answer {
   return { status, json: { error, ...(description === undefined ? {} : { error_description: description }) } };
