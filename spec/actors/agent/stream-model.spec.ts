@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { type ModelVerdict, type StreamLimits, streamModel } from '../../../actors/agent/stream-model.ts';
 import type { ModelSettings } from '../../../machines/config/settings.ts';
+import { lentTime } from '../../support/lent-time.ts';
 import { costOfAnswer, type ModelReply, type ModelServer, startModelServer } from '../../support/model-server.ts';
 import { until } from '../../support/processes.ts';
 
@@ -13,13 +14,14 @@ interface Asking {
   readonly limits?: Partial<StreamLimits>;
   readonly signal?: AbortSignal;
   readonly baseUrl?: string;
+  readonly onText?: (text: string) => void;
 }
 
 /** Asks a server with that script; the waits between attempts are counted and not waited. */
 async function ask(
   t: Test,
-  script: readonly ModelReply[],
-  { provider, limits = {}, signal = new AbortController().signal, baseUrl }: Asking,
+  script: Parameters<typeof startModelServer>[1],
+  { provider, limits = {}, signal = new AbortController().signal, baseUrl, onText }: Asking,
 ): Promise<{ verdict: ModelVerdict; waits: number[]; server: ModelServer }> {
   const server = await startModelServer(t, script);
   const waits: number[] = [];
@@ -34,6 +36,7 @@ async function ask(
     },
     limits,
     signal,
+    ...(onText === undefined ? {} : { onText }),
   });
   t.notMatch(JSON.stringify(verdict), key, 'no verdict holds the key');
   return { verdict, waits, server };
@@ -153,13 +156,18 @@ t.test('DIS-3 · Retry-After is obeyed, unless it asks for too long', async (t) 
 });
 
 t.test('DIS-3 · silence and floods are bounded; an answer that was whole stands', async (t) => {
+  const time = lentTime(t);
   for (const provider of providers) {
     const limits = { idleMs: 50, attempts: 1 };
-    const silent = await ask(t, [{ kind: 'silent' }], { provider, limits });
+    const unheard = (): ModelReply => {
+      time.pass(50);
+      return { kind: 'silent' };
+    };
+    const silent = await ask(t, unheard, { provider, limits });
     t.match(silent.verdict, { kind: 'failed', why: /gave no answer: it was silent for 0\.05 s/ });
-    // Longer than the first words take to come, on any machine.
-    const patient = { ...limits, idleMs: 1_000 };
-    const midway = await ask(t, [{ kind: 'silent', text: 'Half' }], { provider, limits: patient });
+    // What was heard begins the time anew.
+    const onText = () => void setImmediate(() => time.pass(50));
+    const midway = await ask(t, [{ kind: 'silent', text: 'Half' }], { provider, limits, onText });
     t.match(midway.verdict, { kind: 'failed', why: /did not come whole: it was silent/ });
     const flood = await ask(t, [{ kind: 'says', text: 'x'.repeat(5_000) }], { provider, limits: { maxBytes: 4_096 } });
     t.match(flood.verdict, { kind: 'failed', why: /more than 4096 bytes/ });
