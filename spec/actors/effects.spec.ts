@@ -111,7 +111,7 @@ t.test('SCR-2 · a command is bounded in time and output and ends with its whole
       cwd: '.',
       env: scrubbedEnv({ GIVEN: 'yes' }),
       stdin: 'in',
-      timeoutMs: 20_000,
+      timeoutMs: 600_000,
       maxOutputBytes: 10_000,
       ...more,
     });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import t from 'tap';
 import { type CommandRequest, type CommandResult, endOf, runCommand, scrubbedEnv } from '../../actors/process-group.ts';
 import { makeHome } from '../support/home.ts';
+import { lentTime } from '../support/lent-time.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
 
 function sh(script: string, more: Partial<CommandRequest> = {}): Promise<CommandResult> {
@@ -10,7 +11,7 @@ function sh(script: string, more: Partial<CommandRequest> = {}): Promise<Command
     cwd: '.',
     env: scrubbedEnv(),
     stdin: '',
-    timeoutMs: 60_000,
+    timeoutMs: 600_000,
     maxOutputBytes: 1_000,
     ...more,
   });
@@ -18,6 +19,7 @@ function sh(script: string, more: Partial<CommandRequest> = {}): Promise<Command
 
 t.test('SCR-2 · a command that ignores SIGTERM ends with its children', async (t) => {
   const home = makeHome(t);
+  const time = lentTime(t);
   const stopping = new AbortController();
   const stubborn = sh(
     "trap '' TERM; (trap '' TERM; echo $$ >>pids; exec sleep 600) & echo $! >>pids; while :; do sleep 1; done",
@@ -26,6 +28,7 @@ t.test('SCR-2 · a command that ignores SIGTERM ends with its children', async (
   await until(() => numbersIn(`${home.path}/pids`).length === 2);
 
   stopping.abort();
+  time.pass(2_000);
 
   t.match(await stubborn, { kind: 'aborted' });
   await until(() => numbersIn(`${home.path}/pids`).every(hasEnded));
@@ -33,6 +36,8 @@ t.test('SCR-2 · a command that ignores SIGTERM ends with its children', async (
 
 t.test('SCR-2 · the command itself is asked to end before it is killed', async (t) => {
   const home = makeHome(t);
+  // However long it takes to say goodbye, nothing kills it meanwhile.
+  lentTime(t);
   const stopping = new AbortController();
   const polite = sh("trap 'echo 1 >>bye; exit' TERM; sleep 600 & echo 1 >>ready; wait", {
     cwd: home.path,
@@ -94,7 +99,7 @@ t.test('SCR-2 · words reach the command untouched by any shell', async (t) => {
     cwd: '.',
     env: scrubbedEnv(),
     stdin: '',
-    timeoutMs: 60_000,
+    timeoutMs: 600_000,
     maxOutputBytes: 1_000,
   });
   t.same(result.kind === 'exited' ? JSON.parse(result.stdout) : result, words);
@@ -172,7 +177,7 @@ t.test('OBS-1 · the end of a text never begins within a word', (t) => {
 });
 
 function runWords(argv: readonly string[], cwd = '.'): Promise<CommandResult> {
-  return runCommand({ argv, cwd, env: scrubbedEnv(), stdin: '', timeoutMs: 60_000, maxOutputBytes: 1_000 });
+  return runCommand({ argv, cwd, env: scrubbedEnv(), stdin: '', timeoutMs: 600_000, maxOutputBytes: 1_000 });
 }
 
 t.test('SCR-2 · a limit longer than a timer can wait is no limit of a millisecond', async (t) => {
