@@ -44,6 +44,9 @@ t.test('HOME-2 · the dead, the reused and the unreadable hold no lock', (t) => 
   }
   for (const rubbish of ['', '{', 'null', '{"pid":"x"}', '{"pid":-1}', '[]']) {
     writeFileSync(path, rubbish);
+    // However slow this is, it was made a moment ago.
+    const soon = new Date(Date.now() + 3_600_000);
+    utimesSync(path, soon, soon);
     t.same(tryLock(path), { kind: 'held', holder: undefined }, `${rubbish}: perhaps in the making`);
     utimesSync(path, 1, 1);
     const verdict = tryLock(path);
