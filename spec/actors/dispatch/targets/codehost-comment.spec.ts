@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import { defaultProfile } from '../../../../machines/base/names.ts';
 import type { PartlySent, SendOutcome } from '../../../../machines/dispatch/send-outcome.ts';
 import { makeHome } from '../../../support/home.ts';
-import { numbersIn } from '../../../support/processes.ts';
+import { numbersIn, until } from '../../../support/processes.ts';
 
 const never = new AbortController().signal;
 
@@ -138,7 +138,7 @@ t.test('DLV-3 · a client that is stopped midway has an unknown outcome', async 
   const stopping = new AbortController();
   const client = standIn(t, 'sleep 600');
   const outcome = client.deliver(pull, 'x', stopping.signal);
-  while (client.last()?.text !== 'x') await new Promise((resolve) => setTimeout(resolve, 5));
+  await until(() => client.last()?.text === 'x');
 
   stopping.abort();
 
