@@ -36,7 +36,7 @@ export function connected(t: Test, peer: HttpPeer, options: ConnectOptions = {})
 export async function connectedBy(
   t: Test,
   transport: Transport,
-  { era = 'legacy', timeoutMs = 10_000, ...options }: ConnectOptions = {},
+  { era = 'legacy', timeoutMs = 600_000, ...options }: ConnectOptions = {},
 ): Promise<Client> {
   const client = new Client(
     { name: 'spec', version: '1.0.0' },

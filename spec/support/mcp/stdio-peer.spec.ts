@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import t, { type Test } from 'tap';
 import { makeHome } from '../home.ts';
+import { lentTime } from '../lent-time.ts';
 import { hasEnded, numbersIn, until } from '../processes.ts';
 import { invisibleWords, leakedToken } from './odd-tools.ts';
 import { caught, connectedBy, textOf } from './plain-client.ts';
@@ -70,9 +71,16 @@ const unconnectable = [
 ] as const;
 for (const { behaviour, error, says } of unconnectable) {
   t.test(`${behaviour} cannot be connected to`, async (t) => {
-    const { transport, stderr } = wire(behaviour);
-    t.match(await caught(connectedBy(t, transport, { timeoutMs: says === '' ? 1500 : 10_000 })), error);
+    const pidFile = join(makeHome(t).path, 'pids');
+    const { transport, stderr } = wire(behaviour, { pidFile });
+    const time = lentTime(t);
+    const outcome = caught(connectedBy(t, transport));
+    await until(() => numbersIn(pidFile).length > 0);
+    if (says === '') time.pass(600_000);
+    t.match(await outcome, error);
     await until(() => stderr().includes(says));
+    // Its client waits to be allowed to, in a time that does not pass.
+    for (const pid of numbersIn(pidFile)) if (!hasEnded(pid)) process.kill(pid, 'SIGKILL');
   });
 }
 
@@ -103,7 +111,7 @@ t.test('die-on-call dies of a call that has counted, in each process again', asy
   t.equal(new Set(numbersIn(pidFile)).size, 2);
 });
 
-for (const behaviour of ['die-after-list', 'die-idle=1000'] as const) {
+for (const behaviour of ['die-after-list', 'die-idle'] as const) {
   t.test(`${behaviour} answers, and then is gone`, async (t) => {
     const client = await connectedBy(t, wire([behaviour]).transport);
     const closed = new Promise<void>((resolve) => {
@@ -127,7 +135,10 @@ t.test('flap gives up at every other start', async (t) => {
 for (const behaviour of ['grandchild', 'grandchild-holding'] as const) {
   t.test(`${behaviour} leaves a process behind when it alone is killed`, async (t) => {
     const child = started(t, behaviour);
-    const closed = new Promise<string>((resolve) => child.once('close', () => resolve('closed')));
+    let isClosed = false;
+    child.once('close', () => {
+      isClosed = true;
+    });
     const line = await new Promise<string>((resolve) => child.stderr?.once('data', (data) => resolve(String(data))));
     const pid = Number(/^grandchild (\d+)\n/.exec(line)?.[1]);
     t.teardown(() => process.kill(pid, 'SIGKILL'));
@@ -136,21 +147,27 @@ for (const behaviour of ['grandchild', 'grandchild-holding'] as const) {
     await new Promise((resolve) => child.once('exit', resolve));
 
     t.equal(hasEnded(pid), false);
-    // Where the grandchild holds the pipes, their end never comes.
-    const later = new Promise((resolve) => setTimeout(resolve, 200, 'open'));
-    if (behaviour === 'grandchild') t.equal(await closed, 'closed');
-    else t.equal(await Promise.race([closed, later]), 'open');
+    if (behaviour === 'grandchild') return until(() => isClosed);
+    // Where the grandchild holds the pipes, their end does not come; that of a peer that ends later does.
+    const later = started(t, 'exit');
+    await new Promise((resolve) => later.once('close', resolve));
+    t.equal(isClosed, false);
   });
 }
 
 t.test('stubborn ends neither for a closed stdin nor for SIGTERM', async (t) => {
   const child = started(t, 'stubborn');
+  let words = '';
+  child.stderr?.on('data', (chunk) => {
+    words += chunk;
+  });
   child.stdin?.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
   await new Promise((resolve) => child.stdout?.once('data', resolve));
 
-  child.stdin?.end();
   child.kill('SIGTERM');
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  await until(() => words.includes('in spite of SIGTERM'));
+  child.stdin?.end();
+  await until(() => words.includes('without input'));
 
   t.equal(hasEnded(child.pid ?? 0), false);
 });

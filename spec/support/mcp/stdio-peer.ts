@@ -38,7 +38,7 @@ const behaviours = {
   'die-on-call': '',
   /** Exits once it has answered tools/list. */
   'die-after-list': '',
-  /** Exits when nothing came in for so many ms. */
+  /** Exits when nothing came in for so many ms, from its first tools/list on. */
   'die-idle': '200',
   /** Starts a sleeping grandchild and prints `grandchild <pid>` on stderr. */
   grandchild: '',
@@ -48,7 +48,7 @@ const behaviours = {
   'slow-start': '1000',
   /** Exits at the first, third, fifth… start; counts starts in the --pid-file. */
   flap: '',
-  /** Ends neither for a closed stdin nor for SIGTERM. */
+  /** Ends neither for a closed stdin nor for SIGTERM, and says on stderr that it has seen both. */
   stubborn: '',
   /** Prints so many characters on stderr at its start. */
   chatty: '1000000',
@@ -112,8 +112,10 @@ async function main(): Promise<void> {
   if (chosen.has('grandchild')) startGrandchild('ignore');
   if (chosen.has('grandchild-holding')) startGrandchild('inherit');
   if (chosen.has('stubborn')) {
-    process.on('SIGTERM', () => {});
-    setInterval(() => {}, 1000);
+    process.on('SIGTERM', () => process.stderr.write('it stays in spite of SIGTERM\n'));
+    setInterval(() => {
+      if (process.stdin.readableEnded) process.stderr.write('it stays without input\n');
+    }, 100);
   }
   if (chosen.has('flood')) {
     await flood();
@@ -131,8 +133,6 @@ async function main(): Promise<void> {
   watch(work, chosen, values.counter);
   await (chosen.has('modern') ? serveModern(work) : serveLegacy(work));
 
-  // Only now: a listener before the server's own would take what the server is to read.
-  if (chosen.has('die-idle')) dieWhenIdle(Number(chosen.get('die-idle')));
   if (chosen.has('rubbish')) {
     process.stdin.on('data', () => process.stdout.write('[info] something came in\n{"level":"debug"}\n'));
   }
@@ -186,6 +186,12 @@ function watch(work: PeerWork, chosen: ReadonlyMap<StdioBehaviour, string>, coun
   // Some turns later: the SDK writes the answer once its handler has returned.
   if (chosen.has('die-after-list'))
     work.beforeList = () => setTimeout(() => end(1, 'the peer dies after its list'), 20);
+  // Only then: a listener before the server's own would take what the server is to read.
+  if (chosen.has('die-idle'))
+    work.beforeList = () => {
+      delete work.beforeList;
+      dieWhenIdle(Number(chosen.get('die-idle')));
+    };
 }
 
 function end(code: number, text: string): never {
