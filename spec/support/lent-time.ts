@@ -1,63 +1,98 @@
 /**
- * The time of a test: global timers and the steady clock stand still but for what the test lets pass, so that a limit
- * ends what it must end and never judges the machine. Sockets, children and `until` keep the real time. Node's own mock
- * timers do not: an HTTP client keeps a timer from one test for the next, and theirs is no timer any more then.
+ * Time that a spec lets pass: the clocks and the waits of a process jump together, so that a limit ends what it must end
+ * and never judges the machine. Between two jumps they stand still, or run as ever. Sockets, children and Node's own
+ * waits keep the real time. Node's mock timers do not serve: an HTTP client keeps a timer from one test for the next, and
+ * theirs is no timer any more then.
  */
 
 export interface LentTime {
   /** Lets time pass at once; what falls due within it fires, in order. */
   pass(ms: number): void;
-  /** Ends the loan before the test does; what still waits never fires. */
+  /** Ends the loan; what still waits never fires. */
   giveBack(): void;
 }
 
 interface Wait {
   readonly fire: () => void;
+  readonly everyMs: number | undefined;
   dueMs: number;
 }
 
 const longestMs = 2 ** 31 - 1;
 
+/** The time of one test, which stands still unless the test lets it pass. */
 export function lentTime(t: { teardown(end: () => void): void }): LentTime {
-  const { setTimeout: begin, clearTimeout: clear } = globalThis;
-  const { now } = performance;
+  const time = lendTime({ runs: false });
+  t.teardown(() => time.giveBack());
+  return time;
+}
+
+/** @param runs whether the time goes on by itself too */
+export function lendTime({ runs }: { readonly runs: boolean }): LentTime {
+  const { setTimeout: begin, clearTimeout: clear, setInterval: repeat, clearInterval: stop } = globalThis;
+  const { now: steadyMs } = performance;
+  const { now: wallMs } = Date;
   const waits = new Map<unknown, Wait>();
   let aheadMs = 0;
-  const nowMs = (): number => now.call(performance) + aheadMs;
-  const lent = (fire: (...given: unknown[]) => void, ms = 1, ...given: unknown[]): NodeJS.Timeout => {
-    // A real one, which may be cleared and held or not as ever, and does not fire by itself.
-    const handle = begin(() => {}, longestMs);
-    const { refresh } = handle;
-    handle.refresh = () => {
-      waits.set(handle, { fire: () => fire(...given), dueMs: aheadMs + ms });
-      return refresh.call(handle);
+  let beat: NodeJS.Timeout | undefined;
+  const nowMs = (): number => (runs ? steadyMs.call(performance) : 0) + aheadMs;
+
+  /** Where the time runs, one real timer stands for all that wait. */
+  const wake = (): void => {
+    if (!runs) return;
+    clear(beat);
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { dueMs } of waits.values()) nextMs = Math.min(nextMs, dueMs);
+    if (nextMs < Number.POSITIVE_INFINITY) beat = begin(fireDue, Math.min(longestMs, nextMs - nowMs())).unref();
+  };
+  const fireDue = (): void => {
+    const atMs = nowMs();
+    const due = [...waits].filter(([, { dueMs }]) => dueMs <= atMs).sort(([, a], [, b]) => a.dueMs - b.dueMs);
+    for (const [handle, wait] of due) {
+      // One of those before may have cleared it.
+      if (waits.get(handle) !== wait) continue;
+      if (wait.everyMs === undefined) end(handle);
+      else wait.dueMs = atMs + wait.everyMs;
+      wait.fire();
+    }
+    wake();
+  };
+  const waiting =
+    (repeats: boolean) =>
+    (fire: (...given: unknown[]) => void, ms = 1, ...given: unknown[]): NodeJS.Timeout => {
+      // A real one, which may be cleared and holds the process or not as ever, and does not fire by itself.
+      const handle = begin(() => {}, longestMs);
+      const { refresh } = handle;
+      const waitMs = Math.max(1, ms);
+      handle.refresh = () => {
+        const everyMs = repeats ? waitMs : undefined;
+        waits.set(handle, { fire: () => fire(...given), everyMs, dueMs: nowMs() + waitMs });
+        wake();
+        return refresh.call(handle);
+      };
+      return handle.refresh();
     };
-    return handle.refresh();
-  };
-  const forget = (handle: NodeJS.Timeout): void => {
+  const end = (handle: unknown): void => {
     waits.delete(handle);
-    clear(handle);
+    clear(handle as NodeJS.Timeout);
   };
-  Object.assign(globalThis, { setTimeout: lent, clearTimeout: forget });
-  performance.now = nowMs;
-  const giveBack = (): void => {
-    Object.assign(globalThis, { setTimeout: begin, clearTimeout: clear });
-    performance.now = now;
-    for (const handle of waits.keys()) clear(handle as NodeJS.Timeout);
-    waits.clear();
-  };
-  t.teardown(giveBack);
+
+  const lent = { setTimeout: waiting(false), setInterval: waiting(true), clearTimeout: end, clearInterval: end };
+  Object.assign(globalThis, lent);
+  performance.now = () => steadyMs.call(performance) + aheadMs;
+  Date.now = () => wallMs() + aheadMs;
   return {
-    giveBack,
     pass(ms) {
       aheadMs += ms;
-      const due = [...waits].filter(([, { dueMs }]) => dueMs <= aheadMs).sort(([, a], [, b]) => a.dueMs - b.dueMs);
-      for (const [handle, wait] of due) {
-        // One of those before may have cleared it.
-        if (waits.get(handle) !== wait) continue;
-        forget(handle as NodeJS.Timeout);
-        wait.fire();
-      }
+      fireDue();
+    },
+    giveBack() {
+      Object.assign(globalThis, { setTimeout: begin, clearTimeout: clear, setInterval: repeat, clearInterval: stop });
+      performance.now = steadyMs;
+      Date.now = wallMs;
+      clear(beat);
+      for (const handle of waits.keys()) clear(handle as NodeJS.Timeout);
+      waits.clear();
     },
   };
 }
