@@ -24,7 +24,7 @@ t.test('DEV-1 · DEV-3 · DEV-4 · a device login with a real authorization serv
 
   await authority.enterCode(code);
 
-  t.match(await running.ended, { code: 0, stdout: /Logged in to hub\./ });
+  t.match(await gateway.daemon.passUntil(running.ended), { code: 0, stdout: /Logged in to hub\./ });
   t.same(opened(), [], 'no browser');
   await gateway.reaches('hub', 'connected');
   t.equal(wordsOf(await gateway.call('mcp__hub__echo', { text: 'in' })), 'in');
@@ -54,7 +54,7 @@ t.test('DEV-1 · DEV-3 · OAU-3 · oauth.flow, a configured client, its scope an
   await eventually(() => pollsOf(authority).length > 0 || undefined);
   authority.approve();
 
-  const { stdout, code } = await running.ended;
+  const { stdout, code } = await gateway.daemon.passUntil(running.ended);
   t.equal(code, 0);
   t.match(stdout, /Open http\S+\/activate on any device and enter the code:\n\n {2}WDJB-\d+\n/);
   t.match(stdout, /Or open http\S+\/activate\?user_code=WDJB/);
@@ -72,7 +72,7 @@ t.test('DEV-1 · DEV-3 · OAU-3 · oauth.flow, a configured client, its scope an
   const again = startCli(t, home, ['mcp', 'reauth', '--all']);
   await again.shows(/Ctrl-C cancels/);
   authority.approve();
-  t.match(await again.ended, { code: 0 }, 'reauth takes the flow of the entry');
+  t.match(await gateway.daemon.passUntil(again.ended), { code: 0 }, 'reauth takes the flow of the entry');
 });
 
 t.test('DEV-2 · the first authorization server whose issuer matches and that offers the grant', async (t) => {
@@ -91,7 +91,7 @@ t.test('DEV-2 · the first authorization server whose issuer matches and that of
   const running = login('--flow', 'device');
   await running.shows(/Ctrl-C cancels/);
   good.approve();
-  t.match(await running.ended, { code: 0 });
+  t.match(await gateway.daemon.passUntil(running.ended), { code: 0 });
   await gateway.reaches('hub', 'connected');
   t.same(later.seen, [], 'nobody after it is asked');
   for (const each of [gone, mismatched, without, unlisted, page]) t.same(each.at(paths.device), []);
@@ -137,7 +137,7 @@ t.test('DEV-5 · neither the page nor a background reconnect begins a device log
   const running = login();
   await running.shows(/Ctrl-C cancels/);
   authority.approve();
-  t.match(await running.ended, { code: 0 });
+  t.match(await gateway.daemon.passUntil(running.ended), { code: 0 });
   await gateway.reaches('hub', 'connected');
   authority.expireTokens();
   authority.revokeGrants();
@@ -153,9 +153,9 @@ t.test('DEV-1 · a device registration is never used for a browser login', async
   const running = login('--flow', 'device');
   await running.shows(/Ctrl-C cancels/);
   authority.approve();
-  t.match(await running.ended, { code: 0 });
+  t.match(await gateway.daemon.passUntil(running.ended), { code: 0 });
 
-  t.match(await login().ended, { code: 0 });
+  t.match(await gateway.daemon.passUntil(login().ended), { code: 0 });
 
   const registrations = authority.at(paths.register).map(({ text }) => JSON.parse(text) as { redirect_uris: string[] });
   t.same(
