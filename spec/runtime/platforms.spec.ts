@@ -103,7 +103,7 @@ t.test('DLV-4 · who waits keeps its place in the queue when the entry of its ta
   const leave = [ask('first'), ask('second')];
   it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '900' } });
   await it.send();
-  it.configure({ messages_per_minute: 60_000, timeout_seconds: 3 });
+  it.configure({ messages_per_minute: 60_000, timeout_seconds: 300 });
   await it.platforms.reconcile();
   leave.push(ask('third'));
   await it.send({ target: 'slack' });

@@ -20,7 +20,7 @@ export async function openPlatforms(t: Test, slack: object = {}) {
   const home = makeHome(t);
   let spelled = 'slack';
   const configure = (entry: object, more: object = {}): void => {
-    const base = { enabled: true, api_base: server.base, ...teamChatA.options, ...entry };
+    const base = { enabled: true, api_base: server.base, timeout_seconds: 600, ...teamChatA.options, ...entry };
     home.write('config.yaml', JSON.stringify({ platforms: { [spelled]: base, ...more } }));
     loaded = loadHome({ home: home.path, env: {} });
   };
