@@ -66,7 +66,6 @@ t.test(
       input: 'docs2\ny\n',
       encoding: 'utf8',
       env: { ...process.env, AGENT_HOME: home, NO_COLOR: '1' },
-      timeout: 60_000,
     });
 
     t.equal(status, 0, stdout);
