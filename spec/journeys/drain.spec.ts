@@ -6,6 +6,7 @@ import t from 'tap';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
+import { eventually } from '../support/mcp/gateway.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
@@ -44,7 +45,11 @@ t.test('CON-2 · DUR-1 · a run under way is ended and delivered, a burst become
 
   const second = await startDaemon(t, home.path);
   await second.line(({ message, route }) => message === 'run delivered' && route === 'burst');
-  t.match(await cliJson(home.path, 'runs', 'list'), [
+  const rows = await eventually(async () => {
+    const found = (await cliJson(home.path, 'runs', 'list')) as { status: string }[];
+    return found.every(({ status }) => status === 'delivered') && found;
+  });
+  t.match(rows, [
     { route: 'burst', status: 'delivered', attempt: 1 },
     { route: 'slow', status: 'delivered', attempt: 1 },
   ]);

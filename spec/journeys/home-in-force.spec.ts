@@ -3,6 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
+import { eventually } from '../support/mcp/gateway.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
@@ -98,7 +99,10 @@ t.test('OBS-1 · FIL-1 · DUR-2 · DLV-3 · what carries a credential is neither
   t.equal((await postSigned(`${daemon.url}/webhooks/sub`, {}, { secret: created.secret })).status, 202);
   await daemon.line(({ message }) => message.startsWith('response: ') && message.includes('created_at'));
 
-  const rows = (await cliJson(home.path, 'webhook', 'deliveries')) as { delivery_id: string; reason?: string }[];
+  const rows = await eventually(async () => {
+    const found = (await cliJson(home.path, 'webhook', 'deliveries')) as { delivery_id: string; reason?: string }[];
+    return found.filter(({ reason }) => reason !== undefined).length >= 3 && found;
+  });
   const reasons = Object.fromEntries(rows.map(({ delivery_id, reason }) => [delivery_id, reason]));
   t.equal(reasons.tok, 'filter: headers.X-Gitlab-Token equals [redacted] saw [redacted]');
   t.equal(reasons.auth, 'filter: headers.Authorization exists false saw [redacted]');

@@ -3,7 +3,9 @@ import t from 'tap';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
+import { eventually } from '../support/mcp/gateway.ts';
 import { postSigned } from '../support/sign.ts';
+import { cliJson } from '../support/webhook-home.ts';
 
 const secret = 'journey-secret-journey';
 
@@ -561,9 +563,10 @@ t.test('CRN-2 · a paused job is logged and dropped, a ready one runs with its o
   t.same([fired.status, fired.body], [202, { status: 'accepted', route: 'go', event: 'push', delivery_id: 'c1' }]);
   t.match((await daemon.line(({ message }) => message.startsWith('response: '))).message, /Do the job\.\n\ncontext 4$/);
   t.equal((await postSigned(`${daemon.url}/webhooks/no`, {}, { secret, id: 'c2' })).status, 202);
-  const rows = JSON.parse(
-    (await askCli(['webhook', 'deliveries', '--json', '--route', 'no'], home.path)).stdout,
-  ) as object[];
+  const rows = await eventually(async () => {
+    const found = (await cliJson(home.path, 'webhook', 'deliveries', '--route', 'no')) as { reason?: string }[];
+    return found[0]?.reason !== undefined && found;
+  });
   t.match(rows, [{ delivery_id: 'c2', status: 'cron', reason: /paused/ }]);
 });
 

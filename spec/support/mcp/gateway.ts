@@ -212,11 +212,13 @@ export async function isWell(t: Test, gateway: Gateway, healthy = 'healthy'): Pr
 
 /** Resolves with the first value that is there; the spec's own time limit ends a wait in vain. */
 export async function eventually<Value>(
-  look: () => Value | undefined | Promise<Value | undefined>,
-): Promise<NonNullable<Value>> {
+  look: () => Value | Promise<Value>,
+): Promise<Exclude<NonNullable<Value>, false>> {
   for (;;) {
     const value = await look();
-    if (value !== undefined && value !== null && value !== false) return value;
+    if (value !== undefined && value !== null && value !== false) {
+      return value as Exclude<NonNullable<Value>, false>;
+    }
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }

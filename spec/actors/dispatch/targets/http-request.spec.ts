@@ -60,7 +60,7 @@ t.test('DUR-1 · requests under way at the same time are told apart', async (t) 
     socket.on('error', () => {});
     socket.once('data', () => socket.resetAndDestroy());
   });
-  const one = (url: string) => httpRequest({ method: 'POST', url, json: 1, timeoutMs }, never);
+  const one = (url: string) => httpRequest({ method: 'POST', url, json: 1, timeoutMs }, new AbortController().signal);
   const outcomes = await Promise.all(
     Array.from({ length: 20 }, (_, index) => one(index % 2 === 0 ? `http://${resetting}/` : `https://${resetting}/`)),
   );
