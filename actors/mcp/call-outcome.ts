@@ -44,8 +44,14 @@ export interface CallCircumstances {
   readonly whyClosed: string | undefined;
 }
 
-/** The system refused the connection itself: not a byte was sent. */
-const neverSent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT/;
+/** The system refused the connection itself: not a byte was sent. A host may also become unreachable on a connection. */
+const neverConnected: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+const neverConnectedWords = /\b(connect (ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)|getaddrinfo (ENOTFOUND|EAI_AGAIN))\b/;
 /** The server answered, and the connection is well; the answer is of no use. */
 const badResults: ReadonlySet<string> = new Set([
   SdkErrorCode.InvalidResult,
@@ -121,7 +127,10 @@ function lost(dispatched: boolean, why: string): CallOutcome {
 function isUnsent(thrown: unknown): boolean {
   if (thrown instanceof SdkError && unsentCodes.has(thrown.code)) return true;
   for (let error: unknown = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth += 1) {
-    if (neverSent.test(`${(error as NodeJS.ErrnoException).code ?? ''} ${error.message}`)) return true;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (neverConnected.has(code) || neverConnectedWords.test(message)) return true;
+    // One error for each address that was tried.
+    if (error instanceof AggregateError && error.errors.length > 0) return error.errors.every(isUnsent);
   }
   return false;
 }

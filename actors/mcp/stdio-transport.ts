@@ -2,7 +2,7 @@
  * Carries MCP messages over the standard streams of a command in a process group of its own: the group ends with this
  * connection, and with the daemon however that ends. Reads one message a line and skips what is none; a line without an
  * end is cut off. Knows nothing of protocols, reconnecting or where standard error goes.
- * @see LIF-9, LIF-10 and ERA-3 in docs/specification.md
+ * @see LIF-9, LIF-10, ERA-3 and TRU-4 in docs/specification.md
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -44,10 +44,15 @@ export interface StdioTransport extends Transport {
   whyClosed(): string | undefined;
 }
 
-/** What waits for the end of the turn. */
+/** What waits for the end of the turn, and of the write before it: none of it was handed to the system. */
 interface Outbox {
   text: string;
-  readonly senders: { readonly resolve: () => void; readonly reject: (thrown: Error) => void }[];
+  readonly senders: Sender[];
+}
+
+interface Sender {
+  readonly resolve: () => void;
+  readonly reject: (thrown: Error) => void;
 }
 
 /** What the SDK's own transport allows. */
@@ -76,6 +81,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   let exited: Promise<void> = Promise.resolve();
   let drained: Promise<void> = Promise.resolve();
   let outbox: Outbox = { text: '', senders: [] };
+  let writing = false;
 
   const onLine = (line: Buffer): void => {
     if (ending !== undefined) return;
@@ -100,23 +106,35 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     }
   };
 
-  const flush = (): void => {
+  const refuse = (senders: readonly Sender[], code: SdkErrorCode): void => {
+    const refusal = new SdkError(code, `mcp server "${server}" took no input: it has ended`);
+    // A pipe breaks a moment before its child has ended, and whoever is told now wants to know how it did.
+    void settlesWithin(exited, pipeGraceMs).then(() => {
+      for (const { reject } of senders) reject(refusal);
+    });
+  };
+
+  /** One write at a time, so that what waits behind it is known not to have left; but the last before the end. */
+  const flush = (isLast = false): void => {
     const { text, senders } = outbox;
     const stdin = child?.stdin;
-    if (!stdin || senders.length === 0) return;
+    if (!stdin || senders.length === 0 || (writing && !isLast)) return;
     outbox = { text: '', senders: [] };
-    // Called when the pipe has taken the messages. A pipe that was destroyed meanwhile is told as success, and whether
-    // the child has read them cannot be known then.
+    if (!stdin.writable) {
+      refuse(senders, SdkErrorCode.SendFailed);
+      return;
+    }
+    writing = true;
+    // Called when the pipe has taken the messages. A pipe that was destroyed meanwhile is reported as success.
     stdin.write(text, (error) => {
+      writing = false;
       if (!error && !stdin.destroyed) {
         for (const { resolve } of senders) resolve();
-        return;
+      } else {
+        // However the write failed, the child may have read and executed a part of it (TRU-4).
+        refuse(senders, SdkErrorCode.ConnectionClosed);
       }
-      // A pipe breaks a moment before its child has ended, and whoever is told now wants to know how it did.
-      const refusal = new SdkError(SdkErrorCode.SendFailed, `mcp server "${server}" took no input: it has ended`);
-      void settlesWithin(exited, pipeGraceMs).then(() => {
-        for (const { reject } of senders) reject(refusal);
-      });
+      flush();
     });
   };
 
@@ -124,7 +142,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   const end = (politeMs: number): Promise<void> => {
     ending ??= (async () => {
       if (child?.pid !== undefined) {
-        flush();
+        flush(true);
         child.stdin?.end();
         await endGroup({ group: child.pid, exited, politeMs, termMs: graceMs });
         await drained;
@@ -187,7 +205,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     send: (message) =>
       new Promise((resolve, reject) => {
         const stdin = child?.stdin;
-        if (!stdin || ending !== undefined) {
+        if (!stdin?.writable || ending !== undefined) {
           reject(new SdkError(SdkErrorCode.NotConnected, `mcp server "${server}" is not running`));
           return;
         }
@@ -199,7 +217,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
           return;
         }
         // What is sent in one turn goes out in one piece: a write is dearer than all else about a call.
-        if (outbox.senders.length === 0) process.nextTick(flush);
+        if (outbox.senders.length === 0) process.nextTick(() => flush());
         outbox.text += serializeMessage(message);
         outbox.senders.push({ resolve, reject });
       }),

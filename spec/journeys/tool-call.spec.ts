@@ -444,6 +444,23 @@ t.test('LIF-3 · a stdio call is cancelled on the wire, and its child lives on',
   t.equal(peer.pids().length, 1);
 });
 
+t.test(
+  'TRU-4 · TRU-2 · of calls that leave together the server executes one and dies: none is sent again',
+  async (t) => {
+    const peer = child(t, ['die-on-call'], { lazy: true, supports_parallel_tool_calls: true });
+    const gateway = await startGateway(t, { peer: peer.entry });
+    const before = peer.executions('write_note');
+
+    // Both wait for the same start, so both go out at once; the child dies of the first, long before it has read the second.
+    const answers = await Promise.all(
+      ['small', 'x'.repeat(2_000_000)].map((text) => gateway.call('mcp__peer__write_note', { text })),
+    );
+
+    t.same(answers.map(wordsOf), ['[outcome_uncertain]', '[outcome_uncertain]']);
+    t.equal(peer.executions('write_note') - before, 1);
+  },
+);
+
 t.test('CLI-2 · Ctrl-C in `agent mcp call` cancels the call on the wire', async (t) => {
   const { spawn } = await import('node:child_process');
   const peer = await started(t);

@@ -8,8 +8,17 @@ const read = (thrown: unknown, more: Partial<CallCircumstances> = {}): CallOutco
   readCallError(thrown, { ...usual, ...more });
 const http = (status: number, text: string): SdkHttpError =>
   new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, 'x', { status, text });
-const network = (code: string): TypeError =>
-  new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) });
+/** As Node says it: `connect` where no connection came about, `read` or `write` where one broke. */
+const network = (code: string, doing = 'connect'): TypeError =>
+  new TypeError('fetch failed', { cause: Object.assign(new Error(`${doing} ${code} 192.0.2.1:80`), { code }) });
+/** Each address of a name was tried. */
+const eachAddress = (...codes: string[]): TypeError =>
+  new TypeError('fetch failed', {
+    cause: Object.assign(
+      new AggregateError(codes.map((code) => network(code).cause)),
+      codes[0] === undefined ? {} : { code: codes[0] },
+    ),
+  });
 const sdk = (code: SdkErrorCode, cause?: unknown): SdkError => new SdkError(code, 'said so', undefined, { cause });
 
 t.test('LIF-3 · LIF-8 · an answer that says no, and a time that ran out, are read as such', (t) => {
@@ -43,6 +52,7 @@ t.test('TRU-2 · a connection that was never made sent nothing', (t) => {
     network('ENOTFOUND'),
     network('EHOSTUNREACH'),
     network('UND_ERR_CONNECT_TIMEOUT'),
+    eachAddress('EHOSTUNREACH', 'ENETUNREACH'),
     sdk(SdkErrorCode.NotConnected),
     sdk(SdkErrorCode.SendFailed),
     new SettingFailure('client_cert file not found', 'tls-file-missing'),
@@ -51,11 +61,13 @@ t.test('TRU-2 · a connection that was never made sent nothing', (t) => {
   t.end();
 });
 
-t.test('TRU-2 · whatever else breaks may have reached the server', (t) => {
+t.test('TRU-4 · TRU-2 · whatever else breaks may have reached the server', (t) => {
   for (const thrown of [
     network('ECONNRESET'),
     network('UND_ERR_SOCKET'),
     network('EPIPE'),
+    network('EHOSTUNREACH', 'read'),
+    network('ENETUNREACH', 'write'),
     sdk(SdkErrorCode.ConnectionClosed),
     new Error('anything'),
     'a text',

@@ -276,9 +276,30 @@ t.test('TRU-2 · a message to a child that has ended or does not read is refused
   const deaf = peer(t, { plan: sh('sleep 600'), graceMs: 50 });
   await deaf.transport.start();
   const big = { jsonrpc: '2.0', method: 'notifications/x', params: { text: 'x'.repeat(3_000_000) } } as const;
-  const sent = t.rejects(deaf.transport.send(big), { code: 'SEND_FAILED' });
+  const sent = t.rejects(deaf.transport.send(big), { code: 'CONNECTION_CLOSED' });
   await deaf.transport.close();
   await sent;
+});
+
+t.test('TRU-4 · what shared a write that broke may have been sent, and what waited behind it was not', async (t) => {
+  const { transport } = peer(t, { plan: sh('read -r line; kill -9 $$') });
+  await transport.start();
+  const big = { ...ping, params: { text: 'x'.repeat(3_000_000) } };
+  const together = [transport.send(ping), transport.send(big)];
+  await new Promise(setImmediate);
+  const behind = transport.send(ping);
+
+  const codes = await Promise.all(
+    [...together, behind].map((sent) =>
+      sent.then(
+        () => 'sent',
+        (error: { readonly code: string }) => error.code,
+      ),
+    ),
+  );
+
+  t.same(codes, ['CONNECTION_CLOSED', 'CONNECTION_CLOSED', 'SEND_FAILED']);
+  await t.rejects(transport.send(ping), { code: 'NOT_CONNECTED' });
 });
 
 t.test('LIF-9 · a child that does not read is ended before what it is sent fills the memory', async (t) => {
