@@ -282,12 +282,17 @@ t.test('TRU-2 · a message to a child that has ended or does not read is refused
 });
 
 t.test('TRU-4 · what shared a write that broke may have been sent, and what waited behind it was not', async (t) => {
-  const { transport } = peer(t, { plan: sh('read -r line; kill -9 $$') });
+  const home = makeHome(t);
+  const { transport } = peer(t, {
+    plan: sh('until [ -e go ]; do sleep 0.02; done; read -r line; kill -9 $$'),
+    cwd: home.path,
+  });
   await transport.start();
   const big = { ...ping, params: { text: 'x'.repeat(3_000_000) } };
   const together = [transport.send(ping), transport.send(big)];
   await new Promise(setImmediate);
   const behind = transport.send(ping);
+  home.write('go', '');
 
   const codes = await Promise.all(
     [...together, behind].map((sent) =>
