@@ -293,6 +293,39 @@ t.test(
   },
 );
 
+t.test('LIF-7 · what a session answered speaks for no later one, and only a call loses it for nothing', async (t) => {
+  const server = await connection({}, well);
+  const answer = (): void => {
+    server.send({ type: 'call.began', atMs: 0 });
+    server.send({ type: 'call.ended', session: server.context().session, reading: { kind: 'answered' } });
+  };
+  const lose = async (): Promise<void> => {
+    server.send({ type: 'session.closed', session: server.context().session, why: 'it died', chance: 0 });
+    server.send({ type: 'server.wake' });
+    await turn();
+  };
+  answer();
+  await lose();
+  t.equal(server.context().failures, 1, 'no call was under way');
+  answer();
+  server.send({ type: 'call.began', atMs: 0 });
+  await lose();
+  t.equal(server.context().failures, 1, 'a call lost what had answered others');
+  server.send({ type: 'call.began', atMs: 0 });
+  await lose();
+  t.equal(server.context().failures, 2, 'the new session had answered nothing');
+});
+
+t.test('LIF-7 · a person who reloads a server while its session is closed gives all attempts back', async (t) => {
+  const server = await connection({}, busy(0), busy(0), well);
+  while (server.state() === 'backingOff') await server.pass(0);
+  server.send({ type: 'credentials.changed' });
+  t.same([server.state(), server.context().failures], ['recycling', 2]);
+  server.send({ type: 'server.connect' });
+  await turn();
+  t.same([server.state(), server.context().failures], ['connected', 0]);
+});
+
 t.test(
   'LIF-8 · LIF-12 · a person who connects a server closes its breaker and has its failures forgotten',
   async (t) => {

@@ -36,6 +36,14 @@ t.test('FIL-4 · patterns that hang other engines are searched up to their budge
   t.end();
 });
 
+t.test('FIL-4 · a text is as long as its characters, however many bytes they take', (t) => {
+  const pattern = compilePattern('b{1,1000}$');
+  if (!pattern.ok) throw new Error(pattern.why);
+  t.equal(pattern.search(`${'ä'.repeat(pattern.longestText - 1)}b`), 'found');
+  t.equal(pattern.search(`${'ä'.repeat(pattern.longestText)}b`), 'tooLong');
+  t.end();
+});
+
 t.test('FIL-4 · what the engine does not know, or is too big for it, says why', (t) => {
   const rows: readonly (readonly [string, RegExp])[] = [
     ['(', /missing closing/],

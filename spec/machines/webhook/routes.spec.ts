@@ -42,7 +42,9 @@ t.test('RTE-3 · PRF-1 · a path names one route of one profile', (t) => {
   ]) {
     t.equal(find(path), undefined, path);
   }
-  t.equal(find('/p/work/webhooks/w', false), undefined, 'no prefix without multiplexing');
+  for (const path of ['/p/work/webhooks/w', '/p/work/webhooks/a', '/p/default/webhooks/a']) {
+    t.equal(find(path, false), undefined, `no prefix without multiplexing: ${path}`);
+  }
   t.equal(readTarget('/health').kind, 'health');
   t.same(readTarget('/other'), { kind: 'none' });
   t.same(readTarget('/webhooks/'), { kind: 'none' });

@@ -140,6 +140,19 @@ t.test('SIG-3 · allows 300 s of skew either way and not one more', (t) => {
   t.end();
 });
 
+t.test('SIG-3 · Standard Webhooks are held to the same 300 s, and to whole seconds', (t) => {
+  const send = (timestamp: string): string =>
+    check({
+      'webhook-id': 'msg_1',
+      'webhook-timestamp': timestamp,
+      'webhook-signature': `v1,${createHmac('sha256', secret).update(`msg_1.${timestamp}.${body}`).digest('base64')}`,
+    }).kind;
+  for (const skew of [0, 300, -300]) t.equal(send(String(seconds + skew)), 'genuine', `${skew} s`);
+  for (const skew of [301, -301]) t.equal(send(String(seconds + skew)), 'refused', `${skew} s`);
+  for (const timestamp of ['', `${seconds}.5`, String(nowMs)]) t.equal(send(timestamp), 'refused', `"${timestamp}"`);
+  t.end();
+});
+
 t.test('SIG-2 · a refusal says why, for the log alone', (t) => {
   const v2 = (timestamp?: string): Record<string, string> => ({
     'x-webhook-signature-v2': hmac('x'),
