@@ -83,6 +83,19 @@ t.test('COA-1 · COA-3 · by the clock: quiet, cap, and a burst that waits for t
   t.end();
 });
 
+t.test('COA-3 · the end of another run lets no burst past the one in flight', (t) => {
+  const clock = new SimulatedClock();
+  const actor = createActor(compile(machine), { input: { ...input, inFlight: 'b0' }, clock });
+  const state = (): unknown => (actor.getSnapshot() as unknown as { value: unknown }).value;
+  actor.start();
+  actor.send({ type: 'run.finished', run: 'another', atMs: 0 });
+  clock.increment(1_000);
+  t.equal(state(), 'settled');
+  actor.send({ type: 'run.finished', run: 'b0', atMs: 1_000 });
+  t.equal(state(), 'opening');
+  t.end();
+});
+
 t.test('COA-1 · a clock that is set back while a burst gathers does not lengthen its quiet', (t) => {
   const clock = new SimulatedClock();
   const actor = createActor(compile(machine), { input: { ...input, inFlight: 'b0', atMs: 900 }, clock });
