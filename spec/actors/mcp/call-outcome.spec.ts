@@ -68,6 +68,7 @@ t.test('TRU-4 · TRU-2 · whatever else breaks may have reached the server', (t)
     network('EPIPE'),
     network('EHOSTUNREACH', 'read'),
     network('ENETUNREACH', 'write'),
+    eachAddress('ECONNRESET', 'ECONNREFUSED'),
     sdk(SdkErrorCode.ConnectionClosed),
     new Error('anything'),
     'a text',
