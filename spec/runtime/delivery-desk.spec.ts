@@ -98,6 +98,7 @@ t.test(
     t.match(it.stored('k2001')?.value, { status: 'deadLettered' });
     t.match(it.stored('k2002')?.value, { status: 'deadLettered' });
     t.match(it.stored('k1000'), { value: { status: 'queued', reason: undefined, failures: 0 }, dueAtMs: 100 });
+    t.equal(it.stored('k1000')?.value.sinceMs, 100, 'with a day of its own');
   },
 );
 

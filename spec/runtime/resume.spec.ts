@@ -221,6 +221,14 @@ t.test('COA-3 · DUR-1 · a burst gathers on with its record, and waits for the 
   t.match(joined, { verdict: { kind: 'committed' }, burst: { id: 'b1', count: 3 } }, 'its version is known');
 });
 
+t.test('COA-3 · DUR-1 · a run cut off while delivering is still the one in flight of its group', async (t) => {
+  const { ports, spawned } = await stage(
+    await left(['runs', 'b0', { ...run, status: 'delivering', attempt: 1, group: 'default/r/7' }]),
+  );
+  await resumeWork(ports);
+  t.match(spawned().groups, [['default/r/7', { inFlight: 'b0' }]]);
+});
+
 t.test('COA-1 · DUR-1 · a burst alone is handed to a group of its own, though it is not due yet', async (t) => {
   const { ports, spawned } = await stage(await left(['groups', 'default/r/7', group]));
   await resumeWork(ports);

@@ -1,3 +1,5 @@
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadHome } from '../../actors/config/load-config.ts';
 import type { Logger } from '../../actors/ports.ts';
@@ -96,6 +98,18 @@ t.test("PRF-2 · SUB-2 · a profile's subscriptions without a secret follow the 
   t.same(used(), ['of-work']);
   home.write('profiles/work/config.yaml', 'platforms: {webhook: {secret: of-the-file}}\n');
   t.same(used(), ['of-the-file']);
+  t.end();
+});
+
+t.test('PRF-1 · a subscription of a profile that takes the place of another is read anew', (t) => {
+  const { home, read, dynamic } = stage(t, {
+    'config.yaml': config(),
+    'profiles/work/config.yaml': '',
+    'webhook_subscriptions.json': '{"bound": {"profile": "play"}}',
+  });
+  t.same(dynamic(read()), []);
+  renameSync(join(home.path, 'profiles/work'), join(home.path, 'profiles/play'));
+  t.same(dynamic(read()), ['bound']);
   t.end();
 });
 
