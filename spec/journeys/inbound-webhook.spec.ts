@@ -164,10 +164,11 @@ for (const { front, skip } of fronts) {
       for (const route of ['searched', 'unsearched'])
         t.same((await send(route, long, route)).body.reason, 'filter', route);
 
-      const rows = JSON.parse((await askCli(['webhook', 'deliveries', '--json'], home.path)).stdout) as {
-        delivery_id: string;
-        reason?: string;
-      }[];
+      // What is refused is written down after its answer.
+      const rows = await eventually(async () => {
+        const found = (await cliJson(home.path, 'webhook', 'deliveries')) as { delivery_id: string; reason?: string }[];
+        return ['searched', 'unsearched'].every((id) => found.some((row) => row.delivery_id === id)) && found;
+      });
       const reasonOf = (id: string): string | undefined => rows.find((row) => row.delivery_id === id)?.reason;
       for (const route of ['searched', 'unsearched']) {
         t.match(reasonOf(route), /text regex .* was not tried: the text has 1000000 characters; this pattern/, route);
@@ -189,7 +190,10 @@ for (const { front, skip } of fronts) {
       );
 
       t.same([answer.status, answer.body], [500, { error: 'Internal error' }]);
-      const rows = JSON.parse((await askCli(['webhook', 'deliveries', '--json'], home.path)).stdout) as object[];
+      const rows = await eventually(async () => {
+        const found = (await cliJson(home.path, 'webhook', 'deliveries')) as object[];
+        return found.length > 0 && found;
+      });
       t.match(rows, [{ delivery_id: 'broken', route: 'gh', status: 'refused', reason: /^internal error/ }]);
       t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202, 'it still serves');
     });
@@ -413,11 +417,14 @@ for (const { front, skip } of fronts) {
           listed.map(({ name }) => name),
           ['fixed', 'hook'],
         );
-        const rows = JSON.parse((await agentCli('webhook', 'deliveries', '--json', '--route', 'hook')).stdout) as {
-          delivery_id: string;
-          key: string;
-          status: string;
-        }[];
+        const rows = await eventually(async () => {
+          const found = (await cliJson(home.path, 'webhook', 'deliveries', '--route', 'hook')) as {
+            delivery_id: string;
+            key: string;
+            status: string;
+          }[];
+          return found.length === 2 && found[1]?.status === 'delivered' && found;
+        });
         t.same(
           rows.map(({ status }) => status),
           ['ignored', 'delivered'],
