@@ -3,6 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Test } from 'tap';
 
 export interface TestHome {
@@ -10,10 +11,24 @@ export interface TestHome {
   write(name: string, text: string, mode?: number): void;
 }
 
+/** Resolves once a folder is gone. What a killed daemon leaves behind may still write there, and is on its way out. */
+export async function removeFolder(path: string): Promise<void> {
+  for (;;) {
+    try {
+      // Its own retries would not empty the folder again.
+      rmSync(path, { recursive: true, force: true });
+      return;
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw thrown;
+      await wait(20);
+    }
+  }
+}
+
 /** Makes a home with the given files, by their names in it. */
 export function makeHome(t: Test, files: Readonly<Record<string, string>> = {}): TestHome {
   const path = mkdtempSync(join(tmpdir(), 'agent-spec-'));
-  t.teardown(() => rmSync(path, { recursive: true, force: true, maxRetries: 10 }));
+  t.teardown(() => removeFolder(path));
   const write = (name: string, text: string, mode = 0o600): void => {
     mkdirSync(dirname(join(path, name)), { recursive: true });
     writeFileSync(join(path, name), text, { mode });

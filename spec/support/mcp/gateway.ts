@@ -1,6 +1,6 @@
 /** A real daemon with MCP servers in its configuration, and its real doors: the control socket and the command line. */
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import { homePaths } from '../../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../../runtime/control/client.ts';
 import { askCli, type CliResult, type Daemon, startDaemon } from '../daemon.ts';
-import { makeHome, type TestHome } from '../home.ts';
+import { makeHome, removeFolder, type TestHome } from '../home.ts';
 import { numbersIn } from '../processes.ts';
 import { postSigned } from '../sign.ts';
 import type { HttpPeer } from './http-peer.ts';
@@ -148,8 +148,7 @@ export function commandOf(peer: StdioPeer, more: Readonly<Record<string, unknown
 /** A folder of its own for one spec. */
 export function folder(t: Test): string {
   const path = mkdtempSync(join(tmpdir(), 'agent-mcp-'));
-  // A child that nobody has ended yet may still write there.
-  t.teardown(() => rmSync(path, { recursive: true, force: true, maxRetries: 10 }));
+  t.teardown(() => removeFolder(path));
   return path;
 }
 
