@@ -16,9 +16,18 @@ export const privateFile = 0o600;
 const privateFolder = 0o700;
 /** The cure of a file that cannot be changed, for whoever says so. */
 export const writableCure = 'check its owner and permissions, and the room on its disk';
+/** What a disk answers that has no room, or may not be written now. */
+const passing = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
 const lockPollMs = 10;
 /** A change takes milliseconds; whoever holds a lock for so long hangs. */
 const mostWaitMs = 15_000;
+
+/** Whether a full or read-only disk refused a write: a state that ends without a restart (DUR-3). */
+export function isDiskRefusal(thrown: unknown): boolean {
+  const { code = '', syscall } = (thrown ?? {}) as NodeJS.ErrnoException;
+  // Making a folder with those above it on a read-only disk says ENOENT on Node 20.
+  return passing.has(code) || (code === 'ENOENT' && syscall === 'mkdir');
+}
 
 export async function ensurePrivateFolder(path: string): Promise<void> {
   const made = await mkdir(path, { recursive: true, mode: privateFolder });

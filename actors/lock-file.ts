@@ -6,7 +6,7 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { closeSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
 export interface LockHolder {
   readonly pid: number;
@@ -120,12 +120,22 @@ function place(path: string, mark: Mark): boolean {
 
 /** For file systems without hard links: exclusive creation, where the text comes a moment after the file. */
 function placeWithoutLinks(path: string, text: string): boolean {
+  let file: number;
   try {
-    writeFileSync(path, text, { mode, flag: 'wx' });
-    return true;
+    file = openSync(path, 'wx', mode);
   } catch (thrown) {
     if ((thrown as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw thrown;
+  }
+  try {
+    writeFileSync(file, text);
+    return true;
+  } catch (thrown) {
+    // An empty file would keep everybody out, as one in the making.
+    rmSync(path, { force: true });
+    throw thrown;
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -137,7 +147,8 @@ export function holderOf(path: string): Found {
   if (mark !== undefined) return lives(mark) ? { kind: 'living', holder: mark } : { kind: 'dead' };
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return { kind: 'none' };
-  return { kind: Date.now() - found.mtimeMs < makingMs ? 'making' : 'dead' };
+  // One of the future is old: the clock was set back.
+  return { kind: Math.abs(Date.now() - found.mtimeMs) < makingMs ? 'making' : 'dead' };
 }
 
 function readMark(path: string): (LockHolder & { readonly nonce?: string }) | undefined {

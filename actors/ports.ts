@@ -27,8 +27,13 @@ export interface AgentRunRequest {
   readonly route: string;
   readonly event: string;
   readonly profile: ProfileName;
-  /** 1 for the first; 2 when a crash cut the first off (DUR-1). */
+  /** 1 for the first; one more for each whose agent had the prompt when a crash cut it off (DUR-1). */
   readonly attempt: number;
+  /**
+   * Called when the agent can take the prompt; until this resolves it has none, in whatever form. The signal has aborted
+   * where it must have none at all. Never rejects.
+   */
+  readonly handOver?: () => Promise<void>;
   readonly prompt: string;
   readonly toolsets: readonly string[];
   /** The name of another model than the profile's own. */

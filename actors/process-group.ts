@@ -24,6 +24,11 @@ export interface CommandRequest {
   /** The whole environment; see `scrubbedEnv`. */
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string;
+  /**
+   * Called once a process for the command has been started; the command itself begins when this resolves, and never where
+   * it is stopped or this program dies before. Must not reject.
+   */
+  readonly before?: () => Promise<void>;
   readonly timeoutMs: number;
   /** Bytes of standard output after which the command is ended. */
   readonly maxOutputBytes: number;
@@ -66,6 +71,9 @@ const watched = [
   // once, and a command that ends with its input must not take the reader along before that has killed the rest.
   'exit $?',
 ];
+
+/** Holds the command back until a line comes; the rest of the input is the command's. */
+const held = ["trap '' TERM HUP INT", 'IFS= read -r _ || exit 1'];
 
 /**
  * The journal's library opens its file without close-on-exec. Laying an empty device over the descriptors in which it can
@@ -121,7 +129,7 @@ export function spawnWatched(
   words: readonly string[],
   place: Pick<CommandRequest, 'cwd' | 'env'>,
 ): ChildProcess {
-  const { child, mark } = spawnMarked(command, words, place);
+  const { child, mark } = spawnMarked(command, words, place, watched);
   child.once('exit', () => void endStrays(mark));
   return child;
 }
@@ -136,9 +144,10 @@ function spawnMarked(
   command: string,
   words: readonly string[],
   { cwd, env }: Pick<CommandRequest, 'cwd' | 'env'>,
+  script: readonly string[],
 ): Marked {
   const mark = randomUUID();
-  const child = spawn('/bin/sh', ['-c', watched.join('\n'), 'sh', mark, command, ...words], {
+  const child = spawn('/bin/sh', ['-c', script.join('\n'), 'sh', mark, command, ...words], {
     cwd,
     env,
     detached: true,
@@ -154,7 +163,7 @@ const mostPasses = 5;
 async function endStrays(mark: string): Promise<void> {
   if (process.platform !== 'linux') return;
   for (let pass = 0; pass < mostPasses; pass += 1) {
-    const strays = await bearersOf(`${markName}=${mark}`);
+    const strays = await bearersOf(mark);
     if (strays.length === 0) return;
     for (const pid of strays) {
       try {
@@ -166,22 +175,55 @@ async function endStrays(mark: string): Promise<void> {
   }
 }
 
-async function bearersOf(mark: string): Promise<number[]> {
+interface Search {
+  readonly marks: Set<string>;
+  /** The processes by the mark that they bear; never rejects. */
+  readonly found: Promise<ReadonlyMap<string, readonly number[]>>;
+}
+
+let searching: Promise<unknown> = Promise.resolve();
+let nextSearch: Search | undefined;
+
+/**
+ * The processes that bear a mark. Every process of the machine is read, so commands that end while one search is under way
+ * share the next.
+ */
+async function bearersOf(mark: string): Promise<readonly number[]> {
+  if (nextSearch === undefined) {
+    const marks = new Set<string>();
+    const found = searching.then(() => {
+      nextSearch = undefined;
+      return searchFor(marks);
+    });
+    searching = found;
+    nextSearch = { marks, found };
+  }
+  const search = nextSearch;
+  search.marks.add(mark);
+  return (await search.found).get(mark) ?? [];
+}
+
+async function searchFor(marks: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly number[]>> {
+  const bearers = new Map<string, number[]>();
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
-  const bears = await Promise.all(
-    // Another user's environment cannot be read, and is none of ours.
-    pids.map((pid) =>
-      readFile(`/proc/${pid}/environ`, 'latin1').then(
-        (environ) => environ.split('\0').includes(mark),
-        () => false,
-      ),
-    ),
+  await Promise.all(
+    pids.map(async (pid) => {
+      // Another user's environment cannot be read, and is none of ours.
+      const environ = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
+      for (const variable of environ.includes(`${markName}=`) ? environ.split('\0') : []) {
+        const mark = variable.startsWith(`${markName}=`) ? variable.slice(markName.length + 1) : undefined;
+        if (mark !== undefined && marks.has(mark)) bearers.set(mark, [...(bearers.get(mark) ?? []), Number(pid)]);
+      }
+    }),
   );
-  return pids.filter((_, index) => bears[index]).map(Number);
+  return bearers;
 }
 
 function run(command: string, request: CommandRequest, resolve: (result: CommandResult) => void): void {
-  const { child, mark } = spawnMarked(command, request.argv.slice(1), request);
+  const { before } = request;
+  const script = before === undefined ? watched : [...held, ...watched];
+  const { child, mark } = spawnMarked(command, request.argv.slice(1), request, script);
+  let hasBegun = before === undefined;
   let ended: 'timedOut' | 'flooded' | 'aborted' | undefined;
   let code: number | null = null;
   let settled = false;
@@ -202,7 +244,9 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
   const end = (why: 'timedOut' | 'flooded' | 'aborted'): void => {
     if (settled || ended !== undefined) return;
     ended = why;
-    killGroup('SIGTERM');
+    // What is held back is deaf to the signal and ends with its input.
+    if (hasBegun) killGroup('SIGTERM');
+    else child.stdin?.end();
     timers.push(setTimeout(() => killGroup('SIGKILL'), killGraceMs));
   };
   const onAbort = (): void => end('aborted');
@@ -233,7 +277,13 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
   });
   // A command that does not read its input breaks the pipe; that is its right.
   child.stdin?.on('error', () => {});
-  child.stdin?.end(request.stdin);
+  const begin = (): void => {
+    if (ended !== undefined || settled) return;
+    hasBegun = true;
+    child.stdin?.end(`\n${request.stdin}`);
+  };
+  if (before === undefined) child.stdin?.end(request.stdin);
+  else child.once('spawn', () => void before().then(begin));
   (child.stdio[3] as Readable | null)?.on('error', () => {});
   child.on('error', (error) => {
     settled = true;
@@ -278,6 +328,11 @@ function isExecutable(file: string): boolean {
   }
 }
 
+/** Whether a path leads to a folder. False for one that cannot be looked up. */
 export function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }

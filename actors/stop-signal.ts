@@ -12,6 +12,9 @@ export interface StopSignal {
   readonly signal: AbortSignal;
   /** Whether it was the time that ended it. */
   isTimeOver(): boolean;
+  /** Stops the clock of the time limit; `resume` lets it run on with what was left. */
+  pause(): void;
+  resume(): void;
   /** Lets go of the timer and of the other signals: nothing stops it any more. */
   release(): void;
 }
@@ -21,8 +24,13 @@ export function createStopSignal(others: readonly (AbortSignal | null | undefine
   const controller = new AbortController();
   const standing = others.filter((one) => one != null);
   let isOver = false;
+  let leftMs = timeoutMs;
+  let timer: NodeJS.Timeout | undefined;
+  let runsSinceMs = 0;
   const release = (): void => {
+    leftMs = undefined;
     clearTimeout(timer);
+    timer = undefined;
     for (const one of standing) one.removeEventListener('abort', follow);
   };
   const stop = (reason: unknown): void => {
@@ -30,19 +38,25 @@ export function createStopSignal(others: readonly (AbortSignal | null | undefine
     controller.abort(reason);
   };
   const follow = (): void => stop(standing.find(({ aborted }) => aborted)?.reason);
-  const timer =
-    timeoutMs === undefined
-      ? undefined
-      : setTimeout(
-          () => {
-            isOver = true;
-            stop(new DOMException('the time is over', 'TimeoutError'));
-          },
-          Math.min(longestTimerMs, Math.max(0, timeoutMs)),
-        );
-  // What is bounded keeps the process alive where it should.
-  timer?.unref();
+  const resume = (): void => {
+    if (leftMs === undefined || timer !== undefined) return;
+    runsSinceMs = performance.now();
+    const end = (): void => {
+      isOver = true;
+      stop(new DOMException('the time is over', 'TimeoutError'));
+    };
+    timer = setTimeout(end, Math.min(longestTimerMs, Math.max(0, leftMs)));
+    // What is bounded keeps the process alive where it should.
+    timer.unref();
+  };
+  const pause = (): void => {
+    if (leftMs === undefined || timer === undefined) return;
+    clearTimeout(timer);
+    timer = undefined;
+    leftMs -= performance.now() - runsSinceMs;
+  };
+  resume();
   for (const one of standing) one.addEventListener('abort', follow, { once: true });
   if (standing.some(({ aborted }) => aborted)) follow();
-  return { signal: controller.signal, isTimeOver: () => isOver, release };
+  return { signal: controller.signal, isTimeOver: () => isOver, pause, resume, release };
 }

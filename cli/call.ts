@@ -6,7 +6,8 @@
 
 import type { Json, JsonObject } from '../machines/base/json.ts';
 import { homePaths } from '../machines/config/profile.ts';
-import { connectControl } from '../runtime/control/client.ts';
+import { gatewayLost } from '../machines/mcp/call-faults.ts';
+import { ConnectionLost, type ControlClient, connectControl } from '../runtime/control/client.ts';
 import { homeMethods } from '../runtime/control/home-methods.ts';
 
 export class NotRunning extends Error {
@@ -31,6 +32,19 @@ export function createCall(source: CallSource): (method: string, params?: JsonOb
       client.close();
     }
   };
+}
+
+/** Calls a tool. Resolves with its result, or with `error` where it has none, a lost connection included. */
+export async function callTool(
+  client: ControlClient,
+  params: JsonObject & { readonly name: string },
+): Promise<JsonObject> {
+  try {
+    return (await client.call('mcp.call', params)) as JsonObject;
+  } catch (thrown) {
+    if (!(thrown instanceof ConnectionLost)) throw thrown;
+    return { error: { ...gatewayLost(params.name, thrown.wasSent) } };
+  }
 }
 
 async function runHere(method: string, params: JsonObject, source: CallSource): Promise<Json> {

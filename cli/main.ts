@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
  * The `agent` executable. Answers `--version` by itself and leaves everything else to `run.ts`, loaded once Node's cache of
- * compiled code is on. Knows no command.
- * @see CON-1 and CLI-2 in docs/specification.md
+ * compiled code is on. Ctrl-C ends a command that does not say otherwise: `Cancelled.`, and 130. Knows no command.
+ * @see CON-1, CLI-2 and CLI-6 in docs/specification.md
  */
 
 import { version } from './version.ts';
@@ -13,5 +13,11 @@ else {
   const { keepCompiledCode } = await import('./compiled-cache.ts');
   keepCompiledCode(process.env);
   const { runWords } = await import('./run.ts');
+  process.on('SIGINT', () => {
+    // A command that has something to end first listens too.
+    if (process.listenerCount('SIGINT') > 1) return;
+    process.stderr.write('Cancelled.\n');
+    process.exit(130);
+  });
   process.exitCode = await runWords(process.argv.slice(2));
 }

@@ -171,6 +171,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   'webhook test': {
     examples: [
       ['webhook test ci', 'send a payload of no importance'],
+      ['webhook test reviews --sample pull_request.opened', 'send what GitHub sends, signed as GitHub does'],
       [`webhook test ci --event build --payload '{"build": {"url": "https://ci.example/1"}}'`, 'send that'],
     ],
     needsGateway: true,

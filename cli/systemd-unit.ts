@@ -62,6 +62,8 @@ function service(input: UnitInput): readonly string[] {
     '[Service]',
     'Type=exec',
     ...(scope === 'system' ? [`User=${systemUser}`, ...ownFolder(home)] : []),
+    // systemd takes the rest of this line as the path, quotes included. A user's home may be made by the first start.
+    `WorkingDirectory=${scope === 'user' ? '-' : ''}${home.replaceAll('%', '%%')}`,
     `Environment=${quoted(`AGENT_HOME=${home}`)}`,
     `ExecStart=${[node, program].map((word) => quoted(word).replaceAll('$', '$$$$')).join(' ')} gateway run`,
     'ExecReload=/bin/kill -HUP $MAINPID',

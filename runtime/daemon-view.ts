@@ -26,6 +26,7 @@ import { createFindEvent } from './find-event.ts';
 import { eventsLike, runsLike } from './history.ts';
 import { countActors, describeTree } from './inspector/census.ts';
 import type { Inspector } from './inspector/inspector.ts';
+import { stateOf, viewOf } from './inspector/snapshot-view.ts';
 import { tellStory } from './inspector/story.ts';
 import { noWork, type WorkOfRun } from './inspector/story-calls.ts';
 import type { ActorDetails } from './inspector/wire.ts';
@@ -102,6 +103,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       version: ports.version,
       uptime_seconds: Math.floor((ports.nowMs() - ports.startedAtMs) / 1_000),
       home: ports.home,
+      state: stateOf(viewOf(root)),
       config: { in_force: ports.configFault() === undefined, ...faultOf(ports.configFault()) },
       webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },
       inspector: { ...inspector.listener() },

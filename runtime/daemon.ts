@@ -7,6 +7,7 @@
 import { type AnyActorRef, createActor } from 'xstate';
 import { sweepAbandoned } from '../actors/abandoned-files.ts';
 import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
+import type { Fault } from '../machines/base/fault.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import { homePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
@@ -23,6 +24,7 @@ import { createInspector, type Inspector } from './inspector/inspector.ts';
 import {
   adapterBlock,
   createProblemDesk,
+  emptiedFault,
   learnSecrets,
   reportDiagnostics,
   servesTools,
@@ -133,9 +135,21 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   });
   const compiling = { now: nowMs, trail: trailLength, watched: inspector.watched };
   const every = createTicks();
+  /** Another gateway took the home while its disk was full: this one ends. */
+  let isTaken = false;
+  const hold = async (): Promise<Fault | undefined> => {
+    const refused = await lock.value.hold();
+    if (refused?.code === 'gateway-running') {
+      isTaken = true;
+      root.send({ type: 'daemon.stop' });
+    }
+    return refused;
+  };
   const webhooks = assembleWebhooks({
     paths,
+    hold,
     root: () => root,
+    whileAsked: (run, changed) => servers.approvals.whileAsked(run, changed),
     home: () => loaded,
     deskOf: (profile) => desks.get(profile as ProfileName),
     wanted: () => (waiting ?? loaded).main.settings,
@@ -202,8 +216,10 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     learnSecrets(next, redactor);
     const found = adapterBlock(next);
     // Where the adapter has never started there is no last good configuration to keep.
-    if (found.kind === 'home' || (found.kind === 'adapter' && blockedBy === null)) {
-      refusedBy = redactor.text(found.fault);
+    const isBlocked = found.kind === 'home' || (found.kind === 'adapter' && blockedBy === null);
+    const refused = emptiedFault(next, loaded) ?? (isBlocked ? found.fault : undefined);
+    if (refused !== undefined) {
+      refusedBy = redactor.text(refused);
       throw new Refusal(
         'reload-refused',
         'the configuration has findings; the last good one stays in force (see `agent config check`)',
@@ -308,7 +324,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
       nowMs,
     }),
   };
-  const control = await createControlServer({ path: paths.socket, log, redact: redactor.text, host });
+  const control = await createControlServer({ path: paths.socket, hold, log, redact: redactor.text, host });
   countRestarts(root, metrics);
   lend?.({ root, webhooks, inspector });
   root.start();
@@ -349,5 +365,5 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
   log.log('info', 'stopped');
   log.flush();
   await control.close();
-  return fault === null ? 0 : 1;
+  return fault === null && !isTaken ? 0 : 1;
 }

@@ -84,7 +84,12 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     const pause = ports.platforms.pauseOf(record);
     if (pause === undefined) return {};
     const untilMs = Math.max(pause.untilMs, record.dueAtMs ?? 0);
-    return { next_try_at: new Date(untilMs).toISOString(), reason: record.reason ?? pause.reason };
+    return {
+      next_try_at: new Date(untilMs).toISOString(),
+      reason: record.reason ?? pause.reason,
+      paused_until: new Date(pause.untilMs).toISOString(),
+      pause_reason: pause.reason,
+    };
   }
 
   async function commit({ key, stored }: Found, next: DeliveryRecord): Promise<void> {
@@ -223,7 +228,15 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
 
 /** As it was when it was queued, but for the pieces that have arrived; nobody waits for its outcome any more. */
 function putBack(record: DeliveryRecord, sinceMs: number): DeliveryRecord {
-  const { answerByMs: _, reason: __, endedAtMs: ___, dueAtMs: ____, unsureSinceMs: _____, ...rest } = record;
+  const {
+    answerByMs: _,
+    reason: __,
+    endedAtMs: ___,
+    dueAtMs: ____,
+    unsureSinceMs: _____,
+    failedSinceMs: ______,
+    ...rest
+  } = record;
   return { ...rest, status: 'queued', sinceMs, failures: 0 };
 }
 

@@ -219,7 +219,8 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
       // What is said to an entry that was changed meanwhile says nothing about its successor, whose lane is the same.
       if (find(entry.profile, entry.target) !== entry) return;
       const connection = ward()?.get(entry.key);
-      if (outcome.kind === 'delivered') {
+      // What was not sent says nothing about the platform.
+      if (outcome.kind === 'delivered' && outcome.reason === undefined) {
         connection?.send({ type: 'platform.delivered' });
         entry.lane?.arrived(begunAtMs);
       }
@@ -227,7 +228,9 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
         entry.lastAskedMs = steadyMs();
         connection?.send({ type: 'platform.refused' });
       }
-      if (outcome.kind === 'rateLimited') entry.lane?.pauseFor(outcome.retryAfterMs, outcome.reason);
+      // The chat of one that has a limit of its own waits for it already.
+      if (outcome.kind === 'rateLimited' && outcome.ofChat !== true)
+        entry.lane?.pauseFor(outcome.retryAfterMs, outcome.reason);
     },
     async verify({ profile, target }, signal) {
       const entry = find(profile, target);

@@ -40,6 +40,8 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
 /** The key of a client certificate is a file, which people must be told of; only its password is secret. */
 function learnEntry({ client_key: _, client_cert: certificate, ...entry }: JsonObject, redactor: Redactor): void {
   learnNamed(entry, redactor);
+  // Whatever its name, a header is there to say who asks.
+  learnNamed(entry.headers ?? null, redactor, true);
   if (Array.isArray(certificate)) learnNamed(certificate[2] ?? null, redactor, true);
   if (typeof entry.url === 'string' && URL.canParse(entry.url)) learnPassword(new URL(entry.url).password, redactor);
 }
@@ -83,6 +85,19 @@ export function adapterBlock({ webhookBlocked, main }: LoadedHome): AdapterBlock
   const others = webhookBlocked.length - 1;
   const fault = `the webhook configuration has findings: ${first ?? ''}${others > 0 ? `; and ${others} more` : ''} (see \`agent config check\`)`;
   return { kind: isHome ? 'home' : 'adapter', fault };
+}
+
+/**
+ * Why a reload is refused although nothing in the files is wrong: a `config.yaml` that held something and now holds nothing is
+ * taken for a write that was cut off, as by a full disk.
+ */
+export function emptiedFault(next: LoadedHome, standing: LoadedHome): string | undefined {
+  for (const [name, { isEmpty, paths }] of next.profiles) {
+    const before = standing.profiles.get(name);
+    if (!isEmpty || before === undefined || before.isEmpty) continue;
+    return `${paths.config} is empty, as a write that was cut off leaves it; write {} where nothing is to be configured`;
+  }
+  return undefined;
 }
 
 /** What a change of the configuration shows at: the files of every profile and, where those are served, their folder. */

@@ -18,9 +18,15 @@ export interface Platforms
     'reconcile' | 'verify' | 'checked' | 'ended' | 'crashed' | 'check' | 'rows' | 'park' | 'clear'
   > {
   send(record: DeliveryRecord, signal: AbortSignal): Promise<Attempt>;
-  /** Asks for a delivery's place on the way to its platform; the returned function gives it back. */
-  ask(record: DeliveryRecord, granted: () => void): () => void;
-  /** Keeps a chat for a text of which a part has arrived: no other comes into its middle. */
+  /**
+   * Asks for a delivery's place on the way to its platform; the returned function gives it back. Calls `missed` with the
+   * reason, perhaps before this returns, where the platform's pause outlasts the sender of a direct delivery.
+   */
+  ask(record: DeliveryRecord, granted: () => void, missed?: (reason: string) => void): () => void;
+  /**
+   * Keeps a chat for a text that waits for its next try: later ones wait behind it for `order_hold_seconds`, and where a
+   * part of it has arrived until it ends.
+   */
   hold(record: DeliveryRecord): void;
   /** A delivery has ended, and holds back nobody any more. */
   release(record: DeliveryRecord): void;
@@ -31,6 +37,8 @@ export interface Platforms
   pauseOf(record: DeliveryRecord): PlatformPause | undefined;
 }
 
+/** Also for a target that needs no entry. */
+const defaultOrderHoldMs = 600_000;
 /** Deliveries make a platform that refuses its credentials look again this often at most. */
 const leastCheckMs = 60_000;
 
@@ -40,6 +48,8 @@ export function createPlatforms(ports: LiveTargetsPorts): Platforms {
   const { find } = targets;
   /** Who has a turn and waits for a check, with how it is taken back; not of texts that somebody waits for. */
   const checking = new Set<() => void>();
+  /** Direct deliveries that wait for their place. */
+  const awaited = new Map<DeliveryRecord, (reason: string) => void>();
 
   function placeOf(record: DeliveryRecord): string | undefined {
     return goesOnAt(record) ?? find(record.profile, record.target)?.made.placeOf(record.extra);
@@ -106,10 +116,31 @@ export function createPlatforms(ports: LiveTargetsPorts): Platforms {
     const begunAtMs = steadyMs();
     const outcome = await entry.made.deliver(request, signal);
     targets.learn(entry, outcome, begunAtMs);
-    // Before its place is given back, and whoever is next has it.
-    const isPartly = outcome.kind !== 'delivered' && (outcome.partly ?? sent) !== undefined;
-    if (isPartly) entry.lane?.hold(placeOf(record) ?? '', nameOf(record));
+    for (const [waiting, missed] of [...awaited]) tellIfTooLong(waiting, missed);
+    if (outcome.kind !== 'delivered') {
+      const begun = outcome.partly ?? sent;
+      // Before its place is given back, and the next one has it.
+      hold(begun === undefined ? record : { ...record, sent: begun });
+    }
     return outcome;
+  }
+
+  /** Returns whether the platform's pause outlasts the sender that waits. */
+  function tellIfTooLong(record: DeliveryRecord, missed: (reason: string) => void): boolean {
+    const pause = find(record.profile, record.target)?.lane?.pauseNow();
+    if (pause === undefined || pause.untilMs <= (record.answerByMs ?? Number.POSITIVE_INFINITY)) return false;
+    missed(`${pause.reason}; not before ${Math.ceil((pause.untilMs - nowMs()) / 1_000)} s`);
+    return true;
+  }
+
+  function hold(record: DeliveryRecord): void {
+    const { sent, failedSinceMs, profile, target } = record;
+    const entry = find(profile, target);
+    const boundMs = entry?.settings.orderHoldMs ?? defaultOrderHoldMs;
+    // A wall clock that was set back holds nothing up for longer.
+    const leftMs = Math.min(boundMs, (failedSinceMs ?? nowMs()) + boundMs - nowMs());
+    const untilMs = sent === undefined ? steadyMs() + leftMs : Number.POSITIVE_INFINITY;
+    entry?.lane?.hold(placeOf(record) ?? '', nameOf(record), untilMs);
   }
 
   return {
@@ -129,7 +160,7 @@ export function createPlatforms(ports: LiveTargetsPorts): Platforms {
         policy: entry?.settings.retries ?? usualRetries,
       };
     },
-    ask(record, granted) {
+    ask(record, granted, missed) {
       const entry = find(record.profile, record.target);
       if (entry?.lane === undefined) {
         granted();
@@ -137,7 +168,12 @@ export function createPlatforms(ports: LiveTargetsPorts): Platforms {
       }
       const leaving = new AbortController();
       const waitedFor = isWaitedFor(record);
+      if (missed !== undefined && waitedFor) {
+        if (tellIfTooLong(record, missed)) return () => {};
+        awaited.set(record, missed);
+      }
       const takeBack = (): void => {
+        awaited.delete(record);
         checking.delete(takeBack);
         leaving.abort();
         leave();
@@ -145,6 +181,7 @@ export function createPlatforms(ports: LiveTargetsPorts): Platforms {
       const leave = entry.lane.ask(
         placeOf(record) ?? '',
         () => {
+          awaited.delete(record);
           if (verifyingFor(record) === undefined) {
             granted();
             return;
@@ -159,7 +196,7 @@ export function createPlatforms(ports: LiveTargetsPorts): Platforms {
       );
       return takeBack;
     },
-    hold: (record) => find(record.profile, record.target)?.lane?.hold(placeOf(record) ?? '', nameOf(record)),
+    hold,
     release: (record) => find(record.profile, record.target)?.lane?.release(nameOf(record)),
     park() {
       targets.park();
@@ -167,6 +204,7 @@ export function createPlatforms(ports: LiveTargetsPorts): Platforms {
     },
     clear() {
       checking.clear();
+      awaited.clear();
       targets.clear();
     },
     deduplicatesForMs,

@@ -3,25 +3,61 @@
  * @see HOME-2 and CON-2 in docs/specification.md
  */
 
-import { ensurePrivateFolder } from '../actors/files.ts';
-import { tryLock } from '../actors/lock-file.ts';
+import { ensurePrivateFolder, isDiskRefusal } from '../actors/files.ts';
+import { holderOf, type LockHolder, tryLock } from '../actors/lock-file.ts';
 import type { Logger } from '../actors/ports.ts';
-import { causeOf, done, failed, type Result } from '../machines/base/fault.ts';
+import { causeOf, done, type Fault, failed, fault, type Result } from '../machines/base/fault.ts';
 import { type HomePaths, unwritableHome } from '../machines/config/profile.ts';
 
 export interface Lock {
   release(): void;
 }
 
-/** Makes the folders of a home private and takes its lock; says what it is where the home cannot be written. */
-export async function takeHome(paths: HomePaths, version?: string): Promise<Result<Lock>> {
-  try {
-    await ensurePrivateFolder(paths.home);
-    await ensurePrivateFolder(paths.state);
-    return takeLock(paths.lock, version);
-  } catch (thrown) {
-    return { ok: false, fault: unwritableHome(paths.home, causeOf(thrown)) };
+export interface HomeLock extends Lock {
+  /**
+   * Takes the home if it is not held yet, because its disk was full or read-only at the start. Resolves with what still
+   * prevents that: `gateway-running` where another gateway has taken it for good, else what may pass.
+   */
+  hold(): Promise<Fault | undefined>;
+}
+
+/**
+ * Makes the folders of a home private and takes its lock. Fails where another gateway runs or the home cannot be written; on
+ * a full or read-only disk it succeeds and the lock is taken later (DUR-3).
+ */
+export async function takeHome(paths: HomePaths, version?: string): Promise<Result<HomeLock>> {
+  let lock: Lock | undefined;
+
+  async function attempt(): Promise<{ readonly fault: Fault; readonly passes: boolean } | undefined> {
+    try {
+      await ensurePrivateFolder(paths.home);
+      await ensurePrivateFolder(paths.state);
+      const taken = takeLock(paths.lock, version);
+      if (!taken.ok) return { fault: taken.fault, passes: false };
+      lock = taken.value;
+      return undefined;
+    } catch (thrown) {
+      const passes = isDiskRefusal(thrown);
+      const found = passes ? holderOf(paths.lock) : undefined;
+      if (found?.kind === 'living') return { fault: alreadyRuns(found.holder), passes: false };
+      return { fault: unwritableHome(paths.home, causeOf(thrown)), passes };
+    }
   }
+
+  const refused = await attempt();
+  if (refused !== undefined && !refused.passes) return { ok: false, fault: refused.fault };
+  // Two at once would find each other's lock.
+  let trying: ReturnType<typeof attempt> | undefined;
+  return done({
+    async hold() {
+      if (lock !== undefined) return undefined;
+      trying ??= attempt().finally(() => {
+        trying = undefined;
+      });
+      return (await trying)?.fault;
+    },
+    release: () => lock?.release(),
+  });
 }
 
 /** Takes the home's lock; a holder that no longer lives loses it without a word. Throws where the folder cannot be written. */
@@ -30,12 +66,16 @@ export function takeLock(path: string, version?: string): Result<Lock> {
   if (verdict.kind === 'taken') return done(verdict.lock);
   const { holder } = verdict;
   if (holder === undefined) {
-    return failed('gateway-running', `gateway: another start of this home is under way (${path}); try again`);
+    return failed('gateway-starting', `gateway: another start of this home is under way (${path}); try again`);
   }
-  const since = holder.sinceMs === undefined ? '' : ` since ${new Date(holder.sinceMs).toISOString()}`;
-  return failed(
+  return { ok: false, fault: alreadyRuns(holder) };
+}
+
+function alreadyRuns({ pid, sinceMs }: LockHolder): Fault {
+  const since = sinceMs === undefined ? '' : ` since ${new Date(sinceMs).toISOString()}`;
+  return fault(
     'gateway-running',
-    `gateway: pid ${holder.pid} already runs this home${since}; stop it with \`agent gateway stop\``,
+    `gateway: pid ${pid} already runs this home${since}; stop it with \`agent gateway stop\``,
   );
 }
 

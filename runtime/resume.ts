@@ -21,10 +21,14 @@ export interface ResumePorts {
   readonly bursts: Bursts;
   readonly wards: () => Wards;
   readonly nowMs: () => number;
+  /** The time that no clock set back turns back: what was due before that stays due. */
+  readonly dueMs: () => number;
   readonly log: Logger;
   readonly onInterrupted: (profile: string) => 'rerun' | 'report';
   /** For how long the target delivers a repeated delivery once. */
   readonly deduplicatesForMs: (record: DeliveryRecord) => number;
+  /** Keeps its chat for a delivery that waits for its next try. */
+  readonly hold: (record: DeliveryRecord) => void;
   /** How many more runs, and how many more deliveries, may wait in memory. */
   readonly room: () => number;
   readonly deliveryRoom: () => number;
@@ -48,7 +52,7 @@ export async function refillDeliveries(ports: ResumePorts): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
-  await takeDeliveries(journal, session, ports, ports.nowMs());
+  await takeDeliveries(journal, session, ports, ports.dueMs());
 }
 
 async function takeDeliveries(
@@ -57,13 +61,25 @@ async function takeDeliveries(
   ports: ResumePorts,
   dueBeforeMs: number,
 ): Promise<void> {
+  const taken: StoredRecord[] = [];
   for (;;) {
-    const limit = Math.min(sliceSize, ports.deliveryRoom());
-    if (limit <= 0) return;
-    const taken = await take(journal, session, 'deliveries', limit, ports, dueBeforeMs);
-    for (const stored of taken) await resumeDelivery(stored, ports);
-    if (taken.length < limit) return;
+    const limit = Math.min(sliceSize, ports.deliveryRoom() - taken.length);
+    if (limit <= 0) break;
+    const slice = await take(journal, session, 'deliveries', limit, ports, dueBeforeMs);
+    taken.push(...slice);
+    if (slice.length < limit) break;
   }
+  // They come by when they are due; a chat has them as they were queued, and behind the one that it waits for.
+  taken.sort((one, other) => queuedAt(one) - queuedAt(other));
+  for (const { value } of taken) {
+    const record = value as unknown as DeliveryRecord;
+    if (record.status === 'waitingToRetry') ports.hold(record);
+  }
+  for (const stored of taken) await resumeDelivery(stored, ports);
+}
+
+function queuedAt({ value }: StoredRecord): number {
+  return (value as unknown as DeliveryRecord).queuedAtMs;
 }
 
 /** Takes waiting runs from the journal while there is room for them. */

@@ -12,7 +12,7 @@ import { openLmdbJournal } from '../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../actors/store/memory-journal.ts';
 import { createClaimDelivery } from '../actors/webhook/claim-delivery.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
-import { done } from '../machines/base/fault.ts';
+import { done, type Fault } from '../machines/base/fault.ts';
 import { Roster } from '../machines/base/roster.ts';
 import { createWard } from '../machines/base/ward.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
@@ -25,6 +25,7 @@ import {
   type RequestOutput,
   requestContext,
 } from '../machines/webhook/webhook-request.machine.ts';
+import { createBodyBudget } from './body-budget.ts';
 import type { CancelRun } from './cancel-run.ts';
 import type { DeliveryDesk, SeenRun } from './control/view.ts';
 import type { CronView } from './cron/view.ts';
@@ -52,7 +53,11 @@ import { assembleWork, type WorkHalf } from './work-half.ts';
 
 export interface WebhookPorts {
   readonly paths: HomePaths;
+  /** Takes the home before its journal is opened; resolves with what prevents that. */
+  readonly hold: () => Promise<Fault | undefined>;
   readonly root: () => AnyActorRef;
+  /** Follows whether a run waits for a person. */
+  readonly whileAsked: (run: string, changed: (waits: boolean) => void) => () => void;
   /** The home as it was last read. */
   readonly home: () => LoadedHome;
   /** What a profile lends; undefined for one that is not configured. */
@@ -120,10 +125,13 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const exchanges: Exchanges = new Roster<string, LiveRequest>();
 
   const opened = createKeeper({
-    open: () =>
-      settings().gateway.journal === 'memory'
-        ? Promise.resolve(done(openMemoryJournal()))
-        : openLmdbJournal({ directory: paths.state }),
+    open: async () => {
+      const refused = await ports.hold();
+      if (refused !== undefined) return { ok: false, fault: refused };
+      return settings().gateway.journal === 'memory'
+        ? done(openMemoryJournal())
+        : openLmdbJournal({ directory: paths.state });
+    },
     owner: paths.home,
     sessionTtlMs,
     nowMs,
@@ -155,6 +163,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     metrics,
     tracing,
     nowMs,
+    whileAsked: ports.whileAsked,
     steadyMs,
     every,
     log,
@@ -184,6 +193,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         ),
     },
     exchanges,
+    bodies: createBodyBudget(() => settings().webhook.maxUnverifiedBytes),
     traceparentOf: traces.traceparentOf,
     claim: createClaimDelivery({
       keeper,
@@ -202,8 +212,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const fronts = createFrontKeeper({
     openFront: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
       const opened = await openFront(
-        front,
-        { host, port, bodyTimeoutMs },
+        { choice: front, settings: { host, port, bodyTimeoutMs } },
         // A front that closes takes nothing new, also not over a connection that is kept alive.
         (exchange) => (isOpen() ? receive(exchange) : exchange.reply(draining)),
         log,

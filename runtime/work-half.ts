@@ -38,7 +38,7 @@ import { wake } from './wake.ts';
 import { wireDelivery } from './wiring/delivery.ts';
 import type { GatewayPorts } from './wiring/gateway.ts';
 import { wireGroup } from './wiring/group.ts';
-import { wireRun } from './wiring/run.ts';
+import { wireRun, writeHandOver } from './wiring/run.ts';
 import { createWards, type Wards } from './wiring/wards.ts';
 import { logDelivery, logRun, tellUnforeseen } from './work-log.ts';
 
@@ -57,6 +57,8 @@ export interface WorkPorts {
   readonly metrics: Metrics;
   readonly tracing: Tracing;
   readonly nowMs: () => number;
+  /** Calls back when a run begins or ceases to wait for a person, until the returned function is called. */
+  readonly whileAsked: (run: string, changed: (waits: boolean) => void) => () => void;
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
   readonly every: Every;
@@ -143,15 +145,18 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   };
 
   const { ward: platformWard, platforms } = assemblePlatforms({ root, home, compiling, nowMs, steadyMs, log });
+  const startedMs = nowMs() - steadyMs();
   const resumePorts: ResumePorts = {
     keeper,
     writer,
     bursts,
     wards,
     nowMs,
+    dueMs: () => Math.max(nowMs(), startedMs + steadyMs()),
     log,
     onInterrupted: (profile) => deskOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
     deduplicatesForMs: platforms.deduplicatesForMs,
+    hold: platforms.hold,
     room: () => mostWaitingRuns - wards().runs.size,
     deliveryRoom: () => mostWaitingDeliveries - wards().deliveries.size,
   };
@@ -186,6 +191,8 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       createRunAgent({
         event: eventOf,
         runnerOf: (profile) => deskOf(profile)?.runner,
+        handOver: writeHandOver({ writer, nowMs }),
+        whileAsked: ports.whileAsked,
         traceparentOf: runTraces.traceparentOf,
         log,
       }),
@@ -220,8 +227,9 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     refill.runEnded();
   };
   const deliveryEnded = (key: string, record: DeliveryRecord): void => {
-    platforms.release(record);
-    // One that waits on disk alone has been logged.
+    const isShelved = record.status === 'waitingToRetry' && record.sent === undefined;
+    // One that waits on disk alone keeps its chat, for its bounded time, and has been logged.
+    if (!isShelved) platforms.release(record);
     if (record.status !== 'waitingToRetry') {
       countDelivery(record, nowMs(), metrics);
       logDelivery(key, record, log);

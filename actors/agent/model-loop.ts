@@ -39,6 +39,8 @@ export interface LoopRequest {
   readonly tools: RunTools;
   /** Hears of every answer, call and result as it comes. */
   readonly tell: (entry: TranscriptEntry) => void;
+  /** Awaited before the first request is sent. */
+  readonly beforeFirst?: () => Promise<void>;
 }
 
 export type LoopPorts = Omit<StreamModelPorts, 'wait'> & {
@@ -56,7 +58,7 @@ const longestReply = 100_000;
 const stopped = 'the run was stopped';
 
 export async function runModelLoop(
-  { model, system, turns, tools, tell }: LoopRequest,
+  { model, system, turns, tools, tell, beforeFirst }: LoopRequest,
   { wait = waitFor, ...ports }: LoopPorts,
   signal: AbortSignal,
 ): Promise<LoopOutcome> {
@@ -71,6 +73,7 @@ export async function runModelLoop(
   try {
     const named = new Map(tools.offers.map((offer) => [wireName(offer.name), offer]));
     const offers = [...named].map(([name, offer]) => ({ ...offer, name }));
+    if (!signal.aborted) await beforeFirst?.();
     for (;;) {
       if (signal.aborted) return failed(stopped);
       steps += 1;

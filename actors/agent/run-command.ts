@@ -66,6 +66,7 @@ async function runProgram(
     cwd,
     env: scrubbedEnv({ ...Object.fromEntries(scope), ...variables }),
     stdin: request.prompt,
+    ...(request.handOver === undefined ? {} : { before: request.handOver }),
     // The run's own time limit comes with the signal; this one only has to be longer.
     timeoutMs: longestTimerMs,
     maxOutputBytes: maxResponseBytes,

@@ -37,6 +37,7 @@ export function createModelRunner(model: ModelSettings, ports: ModelRunnerPorts)
         turns: [{ role: 'user', text: request.prompt }],
         tools: toolsOf(request),
         tell: transcript.add,
+        ...(request.handOver === undefined ? {} : { beforeFirst: request.handOver }),
       },
       loop,
       signal,

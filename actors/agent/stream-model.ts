@@ -14,9 +14,10 @@ import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
-import { connectionCause } from '../connection-cause.ts';
+import { certificateProblem, connectionCause } from '../connection-cause.ts';
 import type { Now } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
+import { throughProxy } from '../through-proxy.ts';
 import { modelEndpoint } from './model-endpoint.ts';
 
 export interface StreamModelPorts {
@@ -125,7 +126,10 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   const progress = { draft: emptyDraft };
   try {
     // A signal of the request itself would be gone with the request, before the answer is read.
-    const response = await fetch(requestOf(model, question), { signal: stop.signal });
+    const request = requestOf(model, question);
+    const route = await throughProxy(request.url);
+    if (route.kind === 'unusable') throw new Unusable(route.why, false);
+    const response = await fetch(request, { ...route.init, signal: stop.signal });
     timer.refresh();
     if (!response.ok) return await refusalOf(response, model, asking);
     await readAnswer(response, { model, limits, heard: () => timer.refresh(), progress, onText: asking.onText });
@@ -133,6 +137,9 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   } catch (thrown) {
     const { stop, ended, tokens } = progress.draft;
     if (thrown instanceof Unusable) return { kind: 'failed', why: thrown.message, passing: thrown.passing, tokens };
+    const untrusted = certificateProblem(thrown);
+    if (untrusted !== undefined)
+      return { kind: 'failed', why: `the model endpoint: ${untrusted.why}`, passing: untrusted.passes, tokens };
     if (!signal.aborted && (stop !== null || ended)) return verdictOn(progress.draft, 'it broke off before its end');
     const why = silence.signal.aborted ? `it was silent for ${limits.idleMs / 1_000} s` : connectionCause(thrown);
     return verdictOn(progress.draft, why);

@@ -5,7 +5,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { sep } from 'node:path';
+import { isAbsolute, sep } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
@@ -19,6 +19,7 @@ import type { ServerEntry, Settings } from '../../machines/config/settings.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
 import { leadsOut } from '../confine.ts';
 import { stampOf } from '../files.ts';
+import { isFolder } from '../process-group.ts';
 import { findLooseEnds } from './route-world.ts';
 
 export interface HomeSource {
@@ -32,6 +33,8 @@ export interface LoadedProfile {
   readonly settings: Settings;
   /** Its `.env`. */
   readonly scope: ReadonlyMap<string, string>;
+  /** Whether its `config.yaml` is there and holds nothing, as a write that was cut off leaves it. */
+  readonly isEmpty: boolean;
 }
 
 export interface LoadedHome {
@@ -66,10 +69,11 @@ export function loadHome(source: HomeSource): LoadedHome {
   const profiles = new Map([[defaultProfile, main.profile]]);
   const read = [main];
   if (main.profile.settings.gateway.multiplexProfiles) {
-    const { host, secret } = main.profile.settings.webhook;
+    const { webhook, workspace } = main.profile.settings;
+    const { host, secret } = webhook;
     for (const name of named) {
       const listener = { host, ...(secret === undefined ? {} : { secret }) };
-      const loaded = loadProfile(name, source, { known: { listener }, stamps });
+      const loaded = loadProfile(name, source, { known: { listener }, stamps, workspace });
       profiles.set(name, loaded.profile);
       read.push(loaded);
     }
@@ -88,32 +92,40 @@ export function loadHome(source: HomeSource): LoadedHome {
   return { profiles, main: main.profile, existing, diagnostics, webhookBlocked, stamps };
 }
 
-/** Reads a server's entry as it would be read in a profile's `config.yaml`: interpolated, with every finding about it. */
+/** Reads a server's entry as it would be read in a profile's `config.yaml`: interpolated, with every error in it. */
 export function readEntry(
   { home, env }: HomeSource,
   profile: ProfileName,
   entry: { readonly name: string; readonly value: JsonObject },
 ): { readonly server: ServerEntry | undefined; readonly findings: readonly Diagnostic[] } {
   const scope = parseEnvFile(textOf(profilePaths(home, profile).env, []));
+  const { profiles, main } = loadHome({ home, env });
+  const { workspace } = (profiles.get(profile) ?? main).settings;
   const read = readConfig({
     file: 'entry',
     // JSON is YAML.
     text: JSON.stringify({ mcp_servers: { [entry.name]: entry.value } }),
     profile,
-    scope: interpolationScope(scope, env),
+    scope: interpolationScope(scope, { env, workspace }),
     checkFilters: filterChecker(home),
+    isFolder: isAbsoluteFolder,
   });
-  const findings = read.diagnostics.filter((found) => found.scope.kind === 'server');
+  const findings = read.diagnostics.filter(
+    ({ scope: { kind }, severity }) => kind === 'server' && severity === 'error',
+  );
   return { server: read.settings.servers[0], findings };
 }
 
 /** The home's `.env` may hold WEBHOOK_*; the process environment comes after it. */
-function interpolationScope(secrets: ReadonlyMap<string, string>, env: HomeSource['env']): InterpolationScope {
+function interpolationScope(
+  secrets: ReadonlyMap<string, string>,
+  { env, workspace }: Pick<HomeSource, 'env'> & { readonly workspace: string | undefined },
+): InterpolationScope {
   return {
     secrets,
     env: { ...env, ...Object.fromEntries(secrets) },
     userHome: homedir(),
-    workspaceFolder: process.cwd(),
+    ...(workspace === undefined ? {} : { workspaceFolder: workspace }),
     pathSeparator: sep,
   };
 }
@@ -124,25 +136,40 @@ function loadProfile(
   {
     known,
     stamps,
-  }: { readonly known: Pick<ConfigSource, 'listener' | 'profiles'>; readonly stamps: Map<string, string | undefined> },
+    workspace,
+  }: {
+    readonly known: Pick<ConfigSource, 'listener' | 'profiles'>;
+    readonly stamps: Map<string, string | undefined>;
+    /** That of the home, which a named profile has unless it names its own. */
+    readonly workspace?: string | undefined;
+  },
 ): { readonly profile: LoadedProfile } & Pick<ConfigRead, 'diagnostics' | 'warnOf'> {
   const paths = profilePaths(home, name);
   for (const path of [paths.config, paths.env]) stamps.set(path, stampOf(path));
   const unread: Diagnostic[] = [];
   const scope = parseEnvFile(textOf(paths.env, unread));
+  const text = textOf(paths.config, unread);
   const read = readConfig({
     file: name === defaultProfile ? 'config.yaml' : `profiles/${name}/config.yaml`,
-    text: textOf(paths.config, unread),
+    text,
     profile: name,
-    scope: interpolationScope(scope, env),
+    scope: interpolationScope(scope, { env, workspace }),
     checkFilters: filterChecker(home),
+    isFolder: isAbsoluteFolder,
     ...known,
   });
   return {
-    profile: { name, paths, settings: read.settings, scope },
+    profile: {
+      ...{ name, paths, settings: read.settings, scope },
+      isEmpty: text.trim() === '' && stamps.get(paths.config) !== undefined,
+    },
     diagnostics: [...unread, ...read.diagnostics],
     warnOf: read.warnOf,
   };
+}
+
+function isAbsoluteFolder(path: string): boolean {
+  return isAbsolute(path) && isFolder(path);
 }
 
 /** A file that is not there is empty; one that cannot be read is a finding. */

@@ -2,7 +2,7 @@
  * The calendar of cron jobs: the first due time after a moment, in a zone with its changes of the clock. Once a day in
  * spring some local times do not exist and once in autumn some come twice: a job at fixed times runs once either way, a
  * job with a step or a star keeps its pace. The only file that imports croner.
- * @see CRN-1 in docs/specification.md
+ * @see CRN-1 and CRN-3 in docs/specification.md
  */
 
 import { Cron } from 'croner';
@@ -14,6 +14,13 @@ const mostKept = 500;
 
 export function createNextDue(): NextDue {
   const kept = new Map<string, Cron | undefined>();
+  const clocks = new Map<string, Clock>();
+
+  function clockIn(zone: string): Clock {
+    const clock = clocks.get(zone) ?? clockOf(zone);
+    clocks.set(zone, clock);
+    return clock;
+  }
 
   function cronOf(expression: string, zone: string | undefined): Cron | undefined {
     const name = `${expression}|${zone ?? ''}`;
@@ -36,12 +43,91 @@ export function createNextDue(): NextDue {
 
   return (schedule, zone, afterMs, anchorMs) => {
     if (schedule.kind === 'interval') return nextOfInterval(schedule.everyMs, anchorMs, afterMs);
+    const { expression } = schedule;
+    const next = (inZone: string | undefined, fromMs: number): number | undefined =>
+      cronOf(expression, inZone)?.nextRun(new Date(fromMs))?.getTime();
     try {
-      return cronOf(schedule.expression, zone)?.nextRun(new Date(afterMs))?.getTime();
+      const found = next(zone, afterMs);
+      if (found === undefined || hasPace(expression)) return found;
+      // Croner leaves out a time in a gap that ends on another day (23:00 becomes 00:00 in Nuuk).
+      const aheadMs = clockIn(zone ?? hostZone());
+      const foundLocal = found + aheadMs(found);
+      let local = next('UTC', afterMs + aheadMs(afterMs));
+      // The clock is looked at only around local times that were left out; most schedules have none.
+      for (; local !== undefined && local < foundLocal; local = next('UTC', local)) {
+        const time = local;
+        const gap = gapsBetween(Math.max(afterMs, time - aroundMs), Math.min(found, time + aroundMs), aheadMs).find(
+          ({ fromMs, toMs }) => fromMs <= time && time < toMs,
+        );
+        if (gap !== undefined) return gap.endsAtMs;
+      }
+      return found;
     } catch {
       // A zone that this system does not know shows itself only here.
       return undefined;
     }
+  };
+}
+
+/** A minute or hour with a star or a step leaves gaps out. */
+function hasPace(expression: string): boolean {
+  return /[*?/]/.test(expression.split(' ').slice(0, 2).join(' '));
+}
+
+/** Local times that the clock skips, as if they were UTC, and the moment at which it does. */
+interface Gap {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly endsAtMs: number;
+}
+
+/** Changes of one clock lie further apart than this. */
+const lookEveryMs = 43_200_000;
+
+/** A local time, taken as UTC, lies less than this from its moment in any zone. */
+const aroundMs = 86_400_000;
+
+/** The gaps whose end lies between two moments, the second left out, in order. */
+function gapsBetween(afterMs: number, beforeMs: number, aheadMs: Clock): Gap[] {
+  const gaps: Gap[] = [];
+  let before = aheadMs(afterMs);
+  for (let from = afterMs; from < beforeMs - 1; ) {
+    const to = Math.min(from + lookEveryMs, beforeMs - 1);
+    const ahead = aheadMs(to);
+    if (ahead > before) {
+      let [low, high] = [from, to];
+      while (high - low > 1) {
+        const middle = Math.floor((low + high) / 2);
+        if (aheadMs(middle) === before) low = middle;
+        else high = middle;
+      }
+      gaps.push({ fromMs: high + before, toMs: high + ahead, endsAtMs: high });
+    }
+    before = ahead;
+    from = to;
+  }
+  return gaps;
+}
+
+/** Returns how far a zone's clock is ahead of UTC at a moment, in milliseconds. */
+type Clock = (atMs: number) => number;
+
+function clockOf(zone: string): Clock {
+  const format = new Intl.DateTimeFormat('en', {
+    timeZone: zone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  return (atMs) => {
+    const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
+    const part = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+    const local = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
+    return local - Math.floor(atMs / 1_000) * 1_000;
   };
 }
 

@@ -42,17 +42,13 @@ export function createTarget(name: string, settings: PlatformSettings, owner: Ta
       return { ...createLogTarget(log), verify: () => Promise.resolve({ kind: 'verified' }) };
     case 'codehost_comment': {
       const { command } = settings.options;
-      return {
-        ...createCodehostTarget({
-          command: typeof command === 'string' ? command : 'gh',
-          cwd,
-          timeoutMs: codehostTimeoutMs,
-          scope,
-          wait: ports.wait,
-        }),
-        verify: () =>
-          Promise.resolve({ kind: 'unverifiable', reason: "the client's login shows with the first comment" }),
-      };
+      return createCodehostTarget({
+        command: typeof command === 'string' ? command : 'gh',
+        cwd,
+        timeoutMs: codehostTimeoutMs,
+        scope,
+        wait: ports.wait,
+      });
     }
     default:
       return createPlatformTarget?.(name, settings, ports);

@@ -15,8 +15,11 @@ export interface Lane {
    * returned function withdraws.
    */
   next(chat: string, granted: () => void): () => void;
-  /** Keeps a chat for the one of a name, who comes back; nobody else has a turn there before it is released. */
-  hold(chat: string, name: string): void;
+  /**
+   * Keeps a chat for the delivery of a name, which comes back: no other has a turn there before it is released, or before
+   * a time of the steady clock. A chat that is kept for another stays so.
+   */
+  hold(chat: string, name: string, untilMs?: number): void;
   release(name: string): void;
   /** Grants nothing before a time of the steady clock: the platform asked for it. */
   pause(untilMs: number): void;
@@ -64,6 +67,7 @@ interface Chat {
   goesOn: Pick<Asker, 'granted'> | undefined;
   /** Whom it is kept for, and that one where it asks. */
   heldFor: string | undefined;
+  heldUntilMs: number;
   holder: Asker | undefined;
   busy: boolean;
   /** Not before then. */
@@ -92,7 +96,15 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     let chat = chats.get(name);
     if (chat === undefined) {
       if (chats.size >= mostIdleChats) forgetIdle();
-      chat = { waiting: new Set(), goesOn: undefined, heldFor: undefined, holder: undefined, busy: false, nextMs: 0 };
+      chat = {
+        waiting: new Set(),
+        goesOn: undefined,
+        heldFor: undefined,
+        heldUntilMs: 0,
+        holder: undefined,
+        busy: false,
+        nextMs: 0,
+      };
       chats.set(name, chat);
     }
     return chat;
@@ -100,7 +112,9 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
 
   function forgetIdle(): void {
     const now = steadyMs();
-    for (const [name, { waiting, heldFor, busy, nextMs: until }] of chats) {
+    for (const [name, chat] of chats) {
+      endHold(chat, now);
+      const { waiting, heldFor, busy, nextMs: until } = chat;
       if (waiting.size === 0 && heldFor === undefined && !busy && until <= now) chats.delete(name);
     }
   }
@@ -137,8 +151,12 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     }
     for (const [name, chat] of [...chats]) {
       if (running >= concurrency) break;
+      endHold(chat, now);
       const first = nextOf(chat);
-      if (first === undefined || chat.busy) continue;
+      if (first === undefined || chat.busy) {
+        if (chat.heldFor !== undefined && chat.waiting.size > 0) soonest = Math.min(soonest, chat.heldUntilMs);
+        continue;
+      }
       const atMs = Math.max(nextMs, probing ? 0 : pausedMs, chat.nextMs);
       if (atMs > now) {
         soonest = Math.min(soonest, atMs);
@@ -152,6 +170,13 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
     }
     sleeping?.();
     sleeping = soonest === Number.POSITIVE_INFINITY ? undefined : wake(pump, soonest - now);
+  }
+
+  function endHold(chat: Chat, now: number): void {
+    if (chat.heldFor === undefined || chat.heldUntilMs > now) return;
+    held.delete(chat.heldFor);
+    chat.heldFor = undefined;
+    chat.holder = undefined;
   }
 
   function nextOf({ waiting, heldFor, holder }: Chat): Asker | undefined {
@@ -221,18 +246,20 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
         pump();
       };
     },
-    hold(name, by) {
+    hold(name, by, untilMs = Number.POSITIVE_INFINITY) {
       const chat = chatOf(name);
-      if (chat.heldFor !== undefined) return;
+      const earlier = held.get(by);
+      if (earlier !== undefined && earlier !== chat) endHold(earlier, Number.POSITIVE_INFINITY);
+      endHold(chat, steadyMs());
+      if ((chat.heldFor ?? by) !== by || untilMs <= steadyMs()) return;
       chat.heldFor = by;
+      chat.heldUntilMs = untilMs;
       held.set(by, chat);
     },
     release(by) {
       const chat = held.get(by);
       if (chat === undefined) return;
-      held.delete(by);
-      chat.heldFor = undefined;
-      chat.holder = undefined;
+      endHold(chat, Number.POSITIVE_INFINITY);
       pump();
     },
     next(name, granted) {

@@ -26,6 +26,10 @@ export interface RunnerOfProfile {
 export interface RunAgentPorts {
   readonly event: (key: string) => EventRecord | undefined;
   readonly runnerOf: (profile: ProfileName) => RunnerOfProfile | undefined;
+  /** Writes down that the agent has the prompt. Resolves with false where it must not have it; never rejects. */
+  readonly handOver?: (key: string, record: RunRecord, signal: AbortSignal) => Promise<boolean>;
+  /** Calls back when a run begins or ceases to wait for a person, until the returned function is called. */
+  readonly whileAsked?: (key: string, changed: (waits: boolean) => void) => () => void;
   /** The trace that the agent's own work belongs to. */
   readonly traceparentOf?: (run: string, event: EventRecord) => string | undefined;
   readonly log: Logger;
@@ -49,7 +53,12 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
       );
     }
     const traceparent = ports.traceparentOf?.(key, event);
-    const stop = createStopSignal([signal], runner.timeoutMs);
+    const refused = new AbortController();
+    const stop = createStopSignal([signal, refused.signal], runner.timeoutMs);
+    // A person may take as long as the question allows.
+    const forget = ports.whileAsked?.(key, (waits) => (waits ? stop.pause() : stop.resume()));
+    let handing: Promise<void> | undefined;
+    const { handOver } = ports;
     try {
       const outcome = await runner.run(
         {
@@ -61,6 +70,16 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
           attempt: record.attempt,
           prompt: promptOf(event, record, runner),
           toolsets: toolsets.names,
+          ...(handOver === undefined
+            ? {}
+            : {
+                handOver: () => {
+                  handing ??= handOver(key, record, stop.signal).then((may) => {
+                    if (!may) refused.abort();
+                  });
+                  return handing;
+                },
+              }),
           ...(event.model === undefined ? {} : { model: event.model }),
           ...(traceparent === undefined ? {} : { traceparent }),
         },
@@ -76,7 +95,10 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
     } catch (thrown) {
       return { kind: 'failed', reason: causeOf(thrown) };
     } finally {
+      // A record is written by one at a time: the outcome follows.
+      await handing;
       stop.release();
+      forget?.();
     }
   };
 }

@@ -5,16 +5,29 @@
  * @see [Server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)
  */
 
+import type { TurnShare } from './turn-share.ts';
+
+const lineFeed = 0x0a;
+/** Some events of a stream, handed on in one piece. */
+const linesTogether = 16;
+
 export interface BodyBounds {
   readonly maxBytes: number;
   /** For the error. */
   readonly who: string;
   /** Called once when the body has been read, broke, or was given up; at once where there is none. */
   readonly ended: () => void;
+  /** Of the server: what an event stream may take of each turn. */
+  readonly share?: TurnShare;
+  /** Called with each chunk before it is handed on. */
+  readonly passes?: (chunk: Uint8Array) => void;
 }
 
 /** The answer itself where it has no body; throws where it says that it is too long. */
-export async function boundBody(response: Response, { maxBytes, who, ended: tell }: BodyBounds): Promise<Response> {
+export async function boundBody(
+  response: Response,
+  { maxBytes, who, ended: tell, share, passes }: BodyBounds,
+): Promise<Response> {
   const { body, headers, status, statusText } = response;
   let hasEnded = false;
   // One that is given up while it is read ends in both ways.
@@ -36,15 +49,27 @@ export async function boundBody(response: Response, { maxBytes, who, ended: tell
   }
   const bytesAfter = maxBytes === Number.POSITIVE_INFINITY ? () => 0 : isStream ? bytesOfEvent() : bytesOfAll();
   const reader = body.getReader();
+  /** Of a chunk, what is not handed on yet. */
+  let rest: Uint8Array = new Uint8Array();
   const counted = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
-          const { done, value } = await reader.read();
-          if (done) controller.close();
-          else if (bytesAfter(value) <= maxBytes) controller.enqueue(value);
-          else throw tooLong();
-          if (done) ended();
+          if (rest.length === 0) {
+            const { done, value } = await reader.read();
+            if (done) {
+              controller.close();
+              ended();
+              return;
+            }
+            if (bytesAfter(value) > maxBytes) throw tooLong();
+            passes?.(value);
+            rest = value;
+          }
+          const length = isStream && share !== undefined ? lengthOfLines(rest, linesTogether) : rest.length;
+          controller.enqueue(rest.subarray(0, length));
+          rest = rest.subarray(length);
+          if (isStream && share?.spend(linesTogether) === false) await new Promise<void>((go) => share.next(go));
         } catch (thrown) {
           ended();
           controller.error(thrown);
@@ -59,6 +84,17 @@ export async function boundBody(response: Response, { maxBytes, who, ended: tell
     { highWaterMark: 0 },
   );
   return new Response(counted, { headers, status, statusText });
+}
+
+/** How much of a chunk so many lines are; all of it where it holds fewer. */
+function lengthOfLines(chunk: Uint8Array, lines: number): number {
+  let at = 0;
+  for (let line = 0; line < lines; line += 1) {
+    const end = chunk.indexOf(lineFeed, at);
+    if (end === -1) return chunk.length;
+    at = end + 1;
+  }
+  return at;
 }
 
 /** Says after each chunk how many bytes there are so far. */

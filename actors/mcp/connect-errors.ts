@@ -169,7 +169,7 @@ function readSdk(error: SdkError, context: ReadingContext): ConnectFailure {
   if (error.code === SdkErrorCode.ListPaginationExceeded) {
     return { kind: 'malformed', message: 'its list has page after page and no end' };
   }
-  if (malformedCodes.has(error.code)) return { kind: 'malformed', message: error.message };
+  if (malformedCodes.has(error.code)) return { kind: 'malformed', message: wrongResult(error.message) };
   if (closedCodes.has(error.code) && context.exitStatus !== undefined)
     return { kind: 'exited', status: context.exitStatus };
   if (error.cause !== undefined) return readConnectError(error.cause, context);
@@ -177,6 +177,30 @@ function readSdk(error: SdkError, context: ReadingContext): ConnectFailure {
     return { kind: 'rpc', code: unsupportedVersion, message: error.message };
   }
   return { kind: 'network', message: error.message };
+}
+
+/** The SDK adds the issues of its schema as JSON; the first of them says where and what. */
+function wrongResult(message: string): string {
+  const [, method, text = ''] = /^Invalid result for (\S+): (\[.*\])$/s.exec(message) ?? [];
+  const issue = firstIssue(text);
+  if (issue === undefined) return message;
+  const place = (issue.path ?? []).reduce<string>(
+    (before, step) => (typeof step === 'number' ? `${before}[${step}]` : `${before}${before === '' ? '' : '.'}${step}`),
+    '',
+  );
+  const words = String(issue.message).replace(/^Invalid input: expected (.*?)(?:, received .*)?$/, 'must be $1');
+  return `its ${method} is not one of the protocol: ${place === '' ? 'it' : place} ${words}`;
+}
+
+function firstIssue(
+  text: string,
+): { readonly path?: readonly (string | number)[]; readonly message?: unknown } | undefined {
+  try {
+    const [issue] = JSON.parse(text) as readonly ({ readonly path?: readonly (string | number)[] } | undefined)[];
+    return issue;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The outer errors say "fetch failed"; the innermost says why. */

@@ -15,6 +15,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import type { CallClock } from './call-clock.ts';
 import { streamEndedCode, streamEndedWords } from './mend-transport.ts';
 
 export interface Progress {
@@ -55,12 +56,12 @@ const firstId = 1_000_000_000;
 const ignore = (): void => {};
 
 /** Takes the transport's messages from now on; what is no answer to a call goes on to whoever took them before. */
-export function createDirectCalls(transport: Transport, timeoutMs: number): DirectCalls {
+export function createDirectCalls(transport: Transport, timeoutMs: number, time: CallClock): DirectCalls {
   /** In the order in which they are due: all have the same time. */
   const waiting = new Map<number, Waiting>();
   const take = transport.onmessage;
   let last = firstId;
-  let clock: NodeJS.Timeout | undefined;
+  let unwatch: (() => void) | undefined;
 
   function settled(id: number, answer: DirectAnswer): void {
     const row = waiting.get(id);
@@ -71,10 +72,10 @@ export function createDirectCalls(transport: Transport, timeoutMs: number): Dire
 
   /** One timer for all: it looks at the oldest, and again when the oldest of then is due. */
   function watch(inMs: number): void {
-    clock = setTimeout(() => {
-      clock = undefined;
+    unwatch = time.after(inMs, () => {
+      unwatch = undefined;
       for (const [id, { dueAtMs }] of waiting) {
-        const leftMs = dueAtMs - performance.now();
+        const leftMs = dueAtMs - time.nowMs();
         if (leftMs > 0) {
           watch(Math.ceil(leftMs));
           return;
@@ -83,8 +84,7 @@ export function createDirectCalls(transport: Transport, timeoutMs: number): Dire
         const thrown = new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out', { timeout: timeoutMs });
         settled(id, { kind: 'failed', thrown });
       }
-    }, inMs);
-    clock.unref();
+    });
   }
 
   function tellCancelled(requestId: number, reason: string): void {
@@ -128,8 +128,8 @@ export function createDirectCalls(transport: Transport, timeoutMs: number): Dire
       };
       const hasMeta = traceparent !== undefined || onProgress !== undefined;
       const params = hasMeta ? { name: tool, arguments: args, _meta: meta } : { name: tool, arguments: args };
-      waiting.set(id, { settle, onProgress, dueAtMs: performance.now() + timeoutMs });
-      if (clock === undefined) watch(timeoutMs);
+      waiting.set(id, { settle, onProgress, dueAtMs: time.nowMs() + timeoutMs });
+      if (unwatch === undefined) watch(timeoutMs);
       transport
         .send({ jsonrpc: '2.0', id, method: 'tools/call', params } as JSONRPCMessage, {
           // Over HTTP a trace is read from the header by whatever stands before the server.
@@ -145,8 +145,8 @@ export function createDirectCalls(transport: Transport, timeoutMs: number): Dire
       };
     },
     closed() {
-      clearTimeout(clock);
-      clock = undefined;
+      unwatch?.();
+      unwatch = undefined;
       const thrown = new SdkError(SdkErrorCode.ConnectionClosed, 'Connection closed');
       for (const id of [...waiting.keys()]) settled(id, { kind: 'failed', thrown });
     },

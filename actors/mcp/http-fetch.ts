@@ -6,24 +6,28 @@
  */
 
 import type { LookupFunction } from 'node:net';
-import { Agent, type Dispatcher, Pool, ProxyAgent, type RequestInit as UndiciInit, fetch as undiciFetch } from 'undici';
+import { Agent, type Dispatcher, type RequestInit as UndiciInit, fetch as undiciFetch } from 'undici';
 import type { HttpPlan } from '../../machines/mcp/server-settings.ts';
+import { noTimeouts, proxyAgent } from '../proxy-agent.ts';
 import { boundBody } from './bounded-body.ts';
 import { RedirectFailure, SettingFailure } from './connect-errors.ts';
 import { type ProxyEnv, proxyFor } from './env-proxy.ts';
 import { crossesOrigin, type RedirectableRequest, redirectOf, withoutCredentials } from './follow-redirect.ts';
 import { relayAbort } from './relay-abort.ts';
 import type { ServerTls } from './tls-files.ts';
+import type { TurnShare } from './turn-share.ts';
 
 export interface ServerFetchSettings {
   readonly server: string;
-  readonly plan: Pick<HttpPlan, 'url' | 'headers'>;
+  readonly plan: Pick<HttpPlan, 'url' | 'headers'> & Partial<Pick<HttpPlan, 'crossOriginRedirects'>>;
   readonly tls: ServerTls;
   readonly env: ProxyEnv;
   /** Of this program. */
   readonly version: string;
   /** Of an answer, or of one event of a stream. */
   readonly maxBodyBytes?: number;
+  /** What its event streams may take of each turn. */
+  readonly share?: TurnShare;
   /** Where requests may go; left out: wherever they are sent. */
   readonly reach?: Reach;
 }
@@ -43,13 +47,13 @@ export interface ServerFetch {
 }
 
 const defaultMaxBodyBytes = 64 * 1_048_576;
+const bodyAway =
+  'would take the request to another origin and is not followed; put that address in url, or set cross_origin_redirects: true';
 const mostRedirects = 5;
-/** A call has its own limit, and a stream of events may be silent for hours; TCP's keepalive finds a dead peer. */
-const noTimeouts = { headersTimeout: 0, bodyTimeout: 0 };
 
 /** Throws a SettingFailure for a header that HTTP does not allow. */
 export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
-  const { server, plan, tls, env, version, maxBodyBytes = defaultMaxBodyBytes, reach } = settings;
+  const { server, plan, tls, env, version, maxBodyBytes = defaultMaxBodyBytes, reach, share } = settings;
   const own = new URL(plan.url);
   const configured = configuredHeaders(server, plan, own);
   const dispatchers = new Map<string, Dispatcher>();
@@ -65,7 +69,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
     const made =
       proxy === undefined
         ? new Agent({ ...noTimeouts, connect: reach === undefined ? connect : { ...connect, lookup: reach.lookup } })
-        : proxyAgent(proxy, connect, { ...connect, secureContext: tls.other });
+        : proxyAgent(proxy, { request: connect, proxy: { ...connect, secureContext: tls.other } });
     dispatchers.set(key, made);
     return made;
   };
@@ -78,6 +82,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
         maxBytes: maxBodyBytes,
         who: `mcp server "${server}"`,
         ended,
+        ...(share === undefined ? {} : { share }),
       });
     } catch (thrown) {
       ended();
@@ -114,7 +119,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
           ? 'is not allowed here; check url'
           : followed === mostRedirects
             ? `is number ${mostRedirects + 1} and is not followed; check url`
-            : next.refusal;
+            : (next.refusal ?? (carriesBodyAway(request, next.request) ? bodyAway : undefined));
       if (refusal !== undefined)
         throw new RedirectFailure(`mcp server "${server}": its redirect to ${next.shown} ${refusal}`);
       if (crossesOrigin(url, next.request.url)) {
@@ -128,6 +133,10 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
         for (const name of [...headers.keys()]) if (name.startsWith('content-')) headers.delete(name);
     }
   };
+
+  /** What a call says is for the server that the entry names (TLS-2). */
+  const carriesBodyAway = (from: RedirectableRequest, to: RedirectableRequest): boolean =>
+    plan.crossOriginRedirects !== true && to.body !== null && crossesOrigin(from.url, to.url);
 
   return {
     fetch,
@@ -176,19 +185,4 @@ function percentDecoded(text: string): string {
   } catch {
     return text;
   }
-}
-
-type Connect = { readonly secureContext: ServerTls['own']; readonly rejectUnauthorized: boolean };
-
-function proxyAgent(proxy: URL, requestTls: Connect, proxyTls: Connect): ProxyAgent {
-  return new ProxyAgent({
-    uri: proxy.href,
-    requestTls,
-    proxyTls,
-    ...noTimeouts,
-    // Plain requests go through a proxy as such: many let nobody tunnel to port 80.
-    proxyTunnel: false,
-    // Without this, the limits are not passed on to plain requests.
-    factory: (origin, options) => new Pool(origin, { ...options, ...noTimeouts }),
-  });
 }

@@ -1,44 +1,130 @@
 /**
  * Cuts a stream of bytes into lines without ever holding more than one line's cap: what is left of a chunk is kept as
- * it came and joined once, when its line ends, so that a long line costs no more than its bytes. Knows nothing of JSON
- * or of processes.
- * @see LIF-9 in docs/specification.md
+ * it came and joined once, when its line ends, so that a long line costs no more than its bytes. Reads only as far as it
+ * may in one turn. Tells a line that may be a message by its first byte; blank lines are dropped. Parses nothing.
+ * @see LIF-9 and LIF-14 in docs/specification.md
  */
 
+export interface LineSink {
+  /** Takes a line that begins with a brace, without its line feed. Returns whether the next may be read in this turn. */
+  line(line: Buffer): boolean;
+  /** Takes other lines in one piece, each with its line feed. Returns the same. */
+  rubbish(lines: Buffer, count: number): boolean;
+}
+
+/** `waiting`: the rest of the chunk is kept until `resume`. `overflowed`: a line is longer than the cap; final. */
+export type ReadState = 'drained' | 'waiting' | 'overflowed';
+
 export interface LineReader {
-  /** Hands each whole line on; false once a line is longer than the cap, and from then on. */
-  push(chunk: Buffer): boolean;
+  /** Takes the next chunk; only while nothing is waiting. */
+  push(chunk: Buffer): ReadState;
+  /** Continues with what is waiting. */
+  resume(): ReadState;
 }
 
 const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const space = 0x20;
+const tab = 0x09;
+const openingBrace = 0x7b;
+/** Lines of rubbish in one piece, so that a flood of them costs no call each. */
+const mostTogether = 16;
+const nothing = Buffer.alloc(0);
 
-export function createLineReader(maxLineBytes: number, onLine: (line: Buffer) => void): LineReader {
+export function createLineReader(maxLineBytes: number, sink: LineSink): LineReader {
+  /** What there is of a line whose end has not come. */
   let parts: Buffer[] = [];
   let bytes = 0;
+  let chunk: Buffer = nothing;
+  let at = 0;
   let overflowed = false;
 
-  const keep = (part: Buffer): boolean => {
+  /** Keeps the start of a line; false where it is too long. */
+  function keep(part: Buffer): boolean {
     bytes += part.length;
     overflowed = bytes > maxLineBytes;
     if (overflowed) parts = [];
-    else if (part.length > 0) parts.push(part);
+    else parts.push(part);
     return !overflowed;
-  };
+  }
+
+  /** Hands on the line that the parts make. */
+  function finish(): boolean {
+    const line = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+    parts = [];
+    bytes = 0;
+    const first = firstByte(line, 0);
+    if (first === line.length) return sink.rubbish(nothing, 1);
+    return line[first] === openingBrace ? sink.line(line) : sink.rubbish(Buffer.concat([line, Buffer.of(lineFeed)]), 1);
+  }
+
+  /** Passes over blank lines; returns how many. Then `at` is the start of a line that is not blank, or the end. */
+  function skipBlank(): number {
+    let blank = 0;
+    for (let next = at; next < chunk.length; next += 1) {
+      const byte = chunk[next];
+      if (byte === lineFeed) {
+        blank += 1;
+        at = next + 1;
+      } else if (byte !== space && byte !== carriageReturn && byte !== tab) break;
+    }
+    return blank;
+  }
+
+  /** Hands on the lines from `at` that are no messages; stops before any other. */
+  function rubbish(): boolean {
+    const from = at;
+    let count = 0;
+    while (count < mostTogether) {
+      const first = firstByte(chunk, at);
+      const end = first === chunk.length || chunk[first] === openingBrace ? -1 : chunk.indexOf(lineFeed, first);
+      if (end === -1 || chunk[first] === lineFeed || end - at > maxLineBytes) break;
+      count += 1;
+      at = end + 1;
+    }
+    return sink.rubbish(chunk.subarray(from, at), count);
+  }
+
+  function read(): ReadState {
+    let mayGoOn = true;
+    while (at < chunk.length) {
+      if (!mayGoOn) return 'waiting';
+      if (bytes === 0) {
+        const blank = skipBlank();
+        if (blank > 0) {
+          mayGoOn = sink.rubbish(nothing, blank);
+          continue;
+        }
+      }
+      const end = chunk.indexOf(lineFeed, at);
+      const isWhole = bytes === 0 && end !== -1 && end - at <= maxLineBytes;
+      if (isWhole && chunk[firstByte(chunk, at)] !== openingBrace) {
+        mayGoOn = rubbish();
+        continue;
+      }
+      const part = chunk.subarray(at, end === -1 ? undefined : end);
+      at += part.length + 1;
+      if (!keep(part)) return 'overflowed';
+      if (end !== -1) mayGoOn = finish();
+    }
+    chunk = nothing;
+    return mayGoOn ? 'drained' : 'waiting';
+  }
 
   return {
-    push: (chunk) => {
-      if (overflowed) return false;
-      let from = 0;
-      for (;;) {
-        const end = chunk.indexOf(lineFeed, from);
-        if (!keep(chunk.subarray(from, end === -1 ? undefined : end))) return false;
-        if (end === -1) return true;
-        const line = parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
-        parts = [];
-        bytes = 0;
-        from = end + 1;
-        onLine(line);
-      }
+    push(next) {
+      if (overflowed) return 'overflowed';
+      chunk = next;
+      at = 0;
+      return read();
     },
+    resume: () => (overflowed ? 'overflowed' : read()),
   };
+}
+
+/** Where the first byte is that is no blank within a line; the length where there is none. */
+function firstByte(line: Buffer, from: number): number {
+  let at = from;
+  while (at < line.length && (line[at] === space || line[at] === tab || line[at] === carriageReturn)) at += 1;
+  return at;
 }

@@ -1,11 +1,13 @@
 /**
- * Reads the lists of a server with care, once one of them was refused whole: an entry that is none of the protocol is left
- * out and told, and what is `null` counts as not given. Nothing of it runs for a server whose lists are as they should be.
- * @see FLT-4 and LIF-7 in docs/specification.md
+ * Reads the lists of a server with care: what is beyond the bounds of a listing is left out before the client reads it;
+ * and once a list was refused as a whole, so is an entry that is none of the protocol, and what is `null` counts as not
+ * given. Reports what is left out.
+ * @see FLT-4, LIF-7 and LIF-14 in docs/specification.md
  */
 
 import { SdkError, SdkErrorCode, specTypeSchemas, type Transport } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { type Admission, createAdmission, createLeftOut, type LeftOut } from '../../machines/mcp/listing-limits.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 
 /** By the method: where its list lies, what an entry is called, and what it has to be. */
@@ -15,71 +17,111 @@ const lists = {
   'prompts/list': { key: 'prompts', noun: 'prompt', schema: specTypeSchemas.Prompt },
 } as const;
 
-type List = (typeof lists)[keyof typeof lists];
+type Method = keyof typeof lists;
+type List = (typeof lists)[Method];
 
 export interface ListMender {
-  /** Asks for a list; where it is refused whole, asks once more and reads it entry by entry. */
-  ask<Value>(work: () => Promise<Value>): Promise<Value>;
+  /**
+   * Asks for a list; where it is refused as a whole, asks once more and reads it entry by entry. Returns the answer, and a
+   * sentence for each reason why something of it is left out.
+   */
+  ask<Value>(method: Method, work: () => Promise<Value>): Promise<MendedList<Value>>;
 }
 
-/**
- * Made once the client is connected.
- * @param tell hears of each entry that is left out, as often as it is listed
- */
-export function createListMender(transport: Transport, isLegacy: boolean, tell: (words: string) => void): ListMender {
+export interface MendedList<Value> {
+  readonly answer: Value;
+  readonly leftOut: readonly string[];
+}
+
+/** One listing, page by page. */
+interface Listed {
+  readonly list: List;
+  readonly leftOut: LeftOut;
+  /** Of tools only. Resources and prompts are the result of a call, which has bounds of its own. */
+  readonly admission: Admission | undefined;
+  /** Whether further pages are not asked for. */
+  isCut: boolean;
+}
+
+/** Made once the client is connected. Its listing of a method begins with the request without a cursor. */
+export function createListMender(transport: Transport, isLegacy: boolean): ListMender {
   let mends = false;
-  return {
-    async ask(work) {
-      try {
-        return await work();
-      } catch (thrown) {
-        if (mends || !(thrown instanceof SdkError) || thrown.code !== SdkErrorCode.InvalidResult) throw thrown;
-        mends = true;
-        mendLists(transport, isLegacy, tell);
-        return work();
-      }
-    },
-  };
-}
-
-function mendLists(transport: Transport, isLegacy: boolean, tell: (words: string) => void): void {
-  const asked = new Map<string | number, List>();
+  const latest = new Map<Method, Listed>();
+  const asked = new Map<string | number, Listed>();
   const send = transport.send.bind(transport);
   const take = transport.onmessage;
   transport.send = (message, options) => {
     if ('method' in message && 'id' in message && message.method in lists) {
-      asked.set(message.id, lists[message.method as keyof typeof lists]);
+      const method = message.method as Method;
+      const standing = message.params?.cursor === undefined ? undefined : latest.get(method);
+      const listed = standing ?? begin(method);
+      latest.set(method, listed);
+      asked.set(message.id, listed);
     }
     return send(message, options);
   };
   transport.onmessage = (message, extra) => {
-    if (!('method' in message) && message.id !== undefined) {
-      const list = asked.get(message.id);
+    if (asked.size > 0 && !('method' in message) && message.id !== undefined) {
+      const listed = asked.get(message.id);
       asked.delete(message.id);
-      if (list !== undefined && 'result' in message) mendPage(message.result as JsonObject, { list, isLegacy, tell });
+      if (listed !== undefined && 'result' in message)
+        readPage(message.result as JsonObject, listed, { mends, isLegacy });
     }
     take?.(message, extra);
   };
+
+  return {
+    async ask(method, work) {
+      const answer = await work().catch((thrown: unknown) => {
+        if (mends || !(thrown instanceof SdkError) || thrown.code !== SdkErrorCode.InvalidResult) throw thrown;
+        mends = true;
+        return work();
+      });
+      const listed = latest.get(method);
+      return { answer, leftOut: listed === undefined ? [] : sentencesOf(listed) };
+    },
+  };
 }
 
-interface Mending {
-  readonly list: List;
+function begin(method: Method): Listed {
+  const list = lists[method];
+  const leftOut = createLeftOut(list.noun);
+  return { list, leftOut, admission: method === 'tools/list' ? createAdmission(leftOut) : undefined, isCut: false };
+}
+
+function sentencesOf({ list, leftOut, isCut }: Listed): readonly string[] {
+  const further = `its ${list.noun}s on further pages are left out: they are not asked for once one is beyond what a server may list`;
+  return isCut ? [...leftOut.sentences(), further] : leftOut.sentences();
+}
+
+interface Reading {
+  readonly mends: boolean;
   readonly isLegacy: boolean;
-  readonly tell: (words: string) => void;
 }
 
 /** A page without a list is left as it is, for the client to refuse. */
-function mendPage(page: JsonObject, { list, isLegacy, tell }: Mending): void {
+function readPage(page: JsonObject, listed: Listed, { mends, isLegacy }: Reading): void {
+  const { list, leftOut, admission } = listed;
   const entries = page[list.key];
   if (!Array.isArray(entries)) return;
-  const kept = (entries as readonly Json[]).flatMap((entry) => {
+  const admitted = admission?.admit(entries) ?? (entries as readonly Json[]);
+  Object.assign(page, { [list.key]: mends ? mended(admitted, { list, leftOut, isLegacy }) : admitted });
+  if (page.nextCursor === undefined || admission?.isOver() !== true) return;
+  listed.isCut = true;
+  delete (page as { nextCursor?: unknown }).nextCursor;
+}
+
+function mended(
+  entries: readonly Json[],
+  { list, leftOut, isLegacy }: Pick<Listed, 'list' | 'leftOut'> & Pick<Reading, 'isLegacy'>,
+): readonly Json[] {
+  return entries.flatMap((entry) => {
     const given = isJsonObject(entry) ? withoutNulls(entry) : entry;
     const wrong = wrongWith(given, list, isLegacy);
     if (wrong === undefined) return [given];
-    tell(`its ${list.noun} ${nameOf(given)} is left out, for ${wrong}`);
+    leftOut.add(nameOf(given), wrong);
     return [];
   });
-  Object.assign(page, { [list.key]: kept });
 }
 
 function withoutNulls(entry: JsonObject): JsonObject {
@@ -108,7 +150,7 @@ function firstIssue(schema: List['schema'], value: Json): string | undefined {
   );
 }
 
-function nameOf(entry: Json): string {
+function nameOf(entry: Json): string | undefined {
   const name = isJsonObject(entry) ? (entry.name ?? entry.uri) : undefined;
-  return typeof name === 'string' ? `"${strangersWords(name, 100)}"` : 'without a name';
+  return typeof name === 'string' ? name : undefined;
 }

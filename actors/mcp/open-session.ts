@@ -4,6 +4,7 @@
  * @see ERA-1, ERA-2 and LIF-3 in docs/specification.md
  */
 
+import { pathToFileURL } from 'node:url';
 import { Client, type FetchLike, ProtocolError, SdkError, SdkErrorCode } from '@modelcontextprotocol/client';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
@@ -12,6 +13,7 @@ import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { Logger } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
+import { type CallClock, createCallClock } from './call-clock.ts';
 import { readConnectError } from './connect-errors.ts';
 import { streamEndedWords, tellEndedStreams } from './mend-transport.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
@@ -33,8 +35,6 @@ export interface SessionPorts {
   readonly transport: Omit<TransportPorts, 'signal'>;
   readonly facts: SessionFacts;
   readonly requests: RequestDesk;
-  /** The workspace folder, as a `file://` URL. */
-  readonly workspaceUrl: string;
   /** What the server took last time. */
   readonly handshake: { get(): Handshake | undefined; set(handshake: Handshake): void };
   readonly version: string;
@@ -94,13 +94,14 @@ async function attemptOnce(
   try {
     limit.throwIfAborted();
     opened = await openTransport(settings, { ...ports.transport, wrapFetch, signal: limit });
-    const client = createClient(settings, ports, handshake);
+    const time = createCallClock();
+    const client = createClient(settings, { ...ports, time }, handshake);
     if (handshake === 'discover') completeResults(opened.transport);
     // The pipes of a child are one stream, and its end is the connection's.
     if (settings.transport.kind !== 'stdio') streamEnded = tellEndedStreams(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
-    const session = createSession({ client, opened, stream, settings, era, log: ports.log }, ports.facts);
+    const session = createSession({ client, opened, stream, settings, era, time, log: ports.log }, ports.facts);
     const listing = await orAborted(session.list(limit), limit);
     return { kind: 'opened', session, listing };
   } catch (thrown) {
@@ -115,7 +116,11 @@ async function attemptOnce(
   }
 }
 
-function createClient(settings: ServerSettings, ports: SessionPorts, handshake: Handshake): Client {
+function createClient(
+  settings: ServerSettings,
+  ports: SessionPorts & { readonly time: CallClock },
+  handshake: Handshake,
+): Client {
   const { elicitation, sampling } = settings;
   const client = new Client(
     { name: 'agent-gateway', version: ports.version },
@@ -130,13 +135,16 @@ function createClient(settings: ServerSettings, ports: SessionPorts, handshake: 
       versionNegotiation: { mode: handshake === 'initialize' ? 'legacy' : { pin: statelessRevision } },
     },
   );
-  client.setRequestHandler('roots/list', () => rootsAnswer(ports.workspaceUrl) as never);
+  client.setRequestHandler(
+    'roots/list',
+    () => rootsAnswer(settings.roots.map((root) => pathToFileURL(root).href)) as never,
+  );
   if (elicitation.enabled) {
-    client.setRequestHandler(
-      'elicitation/create',
-      async ({ params }, { mcpReq }) =>
-        resultOf(await ports.requests.elicit(params as unknown as JsonObject, mcpReq.signal)) as never,
-    );
+    client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
+      const release = ports.time.hold();
+      const answer = ports.requests.elicit(params as unknown as JsonObject, mcpReq.signal).finally(release);
+      return resultOf(await answer) as never;
+    });
   }
   if (sampling.enabled) {
     client.setRequestHandler(

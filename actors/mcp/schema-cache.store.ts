@@ -43,11 +43,12 @@ export function createSchemaCache(folder: string, log: Logger): SchemaCache {
         return { kind: 'absent' };
       }
     },
-    write(settings, { tools, capabilities, instructions, ttlMs }, nowMs) {
+    write(settings, { tools, leftOut, capabilities, instructions, ttlMs }, nowMs) {
       const text = cacheText({
         fingerprint: fingerprintOf(settings),
         savedAtMs: nowMs,
         tools,
+        ...(leftOut === undefined ? {} : { leftOut }),
         capabilities,
         ...(instructions === undefined ? {} : { instructions }),
         ...(ttlMs === undefined ? {} : { ttlMs }),

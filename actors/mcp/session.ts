@@ -11,13 +11,13 @@ import type { Era } from '../../machines/mcp/era.ts';
 import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
-import { cleanTool } from '../../machines/mcp/strip-tags.ts';
 import type { Utility } from '../../machines/mcp/tool-name.ts';
 import type { Logger } from '../ports.ts';
+import type { CallClock } from './call-clock.ts';
 import { type CallOutcome, readCallError } from './call-outcome.ts';
 import { readConnectError } from './connect-errors.ts';
 import { cleanProgress, createDirectCalls, type Progress } from './direct-calls.ts';
-import { createListMender } from './mend-listing.ts';
+import { createListMender, type MendedList } from './mend-listing.ts';
 import { tellInTurn } from './mend-transport.ts';
 import type { StandingStream } from './standing-stream.ts';
 import { subscribeToChanges } from './subscribe-changes.ts';
@@ -27,8 +27,10 @@ import { resultChecks } from './validate-arguments.ts';
 
 /** What a server offers, as it was listed. */
 export interface Listing {
-  /** Every tool; its texts and schemas without invisible characters. */
+  /** Every tool that is admitted; its texts and schemas without invisible characters. */
   readonly tools: readonly JsonObject[];
+  /** Which of its tools are left out, and why; absent if none is. */
+  readonly leftOut?: readonly string[];
   readonly capabilities: JsonObject;
   readonly instructions?: string;
   /** How long the server lets the list hold. */
@@ -76,18 +78,27 @@ export interface SessionParts {
   readonly stream: StandingStream | undefined;
   readonly settings: ServerSettings;
   readonly era: Era;
+  /** Of the calls; held while a person is asked. */
+  readonly time: CallClock;
   readonly log: Logger;
 }
 
 const pingTimeoutMs = 10_000;
+/** The longest that a timer can wait. */
+const longestTimeoutMs = 2 ** 31 - 1;
 /** Of a server's log messages. */
 const longestLine = 4_000;
 const nothingToCancel = (): void => {};
+/** The utilities that list. */
+const utilityLists: Partial<Record<Utility, 'resources/list' | 'prompts/list'>> = {
+  list_resources: 'resources/list',
+  list_prompts: 'prompts/list',
+};
 /** The words of the SDK's event stream when the connection under it broke. */
 const brokenStream = /terminated|fetch failed|ECONNRE|socket|other side closed/i;
 
 export function createSession(
-  { client, opened, stream, settings, era, log }: SessionParts,
+  { client, opened, stream, settings, era, time, log }: SessionParts,
   facts: SessionFacts,
 ): Session {
   const ended = new AbortController();
@@ -115,12 +126,18 @@ export function createSession(
     else log.log('debug', `mcp server "${settings.name}": ${error.message}`, { server: settings.name });
   };
   tellInTurn(opened.transport);
-  const mender = createListMender(opened.transport, era === 'legacy', (words) => {
-    const text = `mcp server "${settings.name}": ${words}; tell its author`;
-    log.warnOnce(`mcp/malformed/${text}`, text, { server: settings.name });
-  });
+  const mender = createListMender(opened.transport, era === 'legacy');
+  /** Asks for a list, and logs what of it is left out. */
+  async function listed<Value>(...asked: Parameters<typeof mender.ask<Value>>): Promise<MendedList<Value>> {
+    const given = await mender.ask(...asked);
+    for (const words of given.leftOut) {
+      const text = `mcp server "${settings.name}": ${words}; tell its author`;
+      log.warnOnce(`mcp/malformed/${text}`, text, { server: settings.name });
+    }
+    return given;
+  }
   // The stateless era wants an envelope about each request, mirrored headers and more rounds, and the client makes those.
-  const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs) : undefined;
+  const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs, time) : undefined;
   for (const list of ['tools', 'resources', 'prompts'] as const) {
     client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged());
   }
@@ -181,15 +198,14 @@ export function createSession(
     const finish = (outcome: CallOutcome): void => {
       if (isOver) return;
       isOver = true;
-      clearTimeout(limit);
+      unlimit();
       done(outcome);
     };
     const cut = (outcome: CallOutcome): void => {
       if (!isOver) stop.abort();
       finish(outcome);
     };
-    const limit = setTimeout(() => cut({ kind: 'timedOut', afterMs: settings.timeoutMs }), settings.timeoutMs);
-    limit.unref();
+    const unlimit = time.after(settings.timeoutMs, () => cut({ kind: 'timedOut', afterMs: settings.timeoutMs }));
     send(requestOptions(stop.signal, options)).then(
       (result) => finish({ kind: 'result', result }),
       (thrown) => finish(outcomeOfFailure(thrown)),
@@ -214,7 +230,8 @@ export function createSession(
     signal,
     // Over HTTP a trace is read from the header by whatever stands before the server.
     ...(traceparent === undefined ? {} : { headers: { traceparent } }),
-    timeout: settings.timeoutMs,
+    // The call's own limit stands still while a person is asked; the client's would not.
+    timeout: longestTimeoutMs,
     ...(onProgress === undefined ? {} : { onprogress: (told: Progress) => onProgress(cleanProgress(told)) }),
   });
 
@@ -224,27 +241,23 @@ export function createSession(
       const capabilities = (client.getServerCapabilities() ?? {}) as JsonObject;
       const instructions = client.getInstructions();
       const options = { signal, timeout: settings.connectTimeoutMs, cacheMode: 'refresh' as const };
-      const listed =
+      const { answer, leftOut } =
         capabilities.tools === undefined
-          ? { tools: [] }
-          : await mender
-              .ask(() => client.listTools(undefined, options))
-              .catch((thrown: unknown) => {
-                if (outcomeOfFailure(thrown).kind === 'expired') facts.expired();
-                throw thrown;
-              });
-      const { ttlMs } = listed as { readonly ttlMs?: unknown };
+          ? { answer: { tools: [] }, leftOut: [] }
+          : await listed('tools/list', () => client.listTools(undefined, options)).catch((thrown: unknown) => {
+              if (outcomeOfFailure(thrown).kind === 'expired') facts.expired();
+              throw thrown;
+            });
+      const { ttlMs } = answer as { readonly ttlMs?: unknown };
+      const tools = answer.tools as readonly Tool[];
       outputs = new Map(
-        (listed.tools as readonly Tool[]).flatMap(({ name, outputSchema }) =>
+        tools.flatMap(({ name, outputSchema }) =>
           outputSchema === undefined ? [] : [[name, outputSchema as JsonObject] as const],
         ),
       );
       return {
-        // On the wire the name must stay as the server spells it; it is sanitised where it is registered.
-        tools: (listed.tools as readonly Tool[]).map((tool) => ({
-          ...cleanTool(tool as unknown as JsonObject),
-          name: tool.name,
-        })),
+        tools: tools as unknown as readonly JsonObject[],
+        ...(leftOut.length === 0 ? {} : { leftOut }),
         capabilities,
         ...(instructions === undefined ? {} : { instructions }),
         ...(typeof ttlMs === 'number' && ttlMs > 0 ? { ttlMs } : {}),
@@ -275,8 +288,12 @@ export function createSession(
         return nothingToCancel;
       }
       const ask = (request: ReturnType<typeof requestOptions>) => callUtility(client, utility, args, request);
-      const lists = utility === 'list_resources' || utility === 'list_prompts';
-      return throughClient((request) => (lists ? mender.ask(() => ask(request)) : ask(request)), options, settle);
+      const list = utilityLists[utility];
+      return throughClient(
+        async (request) => (list === undefined ? ask(request) : (await listed(list, () => ask(request))).answer),
+        options,
+        settle,
+      );
     },
 
     async ping() {

@@ -1,11 +1,13 @@
 /**
  * Minds the stream on which a server of the era of handshakes says, over HTTP, that its lists changed. The SDK's transport
  * opens it once and tries twice when it breaks; whoever stays away longer would never be heard again. Opens it again for as
- * long as the session lives, and says when something may have been missed. Reads nothing of what the stream carries.
+ * long as the session lives, and says when something may have been missed. Of what a stream carries it
+ * reads whether it answers a request.
  * @see FLT-4 in docs/specification.md
  */
 
-import type { FetchLike } from '@modelcontextprotocol/client';
+import { type FetchLike, isJSONRPCErrorResponse, isJSONRPCResultResponse } from '@modelcontextprotocol/client';
+import { createEventReader } from '../../machines/agent/event-stream.ts';
 import { boundBody } from './bounded-body.ts';
 
 export interface StandingStream {
@@ -30,10 +32,28 @@ export interface StreamTimes {
   readonly longestReopenMs: number;
   /** A server that ends its stream again and again is listed no more often. */
   readonly missedPauseMs: number;
+  /** From the end of a stream that lasted no longer than this to the next; twice as long each time. */
+  readonly holdMs: number;
+  readonly longestHoldMs: number;
 }
 
 /** The transport's own two tries are over by the first from here, unless the server asks for longer waits. */
-const usualTimes: StreamTimes = { reopenMs: 15_000, longestReopenMs: 60_000, missedPauseMs: 10_000 };
+const usualTimes: StreamTimes = {
+  reopenMs: 15_000,
+  longestReopenMs: 60_000,
+  missedPauseMs: 10_000,
+  holdMs: 1_000,
+  longestHoldMs: 60_000,
+};
+
+/**
+ * Holds back requests for a stream that ends at once, again and again: the SDK asks anew as soon as the server's `retry:`
+ * says.
+ */
+interface Hold {
+  ms: number;
+  untilMs: number;
+}
 
 /** They are said of now, or of the credentials, and nothing about streams. */
 const passing: ReadonlySet<number> = new Set([401, 403, 408, 425, 429]);
@@ -53,6 +73,8 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
   let telling: NodeJS.Timeout | undefined;
   let toldAtMs = Number.NEGATIVE_INFINITY;
   let untold = false;
+  /** Of the streams that resume a call, and of the others: what one kind does must not hold back the other. */
+  const holds = { resumed: { ms: 0, untilMs: 0 }, own: { ms: 0, untilMs: 0 } } satisfies Record<string, Hold>;
 
   /** Whether somebody wants it and nobody has it, or is about to. */
   function isWanting(): boolean {
@@ -80,7 +102,13 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
     }, inMs).unref();
   }
 
-  function stands(answer: Response): Promise<Response> {
+  function lasted(hold: Hold, ms: number, hasAnswered: boolean): void {
+    hold.ms =
+      hasAnswered || ms >= times.holdMs ? 0 : Math.min(Math.max(times.holdMs, hold.ms * 2), times.longestHoldMs);
+    hold.untilMs = performance.now() + hold.ms;
+  }
+
+  function stands(answer: Response, hold: Hold): Promise<Response> {
     if (known) missed();
     known = true;
     hasStood = true;
@@ -88,12 +116,17 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
     waitMs = times.reopenMs;
     clearTimeout(timer);
     timer = undefined;
+    const openedAtMs = performance.now();
+    // A resumed stream ends with the answer to its call, however soon, and is not resumed after it.
+    const answers = hold === holds.resumed ? watchAnswers() : undefined;
     const ended = (): void => {
       standing -= 1;
+      lasted(hold, performance.now() - openedAtMs, answers?.seen() ?? false);
       gone();
     };
     // Of its events the fetch below has bounded the length.
-    return boundBody(answer, { maxBytes: Number.POSITIVE_INFINITY, who: '', ended });
+    const bounds = { maxBytes: Number.POSITIVE_INFINITY, who: '', ended };
+    return boundBody(answer, answers === undefined ? bounds : { ...bounds, passes: answers.passes });
   }
 
   function refused({ status }: Response): void {
@@ -108,10 +141,12 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
     watch: (fetch) => async (url, init) => {
       if (init?.method !== 'GET') return fetch(url, init);
       asked += 1;
+      const hold = new Headers(init.headers).has('last-event-id') ? holds.resumed : holds.own;
       let answer: Response;
       try {
+        await passed(hold.untilMs - performance.now(), init.signal);
         answer = await fetch(url, init);
-        if (answer.ok && isEventStream(answer)) answer = await stands(answer);
+        if (answer.ok && isEventStream(answer)) answer = await stands(answer, hold);
         else refused(answer);
       } catch (thrown) {
         known = true;
@@ -136,6 +171,46 @@ export function createStandingStream(times: StreamTimes = usualTimes): StandingS
       if (known) gone();
     },
   };
+}
+
+/** Watches the chunks of an event stream for the answer to a request. */
+function watchAnswers(): { readonly passes: (chunk: Uint8Array) => void; readonly seen: () => boolean } {
+  const text = new TextDecoder();
+  const events = createEventReader();
+  let seen = false;
+  return {
+    passes(chunk) {
+      if (!seen) seen = events.read(text.decode(chunk, { stream: true })).some(({ data }) => isAnswer(data));
+    },
+    seen: () => seen,
+  };
+}
+
+/** As the transport judges it, which resumes no stream after an answer. */
+function isAnswer(data: string): boolean {
+  try {
+    const message: unknown = JSON.parse(data);
+    return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
+  } catch {
+    return false;
+  }
+}
+
+/** Resolves after a time; rejects when the signal aborts before. */
+async function passed(ms: number, signal: AbortSignal | null | undefined): Promise<void> {
+  if (ms <= 0) return;
+  await new Promise<void>((resolve, reject) => {
+    const giveUp = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', giveUp);
+      resolve();
+    }, ms).unref();
+    if (signal?.aborted) giveUp();
+    else signal?.addEventListener('abort', giveUp, { once: true });
+  });
 }
 
 function isEventStream({ headers, body }: Response): boolean {

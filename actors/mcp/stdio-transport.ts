@@ -18,9 +18,11 @@ import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
 import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
 import type { Logger } from '../ports.ts';
 import { endOf } from '../process-group.ts';
-import { createLineReader } from './line-reader.ts';
+import { createFloodMeter, linesOf } from './flood-meter.ts';
+import { createLineReader, type ReadState } from './line-reader.ts';
 import { endGroup, settlesWithin, signalGroup } from './process-exit.ts';
 import { notStarted, spawnServer } from './spawn-server.ts';
+import { createTurnShare } from './turn-share.ts';
 
 export interface StdioSettings {
   readonly server: string;
@@ -67,7 +69,6 @@ const keptStderrBytes = 2_048;
 /** A shorter value is no secret, and blotting it out would spoil the reason. */
 const shortestSecret = 6;
 const lineFeed = Buffer.of(0x0a);
-const openingBrace = 0x7b;
 
 export function createStdioTransport(settings: StdioSettings): StdioTransport {
   const { server, plan, log, onStderr, maxMessageBytes = defaultMaxMessageBytes } = settings;
@@ -82,28 +83,34 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   let drained: Promise<void> = Promise.resolve();
   let outbox: Outbox = { text: '', senders: [] };
   let writing = false;
+  /** Of the message that is being handed on. */
+  let lineBytes = 0;
 
-  const onLine = (line: Buffer): void => {
-    if (ending !== undefined) return;
-    const message = messageOf(line);
-    if (message === undefined) {
-      if (line.length <= 1) return;
-      if (!warned) {
-        warned = true;
-        log.warnOnce(
-          `mcp/${server}/rubbish`,
-          `mcp server "${server}": writes lines to its standard output that are no messages; they are in its log`,
-          { server },
-        );
-      }
-      onStderr(Buffer.concat([line, lineFeed]));
-      return;
+  const onRubbish = (lines: Buffer, count: number): boolean => {
+    meter.count(count);
+    if (lines.length > 0 && !warned) {
+      warned = true;
+      log.warnOnce(
+        `mcp/${server}/rubbish`,
+        `mcp server "${server}": writes lines to its standard output that are no messages; they are in its log`,
+        { server },
+      );
     }
+    if (lines.length > 0) onStderr(lines);
+    return share.spend(count);
+  };
+
+  const onLine = (line: Buffer): boolean => {
+    if (ending !== undefined) return true;
+    const message = messageOf(line);
+    if (message === undefined) return onRubbish(Buffer.concat([line, lineFeed]), 1);
+    lineBytes = line.length;
     try {
       transport.onmessage?.(message);
     } catch (thrown) {
       transport.onerror?.(thrown as Error);
     }
+    return share.spend(linesOf(line.length));
   };
 
   const refuse = (senders: readonly Sender[], code: SdkErrorCode): void => {
@@ -153,12 +160,25 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     return ending;
   };
 
+  /** Ends a child that does what no server may. */
+  const cutOff = (reason: string): void => {
+    why ??= reason;
+    transport.onerror?.(new Error(`mcp server "${server}": ${why}; it is ended`));
+    void end(0);
+  };
+  const meter = createFloodMeter(cutOff);
+  const share = createTurnShare(meter);
+  const errorShare = createTurnShare();
+
   const watch = (started: ChildProcess): void => {
     exited = new Promise((resolve) => {
       started.once('exit', (code, signal) => {
         if (ending === undefined) status = code ?? signal;
         why ??= signal === null ? `it exited with code ${code}` : `it was ended by ${signal}`;
         if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL');
+        // Node resumes the pipes of a child that has exited, even paused ones: nothing may wait to be read before. What
+        // is left in them is bounded, and so is the time for it.
+        share.hurry();
         resolve();
       });
     });
@@ -166,15 +186,28 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       started.once('close', () => resolve());
       void exited.then(() => setTimeout(resolve, pipeGraceMs).unref());
     });
-    const lines = createLineReader(maxMessageBytes, onLine);
-    started.stdout?.on('data', (chunk: Buffer) => {
-      if (lines.push(chunk)) return;
-      started.stdout?.destroy();
-      why = `it wrote a message of more than ${maxMessageBytes} bytes`;
-      transport.onerror?.(new Error(`mcp server "${server}": ${why}; it is ended`));
-      void end(0);
+    const lines = createLineReader(maxMessageBytes, { line: onLine, rubbish: onRubbish });
+    const { stdout, stderr } = started;
+    const follow = (state: ReadState): void => {
+      if (state === 'overflowed') {
+        stdout?.destroy();
+        cutOff(`it wrote a message of more than ${maxMessageBytes} bytes`);
+      } else if (state === 'waiting') {
+        stdout?.pause();
+        share.next(() => {
+          // A child that is being ended must not wait for a reader.
+          if (ending === undefined) follow(lines.resume());
+          else stdout?.resume();
+        });
+      } else stdout?.resume();
+    };
+    stdout?.on('data', (chunk: Buffer) => {
+      if (ending === undefined) follow(lines.push(chunk));
     });
-    started.stderr?.on('data', (chunk: Buffer) => {
+    stderr?.on('data', (chunk: Buffer) => {
+      // One piece a turn: it is searched for secrets.
+      stderr.pause();
+      errorShare.next(() => stderr.resume());
       // Twice what is shown, so that a secret which this cut goes through is cut off again below.
       tail = Buffer.concat([tail, chunk.subarray(-2 * keptStderrBytes)]).subarray(-2 * keptStderrBytes);
       onStderr(chunk);
@@ -210,9 +243,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
           return;
         }
         if (stdin.writableLength + outbox.text.length > mostBacklogBytes) {
-          why ??= 'it does not read what it is sent';
-          transport.onerror?.(new Error(`mcp server "${server}": ${why}; it is ended`));
-          void end(0);
+          cutOff('it does not read what it is sent');
           reject(new SdkError(SdkErrorCode.SendFailed, `mcp server "${server}" took no input: ${why}`));
           return;
         }
@@ -232,12 +263,12 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       return words === '' ? why : `${why}; it said: ${words}`;
     },
   };
+  meter.watch(transport, () => lineBytes);
   return transport;
 }
 
-/** Undefined for a line that is no message. A flood of banners must not cost an exception each. */
+/** Undefined for a line that is no message. */
 function messageOf(line: Buffer): JSONRPCMessage | undefined {
-  if (line[0] !== openingBrace && !/^\s*\{/.test(line.toString('latin1', 0, 64))) return undefined;
   try {
     // The client reads the shape of each message itself; twice would be as dear as the rest of reading.
     const message = JSON.parse(line.toString('utf8')) as { readonly jsonrpc?: unknown } | null;

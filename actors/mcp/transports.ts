@@ -17,10 +17,12 @@ import type { HttpPlan, ServerSettings } from '../../machines/mcp/server-setting
 import type { Logger } from '../ports.ts';
 import { NotMcpFailure } from './connect-errors.ts';
 import type { ProxyEnv } from './env-proxy.ts';
+import { createFloodMeter } from './flood-meter.ts';
 import { createServerFetch } from './http-fetch.ts';
 import { preflight } from './preflight.ts';
 import { createStdioTransport } from './stdio-transport.ts';
 import { readTlsFiles } from './tls-files.ts';
+import { createTurnShare } from './turn-share.ts';
 
 export interface TransportPorts {
   readonly log: Logger;
@@ -50,7 +52,7 @@ export interface OpenTransport {
   exitStatus(): number | string | null | undefined;
   /** Where a redirect led last that left the server's origin; undefined where none did. */
   ledTo(): string | undefined;
-  /** The end of the child in words, its last words with it. */
+  /** The end of the child in words, its last words with it; for HTTP, why the gateway cut the server off. */
   whyClosed(): string | undefined;
   /** Asks for the stream on which a server speaks unasked; rejects where it is refused. Of Streamable HTTP alone. */
   readonly openStream?: () => Promise<void>;
@@ -62,8 +64,8 @@ const mostGoodbyeMs = 2_000;
 export async function openTransport(settings: ServerSettings, ports: TransportPorts): Promise<OpenTransport> {
   const { name: server, transport: plan } = settings;
   if (plan.kind !== 'stdio') return openHttp(server, plan, ports);
-  const { cwd, log, onStderr } = ports;
-  const transport = createStdioTransport({ server, plan, cwd, log, onStderr });
+  const { log, onStderr } = ports;
+  const transport = createStdioTransport({ server, plan, cwd: plan.cwd ?? ports.cwd, log, onStderr });
   const { close, exitStatus, whyClosed } = transport;
   return { transport, close, exitStatus, ledTo: () => undefined, whyClosed };
 }
@@ -71,7 +73,12 @@ export async function openTransport(settings: ServerSettings, ports: TransportPo
 async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): Promise<OpenTransport> {
   const { env, version, userHome, authProvider, wrapFetch, signal } = ports;
   const tls = await readTlsFiles({ server, plan: plan.tls, userHome });
-  const connections = createServerFetch({ server, plan, tls, env, version });
+  let why: string | undefined;
+  const meter = createFloodMeter((reason) => {
+    why = reason;
+    void transport.close().catch(() => {});
+  });
+  const connections = createServerFetch({ server, plan, tls, env, version, share: createTurnShare(meter) });
   if (plan.kind === 'http' && !plan.skipPreflight) {
     const { fetch } = connections;
     const verdict = await preflight({ url: plan.url, fetch, ...(signal === undefined ? {} : { signal }) });
@@ -90,6 +97,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     redirectPolicy: 'follow',
     ...(authProvider === undefined ? {} : { authProvider }),
   });
+  meter.watch(transport);
   return {
     transport,
     close: async () => {
@@ -99,7 +107,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     },
     exitStatus: () => undefined,
     ledTo: connections.ledTo,
-    whyClosed: () => undefined,
+    whyClosed: () => why,
     // Of what it said before nothing is asked for again: the lists are read anew.
     ...(transport instanceof StreamableHTTPClientTransport ? { openStream: () => transport.resumeStream('') } : {}),
   };

@@ -64,7 +64,9 @@ export async function discoverForDevice(url: string, oauth: OauthFetch): Promise
     const challenge = await challengeOf(url, oauth);
     const resourceMetadata = await resourceOf(url, challenge.resourceMetadataUrl, oauth);
     const advertised = resourceMetadata?.authorization_servers ?? [];
-    const candidates = advertised.length > 0 ? advertised.map(String) : [String(new URL('/', url))];
+    const { origin } = new URL(url);
+    // One that advertises none is asked itself; its issuer may be written in either way.
+    const candidates = advertised.length > 0 ? advertised.map(String) : [origin, `${origin}/`];
     const whys: string[] = [];
     for (const candidate of candidates) {
       const looked = await lookForDevice(candidate, oauth);
@@ -93,7 +95,7 @@ async function lookForDevice(candidate: string, oauth: OauthFetch): Promise<Json
     const metadata = await discoverAuthorizationServerMetadata(candidate, { fetchFn: oauth.fetch });
     const found = (metadata ?? {}) as unknown as JsonObject;
     if (metadata === undefined) return `${candidate} has no metadata`;
-    if (!sameIssuer(String(found.issuer), candidate)) return `${candidate} calls itself ${String(found.issuer)}`;
+    if (found.issuer !== candidate) return `${candidate} calls itself ${String(found.issuer)}`;
     const grants = found.grant_types_supported;
     if (typeof found.device_authorization_endpoint !== 'string' || !URL.canParse(found.device_authorization_endpoint))
       return `${candidate} has no device_authorization_endpoint`;
@@ -168,12 +170,6 @@ async function challengeOf(url: string, { fetch }: OauthFetch) {
   if (answer === undefined) return {};
   await answer.body?.cancel();
   return answer.status === 401 || answer.status === 403 ? extractWWWAuthenticateParams(answer) : {};
-}
-
-/** An empty path may be written as a slash (RFC 3986 §6.2.3), and many servers do; nothing else is relaxed. */
-function sameIssuer(issuer: string, advertised: string): boolean {
-  const spelled = (text: string): string => (/^https?:\/\/[^/?#]+\/$/.test(text) ? text.slice(0, -1) : text);
-  return spelled(issuer) === spelled(advertised);
 }
 
 function wordsOf(thrown: unknown): string {

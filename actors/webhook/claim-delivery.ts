@@ -15,6 +15,8 @@ import {
   isOver,
   isWaitedFor,
   type RunRecord,
+  releasesId,
+  type Told,
 } from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
@@ -26,7 +28,7 @@ const directDeadlineMs = 30_000;
 export const claimLifeMs = 3_600_000;
 
 /** An event that is about to be claimed. A copy with one more field would cost a request a microsecond. */
-export type EventDraft = Omit<EventRecord, 'work'> & { work?: string | undefined };
+export type EventDraft = Omit<EventRecord, 'work' | 'told'> & { work?: string | undefined; told?: Told | undefined };
 
 export interface ClaimRequest {
   /** The key of the event, and of the run or delivery that it leads to. */
@@ -39,6 +41,8 @@ export interface ClaimRequest {
     | { readonly kind: 'direct' }
     | { readonly kind: 'cron'; readonly job: string }
     | { readonly kind: 'group'; readonly groupKey: string; readonly windowMs: number; readonly maxWaitMs: number };
+  /** Writes that come before the claim in its commit. */
+  readonly first?: () => readonly Write[];
 }
 
 /** The cron job as it stands when the event comes. */
@@ -72,7 +76,8 @@ export type ClaimVerdict =
   | { readonly kind: 'duplicate' }
   /** The id belongs to a direct delivery whose outcome is not known yet: that may still fail and give the id back. */
   | { readonly kind: 'pending' }
-  | { readonly kind: 'unavailable'; readonly reason: string };
+  /** `stale` where another event was faster, and the claim may be tried again. */
+  | { readonly kind: 'unavailable'; readonly reason: string; readonly stale?: true };
 
 export interface ClaimPorts {
   readonly keeper: JournalKeeper;
@@ -89,19 +94,41 @@ export type ClaimDelivery = (request: ClaimRequest, settled: Settled) => void;
 
 type Settled = (verdict: ClaimVerdict) => void;
 
+/** As many of one id that was released may come at the same instant. */
+const mostRedeliveries = 8;
+
 export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
   return (request, settled) => {
+    attempt(request, (verdict) => {
+      if (verdict.kind === 'duplicate' && releasing(ports, request).length > 0) redeliver(request, settled);
+      else settled(verdict);
+    });
+  };
+
+  /** Takes the id from an event that failed for good. Of several that try, one succeeds and the others find its claim. */
+  function redeliver(request: ClaimRequest, settled: Settled, tries = 1): void {
+    attempt({ ...request, first: () => releasing(ports, request) }, (verdict) => {
+      if (verdict.kind === 'unavailable' && verdict.stale === true && tries < mostRedeliveries)
+        redeliver(request, settled, tries + 1);
+      else settled(verdict);
+    });
+  }
+
+  function attempt(request: ClaimRequest, settled: Settled): void {
     switch (request.plan.kind) {
       case 'run':
-        return claimRun(request, request.event, [], settled);
+        claimRun(request, request.event, [], settled);
+        break;
       case 'cron':
-        return claimCron(request, request.plan.job, settled);
+        claimCron(request, request.plan.job, settled);
+        break;
       case 'direct':
-        return claimDirect(request, settled);
+        claimDirect(request, settled);
+        break;
       case 'group':
-        return joinGroup(request, request.plan, settled);
+        joinGroup(request, request.plan, settled);
     }
-  };
+  }
 
   function commit(
     writes: readonly Write[],
@@ -125,7 +152,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const taken = ports.hasRoom();
     const heldBy = taken ? ports.keeper.session() : undefined;
     const writes: readonly Write[] = [
-      claim(request),
+      ...claim(request),
       putEvent(key, event, key),
       { kind: 'put', collection: 'runs', key, expect: 'absent', value: asJson(record), dueAtMs: nowMs, heldBy },
       ...also,
@@ -142,7 +169,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       const { id, reason } = job;
       const dropped = { ...event, reason, ...(id === undefined ? {} : { cronJob: id }) };
       commit(
-        [claim(request), { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson(dropped) }],
+        [...claim(request), { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson(dropped) }],
         { kind: 'granted', opened: { kind: 'nothing' }, reason },
         settled,
       );
@@ -185,7 +212,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const record = chat === undefined ? direct : { ...direct, chat };
     const heldBy = ports.keeper.session();
     const writes: readonly Write[] = [
-      claim(request),
+      ...claim(request),
       putEvent(key, event, key),
       { kind: 'put', collection: 'deliveries', key, expect: 'absent', value: asJson(record), dueAtMs: nowMs, heldBy },
     ];
@@ -203,7 +230,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const { windowMs, maxWaitMs, groupKey } = plan;
     ports.bursts.join(
       { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs },
-      (burst, record) => [claim(request), putEvent(eventKey, event, burst.id), record],
+      (burst, record) => [...claim(request), putEvent(eventKey, event, burst.id), record],
       ({ verdict, burst, absorbed }) => {
         const opened: Opened = absorbed ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };
         settled(claimVerdict(ports, verdict, { kind: 'granted', opened, work: burst.id }));
@@ -217,8 +244,8 @@ function putEvent(key: string, event: EventDraft, work: string): Write {
   return { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson(event) };
 }
 
-function claim({ key, nowMs, event }: ClaimRequest): Write {
-  return {
+function claim({ key, nowMs, event, first }: ClaimRequest): readonly Write[] {
+  const taken: Write = {
     kind: 'claim',
     name: claimName(event.profile, event.route, event.deliveryId),
     value: { eventKey: key },
@@ -226,6 +253,29 @@ function claim({ key, nowMs, event }: ClaimRequest): Write {
     expiresAtMs: nowMs + claimLifeMs,
     event: key,
   };
+  return first === undefined ? [taken] : [...first(), taken];
+}
+
+/**
+ * Returns the writes that release an id whose event failed for good (IDM-2), none where it did not. The run's record is
+ * written over the version that was read, so that of two events one finds the claim of the other.
+ */
+function releasing({ keeper }: Pick<ClaimPorts, 'keeper'>, { key, nowMs, event }: ClaimRequest): readonly Write[] {
+  const journal = keeper.journal();
+  const name = claimName(event.profile, event.route, event.deliveryId);
+  const before = journal?.claimed(name, nowMs)?.eventKey;
+  if (journal === undefined || typeof before !== 'string') return [];
+  const work = (journal.get('events', before)?.value as unknown as EventRecord | undefined)?.work;
+  const run = work === undefined ? undefined : journal.get('runs', work);
+  if (work === undefined || run === undefined || run.dueAtMs !== undefined) return [];
+  const delivery = journal.get('deliveries', work)?.value as unknown as DeliveryRecord | undefined;
+  if (!releasesId(run.value as unknown as RunRecord, delivery)) return [];
+  event.told = { ...event.told, repeats: before };
+  const value = { ...run.value, repeatedBy: key };
+  return [
+    { kind: 'put', collection: 'runs', key: work, value, expect: run.version },
+    { kind: 'release', name },
+  ];
 }
 
 function claimVerdict(
@@ -239,7 +289,7 @@ function claimVerdict(
     case 'claimed':
       return { kind: isPending(ports, verdict.holder) ? 'pending' : 'duplicate' };
     case 'stale':
-      return { kind: 'unavailable', reason: 'the burst was changed by another gateway at the same time' };
+      return { kind: 'unavailable', reason: 'another event changed its records at the same time', stale: true };
     case 'unavailable':
       return { kind: 'unavailable', reason: verdict.fault.message };
   }

@@ -5,7 +5,7 @@
  */
 
 import { readFileSync, statSync } from 'node:fs';
-import { isJsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { ListMembership } from '../../machines/webhook/filter.ts';
 import { confined } from '../confine.ts';
@@ -44,22 +44,26 @@ function readList(file: string): ListMembership | undefined {
   try {
     // A pipe would keep the gateway waiting for whoever writes into it.
     if (!statSync(file).isFile()) return undefined;
-    return new Set(entriesOf(readFileSync(file, 'utf8')));
+    return membership(readFileSync(file, 'utf8'));
   } catch {
     return undefined;
   }
 }
 
-function entriesOf(text: string): string[] {
+/** The values of a JSON list are compared as they are; lines and keys are text, which a number equals by its digits. */
+function membership(text: string): ListMembership {
   const start = text.trimStart()[0];
   if (start === '[' || start === '{') {
     const value = readJson(text);
-    if (Array.isArray(value)) return value.filter((item) => typeof item !== 'object').map(String);
-    if (isJsonObject(value)) return Object.keys(value);
+    if (Array.isArray(value)) return new Set<Json>(value);
+    if (isJsonObject(value)) return texts(Object.keys(value));
     // Not JSON after all: a text whose first line begins with a bracket.
   }
-  return text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
+  const lines = text.split('\n').map((line) => line.trim());
+  return texts(lines.filter((line) => line !== ''));
+}
+
+function texts(found: readonly string[]): ListMembership {
+  const known = new Set(found);
+  return { has: (value) => (typeof value === 'string' || typeof value === 'number') && known.has(String(value)) };
 }

@@ -1,7 +1,8 @@
 /**
  * The lines that a person types, one at a time: the next thing said, or the answer to a question. What is typed ahead
- * waits its turn and never answers a question that was not there yet.
- * @see CLI-4 in docs/specification.md
+ * waits its turn and never answers a question that was not there yet. What is pasted is one line, however many it holds:
+ * the terminal is asked to mark pastes (bracketed paste), and the Enter after one ends it.
+ * @see CLI-4 and CLI-6 in docs/specification.md
  */
 
 import { createInterface } from 'node:readline';
@@ -11,7 +12,7 @@ export interface Lines {
   next(prompt: string): Promise<string | undefined>;
   /** A line that is typed from now on; undefined when the signal aborts first. */
   answer(question: string, signal: AbortSignal): Promise<string | undefined>;
-  /** Calls back at Ctrl-C; what stands on the line is told, and whether a question stands before it. */
+  /** Calls back at Ctrl-C with what stands on the line, and whether a question stands before it. Lines typed ahead are dropped. */
   onInterrupt(listener: (typed: string, isAsking: boolean) => void): void;
   /** Calls back when no line will come any more. */
   onClose(listener: () => void): void;
@@ -27,6 +28,8 @@ export interface LinesSettings {
 }
 
 const historySize = 500;
+const marksPastes = '\u001b[?2004h';
+const marksNoPastes = '\u001b[?2004l';
 
 export function createLines({ isTerminal, history }: LinesSettings): Lines {
   const { stdin, stdout } = process;
@@ -34,6 +37,9 @@ export function createLines({ isTerminal, history }: LinesSettings): Lines {
     ? createInterface({ input: stdin, output: stdout, terminal: true, history: [...history], historySize, prompt: '' })
     : createInterface({ input: stdin, terminal: false });
   const ahead: string[] = [];
+  /** The lines of a paste that no Enter has ended yet. */
+  const pasted: string[] = [];
+  let isPasting = false;
   let waiter: ((line: string | undefined) => void) | undefined;
   let isOver = false;
 
@@ -42,12 +48,23 @@ export function createLines({ isTerminal, history }: LinesSettings): Lines {
     waiter = undefined;
     give?.(line);
   };
-  typed.on('line', (line) => {
+  if (isTerminal) {
+    stdout.write(marksPastes);
+    stdin.on('keypress', (_, key?: { readonly name?: string }) => {
+      if (key?.name === 'paste-start') isPasting = true;
+      else if (key?.name === 'paste-end') isPasting = false;
+    });
+  }
+  typed.on('line', (last) => {
+    pasted.push(last);
+    if (isPasting) return;
+    const line = pasted.splice(0).join('\n');
     if (waiter === undefined) ahead.push(line);
     else give(line);
   });
   typed.on('close', () => {
     isOver = true;
+    if (isTerminal) stdout.write(marksNoPastes);
     give(undefined);
   });
 
@@ -55,6 +72,16 @@ export function createLines({ isTerminal, history }: LinesSettings): Lines {
     if (!isTerminal) return;
     typed.setPrompt(prompt);
     typed.prompt(true);
+  }
+
+  function clear(): void {
+    pasted.length = 0;
+    // A terminal that was left in mid-paste never says that the paste is over.
+    isPasting = false;
+    if (!isTerminal) return;
+    // Ctrl-U alone leaves what stands right of the cursor.
+    typed.write(null, { ctrl: true, name: 'e' });
+    typed.write(null, { ctrl: true, name: 'u' });
   }
 
   function wait(): Promise<string | undefined> {
@@ -74,7 +101,7 @@ export function createLines({ isTerminal, history }: LinesSettings): Lines {
     async answer(question, signal) {
       if (isOver || signal.aborted) return undefined;
       // What stands on the line was typed before the question.
-      if (isTerminal) typed.write(null, { ctrl: true, name: 'u' });
+      clear();
       show(question);
       const stop = (): void => give(undefined);
       signal.addEventListener('abort', stop, { once: true });
@@ -84,13 +111,15 @@ export function createLines({ isTerminal, history }: LinesSettings): Lines {
       return line;
     },
     onInterrupt(listener) {
-      if (isTerminal) typed.on('SIGINT', () => listener(typed.line, waiter !== undefined));
+      if (isTerminal)
+        typed.on('SIGINT', () => {
+          ahead.length = 0;
+          listener([...pasted, typed.line].join('\n'), waiter !== undefined);
+        });
       else process.on('SIGINT', () => listener('', false));
     },
     onClose: (listener) => void typed.on('close', listener),
-    clear() {
-      if (isTerminal) typed.write(null, { ctrl: true, name: 'u' });
-    },
+    clear,
     close: () => typed.close(),
   };
 }

@@ -53,8 +53,12 @@ async function candidates(
   if (names === 'folder') return 'folders';
   if (names === 'shell') return [...completionScripts.keys()].map((word) => ({ word, help: '' }));
   if (names === 'target') {
-    const { targetNames } = await import('../../machines/config/targets.ts');
-    return [...targetNames].map(([word, own]) => ({ word: `${before}${word}`, help: own ?? '' }));
+    const { targetChoices } = await import('../../machines/config/targets.ts');
+    return targetChoices.map((word) => ({ word: `${before}${word}`, help: '' }));
+  }
+  if (names === 'sample') {
+    const { sampleNames } = await import('../../machines/webhook/samples.ts');
+    return sampleNames.map((word) => ({ word: `${before}${word}`, help: '' }));
   }
   const { liveNames } = await import('../live-names.ts');
   const found = await liveNames(names, homeIn(words, context), flagIn('--profile', words));

@@ -56,7 +56,7 @@ export async function addJob(context: CommandContext): Promise<ExitCode> {
   };
   const row = await call<JobRow>(context, 'cron.add', { name, record, force: hasFlag(context, 'force') });
   if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(`Added ${bold(context.out, plain(row.name))}. ${whenOf(row)}\n`);
+  else context.out.print(`Added ${bold(context.out, plain(row.name))}. ${whenOf(row, context)}\n`);
   return 0;
 }
 
@@ -150,7 +150,7 @@ export async function pauseJob(context: CommandContext): Promise<ExitCode> {
 export async function resumeJob(context: CommandContext): Promise<ExitCode> {
   const row = await call<JobRow>(context, 'cron.resume', jobOf(context));
   if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(`Resumed ${plain(row.name)}. ${whenOf(row)}\n`);
+  else context.out.print(`Resumed ${plain(row.name)}. ${whenOf(row, context)}\n`);
   return 0;
 }
 
@@ -189,11 +189,14 @@ function historyTable(context: CommandContext, rows: readonly HistoryRow[]): str
 }
 
 /** When it will be fired, in a sentence. */
-function whenOf({ next_due, schedule, state, problem, timezone }: JobRow): string {
+function whenOf(row: JobRow, { out }: CommandContext): string {
+  const { next_due, schedule, state, problem, timezone } = row;
   if (problem !== undefined) return plain(problem);
   if (state === 'paused' || state === 'disabled') return `It is ${state}.`;
   if (schedule === undefined || schedule === '') return 'It has no schedule: webhooks and `agent cron run` fire it.';
-  return next_due === undefined || next_due === null ? '' : `Next: ${inZone(next_due, timezone)}`;
+  if (next_due === undefined || next_due === null) return '';
+  const at = inZone(next_due, timezone);
+  return out.isTerminal ? `Next: ${inTime(next_due, Date.now())}, at ${at}.` : `Next: ${at}`;
 }
 
 async function call<Answer>(context: CommandContext, method: string, params: JsonObject = {}): Promise<Answer> {

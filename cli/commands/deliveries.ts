@@ -18,6 +18,8 @@ interface SendingRow {
   readonly reason?: string;
   readonly queued_at: string;
   readonly next_try_at?: string;
+  readonly paused_until?: string;
+  readonly pause_reason?: string;
 }
 
 interface SendingDetail extends SendingRow {
@@ -121,10 +123,10 @@ export async function showSending(context: CommandContext): Promise<ExitCode> {
 
 export async function retrySending(context: CommandContext): Promise<ExitCode> {
   // Behind a pause the one that is let go may be another.
-  return change(
-    context,
-    'deliveries.retry',
-    ({ id, target }) => `Trying ${id} again at ${target} as soon as it has its turn.`,
+  return change(context, 'deliveries.retry', ({ id, target, paused_until: until, pause_reason: why }) =>
+    until === undefined
+      ? `Trying ${id} again at ${target} as soon as it has its turn.`
+      : `${id} waits at ${target} for a pause that ends ${inTime(until, Date.now())}: ${why ?? ''}`,
   );
 }
 

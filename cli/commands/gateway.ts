@@ -3,7 +3,8 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { readJson } from '../../machines/base/read-json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
@@ -56,8 +57,13 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
   for (let waitedMs = 0; waitedMs < startTimeoutMs && !ended; waitedMs += pollMs) {
     const client = await connectControl(paths.socket);
     if (client !== undefined) {
-      const status = (await client.call('gateway.status')) as JsonObject;
+      // One that fails to listen may end before it answers.
+      const status = await client.call('gateway.status').catch(() => undefined);
       client.close();
+      if (!isJsonObject(status) || !/^(?:booting|up)\b/.test(String(status.state))) {
+        await wait(pollMs);
+        continue;
+      }
       const { url, enabled, fault } = status.webhook as JsonObject;
       if (url === null && typeof fault === 'string') {
         context.out.print(`The gateway runs (pid ${String(status.pid)}); webhooks do not.\n`);
@@ -65,6 +71,8 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
         return 0;
       }
       if (url !== null || enabled === false) {
+        const page = (status.inspector as JsonObject | undefined)?.fault;
+        if (typeof page === 'string') context.out.complain(`agent: the inspector page is not served: ${plain(page)}\n`);
         context.out.print(
           url === null
             ? `The gateway runs (pid ${String(status.pid)}); webhooks are not enabled: agent gateway setup\n`
@@ -75,9 +83,22 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
     }
     await wait(pollMs);
   }
-  const tail = readFileSync(logPath, 'utf8').trimEnd().split('\n').slice(-keptLogLines).join('\n');
-  context.out.complain(`agent: the gateway did not start; the end of ${logPath}:\n${tail}\n`);
+  const tail = readFileSync(logPath, 'utf8').trimEnd().split('\n').slice(-keptLogLines).map(readableLine).join('\n');
+  context.out.complain(
+    `agent: the gateway did not start; the end of ${logPath}:\n${tail}\nagent: \`agent doctor\` looks for the cause\n`,
+  );
   return 1;
+}
+
+/** A line of the log for a person: when, how grave, what, and its fields. One that is no JSON stays as it is. */
+function readableLine(line: string): string {
+  const read = readJson(line);
+  if (!isJsonObject(read) || typeof read.message !== 'string') return `  ${plain(line)}`;
+  const { time, level, message, ...fields } = read;
+  const more = Object.entries(fields).map(
+    ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return `  ${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${plain(message)}${plain(more.join(''))}`;
 }
 
 export async function stopGateway(context: CommandContext): Promise<ExitCode> {

@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
-import { NotRunning } from '../call.ts';
+import { callTool as askTool, NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { ago, bold, dim, oneLine, plain, printJson, table, wrapped } from '../terminal.ts';
@@ -17,6 +17,8 @@ interface ServerRow {
   readonly tools: number;
   readonly since: string;
   readonly error?: string;
+  /** Which of its tools, and why. */
+  readonly left_out?: readonly string[];
 }
 
 interface ToolRow {
@@ -34,6 +36,7 @@ export interface ProbeReport {
   readonly milliseconds?: number;
   readonly tools?: readonly { readonly name: string; readonly description: string }[];
   readonly filtered?: number;
+  readonly left_out?: readonly string[];
   /** It was reached, and only a person can go on. */
   readonly needs_login?: boolean;
 }
@@ -59,22 +62,26 @@ export async function listServers(context: CommandContext): Promise<ExitCode> {
         row.transport,
         row.era ?? '',
         String(row.tools),
-        ...(below ? [] : [withoutPlace(row)]),
+        ...(below ? [] : [remarksOn(row).join('; ')]),
       ]),
     ),
   );
   if (below) {
-    const troubled = rows.filter((row) => withoutPlace(row) !== '');
-    if (troubled.length > 0) out.print('\n');
-    for (const row of troubled) {
-      out.print(`${wrapped(`${shownName(row)}: ${oneLine(withoutPlace(row))}`, out.columns, '  ').join('\n')}\n`);
-    }
+    const remarks = rows.flatMap((row) => remarksOn(row).map((words) => `${shownName(row)}: ${oneLine(words)}`));
+    if (remarks.length > 0) out.print('\n');
+    for (const words of remarks) out.print(`${wrapped(words, out.columns, '  ').join('\n')}\n`);
   }
   return 0;
 }
 
 function shownName({ name, profile }: ServerRow): string {
   return plain(profile === 'default' ? name : `${name}@${profile}`);
+}
+
+/** Why it takes no calls, and what is missing of its tools. */
+function remarksOn(row: ServerRow): readonly string[] {
+  const why = withoutPlace(row);
+  return [...(why === '' ? [] : [why]), ...(row.left_out ?? [])];
 }
 
 /** The row begins with the server's name. */
@@ -127,18 +134,21 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
     cancelled = true;
     client.close();
   });
+  let asked: Json | undefined;
   client.onNotification((method, progress) => {
+    if (method === 'mcp.waiting' && progress.question !== asked) {
+      asked = progress.question;
+      context.out.complain(`${oneLine(String(progress.message))}\n`);
+    }
     if (method !== 'mcp.progress' || !context.out.isTerminal) return;
     const total = typeof progress.total === 'number' ? ` of ${progress.total}` : '';
     context.out.complain(`${progress.progress}${total} ${oneLine(String(progress.message ?? ''))}\n`);
   });
   try {
     const params = { ...profileOf(context), name, arguments: given };
-    const answer = (await client.call('mcp.call', params)) as JsonObject;
-    return printAnswer(context, answer);
-  } catch (thrown) {
-    if (!cancelled) throw thrown;
-    context.out.complain(`agent: ${plain(name)} was cancelled\n`);
+    const answer = await askTool(client, params);
+    if (!cancelled) return printAnswer(context, answer);
+    context.out.complain('Cancelled.\n');
     return 130;
   } finally {
     client.close();
@@ -189,6 +199,7 @@ export function printReport(context: CommandContext, server: string, report: Pro
   );
   const widest = Math.max(0, ...tools.map(({ name }) => name.length));
   const room = out.isTerminal ? Math.max(1, out.columns - widest - 4) : Number.POSITIVE_INFINITY;
+  for (const words of report.left_out ?? []) out.print(`  ${oneLine(words)}\n`);
   for (const { name, description } of tools) {
     const words = oneLine(description);
     const shown = words.length > room ? `${words.slice(0, room - 1)}…` : words;

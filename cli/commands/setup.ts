@@ -8,6 +8,7 @@ import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/fi
 import { editConfig, editVariable, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { homePaths } from '../../machines/config/profile.ts';
+import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
@@ -74,7 +75,9 @@ async function ask(context: CommandContext, prompts: Prompts, standing: Standing
   const { variable } = placeOfSecret(standing);
   const hasSecret =
     variables.has(variable) || (context.env[variable] ?? '') !== '' || webhookValue(standing, 'secret') !== undefined;
-  return askAll(prompts, { standing, hasSecret });
+  const running = await connectControl(homePaths(context.home).socket);
+  running?.close();
+  return askAll(prompts, { standing, hasSecret, isRunning: running !== undefined });
 }
 
 /** Says what was written; undefined, with the complaint made, where nothing could be. */

@@ -138,6 +138,7 @@ export async function testWebhook(context: CommandContext): Promise<ExitCode> {
   const answer = (await context.call('webhook.test', {
     name: context.args[0] ?? '',
     ...(parsed === undefined ? {} : { payload: parsed }),
+    ...optional('sample', textFlag(context, 'sample')),
     ...optional('event', textFlag(context, 'event')),
     ...optional('profile', textFlag(context, 'profile')),
   })) as unknown as { readonly status: number; readonly body: string };

@@ -10,6 +10,8 @@ export interface Answers {
   readonly enabled?: boolean;
   readonly host?: string;
   readonly port?: number;
+  /** Of the inspector page, where the one that stands is taken. */
+  readonly inspectorPort?: number;
   readonly secret?: string;
   readonly runner?: Runner;
   /** The argument vector of a command runner. */

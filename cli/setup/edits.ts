@@ -28,7 +28,7 @@ const reference = /^\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)\}$/;
 const known: ReadonlySet<string> = new Set(['userHome', 'workspaceFolder', 'workspaceFolderBasename', 'pathSeparator']);
 
 export function editsOf(answers: Answers, standing: Standing): readonly ConfigEdit[] {
-  const { enabled, host, port, secret, runner, command, model } = answers;
+  const { enabled, host, port, inspectorPort, secret, runner, command, model } = answers;
   const edits: ConfigEdit[] = [];
   const set = (path: readonly string[], value: Json | undefined): void => {
     if (value !== undefined && standing(...path) !== value) edits.push({ path, value });
@@ -39,6 +39,7 @@ export function editsOf(answers: Answers, standing: Standing): readonly ConfigEd
   set([...adapter, 'enabled'], enabled);
   set(webhookPath(standing, 'host'), host);
   set(webhookPath(standing, 'port'), port);
+  set(['inspector', 'port'], inspectorPort);
   if (secret !== undefined) refer(placeOfSecret(standing));
   set(['agent', 'runner'], runner);
   if (command !== undefined) edits.push({ path: ['agent', 'command'], value: command });

@@ -4,6 +4,7 @@
  * @see CLI-1 in docs/specification.md
  */
 
+import { bindingFault, freePortAbove, whyUnbound } from '../../actors/binding.ts';
 import type { Json } from '../../machines/base/json.ts';
 import type { Prompts } from '../prompts.ts';
 import { type Answers, definite, type ModelAnswers, providers, type Runner, secretOf, wordsOf } from './answers.ts';
@@ -11,9 +12,14 @@ import { type Standing, webhookValue } from './edits.ts';
 
 export interface Asked {
   readonly standing: Standing;
+  /** Whether the gateway of this home runs, and so has its ports itself. */
+  readonly isRunning: boolean;
   /** Whether a global secret is set, wherever. */
   readonly hasSecret: boolean;
 }
+
+/** No other port of that host could be had either. */
+const unboundForAll: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'ENOTFOUND']);
 
 const usualUrls: Readonly<Record<string, string>> = {
   anthropic: 'https://api.anthropic.com',
@@ -21,18 +27,21 @@ const usualUrls: Readonly<Record<string, string>> = {
 };
 
 /** The answers, confirmed; undefined where the person says no to the whole. */
-export async function askAll(prompts: Prompts, { standing, hasSecret }: Asked): Promise<Answers | undefined> {
+export async function askAll(prompts: Prompts, asked: Asked): Promise<Answers | undefined> {
+  const { standing } = asked;
   const enabled = await prompts.confirm('Receive webhooks?', standing('platforms', 'webhook', 'enabled') !== false);
-  const webhook = enabled ? await askWebhook(prompts, standing, hasSecret) : {};
+  const webhook = enabled ? await askWebhook(prompts, asked) : {};
+  const page = await askPage(prompts, asked);
   const agent = await askAgent(prompts, standing);
-  const answers: Answers = { enabled, ...webhook, ...agent };
+  const answers: Answers = { enabled, ...webhook, ...page, ...agent };
   prompts.note(summary(answers), 'This will be written');
   return (await prompts.confirm('Write it?', true)) ? answers : undefined;
 }
 
-async function askWebhook(prompts: Prompts, standing: Standing, hasSecret: boolean): Promise<Answers> {
+async function askWebhook(prompts: Prompts, asked: Asked): Promise<Answers> {
+  const { standing, hasSecret } = asked;
   const host = await askHost(prompts, textOf(webhookValue(standing, 'host')));
-  const port = await prompts.text('Port', String(webhookValue(standing, 'port') ?? '8644'), portProblem);
+  const port = await askPort(prompts, 'Port', { host, port: Number(webhookValue(standing, 'port') ?? 8_644) }, asked);
   const kept = hasSecret ? [{ value: 'keep', label: 'Keep the one that is set' }] : [];
   const how = await prompts.select(
     'Global secret, by which senders sign',
@@ -44,7 +53,42 @@ async function askWebhook(prompts: Prompts, standing: Standing, hasSecret: boole
     hasSecret ? 'keep' : 'generate',
   );
   const typed = how === 'own' ? await prompts.secret('Secret', notEmpty) : undefined;
-  return { host, port: Number(port), ...(how === 'keep' ? {} : { secret: typed ?? secretOf('generate') }) };
+  return { host, port, ...(how === 'keep' ? {} : { secret: typed ?? secretOf('generate') }) };
+}
+
+/** Asks until the port can be had; one that is taken is asked for anew, with the next free one as the answer. */
+async function askPort(
+  prompts: Prompts,
+  question: string,
+  { host, port }: { readonly host: string; readonly port: number },
+  asked: Asked,
+): Promise<number> {
+  for (let initial = port; ; ) {
+    const chosen = Number(await prompts.text(question, String(initial), portProblem));
+    const fault = asked.isRunning || chosen === 0 ? undefined : await bindingFault(host, chosen);
+    if (fault === undefined) return chosen;
+    initial = await freePortAbove(host, chosen);
+    prompts.step(`${host}:${chosen} cannot be had: ${whyUnbound(fault)}.`);
+    if (unboundForAll.has(fault)) return chosen;
+  }
+}
+
+/** The page has a usual port, and nothing is asked where that can be had. */
+async function askPage(prompts: Prompts, asked: Asked): Promise<Answers> {
+  const { standing, isRunning } = asked;
+  const host = textOf(standing('inspector', 'host')) ?? '127.0.0.1';
+  const port = Number(standing('inspector', 'port') ?? 8_645);
+  if (isRunning || port === 0 || standing('inspector', 'enabled') === false) return {};
+  const fault = await bindingFault(host, port);
+  if (fault === undefined) return {};
+  prompts.step(`The inspector page's ${host}:${port} cannot be had: ${whyUnbound(fault)}.`);
+  const inspectorPort = await askPort(
+    prompts,
+    'Port of the inspector page',
+    { host, port: await freePortAbove(host, port) },
+    asked,
+  );
+  return { inspectorPort };
 }
 
 async function askHost(prompts: Prompts, standing: string | undefined): Promise<string> {
@@ -99,12 +143,13 @@ async function askModel(prompts: Prompts, standing: Standing): Promise<ModelAnsw
 }
 
 /** Secrets are named and not shown. */
-function summary({ enabled, host, port, secret, runner, command, model }: Answers): string {
+function summary({ enabled, host, port, inspectorPort, secret, runner, command, model }: Answers): string {
   const listener = enabled === true ? `on, at ${host}:${port}` : 'off';
   const held = secret === undefined ? [] : ['secret    into .env'];
   const how = model === undefined ? (command ?? []).map(spelled).join(' ') : `${model.name}, ${model.baseUrl}`;
   return [
     `webhooks  ${listener}`,
+    ...(inspectorPort === undefined ? [] : [`inspector at port ${inspectorPort}`]),
     ...held,
     `agent     ${runner}${how === '' ? '' : `: ${how}`}`,
     ...(model?.key === undefined ? [] : ['API key   into .env']),

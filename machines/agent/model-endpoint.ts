@@ -9,7 +9,7 @@ import type { Draft } from './model-draft.ts';
 import type { Question } from './model-talk.ts';
 
 /** What of the settings a request's body says. */
-export type Asked = Pick<ModelSettings, 'name' | 'maxTokens'>;
+export type Asked = Pick<ModelSettings, 'name' | 'maxTokens'> & Partial<Pick<ModelSettings, 'baseUrl'>>;
 
 /** How one kind of endpoint spells a conversation. */
 export interface Endpoint {

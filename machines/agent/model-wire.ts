@@ -26,7 +26,11 @@ export function requestBody(model: Asked & Pick<ModelSettings, 'provider'>, ques
 
 /** Takes one event of a stream in, by its text. */
 export function readEvent(provider: Provider, draft: Draft, data: string): Draft {
-  if (data.trim() === '[DONE]') return { ...draft, ended: true };
+  if (data.trim() === '[DONE]') {
+    // Some endpoints end so and give no reason: what has come is the answer.
+    const stop = draft.calls.size > 0 ? 'calls' : draft.text === '' ? null : 'ended';
+    return { ...draft, stop: draft.stop ?? stop, ended: true };
+  }
   const event = parse(data);
   if (!isJsonObject(event)) return draft;
   if (isJsonObject(event.error) || event.type === 'error') return { ...draft, fault: faultOf(event.error) };

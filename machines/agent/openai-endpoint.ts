@@ -10,11 +10,16 @@ import type { Question, StopReason, ToolAsk, Turn } from './model-talk.ts';
 
 export const openAiEndpoint: Endpoint = { bodyOf, readEvent, readWhole };
 
-function bodyOf({ name, maxTokens }: Asked, { system, turns, tools, temperature }: Question): JsonObject {
+/** OpenAI's own endpoints, whose reasoning models refuse `max_tokens`; the compatible ones know nothing else for certain. */
+const openAiHost = /^https:\/\/(?:[\w-]+\.)*openai\.(?:com|azure\.com)(?::\d+)?(?:\/|$)/i;
+
+function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, { system, turns, tools, temperature }: Question): JsonObject {
   return {
     model: name,
     stream: true,
-    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
+    ...(maxTokens === undefined
+      ? {}
+      : { [openAiHost.test(baseUrl) ? 'max_completion_tokens' : 'max_tokens']: maxTokens }),
     ...(temperature === undefined ? {} : { temperature }),
     stream_options: { include_usage: true },
     messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns.flatMap(messagesOf)],

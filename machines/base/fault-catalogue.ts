@@ -55,6 +55,10 @@ export const faultCatalogue = {
     what: 'Another daemon runs the same home.',
     remedy: 'Stop it with `agent gateway stop`, or use another AGENT_HOME.',
   },
+  'gateway-starting': {
+    what: 'Another start of the same home is under way, or its lock file was just made and names no process.',
+    remedy: 'Try again in a few seconds: a lock file that names no process is then removed by itself.',
+  },
   'subscriptions-corrupt': {
     what: 'The subscriptions file is not a JSON object.',
     remedy: 'Mend or move webhook_subscriptions.json; the last good set stays in force until then.',

@@ -9,3 +9,11 @@ export const longestTimerMs = 2_147_483_647;
 
 /** The same for settings, which come in seconds: 24.8 days. */
 export const longestTimerSeconds = 2_147_483;
+
+/**
+ * Returns the milliseconds until a due time that was written down at `sinceMs`, at least 0. A clock that was set back since
+ * then does not lengthen the wait beyond the one that was meant.
+ */
+export function waitMs(due: { readonly dueAtMs: number; readonly sinceMs: number; readonly nowMs: number }): number {
+  return Math.max(0, due.dueAtMs - Math.max(due.nowMs, due.sinceMs));
+}

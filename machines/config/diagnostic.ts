@@ -14,8 +14,10 @@ export interface Diagnostic {
   readonly severity: 'error' | 'warning';
   /** What it stops: the whole home, the webhook adapter, one server, or nothing but itself. */
   readonly scope: DiagnosticScope;
-  /** The line as it stands, secrets masked; empty where there is none. */
+  /** The line as it stands, secrets masked; of a long one the part around the column; empty where there is none. */
   readonly sourceLine: string;
+  /** Where that part begins in the line; absent where it is the line. */
+  readonly sourceOffset?: number;
 }
 
 export type DiagnosticScope =
@@ -24,8 +26,13 @@ export type DiagnosticScope =
   | { readonly kind: 'server'; readonly server: string }
   | { readonly kind: 'platform'; readonly platform: string };
 
-const secretValue =
-  /(["']?[\w-]*(?:secret|token|password|api_?key|authorization|cookie)[\w-]*["']?\s*:\s*)(?!\$\{|["']\$\{)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s,}\]{[][^,}\]]*)/gi;
+const secretKey = /["']?[\w-]*(?:secret|token|password|api_?key|authorization|cookie)[\w-]*["']?\s*:\s*/gi;
+/** What may stand as a value: quoted, a list, or as it is, to the end of the line or, within braces, of the member. */
+const quotedOrList = /"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]]*\]?/y;
+const plainValue = /(?![\s{])(?:(?!\s#).)+/y;
+const memberValue = /(?![\s{])(?:\$\{[^}]*\}|[^,}\]])+/y;
+/** Quotes, references and space at the end, which are shown, or any other character. */
+const shownOrHidden = /(^["']|["']$|\s+$|\$\{[\w:]+\})|./gsu;
 
 /** The order of the findings of one file. */
 export function byPlace(one: Diagnostic, other: Diagnostic): number {
@@ -37,11 +44,47 @@ export function printDiagnostic(found: Diagnostic): string {
   const place = found.line === 0 ? found.file : `${found.file}:${found.line}:${found.column}`;
   const head = `${place}: ${found.severity === 'warning' ? 'warning: ' : ''}${found.message} [${found.code}]`;
   if (found.sourceLine.trim() === '') return head;
-  const margin = found.sourceLine.slice(0, Math.max(0, found.column - 1)).replace(/[^\t]/g, ' ');
+  const before = found.column - 1 - (found.sourceOffset ?? 0);
+  const margin = found.sourceLine.slice(0, Math.max(0, before)).replace(/[^\t]/g, ' ');
   return `${head}\n  ${found.sourceLine}\n  ${margin}^`;
 }
 
-/** Hides the value of a key that sounds secret, unless it is a reference. The line keeps its length, for the caret. */
+/** A longer line is shown in part: what stands further away, such as other values, is not part of the finding. */
+const longestSource = 120;
+const shownOfLong = 60;
+const shownBefore = 12;
+
+/** The source of a finding: its line, or the part of a long one around a column. */
+export function sourceAt(line: string, column: number): Pick<Diagnostic, 'sourceLine' | 'sourceOffset'> {
+  const masked = maskSecrets(line);
+  if (masked.length <= longestSource) return { sourceLine: masked };
+  const from = Math.max(0, Math.min(column - 1 - shownBefore, masked.length - shownOfLong));
+  const [before, after] = [from > 0 ? '…' : '', from + shownOfLong < masked.length ? '…' : ''];
+  const sourceLine = `${before}${masked.slice(from, from + shownOfLong)}${after}`;
+  return from > 0 ? { sourceLine, sourceOffset: from - 1 } : { sourceLine };
+}
+
+/** Hides the value of a key that sounds secret, but for the references in it. The line keeps its length, for the caret. */
 export function maskSecrets(line: string): string {
-  return line.replace(secretValue, (_, key: string, value: string) => `${key}${'*'.repeat(value.trimEnd().length)}`);
+  let masked = '';
+  let at = 0;
+  for (const found of line.matchAll(secretKey)) {
+    const start = found.index + found[0].length;
+    if (start < at) continue;
+    const isMember = /[{[]/.test(line.slice(0, found.index));
+    const value = valueAt(start, line, [quotedOrList, isMember ? memberValue : plainValue]);
+    const hidden = value.replace(shownOrHidden, (one: string, shown?: string) => shown ?? '*'.repeat(one.length));
+    masked += line.slice(at, start) + hidden;
+    at = start + value.length;
+  }
+  return masked + line.slice(at);
+}
+
+function valueAt(start: number, line: string, forms: readonly RegExp[]): string {
+  for (const form of forms) {
+    form.lastIndex = start;
+    const [value] = form.exec(line) ?? [];
+    if (value !== undefined) return value;
+  }
+  return '';
 }

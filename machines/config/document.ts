@@ -1,7 +1,7 @@
 /**
  * Turns YAML text into plain JSON values that remember where they stand. One document, bounded aliases, no duplicate
- * keys; every syntax error is a finding with its place.
- * @see CFG-2 in docs/specification.md
+ * keys. Of syntax errors the first is a finding with its place: those after it follow from it.
+ * @see CFG-2 and CFG-7 in docs/specification.md
  */
 
 import {
@@ -46,6 +46,8 @@ export function samePath(one: ConfigPath, other: ConfigPath): boolean {
 const wholeNumber = /^(?:[-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i;
 /** Where none of these stands, every whole number is exact. */
 const longDigits = /\d{16}|0x[\da-f]{14}/i;
+/** A reference outside of quotes, as far as one line tells. */
+const bareReference = /^[^"'#]*\$\{/;
 /** More aliases than this in one document is an attack, not a configuration. */
 const mostAliases = 100;
 const top: Place = { line: 1, column: 1 };
@@ -62,9 +64,13 @@ export function parseDocument(text: string): ConfigDocument {
   const findings: SourceFinding[] = [];
   if (document === undefined)
     return { value: {}, findings, place: () => top, line: (number) => lines[number - 1] ?? '' };
-  for (const error of document.errors) {
+  const [error] = document.errors;
+  if (error !== undefined) {
+    const place = placeAt(error.pos[0]);
     const message = error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code;
-    findings.push({ ...placeAt(error.pos[0]), message: `not YAML: ${message}`, code: 'yaml-syntax' });
+    // A brace opens a mapping within braces, which is what most people meet who write a reference there.
+    const cure = bareReference.test(lines[place.line - 1] ?? '') ? '; put a value that holds ${…} in quotes' : '';
+    findings.push({ ...place, message: `not YAML: ${message}${cure}`, code: 'yaml-syntax' });
   }
   if (Array.isArray(documents) && documents.length > 1) {
     const start = documents[1]?.range?.[0] ?? 0;

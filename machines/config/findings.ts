@@ -5,7 +5,7 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
-import { byPlace, type Diagnostic, type DiagnosticScope, maskSecrets } from './diagnostic.ts';
+import { byPlace, type Diagnostic, type DiagnosticScope, sourceAt } from './diagnostic.ts';
 import { type ConfigPath, parseDocument, samePath } from './document.ts';
 import { homeSchema } from './schema.ts';
 import type { EntryFinding } from './server-entry.ts';
@@ -43,12 +43,12 @@ export function createFindings(file: string, text: string): Findings {
     file,
     severity: 'error',
     scope: { kind: 'home' },
-    sourceLine: maskSecrets(document.line(found.line)),
+    ...sourceAt(document.line(found.line), found.column),
   }));
 
   function placed({ path, message, code }: EntryFinding, scope: DiagnosticScope, severity: Severity): Diagnostic {
     const place = document.place(path);
-    return { ...place, file, message, code, severity, scope, sourceLine: maskSecrets(document.line(place.line)) };
+    return { ...place, file, message, code, severity, scope, ...sourceAt(document.line(place.line), place.column) };
   }
 
   const refused: readonly ConfigPath[] = validate(homeSchema, written).map((found) => {

@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type Json } from '../base/json.ts';
+import type { ConfigPath } from './document.ts';
 
 export interface InterpolationScope {
   /** The profile's `.env`, asked first. */
@@ -12,7 +13,8 @@ export interface InterpolationScope {
   /** The process environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
-  readonly workspaceFolder: string;
+  /** The `workspace` of the home; undefined where none is configured, and then its references stay as they are. */
+  readonly workspaceFolder?: string;
   readonly pathSeparator: string;
 }
 
@@ -38,11 +40,26 @@ export function unresolvedReference(text: string): string | undefined {
 
 /** What the references of a text stand for: the names of variables, places of this machine left out. */
 export function variablesIn(text: string): readonly string[] {
-  const nowhere = { secrets: new Map(), env: {}, userHome: '', workspaceFolder: '', pathSeparator: '/' };
+  const nowhere = { secrets: new Map(), env: {}, userHome: '', workspaceFolder: '/', pathSeparator: '/' };
   return [...text.matchAll(reference)]
     .map((found) => found[1] ?? '')
     .filter((name) => resolve(name, nowhere) === undefined)
     .map((name) => (name.startsWith('env:') ? name.slice('env:'.length) : name));
+}
+
+/** Where a value refers to the workspace: the path of each such text and the name of its first such reference. */
+export function workspaceReferences(value: Json, at: ConfigPath = []): readonly WorkspaceReference[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => workspaceReferences(item, [...at, index]));
+  if (isJsonObject(value)) {
+    return Object.entries(value).flatMap(([key, held]) => workspaceReferences(held, [...at, key]));
+  }
+  const name = typeof value === 'string' ? /\$\{(workspaceFolder(?:Basename)?)\}/.exec(value)?.[1] : undefined;
+  return name === undefined ? [] : [{ path: at, name }];
+}
+
+export interface WorkspaceReference {
+  readonly path: ConfigPath;
+  readonly name: string;
 }
 
 function resolve(name: string, scope: InterpolationScope): string | undefined {
@@ -52,7 +69,7 @@ function resolve(name: string, scope: InterpolationScope): string | undefined {
     case 'workspaceFolder':
       return scope.workspaceFolder;
     case 'workspaceFolderBasename':
-      return scope.workspaceFolder.split(scope.pathSeparator).filter(Boolean).at(-1) ?? '';
+      return scope.workspaceFolder?.split(scope.pathSeparator).filter(Boolean).at(-1);
     case 'pathSeparator':
     case '/':
       return scope.pathSeparator;

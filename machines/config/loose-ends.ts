@@ -1,10 +1,12 @@
 /**
- * Says what a route names that is not there: a cron job, a script, a list, a target that is not enabled, what its target
- * cannot do without. Each is a warning, since all may come later, and stops nothing. What stands is lent; knows no file.
- * @see CFG-2, RTE-1 and DLV-2 in docs/specification.md
+ * Says what of a route is hardly meant (its name, an open brace) or not there: a cron job, a script, a list, a target that
+ * is not enabled, what its target cannot do without. Each is a warning and stops nothing, since what is missing may come
+ * later. What stands is lent; knows no file.
+ * @see CFG-2, CFG-7, RTE-1 and DLV-2 in docs/specification.md
  */
 
 import type { Json } from '../base/json.ts';
+import { dynamicRoutePattern } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
 import type { ConditionSource, Route } from './route.ts';
 import type { EntryFinding } from './server-entry.ts';
@@ -33,15 +35,42 @@ const codehostExtras = [
   ['pr_number', '{number}'],
 ] as const;
 
+/** A token of a template (TPL-1) without its end. */
+const openToken = /\{[A-Za-z0-9_.]+(?=[^{}]*(?:\{|$))/;
+
 /** Findings whose messages go on from the route's name. A route that is switched off leads nowhere on purpose. */
 export function looseEnds(route: Route, world: RouteWorld): readonly EntryFinding[] {
   if (!route.enabled) return [];
   return [
+    ...looseName(route),
+    ...looseBraces(route),
     ...looseJob(route, world),
     ...looseScript(route, world),
     ...looseLists(route, world),
     ...looseTarget(route, world),
   ];
+}
+
+/** A subscription of that name could not stand in for the route. */
+function looseName({ name, source }: Route): EntryFinding[] {
+  if (source === 'dynamic' || dynamicRoutePattern.test(name)) return [];
+  const message =
+    'has a name that `agent webhook subscribe` refuses; write lower-case letters, digits, "-" and "_", beginning with a letter or digit';
+  return [{ path: [], message, code: 'route-name' }];
+}
+
+/** What begins like a token and never ends is sent as it stands. */
+function looseBraces({ prompt, deliverExtra }: Route): EntryFinding[] {
+  const texts: readonly (readonly [ConfigPath, Json | undefined])[] = [
+    [['prompt'], prompt],
+    ...Object.entries(deliverExtra).map(([key, value]) => [['deliver_extra', key], value] as const),
+  ];
+  return texts.flatMap(([path, text]) => {
+    const open = typeof text === 'string' ? openToken.exec(text)?.[0] : undefined;
+    if (open === undefined) return [];
+    const message = `has ${path.join('.')} with "${open}", which no brace closes; write "${open}}"`;
+    return [{ path, message, code: 'template-open' }];
+  });
 }
 
 function looseJob({ cronJob, profile }: Route, { hasJob }: RouteWorld): EntryFinding[] {

@@ -110,7 +110,14 @@ const shared = {
   messages_per_minute: {
     type: 'number',
     exclusiveMinimum: 0,
-    description: "Deliveries begun; the platform's own bound unless given.",
+    description: "Messages begun, each piece of a long text being one; the platform's own bound unless given.",
+  },
+  order_hold_seconds: {
+    type: 'number',
+    minimum: 0,
+    maximum: longestTimerSeconds,
+    default: 600,
+    description: 'How long later texts of a chat wait for one that is tried again; 0 lets them pass at once.',
   },
   retries: {
     type: 'object',
@@ -209,6 +216,7 @@ export function readPlatform(name: string, entry: JsonObject, problem: string | 
     timeout_seconds,
     concurrency,
     messages_per_minute,
+    order_hold_seconds,
     retries,
     ...options
   } = entry;
@@ -219,6 +227,7 @@ export function readPlatform(name: string, entry: JsonObject, problem: string | 
     name,
     enabled: isEnabled(target, entry),
     timeoutMs: numberOf(timeout_seconds, 10) * 1_000,
+    orderHoldMs: numberOf(order_hold_seconds, 600) * 1_000,
     retries: {
       attempts: numberOf(max_attempts, 15),
       baseDelayMs: numberOf(base_seconds, 2) * 1_000,

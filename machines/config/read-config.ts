@@ -4,14 +4,14 @@
  * @see CFG-2, CFG-3 and CON-3 in docs/specification.md
  */
 
-import { isJsonObject, type JsonObject, objectAt } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
 import { checkAgent, interpolateAgent, readAgent } from './agent-settings.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { createFindings, type Findings } from './findings.ts';
-import { type InterpolationScope, interpolate } from './interpolate.ts';
+import { expandTilde, type InterpolationScope, interpolate, workspaceReferences } from './interpolate.ts';
 import { checkPlatform, readPlatform } from './platform-settings.ts';
 import { readWebhook, routesPath, type WebhookSource } from './read-webhook.ts';
-import { checkServerEntry, type EntryFinding, normaliseServerEntry } from './server-entry.ts';
+import { checkServerEntry, doubtsOf, type EntryFinding, normaliseServerEntry } from './server-entry.ts';
 import type { GatewaySettings, PlatformSettings, ServerEntry, Settings } from './settings.ts';
 import { canonicalTarget } from './targets.ts';
 
@@ -19,6 +19,8 @@ export interface ConfigSource extends WebhookSource {
   /** How messages name the file. */
   readonly file: string;
   readonly text: string;
+  /** Whether an absolute path leads to a folder. */
+  readonly isFolder: (path: string) => boolean;
 }
 
 export interface ConfigRead {
@@ -29,11 +31,14 @@ export interface ConfigRead {
 }
 
 export function readConfig(source: ConfigSource): ConfigRead {
-  const { file, text, scope } = source;
+  const { file, text, isFolder } = source;
   const findings = createFindings(file, text);
   const { written } = findings;
-  const webhook = readWebhook(findings, source);
-  const servers = readServers(findings, scope);
+  const workspace = readWorkspace(findings, source);
+  const scope = { ...source.scope, ...(workspace === undefined ? {} : { workspaceFolder: workspace }) };
+  if (workspace === undefined) reportWorkspaceReferences(findings);
+  const webhook = readWebhook(findings, { ...source, scope });
+  const servers = readServers(findings, { scope, isFolder });
   const platforms = readPlatforms(findings, scope);
   const agent = interpolateAgent(objectAt(written, 'agent'), scope);
   // Of a file that is stopped whole nothing is taken for said.
@@ -48,6 +53,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
       telemetry: readTelemetry(objectAt(said, 'telemetry'), scope),
       platforms,
       servers,
+      ...(workspace === undefined ? {} : { workspace }),
     },
     diagnostics: findings.all(),
     warnOf: (name, { path, message, code }) =>
@@ -59,7 +65,72 @@ export function readConfig(source: ConfigSource): ConfigRead {
   };
 }
 
-function readServers(findings: Findings, scope: InterpolationScope): readonly ServerEntry[] {
+/** The folder of `workspace`, absolute; that of the scope where the file names none. */
+function readWorkspace(findings: Findings, { scope, isFolder }: ConfigSource): string | undefined {
+  const { workspace } = findings.written;
+  if (typeof workspace !== 'string') return scope.workspaceFolder;
+  const folder = expandTilde(interpolate(workspace, scope) as string, scope.userHome);
+  if (isFolder(folder)) return folder;
+  const message = `workspace "${workspace}" is not the absolute path of a folder; servers start in the home instead; create the folder or correct the path`;
+  findings.report({ path: ['workspace'], message, code: 'folder-missing' }, { kind: 'home' }, 'warning');
+  return undefined;
+}
+
+/** Routes are left out: their texts are templates of payloads, in which `${…}` has no meaning. */
+function reportWorkspaceReferences({ written, report }: Findings): void {
+  const { platforms, mcp_servers = {}, agent = {}, telemetry = {} } = written;
+  const { webhook: _, ...targets } = isJsonObject(platforms) ? platforms : {};
+  for (const { path, name } of workspaceReferences({ mcp_servers, platforms: targets, agent, telemetry })) {
+    const why =
+      typeof written.workspace === 'string'
+        ? `the workspace "${written.workspace}" is no folder; create it, correct the path`
+        : 'no workspace is configured; set the top-level key workspace to a folder';
+    const message = `"${path.join('.')}" refers to \${${name}}, but ${why}, or write the path`;
+    // A server or a target that cannot stand stops itself; nothing else stops the home for it.
+    const [section] = path;
+    if (section === 'agent' || section === 'telemetry') {
+      report({ path, message, code: 'workspace-unset' }, { kind: 'home' }, 'warning');
+    } else report({ path, message, code: 'workspace-unset' });
+  }
+}
+
+interface FolderScope {
+  readonly scope: InterpolationScope;
+  readonly isFolder: (path: string) => boolean;
+}
+
+/** An entry with the folders of `cwd` and `roots` as absolute paths; each that is not a folder is a finding. */
+function withFolders(
+  findings: Findings,
+  { name, entry, resolved }: { readonly name: string; readonly entry: JsonObject; readonly resolved: JsonObject },
+  { scope, isFolder }: FolderScope,
+): JsonObject {
+  const folderAt = (path: readonly (string | number)[], written: Json, given: Json): Json => {
+    const folder = typeof given === 'string' ? expandTilde(given, scope.userHome) : given;
+    if (typeof folder === 'string' && !isFolder(folder)) {
+      const message = `mcp server "${name}": ${path.join('.')} "${String(written)}" is not the absolute path of a folder; create the folder or correct the path`;
+      findings.report({ path: ['mcp_servers', name, ...path], message, code: 'folder-missing' });
+    }
+    return folder;
+  };
+  const { cwd, roots } = resolved;
+  const isStdio = typeof resolved.command === 'string';
+  const written = Array.isArray(entry.roots) ? (entry.roots as readonly Json[]) : [];
+  return {
+    ...resolved,
+    ...(isStdio && scope.workspaceFolder !== undefined ? { cwd: scope.workspaceFolder } : {}),
+    ...(cwd === undefined ? {} : { cwd: folderAt(['cwd'], entry.cwd ?? '', cwd) }),
+    ...(Array.isArray(roots)
+      ? {
+          roots: (roots as readonly Json[]).map((root, index) =>
+            folderAt(['roots', index], written[index] ?? '', root),
+          ),
+        }
+      : {}),
+  };
+}
+
+function readServers(findings: Findings, folders: FolderScope): readonly ServerEntry[] {
   return Object.entries(objectAt(findings.written, 'mcp_servers')).map(([name, entry]) => {
     const part = { kind: 'server', server: name } as const;
     if (!isJsonObject(entry)) {
@@ -69,11 +140,17 @@ function readServers(findings: Findings, scope: InterpolationScope): readonly Se
       const message = 'mcp_servers has an entry without a name; write one before the colon';
       findings.report({ path: ['mcp_servers', name], message, code: 'server-name' });
     }
-    const resolved = interpolate(entry, scope) as JsonObject;
-    for (const found of checkServerEntry(resolved)) {
+    const resolved = withFolders(
+      findings,
+      { name, entry, resolved: interpolate(entry, folders.scope) as JsonObject },
+      folders,
+    );
+    const report = (severity: Diagnostic['severity']) => (found: EntryFinding) => {
       const message = `mcp server "${name}" ${found.message}`;
-      findings.report({ ...found, message, path: ['mcp_servers', name, ...found.path] });
-    }
+      findings.report({ ...found, message, path: ['mcp_servers', name, ...found.path] }, part, severity);
+    };
+    checkServerEntry(resolved).forEach(report('error'));
+    if (resolved.enabled !== false) doubtsOf(resolved).forEach(report('warning'));
     const problem = findings.problemOf(part);
     return { ...normaliseServerEntry(name, resolved), ...(problem === undefined ? {} : { problem }) };
   });

@@ -7,9 +7,29 @@
 import type { JsonObject } from '../base/json.ts';
 import type { ProfileName, RouteName } from '../base/names.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
+import { targetChoices } from './targets.ts';
 
 const text = { type: 'string' } as const;
 const texts = { type: 'array', items: text } as const;
+
+/** What a condition may ask of a field (FIL-2). */
+export const filterOperators = [
+  'exists',
+  'missing',
+  'equals',
+  'not_equals',
+  'contains',
+  'in',
+  'in_file',
+  'regex',
+] as const;
+export type FilterOperator = (typeof filterOperators)[number];
+
+/** For an editor's completion alone: what a condition is, `filter.ts` says. */
+const condition = {
+  type: 'object',
+  properties: Object.fromEntries(['field', ...filterOperators, 'all', 'any', 'not'].map((key) => [key, {}])),
+} as const;
 
 export const routeSchema = {
   type: 'object',
@@ -21,12 +41,16 @@ export const routeSchema = {
     secret: { ...text, description: 'HMAC secret or token; INSECURE_NO_AUTH skips validation on a loopback bind.' },
     profile: { ...text, description: 'The only profile whose prefix reaches this route.' },
     prompt: { ...text, description: 'Template of the prompt; without one the whole payload.' },
-    filters: { type: 'array', items: { type: 'object' }, description: 'Conditions, all of which must match.' },
+    filters: { type: 'array', items: condition, description: 'Conditions, all of which must match.' },
     script: { ...text, minLength: 1, description: "Filter or transform script in the profile's scripts folder." },
     script_timeout_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 30 },
     skills: { ...texts, description: 'Skills; the first one found is loaded.' },
     toolsets: { ...texts, description: "Replaces the default toolset of this route's runs." },
-    deliver: { ...text, default: 'log', description: 'Delivery target.' },
+    deliver: {
+      anyOf: [{ enum: targetChoices, description: 'a target such as slack' }, text],
+      default: 'log',
+      description: 'Delivery target.',
+    },
     deliver_extra: { type: 'object', description: 'Settings of the target; strings are templates.' },
     deliver_only: { type: 'boolean', default: false, description: 'Deliver the rendered prompt; no agent runs.' },
     cron_job: { type: ['string', 'number'], description: 'Cron job to fire per event.' },

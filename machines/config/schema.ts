@@ -34,6 +34,12 @@ const webhookKeys = {
   secret: { ...text, description: 'Global fallback secret.' },
   rate_limit: { type: 'integer', minimum: 1, default: 30, description: 'Requests per minute and route.' },
   max_body_bytes: { type: 'integer', minimum: 1, default: 1_048_576, description: 'Largest payload in bytes.' },
+  max_unverified_bytes: {
+    type: 'integer',
+    minimum: 1,
+    default: 67_108_864,
+    description: 'Memory in bytes for payloads under way whose signature is not checked yet, over all connections.',
+  },
   routes: { type: 'object', additionalProperties: routeSchema, description: 'Route name to route.' },
 } as const;
 
@@ -52,6 +58,12 @@ export const homeSchema = {
   type: 'object',
   additionalProperties: false,
   properties: {
+    workspace: {
+      ...text,
+      minLength: 1,
+      description:
+        'Folder that `${workspaceFolder}` stands for and that stdio servers start in; they start in the home without it.',
+    },
     mcp_servers: { type: 'object', additionalProperties: serverEntrySchema, description: 'Server name to entry.' },
     platforms: {
       type: 'object',

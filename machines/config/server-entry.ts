@@ -8,6 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { isLoopback } from '../base/loopback.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
 import type { ConfigPath } from './document.ts';
+import { unresolvedReference } from './interpolate.ts';
 import type { ServerEntry } from './settings.ts';
 
 /** A finding before it has a place: where in the entry, what, and its code. */
@@ -28,6 +29,7 @@ const boolLike = {
   anyOf: [{ type: 'boolean' }, { enum: [0, 1] }, { type: 'string', pattern: boolWords }],
   description: 'true/1/yes/on or false/0/no/off',
 } as const;
+const trustWords = ['full', 'untrusted'] as const;
 const names = { anyOf: [text, { type: 'array', items: text }] } as const;
 const stringMap = {
   type: 'object',
@@ -42,8 +44,25 @@ export const serverEntrySchema = {
     command: { ...text, minLength: 1, description: 'Executable to launch (stdio).' },
     args: { type: 'array', items: { type: ['string', 'number', 'boolean'] }, description: 'Arguments of the command.' },
     env: { ...stringMap, description: 'Environment passed to the command.' },
+    cwd: {
+      ...text,
+      minLength: 1,
+      description: 'Folder to start the command in; the workspace, else the home, without it.',
+    },
+    roots: {
+      type: 'array',
+      items: { ...text, minLength: 1 },
+      default: [],
+      description: 'Folders that the server is given as its roots. They replace the folders of its own arguments.',
+    },
     url: { ...text, description: 'Remote MCP endpoint, http or https.' },
     headers: { ...stringMap, description: 'Headers sent to the remote server.' },
+    cross_origin_redirects: {
+      type: 'boolean',
+      default: false,
+      description:
+        'Whether a redirect may take a request with a body, such as the arguments of a call, to another origin.',
+    },
     ssl_verify: {
       type: ['boolean', 'string'],
       description: 'true: system CAs; false: no verification; or the path of a CA bundle.',
@@ -139,16 +158,18 @@ export const serverEntrySchema = {
       description: 'Transport failures in a row after which calls are refused, and for how long.',
     },
     trust: {
-      ...text,
+      anyOf: [{ enum: trustWords, description: trustWords.join(' or ') }, text],
       default: 'full',
-      description: '`full`; anything else asks before a tool runs that is not read-only.',
+      description:
+        '`full` or `untrusted`, which asks before a tool runs that is not read-only, as any other word does.',
     },
   },
 } as const;
 
-const stdioOnly = ['args', 'env', 'idle_timeout_seconds', 'max_lifetime_seconds', 'lifecycle'] as const;
+const stdioOnly = ['args', 'env', 'cwd', 'idle_timeout_seconds', 'max_lifetime_seconds', 'lifecycle'] as const;
 const httpOnly = [
   'headers',
+  'cross_origin_redirects',
   'ssl_verify',
   'client_cert',
   'client_key',
@@ -157,6 +178,8 @@ const httpOnly = [
   'auth',
   'oauth',
 ] as const;
+/** References to the workspace have a finding of their own, and are none of these. */
+const variableName = /^(?!workspaceFolder(?:Basename)?$)[A-Za-z_]\w*$/;
 /** A ping more often than this is noise (LIF-4). */
 const shortestKeepaliveSeconds = 5;
 const httpKeepaliveSeconds = 180;
@@ -195,6 +218,28 @@ export function checkServerEntry(entry: JsonObject): readonly EntryFinding[] {
   if (!hasCommand) findings.push(...checkClientKey(entry));
   if (isJsonObject(entry.oauth)) findings.push(...checkMetadataUrl(entry.oauth), ...checkRedirectUri(entry.oauth));
   return findings;
+}
+
+/** What stops nothing in an entry, interpolated, but is hardly meant: unset variables, and words for `trust` that none knows. */
+export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
+  const { trust } = entry;
+  const doubts = unsetIn(entry, []);
+  if (typeof trust === 'string' && !(trustWords as readonly string[]).includes(trust)) {
+    const message = `has trust "${trust}", which counts as untrusted; write full or untrusted`;
+    doubts.push({ path: ['trust'], message, code: 'trust-unknown' });
+  }
+  return doubts;
+}
+
+/** The references that are left once everything that is set was put in. */
+function unsetIn(value: Json | undefined, path: ConfigPath): EntryFinding[] {
+  if (typeof value === 'object' && value !== null) {
+    return Object.entries(value).flatMap(([key, held]) => unsetIn(held, [...path, key]));
+  }
+  const variable = typeof value === 'string' ? unresolvedReference(value) : undefined;
+  if (variable === undefined || !variableName.test(variable)) return [];
+  const message = `refers to "${variable}" in ${path.join('.')}, which is not set; set ${variable} in .env or in the environment`;
+  return [{ path, message, code: 'variable-unset' }];
 }
 
 /** The entry with its defaults, floors and aliases applied. */

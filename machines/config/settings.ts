@@ -16,6 +16,8 @@ export interface WebhookSettings {
   /** Requests per 60 s and route (LIM-2). */
   readonly rateLimit: number;
   readonly maxBodyBytes: number;
+  /** Bodies under way that no signature was checked of hold no more than this, together (SEC-3). */
+  readonly maxUnverifiedBytes: number;
   readonly routes: readonly RouteWithSecret[];
 }
 
@@ -59,7 +61,7 @@ export interface AgentSettings {
 
 export interface GatewaySettings {
   readonly multiplexProfiles: boolean;
-  /** `auto` takes uWebSockets.js where its binary loads, node:http elsewhere. */
+  /** `auto` takes uWebSockets.js where its binary loads and passes a self-test, node:http elsewhere. */
   readonly front: 'auto' | 'uws' | 'node';
   /** `lmdb` keeps the journal on disk; `memory` forgets it at exit and is for tests and measurements. */
   readonly journal: 'lmdb' | 'memory';
@@ -98,7 +100,9 @@ export interface PlatformSettings {
   readonly retries?: RetryPolicy;
   /** Deliveries at the same time, where it is not the usual number. */
   readonly concurrency?: number;
-  /** Deliveries begun in a minute, where it is not the platform's own bound. */
+  /** For how long later texts of a chat wait for one that is tried again. */
+  readonly orderHoldMs?: number;
+  /** Messages begun in a minute, where it is not the platform's own bound. */
   readonly perMinute?: number;
   /** Target-specific keys, interpolated. Secret: never logged or shown. */
   readonly options: JsonObject;
@@ -125,4 +129,6 @@ export interface Settings {
   /** By the target's neutral name. */
   readonly platforms: Readonly<Record<string, PlatformSettings>>;
   readonly servers: readonly ServerEntry[];
+  /** What `${workspaceFolder}` stands for and where stdio servers start, absolute. */
+  readonly workspace?: string;
 }

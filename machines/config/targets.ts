@@ -37,6 +37,9 @@ const canonical: ReadonlyMap<string, string> = new Map(
 /** Every spelling that is understood, neutral names first. */
 export const knownTargets: readonly string[] = [...canonical.keys()];
 
+/** Each target by its platform's own name. */
+export const targetChoices: readonly string[] = [...targetNames].map(([neutral, own]) => own ?? neutral);
+
 /** The neutral name of a target by any of its names; undefined for an unknown one. */
 export function canonicalTarget(name: string): string | undefined {
   return canonical.get(name);

@@ -1,12 +1,18 @@
 /**
  * Holds a value against a schema and tells every difference in a person's words, at its path.
- * @see CFG-1 and CFG-2 in docs/specification.md
+ * @see CFG-1, CFG-2 and CFG-7 in docs/specification.md
  */
 
 import type { Json } from '../base/json.ts';
 import { type Schema, type Violation, violationsOf } from './check-schema.ts';
 import { meantOr } from './nearest.ts';
 import type { EntryFinding } from './server-entry.ts';
+
+/** Where what people look for at such a place is kept. */
+const elsewhere: Readonly<Record<string, string>> = {
+  cron: 'cron jobs are made by `agent cron add`',
+  cron_jobs: 'cron jobs are made by `agent cron add`',
+};
 
 export function validate(schema: object, value: Json): readonly EntryFinding[] {
   return violationsOf(schema as Schema, value)
@@ -29,11 +35,12 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
   switch (keyword) {
     case 'additionalProperties': {
       const known = Object.keys(schema.properties ?? {});
-      const cure = meantOr(property, known, `known are ${known.join(', ')}`);
+      const cure =
+        elsewhere[[...path, property].join('.')] ?? meantOr(property, known, `known are ${known.join(', ')}`);
       return { path: [...path, property], message: `unknown key "${property}"; ${cure}`, code: 'unknown-key' };
     }
     case 'type':
-      return { path, message: `${name} must be ${typeNames(asks)}; it is ${typeOf(value)}`, code: 'wrong-type' };
+      return { path, message: `${name} must be ${typeNames(asks)}; ${isOr(asks, value)}`, code: 'wrong-type' };
     case 'enum':
       return wrong(`${name} must be one of ${(asks as readonly unknown[]).join(', ')}`);
     case 'required':
@@ -60,10 +67,17 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
   }
 }
 
+/** What a value is; of a word that stands for true or false in other YAML, what to write. */
+function isOr(asks: unknown, value: Json): string {
+  const word = asks === 'boolean' && typeof value === 'string' ? value.toLowerCase() : '';
+  if (['true', 'yes', 'on'].includes(word)) return 'write true';
+  return ['false', 'no', 'off'].includes(word) ? 'write false' : `it is ${typeOf(value)}`;
+}
+
 function describe({ description, anyOf = [] }: Schema): string {
   const types = anyOf.map(({ type }) => type).filter((type) => type !== undefined);
   if (types.length === anyOf.length) return [...new Set(types)].map(typeNames).join(' or ');
-  return description ?? 'of another form';
+  return anyOf[0]?.description ?? description ?? 'of another form';
 }
 
 function typeNames(type: unknown): string {

@@ -13,6 +13,7 @@ export interface ListenerSettings {
   readonly secret?: string;
   readonly rateLimit: number;
   readonly maxBodyBytes: number;
+  readonly maxUnverifiedBytes: number;
 }
 
 export interface VariableFinding {
@@ -53,6 +54,7 @@ export function readListener(
       host: (webhookKey(webhook, 'host')?.value as string | undefined) ?? '0.0.0.0',
       port,
       rateLimit: (webhookKey(webhook, 'rate_limit')?.value as number | undefined) ?? 30,
+      maxUnverifiedBytes: (webhookKey(webhook, 'max_unverified_bytes')?.value as number | undefined) ?? 67_108_864,
       maxBodyBytes: (webhookKey(webhook, 'max_body_bytes')?.value as number | undefined) ?? 1_048_576,
       ...(secret === undefined || secret === '' ? {} : { secret }),
     },

@@ -69,6 +69,9 @@ export function nextOfInterval(everyMs: number, anchorMs: number, afterMs: numbe
 }
 
 function readInterval(written: string): ScheduleReading {
+  if (/^every\s+[\d\s]*s(?:ec(?:ond)?s?)?$/i.test(written)) {
+    return unfit(`"${written}" counts seconds; the shortest interval is a minute: write "every 1m"`);
+  }
   const parts = /^every\s+((?:\d+\s*[dhm]\s*)+)$/i.exec(written)?.[1];
   if (parts === undefined) {
     return unfit(`"${written}" is no interval; write "every 15m", "every 2h", "every 1h30m" or "every 1d"`);

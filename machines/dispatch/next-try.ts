@@ -45,7 +45,7 @@ interface Standing {
 }
 
 export type NextTry =
-  | { readonly kind: 'delivered'; readonly messageId?: string }
+  | { readonly kind: 'delivered'; readonly messageId?: string; readonly reason?: string }
   | ({ readonly kind: 'retry'; readonly dueAtMs: number } & Standing)
   /** The platform will not take it, or time and tries are over; a person may put it back. */
   | ({ readonly kind: 'gaveUp' } & Standing)

@@ -27,13 +27,24 @@ interface MayDoubt {
 export type Undelivered =
   /** The platform said no, and would again. */
   | ({ readonly kind: 'refused'; readonly class: RefusalClass } & Failure & MayDoubt)
-  | ({ readonly kind: 'rateLimited'; readonly retryAfterMs: number } & Failure & MayDoubt)
+  /** `ofChat` where the limit is that chat's alone. */
+  | ({ readonly kind: 'rateLimited'; readonly retryAfterMs: number; readonly ofChat?: true } & Failure & MayDoubt)
   /** It did not arrive, and may another time. */
   | ({ readonly kind: 'transient' } & Failure & MayDoubt)
   /** The request went out and no answer came that says what became of it. */
   | ({ readonly kind: 'unknown' } & Failure);
 
-export type SendOutcome = { readonly kind: 'delivered'; readonly messageId?: string } | Undelivered;
+export type SendOutcome =
+  /** With a reason where the platform was not asked. */
+  { readonly kind: 'delivered'; readonly messageId?: string; readonly reason?: string } | Undelivered;
+
+/** Of an empty text for a platform that takes none (DIS-4). */
+export const nothingToSend = { kind: 'delivered', reason: 'nothing to send' } as const satisfies SendOutcome;
+
+/** Says of a rate limit that it is one chat's. */
+export function limitedInChat(outcome: Undelivered): Undelivered {
+  return outcome.kind === 'rateLimited' ? { ...outcome, ofChat: true } : outcome;
+}
 
 /** What came of asking a platform whether it takes the credentials. */
 export type VerifyOutcome =

@@ -8,7 +8,14 @@
  */
 
 /** What a platform counts. */
-export type TextUnit = 'utf16' | 'codePoints' | 'utf8Bytes';
+export type TextUnit =
+  | 'utf16'
+  | 'codePoints'
+  | 'utf8Bytes'
+  /** UTF-8 within a string of JSON. */
+  | 'jsonBytes'
+  /** UTF-16 once `&`, `<` and `>` are written as entities. */
+  | 'entities';
 
 export interface TextLimit {
   /** At least 32. */
@@ -79,8 +86,8 @@ export function splitText(text: string, limit: TextLimit): Piece[] {
     let last = first;
     while ((fences[last]?.start ?? text.length) < fitsTo) last += 1;
     const near = fences.slice(first, last);
-    // Wherever the cut falls, the closing line must fit; a fence is ASCII, so all units count it alike.
-    const reserve = Math.max(0, ...near.map(({ marker }) => marker.length + 1));
+    // Wherever the cut falls, the closing line must fit.
+    const reserve = Math.max(0, ...near.map(({ marker }) => lengthIn(`\n${marker}`, limit.unit)));
     const cut = cutBetween(text, at, reach(text, at, room - reserve, limit.unit), near, limit);
     open = near.find(({ contentStart, closeStart }) => contentStart <= cut && cut < closeStart);
     const after = open === undefined ? '' : `${text[cut - 1] === '\n' ? '' : '\n'}${open.marker}`;
@@ -167,6 +174,12 @@ function costOf(point: number, unit: TextUnit): number {
       return 1;
     case 'utf16':
       return point > 0xffff ? 2 : 1;
+    case 'entities':
+      return point === 0x26 ? 5 : point === 0x3c || point === 0x3e ? 4 : costOf(point, 'utf16');
+    case 'jsonBytes':
+      // `\b`, `\t`, `\n`, `\f`, `\r`, the quote and the backslash take two, other control characters are `\u` and four digits.
+      if (point < 0x20) return point > 0x07 && point < 0x0e && point !== 0x0b ? 2 : 6;
+      return point === 0x22 || point === 0x5c ? 2 : costOf(point, 'utf8Bytes');
     case 'utf8Bytes':
       // Half a pair becomes U+FFFD, which has three bytes too.
       return point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;

@@ -64,6 +64,11 @@ export function uncertain({ name, server }: FaultyCall, why: string): CallFault 
   };
 }
 
+/** Said of a tool that only reads, after its replay or where it never left. */
+export function lostRead({ name, server }: FaultyCall, why: string): string {
+  return `mcp server "${server}": the connection was lost during ${name} (${why}); call it again`;
+}
+
 /** The server answered, and nobody can tell from it whether the tool ran. */
 export function unclear({ name, server }: FaultyCall, why: string): CallFault {
   return {
@@ -104,6 +109,15 @@ export const gatewayIsNotUp: CallFault = {
   code: 'server_unavailable',
   message: 'the call was not run: the gateway is starting or stopping; call again in a moment',
 };
+
+/** The caller lost the gateway under its call. */
+export function gatewayLost(name: string, wasSent: boolean): CallFault {
+  if (!wasSent) return unavailable(`${name} was not run: the gateway is not running; start it with \`agent gateway\``);
+  return {
+    code: 'outcome_uncertain',
+    message: `the connection to the gateway was lost during ${name}; the tool may have run: check before you call it again`,
+  };
+}
 
 export function notReached({ server }: FaultyCall, afterMs: number): CallFault {
   return unavailable(`mcp server "${server}": not reached within ${afterMs / 1_000} s`);

@@ -78,6 +78,7 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     command,
     args,
     env,
+    cwd,
     url,
     serverUrl,
     headers,
@@ -100,6 +101,7 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     command: isStdio ? command : undefined,
     args: isStdio && Array.isArray(args) && args.length > 0 ? args : undefined,
     env: isStdio ? filled(env) : undefined,
+    cwd: isStdio && typeof cwd === 'string' ? cwd : undefined,
     url: isStdio ? undefined : remote,
     transport: !isStdio && isSse(type ?? transport, String(remote), { program, notes }) ? 'sse' : undefined,
     headers: isStdio ? undefined : filled(headers),
@@ -123,7 +125,7 @@ function isSse(
 }
 
 function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[]): JsonObject {
-  const { command, args, env, env_vars, url, bearer_token, bearer_token_env_var, ...remote } = value;
+  const { command, args, env, env_vars, cwd, url, bearer_token, bearer_token_env_var, ...remote } = value;
   const { http_headers, env_http_headers, scopes, oauth, ...more } = remote;
   const { enabled, startup_timeout_sec, startup_timeout_ms, tool_timeout_sec, enabled_tools, disabled_tools, ...last } =
     more;
@@ -157,6 +159,7 @@ function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[])
     command: isStdio ? command : undefined,
     args: isStdio && Array.isArray(args) && args.length > 0 ? args : undefined,
     env: isStdio ? filled({ ...objectOf(env), ...Object.fromEntries(forwarded) }) : undefined,
+    cwd: isStdio && typeof cwd === 'string' ? cwd : undefined,
     url: isStdio ? undefined : url,
     headers: isStdio ? undefined : filled({ ...objectOf(http_headers), ...Object.fromEntries(fromEnv), ...bearer }),
     ...(hasLogin ? loginOf({ ...objectOf(oauth), ...present({ scopes }) }, notes) : {}),

@@ -15,6 +15,8 @@ export interface CachedDiscovery {
   readonly ttlMs?: number;
   /** Every tool of the server: the filter comes after. */
   readonly tools: readonly JsonObject[];
+  /** Which of its tools were left out, and why. */
+  readonly leftOut?: readonly string[];
   readonly capabilities: JsonObject;
   readonly instructions?: string;
 }
@@ -72,11 +74,12 @@ function sorted(map: Readonly<Record<string, string>>): Json {
   return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-function discoveryOf({ fingerprint, savedAtMs, ttlMs, tools, capabilities, instructions }: JsonObject) {
+function discoveryOf({ fingerprint, savedAtMs, ttlMs, tools, leftOut, capabilities, instructions }: JsonObject) {
   if (typeof fingerprint !== 'string') return 'it has no fingerprint';
   if (typeof savedAtMs !== 'number') return 'it has no time';
   if (ttlMs !== undefined && typeof ttlMs !== 'number') return 'its time to live is not a number';
   if (!Array.isArray(tools) || !tools.every(isTool)) return 'its tools are not a list of tools';
+  if (leftOut !== undefined && !isTexts(leftOut)) return 'what it leaves out is not a list of texts';
   if (!isJsonObject(capabilities)) return 'it has no capabilities';
   if (instructions !== undefined && typeof instructions !== 'string') return 'its instructions are not a text';
   return {
@@ -84,9 +87,14 @@ function discoveryOf({ fingerprint, savedAtMs, ttlMs, tools, capabilities, instr
     savedAtMs,
     ...(ttlMs === undefined ? {} : { ttlMs }),
     tools,
+    ...(leftOut === undefined ? {} : { leftOut }),
     capabilities,
     ...(instructions === undefined ? {} : { instructions }),
   } satisfies CachedDiscovery;
+}
+
+function isTexts(value: Json): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === 'string');
 }
 
 function isTool(value: Json): value is JsonObject {

@@ -1,6 +1,6 @@
 /**
  * Decides what a server may ask of its client: whether a model is run for it and with which bounds, whether a person is
- * asked for values, and which folder it is told of. Runs no model and asks nobody.
+ * asked for values, and which folders are its roots. Runs no model and asks nobody.
  * @see SRV-1, SRV-2 and SRV-3 in docs/specification.md
  */
 
@@ -29,6 +29,8 @@ export interface RootsAnswer {
 const windowMs = 60_000;
 /** More than a person takes in at a time; a server that asks on and on must not bury the questions of the others. */
 const mostForms = 10;
+/** A form stops the clock of its call, and a server may ask again after each refusal. */
+const mostUnfilled = 3;
 /** A form is put before a person and lies in a context: as much as can be read, in characters. */
 const longestQuestion = 4_000;
 const longestForm = 65_536;
@@ -65,15 +67,17 @@ export function admitSampling(
 
 /**
  * Judges an `elicitation/create` request by its params: only a form is put before a person, and only so many at a time.
- * @param waiting forms of this server that a person has before them
+ * @param forms of this server that wait for a person, and of the call that were not filled in
  */
 export function admitElicitation(
   policy: ServerSettings['elicitation'],
   request: JsonObject,
-  waiting: number,
+  { waiting, unfilled }: { readonly waiting: number; readonly unfilled: number },
 ): ElicitationVerdict {
   if (!policy.enabled) return { kind: 'decline', why: 'elicitation is disabled for this server' };
   if (waiting >= mostForms) return { kind: 'decline', why: `${mostForms} of its forms wait already` };
+  if (unfilled >= mostUnfilled)
+    return { kind: 'decline', why: `${mostUnfilled} forms of this call were not filled in` };
   // Revisions before 2025-11-25 know no mode and mean a form.
   const mode = request.mode ?? 'form';
   if (mode !== 'form') return { kind: 'decline', why: `${String(mode).slice(0, 32)} mode is not offered` };
@@ -83,13 +87,14 @@ export function admitElicitation(
 }
 
 /**
- * The answer to `roots/list`: the one workspace folder.
- * @param folderUrl its `file://` URL; any other scheme is no root, and none is told
+ * The answer to `roots/list`: the folders of the entry, in its order, each named by its last segment.
+ * @param folderUrls their `file://` URLs; any other scheme is left out
  */
-export function rootsAnswer(folderUrl: string): RootsAnswer {
-  if (!folderUrl.startsWith('file://')) return { roots: [] };
-  const last = folderUrl.slice('file://'.length).split('/').filter(Boolean).at(-1) ?? '/';
-  return { roots: [{ uri: folderUrl, name: decoded(last) }] };
+export function rootsAnswer(folderUrls: readonly string[]): RootsAnswer {
+  const roots = folderUrls
+    .filter((uri) => uri.startsWith('file://'))
+    .map((uri) => ({ uri, name: decoded(uri.slice('file://'.length).split('/').filter(Boolean).at(-1) ?? '/') }));
+  return { roots };
 }
 
 function strangersText(text: string): string {

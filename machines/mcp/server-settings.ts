@@ -14,6 +14,8 @@ export interface StdioPlan {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Where the command starts, absolute; the home of its profile where none is given. */
+  readonly cwd?: string;
 }
 
 /** The certificate paths are as configured: `~` is not expanded yet. */
@@ -32,6 +34,8 @@ export interface HttpPlan {
   readonly kind: 'http' | 'sse';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** Whether a redirect may take a body to another origin. */
+  readonly crossOriginRedirects: boolean;
   readonly tls: TlsPlan;
   readonly skipPreflight: boolean;
   /** How to log in; null where the entry does not ask for OAuth. */
@@ -74,6 +78,8 @@ export interface ServerSettings {
   readonly idleTimeoutMs: number;
   readonly maxLifetimeMs: number;
   readonly trust: 'full' | 'untrusted';
+  /** The folders that `roots/list` answers, absolute. */
+  readonly roots: readonly string[];
   readonly tools: ToolPolicy;
   readonly sampling: SamplingPolicy;
   readonly elicitation: { readonly enabled: boolean; readonly timeoutMs: number };
@@ -102,6 +108,7 @@ export function readServerSettings(server: ServerEntry): ServerSettings {
     idleTimeoutMs: seconds(entry.idle_timeout_seconds, 0),
     maxLifetimeMs: seconds(entry.max_lifetime_seconds, 0),
     trust: entry.trust === undefined || entry.trust === 'full' ? 'full' : 'untrusted',
+    roots: strings(entry.roots),
     tools: toolPolicy(objectAt(entry, 'tools')),
     sampling: samplingPolicy(objectAt(entry, 'sampling')),
     elicitation: elicitationPolicy(objectAt(entry, 'elicitation')),
@@ -127,6 +134,7 @@ function stdioPlan(entry: JsonObject): StdioPlan {
     command: String(entry.command),
     args: strings(entry.args),
     env: stringMap(objectAt(entry, 'env')),
+    ...(typeof entry.cwd === 'string' ? { cwd: entry.cwd } : {}),
   };
 }
 
@@ -135,6 +143,7 @@ function httpPlan(entry: JsonObject): HttpPlan {
     kind: entry.transport === 'sse' ? 'sse' : 'http',
     url: String(entry.url ?? ''),
     headers: stringMap(objectAt(entry, 'headers')),
+    crossOriginRedirects: entry.cross_origin_redirects === true,
     tls: tlsPlan(entry),
     skipPreflight: entry.skip_preflight === true,
     oauth: entry.auth === 'oauth' ? readOauthSettings(entry) : null,

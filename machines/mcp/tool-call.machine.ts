@@ -12,6 +12,7 @@ import {
   type CallFault,
   cancelled,
   entryRetired,
+  lostRead,
   noRepeat,
   notReached,
   refusal,
@@ -316,6 +317,8 @@ function afterLost(context: CallContext, verdict: WithoutResult) {
 function faultWithout(context: CallContext, verdict: CallVerdict): CallFault {
   if (!isWithoutResult(verdict)) return unavailable('');
   const { why } = verdict;
+  // Of a tool that only reads there is nothing to check, however often it ran.
+  if (verdict.kind === 'lost' && context.readOnly) return unavailable(lostRead(context, why));
   if (verdict.kind === 'unclear') return unclear(context, why);
   return afterLost(context, verdict) === 'outcomeUncertain' ? uncertain(context, why) : unavailable(why);
 }

@@ -4,6 +4,8 @@
  * @see NAM-1 and NAM-2 in docs/specification.md
  */
 
+import { keptOfName, wireName } from '../agent/wire-name.ts';
+
 export type Utility = 'list_resources' | 'read_resource' | 'list_prompts' | 'get_prompt';
 
 export interface ServerTools {
@@ -88,8 +90,14 @@ export function mergeNames<Tool extends RegisteredName>(servers: readonly Regist
   return { byName: kept, collisions };
 }
 
+/** At most 64 characters, as model endpoints take them: a longer name is cut and ends with a hash of all of it. */
 export function toolName(server: string, tool: string): string {
-  return `mcp__${sanitise(server)}__${sanitise(tool)}`;
+  return wireName(`mcp__${sanitise(server)}__${sanitise(tool)}`);
+}
+
+/** What the names of a server's tools begin with; as much of it as a cut name keeps. */
+export function toolPrefix(server: string): string {
+  return `mcp__${sanitise(server)}__`.slice(0, keptOfName);
 }
 
 /** One line for the log: whose tools are left out, why, and what to change. */

@@ -8,6 +8,7 @@
 import { assign, setup } from 'xstate';
 import type { LaidOut } from '../base/compile.ts';
 import { effect } from '../base/declare.ts';
+import { waitMs } from '../base/timer.ts';
 import type { Burst } from './coalesce.ts';
 
 export interface GroupInput {
@@ -72,7 +73,8 @@ export const coalescingGroupMachine = setup({
     isOwnRun: ({ context }, params: { run: string }) => context.inFlight === params.run,
   },
   delays: {
-    untilSettled: ({ context }) => Math.max(0, (context.burst?.dueAtMs ?? context.atMs) - context.atMs),
+    untilSettled: ({ context: { burst, atMs } }) =>
+      burst === null ? 0 : waitMs({ dueAtMs: burst.dueAtMs, sinceMs: burst.firstAtMs, nowMs: atMs }),
     reopenDelay: reopenDelayMs,
   },
 }).createMachine({

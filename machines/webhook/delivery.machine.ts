@@ -7,6 +7,7 @@
 
 import { assign, setup } from 'xstate';
 import { effect, promiseHole } from '../base/declare.ts';
+import { waitMs } from '../base/timer.ts';
 import { type Attempt, nextTry } from '../dispatch/next-try.ts';
 import { type DeliveryRecord, isWaitedFor } from './record.ts';
 
@@ -75,7 +76,8 @@ export const deliveryMachine = setup({
   },
   delays: {
     retryJournal: retryJournalMs,
-    retryDelay: ({ context }) => Math.max(0, (context.record.dueAtMs ?? 0) - context.atMs),
+    retryDelay: ({ context: { record, atMs } }) =>
+      waitMs({ dueAtMs: record.dueAtMs ?? 0, sinceMs: record.startedAtMs ?? record.queuedAtMs, nowMs: atMs }),
   },
 }).createMachine({
   id: 'delivery',
@@ -243,12 +245,23 @@ function afterAttempt(record: DeliveryRecord, attempt: Attempt): DeliveryRecord 
     attempt,
   );
   if (next.kind === 'delivered') {
-    return { ...known, status: 'delivered', ...(next.messageId === undefined ? {} : { messageId: next.messageId }) };
+    const { kind: status, messageId, reason } = next;
+    return {
+      ...known,
+      status,
+      ...(messageId === undefined ? {} : { messageId }),
+      ...(reason === undefined ? {} : { reason }),
+    };
   }
   const { kind, ...standing } = next;
   switch (kind) {
     case 'retry':
-      return { ...known, ...standing, status: 'waitingToRetry' };
+      return {
+        ...known,
+        ...standing,
+        status: 'waitingToRetry',
+        failedSinceMs: record.failedSinceMs ?? attempt.endedAtMs,
+      };
     case 'gaveUp':
       return { ...known, ...standing, status: isWaitedFor(record) ? 'failed' : 'deadLettered' };
     case 'unsure':

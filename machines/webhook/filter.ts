@@ -5,12 +5,16 @@
  */
 
 import { compilePath, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import type { ConditionSource } from '../config/route.ts';
+import {
+  type ConditionSource,
+  type FilterOperator as Operator,
+  filterOperators as operators,
+} from '../config/route.ts';
 import { headerText } from './envelope.ts';
 import { compilePattern } from './pattern.ts';
 
 export interface ListMembership {
-  has(text: string): boolean;
+  has(value: Json): boolean;
 }
 
 export interface FilterView {
@@ -95,8 +99,6 @@ const unreadableList = { because: 'the list cannot be read' } as const;
 /** Stands for a condition that cannot be used; nothing is matched by it, since its finding refuses them all. */
 const always: Test = { judge: () => undefined };
 const groups = ['all', 'any', 'not'] as const;
-const operators = ['exists', 'missing', 'equals', 'not_equals', 'contains', 'in', 'in_file', 'regex'] as const;
-type Operator = (typeof operators)[number];
 
 /**
  * Compiles conditions, all of which must match; an empty list matches everything.
@@ -240,8 +242,8 @@ function compileOperator(operator: Operator, operand: Json, path: Path, gathered
         return refuse(`"in_file" names "${operand}", which lies outside of the home`, 'filter-list-outside');
       gathered.lists.push({ path, file: operand });
       return (saw, view) => {
-        if (typeof saw !== 'string' && typeof saw !== 'number') return false;
-        return view.list(operand)?.has(String(saw)) ?? unreadableList;
+        if (saw === undefined) return false;
+        return view.list(operand)?.has(saw) ?? unreadableList;
       };
     }
     case 'regex': {

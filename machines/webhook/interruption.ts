@@ -1,29 +1,46 @@
 /**
- * Decides what becomes of work that a crash cut off: run again once, delivered from where it stood, or closed with its
+ * Decides what becomes of work that a crash cut off: run again, delivered from where it stood, or closed with its
  * true outcome. Knows no journal.
  * @see DUR-1 in docs/specification.md
  */
 
 import { type DeliveryRecord, isOver, isWaitedFor, outcomeOf, type RunRecord } from './record.ts';
 
-/** The first attempt and one more (DUR-1). */
-const mostAttempts = 2;
+/** How many crashes of the gateway may cut a run off before it ends as interrupted (DUR-1). */
+const mostCutOffs = 5;
 
-/** The record that the run goes on with. A run cut off while running waits again or ends as interrupted. */
+/**
+ * Returns the record that the run continues with. A run cut off before its agent had the prompt always waits again; one cut
+ * off later waits again or ends as interrupted, as `policy` says.
+ */
 export function interruptedRun(
   record: RunRecord,
   delivery: DeliveryRecord | undefined,
   policy: 'rerun' | 'report',
 ): RunRecord {
   switch (record.status) {
-    case 'running':
-      if (policy === 'rerun' && record.attempt < mostAttempts) return { ...record, status: 'queued' };
-      return { ...record, status: 'interrupted', reason: `cut off by a crash in attempt ${record.attempt}` };
+    case 'running': {
+      const waiting = cutOff(record);
+      const mayRun = policy === 'rerun' || record.prompted === false;
+      if (mayRun && waiting.cutOffs <= mostCutOffs) return waiting;
+      return { ...waiting, status: 'interrupted', reason: interruption(waiting) };
+    }
     case 'delivering':
       return delivery === undefined ? record : withDelivery(record, delivery);
     default:
       return record;
   }
+}
+
+/** An attempt counts once the agent has the prompt. */
+function cutOff({ prompted, ...record }: RunRecord): RunRecord & { readonly cutOffs: number } {
+  const attempt = prompted === false ? record.attempt - 1 : record.attempt;
+  return { ...record, status: 'queued', attempt, cutOffs: (record.cutOffs ?? 0) + 1 };
+}
+
+function interruption({ attempt, cutOffs }: { readonly attempt: number; readonly cutOffs: number }): string {
+  const where = attempt === 0 ? 'before the agent had the prompt' : `in attempt ${attempt}`;
+  return cutOffs > 1 ? `cut off by ${cutOffs} crashes, at last ${where}` : `cut off by a crash ${where}`;
 }
 
 /**
@@ -34,7 +51,8 @@ export function runAsSeen(record: RunRecord, living: RunRecord | undefined): Run
   if (record.status !== 'running') return record;
   if (living?.status === 'interrupted') return living;
   if (living !== undefined && living.status !== 'queued' && living.attempt === record.attempt) return record;
-  return { ...record, status: 'queued', reason: `cut off in attempt ${record.attempt}; waits to be taken up again` };
+  const where = record.prompted === false ? 'before the agent had the prompt' : `in attempt ${record.attempt}`;
+  return { ...cutOff(record), reason: `cut off ${where}; waits to be taken up again` };
 }
 
 /**
@@ -51,8 +69,9 @@ export function interruptedDelivery(
     return { ...record, status: 'failed', reason: 'cut off by a crash before it was sent again' };
   if (record.status !== 'sending' && !isWaitedFor(record)) return record;
   const unsureSinceMs = record.unsureSinceMs ?? record.startedAtMs ?? record.queuedAtMs;
-  if (!isWaitedFor(record) && nowMs - unsureSinceMs < deduplicatesForMs)
-    return { ...record, status: 'queued', unsureSinceMs };
+  // Of a clock that was set back since then, no span can be read.
+  const isKnown = nowMs >= unsureSinceMs && nowMs - unsureSinceMs < deduplicatesForMs;
+  if (!isWaitedFor(record) && isKnown) return { ...record, status: 'queued', unsureSinceMs };
   return { ...record, status: 'unknown', reason: 'cut off by a crash while sending' };
 }
 

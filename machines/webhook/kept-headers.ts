@@ -22,7 +22,7 @@ const credential = /authorization|cookie|token|secret|passw|passphrase|signature
 export function compileKeptHeaders(asked: readonly string[]): (headers: Headers) => Headers {
   const names = [...keptAlways, ...asked].filter((name) => !isCredentialHeader(name));
   return (headers) => {
-    const kept: Record<string, string> = new Kept();
+    const kept: Record<string, string> = new HeaderTable();
     for (const name of names) {
       const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
       if (value !== undefined) kept[name] = value;
@@ -32,12 +32,15 @@ export function compileKeptHeaders(asked: readonly string[]): (headers: Headers)
 }
 
 /**
- * An object with a tree of layouts of its own. All that begin as `{}` share one, which a schema compiler fills; where it
- * is full, every object gets a layout that nothing else has, half a kilobyte each.
+ * An object that holds nothing but its own properties, whatever a header's name is: `constructor` and `__proto__` are names
+ * like others. It has a tree of layouts of its own: all that begin as `{}` share one, which a schema compiler fills; where
+ * that is full, every object gets a layout that nothing else has, half a kilobyte each.
  */
-class Kept {
+export class HeaderTable {
   [name: string]: string;
 }
+Object.setPrototypeOf(HeaderTable.prototype, null);
+Reflect.deleteProperty(HeaderTable.prototype, 'constructor');
 
 /** Whether a header's value is a credential, so that it is neither stored nor quoted. */
 export function isCredentialHeader(name: string): boolean {

@@ -52,6 +52,8 @@ export interface Told {
   /** What the script did with the payload. */
   readonly script?: 'replaced' | 'annotated' | undefined;
   readonly groupKey?: string | undefined;
+  /** The key of the earlier event of the same delivery id, which failed and so released it. */
+  readonly repeats?: string;
 }
 
 /** With what it took, where the runner knows. */
@@ -62,8 +64,12 @@ export interface RunRecord extends Partial<Spending> {
   readonly route: string;
   readonly kind: 'agent' | 'cron';
   readonly status: (typeof runStatuses)[number];
-  /** How often the agent has been started; 0 while it waits for the first time. */
+  /** How often the agent has had the prompt, or is about to; 0 while the run waits for the first time. */
   readonly attempt: number;
+  /** False on disk from the beginning of an attempt until its agent is handed the prompt. */
+  readonly prompted?: false;
+  /** How many crashes of the gateway have cut it off. */
+  readonly cutOffs?: number;
   readonly queuedAtMs: number;
   readonly startedAtMs?: number;
   readonly endedAtMs?: number;
@@ -73,6 +79,8 @@ export interface RunRecord extends Partial<Spending> {
   readonly superseded?: number;
   readonly response?: string;
   readonly reason?: string;
+  /** The key of the event that its sender delivered again after it failed. */
+  readonly repeatedBy?: string;
 }
 
 export interface GroupRecord {
@@ -108,6 +116,8 @@ export interface DeliveryRecord {
   readonly sinceMs?: number;
   /** Tries that are spent since then. */
   readonly failures?: number;
+  /** When its first try since then failed: from then on its chat waits for it. */
+  readonly failedSinceMs?: number;
   /** Since when a piece may lie at the platform without anybody knowing. */
   readonly unsureSinceMs?: number;
   /** Pieces that are delivered for certain. */
@@ -241,6 +251,15 @@ export function sendingRow(id: string, delivery: DeliveryRecord, chat?: string):
     ...(dueAtMs === undefined ? {} : { next_try_at: iso(dueAtMs) }),
     ...(endedAtMs === undefined ? {} : { ended_at: iso(endedAtMs) }),
   };
+}
+
+/**
+ * Whether a run that has ended releases the delivery id of its event, so that the sender's next delivery runs: it failed, was
+ * interrupted for good, or a person dropped its delivery. A dead letter keeps the id: its text can still be sent (IDM-2).
+ */
+export function releasesId({ status }: RunRecord, delivery: DeliveryRecord | undefined): boolean {
+  if (status === 'interrupted') return true;
+  return status === 'failed' && (delivery === undefined || delivery.status === 'dropped');
 }
 
 /** Whether the sender of the event is still to be answered with the outcome. */

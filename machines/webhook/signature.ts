@@ -45,8 +45,15 @@ export function signatureVerifier(secret: RouteSecret): SignatureVerifier {
   return (request) => verify(request, keys);
 }
 
+export type Headers = Readonly<Record<string, string>>;
+
+/** The header that signs a body as host A does. */
+export function signHostA(secret: string, body: string): Headers {
+  return { 'x-hub-signature-256': `sha256=${keysOf(secret).plain('', Buffer.from(body, 'utf8')).toString('hex')}` };
+}
+
 /** The headers that sign a body by the recommended scheme (generic V2). */
-export function signV2(secret: string, timestampSeconds: number, body: string | Uint8Array): Record<string, string> {
+export function signV2(secret: string, timestampSeconds: number, body: string | Uint8Array): Headers {
   const timestamp = String(timestampSeconds);
   const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body;
   const digest = hmacSha256(Buffer.from(secret, 'utf8'))(`${timestamp}.`, bytes).toString('hex');

@@ -61,6 +61,8 @@ export type RequestEvent =
   | { readonly type: 'request.drain' }
   | { readonly type: 'body.read' }
   | { readonly type: 'body.overflowed' }
+  /** The bodies of others, unverified as this one, leave no room for it. */
+  | { readonly type: 'body.crowded' }
   | { readonly type: 'body.aborted' }
   | { readonly type: 'claim.granted'; readonly work?: string | undefined; readonly reason?: string | undefined }
   | { readonly type: 'claim.duplicate' }
@@ -170,6 +172,13 @@ export const webhookRequestMachine = setup({
         'body.overflowed': {
           target: 'answered',
           actions: { type: 'decide', params: { outcome: { kind: 'tooLarge' } } },
+        },
+        'body.crowded': {
+          target: 'answered',
+          actions: {
+            type: 'decide',
+            params: { outcome: { kind: 'overloaded' }, reason: 'bodies not yet verified fill max_unverified_bytes' },
+          },
         },
         'body.aborted': 'abandoned',
         'request.drain': turnedAway,

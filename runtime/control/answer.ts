@@ -10,20 +10,30 @@ import { type CommandHost, type CommandPeer, commands } from './commands.ts';
 import { type RpcRequest, rpcCodes, spellError, spellResult } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 
-/** Resolves with the line that answers; notifications go to the peer meanwhile. */
+/** Resolves with what serializes the line that answers, and does not throw; notifications go to the peer meanwhile. */
 export async function answerRequest(
   { id, method, params }: RpcRequest,
   host: CommandHost,
   peer: CommandPeer & { readonly redact: (text: string) => string },
-): Promise<string> {
+): Promise<() => string> {
   const command = commands.get(method);
-  if (command === undefined) return spellError(id, { code: rpcCodes.method, message: `no method "${method}"` });
-  try {
-    return spellResult(id, ((await command.run(params, host, peer)) ?? null) as Json);
-  } catch (thrown) {
+  if (command === undefined) return () => spellError(id, { code: rpcCodes.method, message: `no method "${method}"` });
+  const failed = (thrown: unknown): string => {
     const refused = thrown instanceof Refusal ? thrown : undefined;
     const code = refused?.code === 'params-missing' ? rpcCodes.params : rpcCodes.refused;
     const data = refused === undefined ? {} : { data: { code: refused.code } };
     return spellError(id, { code, message: peer.redact(causeOf(thrown)), ...data });
+  };
+  try {
+    const result = ((await command.run(params, host, peer)) ?? null) as Json;
+    return () => {
+      try {
+        return spellResult(id, result);
+      } catch (thrown) {
+        return failed(thrown);
+      }
+    };
+  } catch (thrown) {
+    return () => failed(thrown);
   }
 }

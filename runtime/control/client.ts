@@ -4,12 +4,24 @@
  * @see CLI-3 in docs/specification.md
  */
 
+import { constants } from 'node:buffer';
 import { connect, type Socket } from 'node:net';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { createLineSplitter } from './lines.ts';
-import { longestLine, type RpcError, readMessage, spellRequest } from './protocol.ts';
+import { type RpcError, readMessage, spellRequest } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
+
+/** There is no answer, because the connection is closed. */
+export class ConnectionLost extends Refusal {
+  /** Whether the gateway may have read the request. */
+  readonly wasSent: boolean;
+
+  constructor(message: string, wasSent: boolean) {
+    super('gateway-gone', message);
+    this.wasSent = wasSent;
+  }
+}
 
 export interface ControlClient {
   /** Resolves with the result; rejects with a Refusal where the daemon refuses. */
@@ -53,12 +65,18 @@ function clientOf(socket: Socket): ControlClient {
     waiting.delete(id as number);
     act(one);
   };
+  const refuse = (id: string | number | null, why: Refusal): void => {
+    // The id of a line that was not read is unknown; it is clear only if one request waits.
+    const [only, ...others] = waiting.keys();
+    settle(id ?? (others.length === 0 ? (only ?? null) : null), ({ reject }) => reject(why));
+  };
   const lines = createLineSplitter(
-    longestLine,
+    // The daemon's answers have no limit but that of the language.
+    constants.MAX_STRING_LENGTH,
     (line) => {
       const message = readMessage(line);
       if (message.kind === 'result') settle(message.id, ({ resolve }) => resolve(message.result));
-      else if (message.kind === 'error') settle(message.id, ({ reject }) => reject(refusalOf(message.error)));
+      else if (message.kind === 'error') refuse(message.id, refusalOf(message.error));
       else if (message.kind === 'notification') listener(message.method, message.params);
     },
     () => socket.destroy(),
@@ -68,7 +86,7 @@ function clientOf(socket: Socket): ControlClient {
   const closed = new Promise<void>((resolve) => {
     socket.on('close', () => {
       for (const { reject } of waiting.values()) {
-        reject(new Refusal('gateway-gone', 'the gateway closed the connection before it answered'));
+        reject(new ConnectionLost('the gateway closed the connection before it answered', true));
       }
       waiting.clear();
       resolve();
@@ -78,7 +96,7 @@ function clientOf(socket: Socket): ControlClient {
     call: (method, params = {}) =>
       new Promise((resolve, reject) => {
         if (socket.destroyed || socket.writableEnded) {
-          reject(new Refusal('gateway-gone', 'the connection to the gateway is closed'));
+          reject(new ConnectionLost('the connection to the gateway is closed', false));
           return;
         }
         const id = next;

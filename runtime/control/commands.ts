@@ -4,11 +4,13 @@
  * @see CLI-3 and CLI-5 in docs/specification.md
  */
 
+import { randomUUID } from 'node:crypto';
 import { loadHome } from '../../actors/config/load-config.ts';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import { configSchema } from '../../machines/config/schema.ts';
+import { findSample, type SealedSample, sealSample } from '../../machines/webhook/samples.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { chatCommands } from './chat-commands.ts';
 import { cronCommands } from './cron-commands.ts';
@@ -16,7 +18,7 @@ import { deliveryCommands } from './delivery-commands.ts';
 import { choiceOf, spellChoice } from './event-choice.ts';
 import {
   type AskedRoute,
-  dynamicRoute,
+  askedRouteOf,
   type HomeDesk,
   type HomeSource,
   listRoutes,
@@ -156,27 +158,40 @@ function daemonOf({ daemon }: CommandHost): DaemonView {
   return daemon ?? refuse('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
 }
 
-/** Signs a payload by the recommended scheme and posts it to the gateway itself. */
+/** Signs a payload by the recommended scheme, or a sample by its platform's own, and posts it to the gateway itself. */
 async function testRoute(params: JsonObject, host: CommandHost): Promise<JsonObject> {
   const asked = askedRoute(params);
   const base =
     daemonOf(host).url() ??
     refuse('gateway-not-listening', 'the webhook adapter does not listen; `agent gateway status` tells why');
-  const found = dynamicRoute(deskOf(host), asked);
+  const { route, secret } = askedRouteOf(deskOf(host), asked);
+  const key = secret.kind === 'shared' ? secret.secret : undefined;
+  const { headers, body } = params.sample === undefined ? testEvent(params, key) : sampleEvent(params, key);
+  const path = route.profile === 'default' ? `/webhooks/${route.name}` : `/p/${route.profile}/webhooks/${route.name}`;
+  const response = await fetch(`${base}${path}`, {
+    method: 'POST',
+    body,
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+  return { status: response.status, body: await response.text() };
+}
+
+function sampleEvent({ sample, payload, event }: JsonObject, secret: string | undefined): SealedSample {
+  if (payload !== undefined || event !== undefined) {
+    refuse('params-missing', 'a sample has its own event and payload; give it alone');
+  }
+  const found = findSample(String(sample));
+  if (!found.ok) return refuse('params-missing', found.why);
+  return sealSample(found.name, { id: randomUUID(), ...(secret === undefined ? {} : { secret }) });
+}
+
+function testEvent(params: JsonObject, secret: string | undefined): SealedSample {
   const payload = (params.payload ?? { test: true, message: 'Hello from agent webhook test' }) as Json;
   const event = typeof params.event === 'string' ? { event_type: params.event } : {};
   const body = JSON.stringify(
     typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? { ...event, ...payload } : payload,
   );
-  const { route, secret } = found;
-  const path = route.profile === 'default' ? `/webhooks/${route.name}` : `/p/${route.profile}/webhooks/${route.name}`;
-  const signed = secret.kind === 'shared' ? signV2(secret.secret, Math.floor(Date.now() / 1_000), body) : {};
-  const response = await fetch(`${base}${path}`, {
-    method: 'POST',
-    body,
-    headers: { 'content-type': 'application/json', ...signed },
-  });
-  return { status: response.status, body: await response.text() };
+  return { headers: secret === undefined ? {} : signV2(secret, Math.floor(Date.now() / 1_000), body), body };
 }
 
 async function cancelRun(daemon: DaemonView, id: string): Promise<JsonObject> {

@@ -82,21 +82,16 @@ export function listRoutes({ home, sources, problems }: HomeDesk, baseUrl: strin
 
 /** One route with everything but its secret. */
 export function showRoute(desk: HomeDesk, asked: AskedRoute, baseUrl: string | undefined): JsonObject {
-  const entry = findRoute(desk, asked) ?? unknownRoute(desk, asked);
+  const entry = askedRouteOf(desk, asked);
   return {
     ...routeRows(desk.home, baseUrl)(entry),
     definition: entry.route as unknown as JsonObject,
   };
 }
 
-/** A dynamic route with its secret, for signing a test. */
-export function dynamicRoute(desk: HomeDesk, asked: AskedRoute): RouteWithSecret {
-  const found = findRoute(desk, asked);
-  if (found?.route.source === 'dynamic') return found;
-  return refuse(
-    'subscription-unknown',
-    `"${asked.name}" is no dynamic subscription${ofProfile(asked)}; only those can be tested`,
-  );
+/** A route with its secret, for signing a test. */
+export function askedRouteOf(desk: HomeDesk, asked: AskedRoute): RouteWithSecret {
+  return findRoute(desk, asked) ?? unknownRoute(desk, asked);
 }
 
 /** Creates a subscription with a fresh secret; every rule of a route holds for it before it is written. */

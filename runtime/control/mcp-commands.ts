@@ -53,6 +53,8 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
             ...ofRun(params),
             signal,
             onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
+            onWaiting: (question) =>
+              peer.notify('mcp.waiting', { question, message: `waits for approval ${question}: \`agent approvals\`` }),
           }),
         );
         return answer.kind === 'result' ? answer.result : { error: answer.fault };
@@ -87,7 +89,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
         const mcp = mcpOf(host);
         const profile = profileIn(mcp, params);
         peer.onEnd(mcp.onToolsChanged(profile, () => peer.notify('mcp.toolsChanged', {})));
-        return Promise.resolve({ tools: mcp.tools(profile) });
+        return Promise.resolve({ watching: profile });
       },
     },
   ],
@@ -236,8 +238,9 @@ async function testServer(params: JsonObject, { source, version = '0' }: Command
   if (params.connect === false) return { ok: true };
   // The protocol's client costs more than everything else here, and only this needs it.
   const { probeServer } = await import('../mcp/probe.ts');
-  const credentials = createCredentials(profilePaths(source.home, profile).tokens);
-  return probeServer(settings, { profile, credentials, env: source.env, version, nowMs: Date.now });
+  const { home, tokens } = profilePaths(source.home, profile);
+  const credentials = createCredentials(tokens);
+  return probeServer(settings, { profile, home, credentials, env: source.env, version, nowMs: Date.now });
 }
 
 function givenEntry(

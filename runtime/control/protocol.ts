@@ -35,7 +35,7 @@ export const rpcCodes = {
   params: -32_602,
   refused: -32_000,
 } as const;
-/** A longer line is no message of ours. */
+/** A longer request is refused. Answers have no limit of their own. */
 export const longestLine = 8 * 1_048_576;
 
 export function spellResult(id: RpcRequest['id'], result: Json): string {

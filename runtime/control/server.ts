@@ -5,21 +5,25 @@
  */
 
 import { chmodSync, rmdirSync, rmSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { dirname } from 'node:path';
-import { ensurePrivateFolder, privateFile } from '../../actors/files.ts';
+import { ensurePrivateFolder, isDiskRefusal, privateFile, writableCure } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
+import { causeOf, type Fault } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { liesAside } from '../../machines/config/profile.ts';
 import { answerRequest } from './answer.ts';
 import type { CommandHost } from './commands.ts';
 import { createLineSplitter } from './lines.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
 import { longestLine, notificationParts, readMessage, rpcCodes, spellError } from './protocol.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
 export interface ControlSettings {
   readonly path: string;
   readonly host: CommandHost;
+  /** Resolves with what keeps the home from being this gateway's: until then the path is another's. Absent: it is. */
+  readonly hold?: () => Promise<Fault | undefined>;
   readonly log: Logger;
   /** The judge of what is secret, for the words of an error. */
   readonly redact: (text: string) => string;
@@ -32,39 +36,50 @@ export interface ControlServer {
   close(): Promise<void>;
 }
 
-/** A reader that lets more than this pile up is cut off: it asks anew and gets a fresh snapshot. */
-const mostBuffered = 4 * 1_048_576;
-/** A person sees no difference to at once, and a thousand words cost one write. */
-const notifyWithinMs = 20;
-const mostTogether = 65_536;
-/** A reader that stands still keeps no daemon from ending. */
+const listenAgainMs = 5_000;
+/** A reader that stands still keeps no daemon from ending, and a slow one not for longer than this. */
 const lastWordsMs = 1_000;
+const longestGoodbyeMs = 10_000;
 
-/** Listens; a socket file that a dead daemon left is taken over, for the lock proves that it is dead. */
-export async function createControlServer({ path, host, log, redact }: ControlSettings): Promise<ControlServer> {
-  demandOwnFolder(path);
-  await ensurePrivateFolder(dirname(path));
-  rmSync(path, { force: true });
-  /** Each with what writes out the words that wait for it. */
-  const sockets = new Map<Socket, () => void>();
+/**
+ * Listens; a socket file that a dead daemon left is removed, for the lock proves that it is dead. On a full or read-only disk
+ * it resolves all the same and tries again every few seconds. The path is touched only while the home is held.
+ */
+export async function createControlServer({ path, host, hold, log, redact }: ControlSettings): Promise<ControlServer> {
+  const sockets = new Map<Socket, Outbox>();
   const server = createServer((socket) => {
     socket.on('close', () => sockets.delete(socket));
     sockets.set(socket, serve(socket, host, { log, redact }));
   });
-  const before = process.umask(0o177);
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(path, resolve);
-    });
-  } finally {
-    process.umask(before);
-  }
-  chmodSync(path, privateFile);
+  let again: NodeJS.Timeout | undefined;
   let closed: Promise<void> | undefined;
+  const later = (why: string): void => {
+    if (again !== undefined || closed !== undefined) return;
+    log.log('error', `control: ${path}: the socket cannot be made: ${why}`);
+    again = setInterval(() => void listen().catch(() => {}), listenAgainMs);
+  };
+  const listen = async (): Promise<void> => {
+    try {
+      const refused = await hold?.();
+      if (refused !== undefined) return later(refused.message);
+      demandOwnFolder(path);
+      await ensurePrivateFolder(dirname(path));
+      if (closed !== undefined || server.listening) return;
+      await listenAt(server, path);
+      if (again !== undefined) log.log('info', `control: listens at ${path}`);
+      clearInterval(again);
+    } catch (thrown) {
+      if (!isDiskRefusal(thrown)) throw thrown;
+      later(`${causeOf(thrown)}; ${writableCure}`);
+    }
+  };
+  await listen();
   const stopListening = (): Promise<void> => {
+    clearInterval(again);
     closed ??= new Promise((resolve) => {
+      const isOurs = server.listening;
       server.close(() => resolve());
+      if (!isOurs) return;
       rmSync(path, { force: true });
       if (liesAside(path)) removeEmpty(dirname(path));
     });
@@ -74,17 +89,31 @@ export async function createControlServer({ path, host, log, redact }: ControlSe
     stopListening: () => void stopListening(),
     async close() {
       const ended = stopListening();
-      for (const [socket, flush] of sockets) {
-        flush();
-        socket.destroySoon();
-      }
+      for (const outbox of sockets.values()) outbox.finish(lastWordsMs);
       const impatient = setTimeout(() => {
         for (const socket of sockets.keys()) socket.destroy();
-      }, lastWordsMs);
+      }, longestGoodbyeMs);
       await ended;
       clearTimeout(impatient);
     },
   };
+}
+
+async function listenAt(server: Server, path: string): Promise<void> {
+  rmSync(path, { force: true });
+  const before = process.umask(0o177);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(path, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  } finally {
+    process.umask(before);
+  }
+  chmodSync(path, privateFile);
 }
 
 /** What was made for the socket alone goes with it. */
@@ -96,44 +125,15 @@ function removeEmpty(folder: string): void {
   }
 }
 
-/** Returns what writes out the words that wait. */
-function serve(
-  socket: Socket,
-  host: CommandHost,
-  { log, redact }: Pick<ControlSettings, 'log' | 'redact'>,
-): () => void {
+function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlSettings, 'log' | 'redact'>): Outbox {
   const ends = new Set<() => void>();
-  let waiting: string[] = [];
-  let waitingLength = 0;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const flush = (): void => {
-    clearTimeout(timer);
-    timer = undefined;
-    const text = waiting.join('');
-    waiting = [];
-    waitingLength = 0;
-    if (text === '' || socket.destroyed) return;
-    socket.write(text);
-    if (socket.writableLength > mostBuffered) {
-      log.log('warn', 'control: a reader is too slow and was cut off');
-      socket.destroy();
-    }
-  };
-  const send = (text: string): void => {
-    waiting.push(text);
-    flush();
-  };
-  /** A stream says many words in one turn; they leave together, in one write and before the next answer. */
-  const notify = ([beginning, params, end]: readonly [string, string, string]): void => {
-    if (socket.destroyed) return;
-    waiting.push(beginning, params, end);
-    waitingLength += beginning.length + params.length + end.length;
-    if (waitingLength > mostTogether) flush();
-    else timer ??= setTimeout(flush, notifyWithinMs).unref();
-  };
+  const outbox = createOutbox(socket, (reason) => {
+    log.log('warn', `control: ${reason} and was cut off`);
+    socket.destroy();
+  });
   const peer = {
     redact,
-    notify: (name: string, sent: JsonObject | string) => notify(notificationParts(name, sent)),
+    notify: (name: string, sent: JsonObject | string) => outbox.notify(notificationParts(name, sent)),
     onEnd(end: () => void) {
       ends.add(end);
       return () => void ends.delete(end);
@@ -143,19 +143,19 @@ function serve(
     longestLine,
     (line) => {
       const message = readMessage(line);
-      if (message.kind === 'malformed') send(spellError(message.id, message.error));
-      else if (message.kind === 'request') void answerRequest(message.request, host, peer).then(send);
+      if (message.kind === 'malformed') outbox.expect()(() => spellError(message.id, message.error));
+      else if (message.kind === 'request') void answerRequest(message.request, host, peer).then(outbox.expect());
     },
     () => {
-      send(spellError(null, { code: rpcCodes.request, message: 'the line is too long' }));
-      socket.destroySoon();
+      outbox.expect()(() => spellError(null, { code: rpcCodes.request, message: 'the line is too long' }));
+      outbox.finish(lastWordsMs);
     },
   );
   socket.on('data', (chunk) => lines.add(chunk));
   socket.on('error', () => {});
   socket.on('close', () => {
-    clearTimeout(timer);
+    outbox.closed();
     for (const end of ends) end();
   });
-  return flush;
+  return outbox;
 }

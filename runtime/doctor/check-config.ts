@@ -1,12 +1,9 @@
 /**
- * Looks at what the home's files say: every finding of the configuration, broken subscriptions, and references to
- * variables that nothing sets.
- * @see CFG-2, INT-1 and CLI-2 in docs/specification.md
+ * Looks at what the home's files say: every finding of the configuration, and broken subscriptions.
+ * @see CFG-2 and CLI-2 in docs/specification.md
  */
 
 import { findLooseEnds } from '../../actors/config/route-world.ts';
-import { isJsonObject, type Json } from '../../machines/base/json.ts';
-import { unresolvedReference } from '../../machines/config/interpolate.ts';
 import { createSourceReader } from '../route-sources.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
@@ -54,7 +51,7 @@ export function checkConfig({ home, gateway }: Examined): readonly Finding[] {
       }
     }
   }
-  findings.push(...unsetVariables(home), ...refusedBy(gateway));
+  findings.push(...refusedBy(gateway));
   return findings.length > 0 ? findings : [good('config', 'no findings')];
 }
 
@@ -72,34 +69,4 @@ function refusedBy(gateway: Examined['gateway']): readonly Finding[] {
       cure: 'mend what is named there, or what `agent config check` shows; then `agent gateway reload`',
     },
   ];
-}
-
-/** What still looks like a reference after everything that is set was put in. */
-function unsetVariables(home: Examined['home']): readonly Finding[] {
-  const findings: Finding[] = [];
-  for (const [profile, { settings }] of home.profiles) {
-    const file = profile === 'default' ? 'config.yaml' : `profiles/${profile}/config.yaml`;
-    const look = (value: Json, path: string): void => {
-      if (Array.isArray(value)) for (const [index, item] of value.entries()) look(item as Json, `${path}.${index}`);
-      else if (isJsonObject(value)) for (const [key, held] of Object.entries(value)) look(held, `${path}.${key}`);
-      else if (typeof value === 'string') {
-        const variable = unresolvedReference(value);
-        if (variable === undefined || !/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable)) return;
-        findings.push({
-          level: 'warning',
-          area: 'config',
-          code: 'variable-unset',
-          place: `${file}: ${path}`,
-          what: `refers to ${variable}, which is not set`,
-          cure: `put ${variable}=… into ${profile === 'default' ? '.env' : `profiles/${profile}/.env`}`,
-        });
-      }
-    };
-    for (const { name, enabled, entry } of settings.servers) if (enabled) look(entry, `mcp_servers.${name}`);
-    for (const [name, { enabled, options }] of Object.entries(settings.platforms)) {
-      if (enabled) look(options, `platforms.${name}`);
-    }
-    if (settings.agent.model?.apiKey !== undefined) look(settings.agent.model.apiKey, 'agent.model.api_key');
-  }
-  return findings;
 }

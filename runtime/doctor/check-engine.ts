@@ -4,6 +4,7 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
+import type { NativeFault } from '../http/choose.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 /** As `engines` in package.json says. */
@@ -34,24 +35,31 @@ export async function checkEngine({ home }: Examined, node = process.versions.no
       cure: 'install the package again on this machine (npm ci)',
     });
   }
-  const uws = front === 'node' ? undefined : await obstacle(async () => (await import('../http/uws.ts')).loadUws());
-  if (uws !== undefined) {
+  const fault = front === 'node' ? undefined : await nativeFault();
+  const usesNode = front === 'node' || (fault !== undefined && (front === 'auto' || fault.kind === 'missing'));
+  if (fault !== undefined) {
+    const isStuck = front === 'uws' && fault.kind === 'missing';
     findings.push({
-      level: front === 'uws' ? 'wrong' : 'note',
+      level: isStuck ? 'wrong' : front === 'uws' ? 'warning' : 'note',
       area: 'engine',
       code: 'front-fallback',
       place: 'uWebSockets.js',
-      what: `cannot load, so node:http is the front: ${uws}`,
+      what: `${fault.text}${usesNode ? '; node:http is the front' : ''}`,
       cure:
         front === 'uws'
           ? 'set gateway.front to auto or node'
-          : 'nothing need be done; node:http serves the same, a little slower',
+          : 'nothing need be done; gateway.front: node says so without a warning',
     });
   }
-  const used = front === 'node' || uws !== undefined ? 'node:http' : 'uWebSockets.js';
+  const used = usesNode ? 'node:http' : 'uWebSockets.js';
   return findings.length > 0
     ? findings
     : [good('engine', `Node ${node}, ${process.platform} ${process.arch}, front ${used}, journal ${journal}`)];
+}
+
+async function nativeFault(): Promise<NativeFault | undefined> {
+  const { faultOf, native } = await import('../http/choose.ts');
+  return faultOf(native);
 }
 
 async function obstacle(load: () => Promise<unknown>): Promise<string | undefined> {

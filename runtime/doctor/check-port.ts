@@ -1,10 +1,9 @@
 /**
- * Looks whether the addresses that the gateway wants are its own or still free, and who may reach them. Binds for a moment
- * and lets go again; sends nothing.
+ * Looks whether the addresses that the gateway wants are its own or still free, and who may reach them.
  * @see ADP-1 and CLI-2 in docs/specification.md
  */
 
-import { createServer } from 'node:net';
+import { bindingFault, whyUnbound } from '../../actors/binding.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
@@ -107,28 +106,14 @@ async function bindable({ name, host, port, change, level }: Address): Promise<r
       },
     ];
   }
-  const why =
-    code === 'EACCES'
-      ? 'ports below 1024 need rights that this user has not'
-      : code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND'
-        ? 'no interface of this machine has that address'
-        : `the system refuses it (${code})`;
   return [
     {
       level,
       area: 'port',
       code: 'port-refused',
       place,
-      what: `${name} cannot be bound: ${why}`,
+      what: `${name} cannot be bound: ${whyUnbound(code)}`,
       cure: change,
     },
   ];
-}
-
-function bindingFault(host: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
-  });
 }

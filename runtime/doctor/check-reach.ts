@@ -113,8 +113,14 @@ function serverTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undef
     case 'connecting':
       return { level: 'note', code: 'server-waiting', what: 'is being connected', cure: 'look again in a moment' };
     default:
-      return undefined;
+      return leftOutTools(row.left_out);
   }
+}
+
+function leftOutTools(leftOut: unknown): Omit<Trouble, 'area' | 'place'> | undefined {
+  if (!Array.isArray(leftOut) || leftOut.length === 0) return undefined;
+  const cure = 'report it to the author of the server, or run another version of it';
+  return { level: 'warning', code: 'server-tools', what: leftOut.join('; '), cure };
 }
 
 function targetTrouble(row: JsonObject): Omit<Trouble, 'area' | 'place'> | undefined {
@@ -140,14 +146,19 @@ async function probed(
   if (offline) return notAsked('servers', place, 'ask without --offline');
   const { probeServer } = await import('../mcp/probe.ts');
   const bounded: ServerSettings = { ...settings, connectTimeoutMs: Math.min(patienceMs, settings.connectTimeoutMs) };
+  const { home, tokens } = profilePaths(paths.home, profile);
   const report = await probeServer(bounded, {
     profile,
-    credentials: createCredentials(profilePaths(paths.home, profile).tokens),
+    home,
+    credentials: createCredentials(tokens),
     env,
     version,
     nowMs: Date.now,
   });
-  if (report.ok) return undefined;
+  if (report.ok) {
+    const trouble = leftOutTools(report.left_out);
+    return trouble === undefined ? undefined : { area: 'servers', place, ...trouble };
+  }
   return {
     level: 'wrong',
     area: 'servers',

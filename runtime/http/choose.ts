@@ -1,46 +1,68 @@
 /**
- * Chooses the front: the one that is configured, else uWebSockets.js where its binary loads and node:http elsewhere.
- * Says which in one line.
+ * Chooses the front: the one that is configured, else uWebSockets.js where its binary loads and proves itself, node:http
+ * elsewhere. Says which in one line, and why where that is not the one wished for.
+ * @see RTE-4 in docs/specification.md
  */
 
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { ExchangeHandler, Front, FrontSettings } from './front.ts';
+import type { ExchangeHandler, Front, FrontSettings, OpenFront } from './front.ts';
+import { failedProofs, whyNotLoadable } from './native.ts';
 import { openNodeFront } from './node.ts';
-import { loadUws, openUwsFront } from './uws.ts';
+import { openUwsFront } from './uws.ts';
+
+export interface Native {
+  /** Why it cannot load; undefined where it can. */
+  readonly whyNotLoadable: () => string | undefined;
+  readonly open: OpenFront;
+  /** How long a silent proof of the self-test is waited for; two seconds unless given. */
+  readonly proofLimitMs?: number;
+}
+
+export const native: Native = { whyNotLoadable, open: openUwsFront };
+
+export interface FrontWish {
+  readonly choice: 'auto' | 'uws' | 'node';
+  readonly settings: FrontSettings;
+  readonly library?: Native;
+}
 
 export async function openFront(
-  choice: 'auto' | 'uws' | 'node',
-  settings: FrontSettings,
+  { choice, settings, library = native }: FrontWish,
   handle: ExchangeHandler,
   log: Logger,
 ): Promise<Front> {
-  const missing = choice === 'node' ? undefined : await whyNotLoadable();
-  if (choice === 'uws' && missing !== undefined) {
+  const fault = choice === 'node' ? undefined : await faultOf(library);
+  if (choice === 'uws' && fault?.kind === 'missing') {
     throw new Error(
-      `webhook listener: gateway.front is "uws" but uWebSockets.js cannot load: ${missing}; set gateway.front to "auto" or "node"`,
+      `webhook listener: gateway.front is "uws" but uWebSockets.js ${fault.text}; set gateway.front to "auto" or "node"`,
     );
   }
-  const useNode = choice === 'node' || missing !== undefined;
-  const front = await (useNode ? openNodeFront : openUwsFront)(settings, handle);
+  const useNode = choice === 'node' || (choice === 'auto' && fault !== undefined);
+  const front = await (useNode ? openNodeFront : library.open)(settings, handle);
+  const name = front.kind === 'uws' ? 'uWebSockets.js' : 'node:http';
   log.log(
-    'info',
-    useNode && missing !== undefined
-      ? `front: node:http (uWebSockets.js cannot load: ${missing})`
-      : `front: ${front.kind === 'uws' ? 'uWebSockets.js' : 'node:http'}`,
+    fault === undefined ? 'info' : 'warn',
+    fault === undefined ? `front: ${name}` : `front: ${name} (uWebSockets.js ${fault.text})`,
   );
   return front;
 }
 
-/** The library ends its error with the linker's own words, after a sentence about hosts in general. */
-export async function whyNotLoadable(): Promise<string | undefined> {
+/** What speaks against the native library. */
+export interface NativeFault {
+  /** `unfit`: it loads, and does not take what a server must. */
+  readonly kind: 'missing' | 'unfit';
+  readonly text: string;
+}
+
+/** Resolves with undefined where the library loads and passes its self-test; a test that cannot run is not passed. */
+export async function faultOf({ whyNotLoadable, open, proofLimitMs }: Native): Promise<NativeFault | undefined> {
+  const missing = whyNotLoadable();
+  if (missing !== undefined) return { kind: 'missing', text: `cannot load: ${missing}` };
   try {
-    await loadUws();
-    return undefined;
+    const failed = await failedProofs(open, proofLimitMs);
+    return failed.length === 0 ? undefined : { kind: 'unfit', text: `does not take ${failed.join(', ')}` };
   } catch (thrown) {
-    const lines = causeOf(thrown)
-      .split('\n')
-      .filter((line) => line.trim() !== '');
-    return lines.at(-1)?.replace(/^Error: /, '') ?? '';
+    return { kind: 'unfit', text: `cannot run its self-test: ${causeOf(thrown)}` };
   }
 }

@@ -24,9 +24,11 @@ export interface RequestHead {
 
 export type BodyOutcome =
   | { readonly kind: 'read'; readonly bytes: Buffer }
+  /** There was no room for what came; reading has stopped. */
+  | { readonly kind: 'crowded' }
   /** More than the limit was declared or arrived; reading has stopped. */
   | { readonly kind: 'tooLarge' }
-  /** The client left, or sent nothing for `bodyTimeoutMs`. No answer can be written. */
+  /** The client left, or sent too little in `bodyTimeoutMs`. No answer can be written. */
   | { readonly kind: 'aborted' };
 
 export interface Reply {
@@ -39,8 +41,13 @@ export interface Reply {
 /** One request under way. Live, never in a context: the gateway keeps it in a table by id. */
 export interface Exchange {
   readonly head: RequestHead;
-  /** Reads the whole body, at most `maxBytes`; calls back exactly once. Call it before the handler returns, or never. */
-  readBody(maxBytes: number, settled: (outcome: BodyOutcome) => void): void;
+  /** Of the client, or of the proxy in between; absent where no client sent it. Ask before the handler returns. */
+  readonly address?: string | undefined;
+  /**
+   * Reads the whole body, at most `maxBytes`; calls back exactly once. Call it before the handler returns, or never. As the
+   * body grows, `mayKeep` is asked for the bytes of memory that it takes more, and ends the reading where it returns false.
+   */
+  readBody(maxBytes: number, settled: (outcome: BodyOutcome) => void, mayKeep?: (bytes: number) => boolean): void;
   /** Writes the answer once; later calls, and calls after the client left, do nothing. An unread body closes the connection. */
   reply(reply: Reply): void;
 }
@@ -51,8 +58,10 @@ export interface FrontSettings {
   readonly host: string;
   /** 0 chooses a free port. */
   readonly port: number;
-  /** A stalled body ends the exchange after this long without a byte. */
+  /** A body of which fewer than 16 KiB come within this long ends the exchange, unless it is whole by then. */
   readonly bodyTimeoutMs: number;
+  /** A head must be whole within this, 10,000 unless given. uWebSockets.js has ten seconds of its own. */
+  readonly headTimeoutMs?: number;
 }
 
 export interface Front {

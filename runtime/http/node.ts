@@ -1,40 +1,61 @@
 /**
- * The front on node:http, for hosts where the other one's binary cannot load. The same promises, kept with the standard
- * library's own limits for heads and idle connections.
+ * The front on node:http, which serves wherever the other one does not. The same promises, kept with the standard library's
+ * own limits for heads and idle connections.
+ *
+ * A connection's requests may be pipelined, and what follows them may be no HTTP at all. So the front knows which answers
+ * each connection still owes: those are written, nothing else is, and what follows a close is not looked at.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { HeaderTable } from '../../machines/webhook/kept-headers.ts';
 import { BodyReader } from './body-reader.ts';
-import type { BodyOutcome, Exchange, ExchangeHandler, OpenFront, Reply, RequestHead } from './front.ts';
-import { cannotBind, conflictingLength, maxHeaderBytes } from './refusals.ts';
+import type { BodyOutcome, Exchange, OpenFront, Reply, RequestHead } from './front.ts';
+import { badRequest, cannotBind, expectsBody, maxHeaderBytes, refusalOf } from './refusals.ts';
 
-/** The head of a request must be whole within this. */
-const headersTimeoutMs = 10_000;
-/** A slow but living upload may take its time, but not for ever: so long for all of a request. */
-const requestTimeoutMs = 300_000;
-/** How often both are looked at. */
-const checkEveryMs = 2_000;
+const headTimeoutMs = 10_000;
+/** How often slow heads are looked for. */
+const checkEveryMs = 1_000;
 const keepAliveTimeoutMs = 65_000;
 
 /** Opens the front; rejects where the address cannot be bound. */
 export const openNodeFront: OpenFront = async (settings, handle) => {
+  const headersTimeout = settings.headTimeoutMs ?? headTimeoutMs;
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
     insecureHTTPParser: false,
-    connectionsCheckingInterval: checkEveryMs,
+    headersTimeout,
+    connectionsCheckingInterval: Math.min(checkEveryMs, headersTimeout),
+    keepAliveTimeout: keepAliveTimeoutMs,
+    // The least rate of a body is watched per exchange.
+    requestTimeout: 0,
   });
-  server.headersTimeout = headersTimeoutMs;
-  server.keepAliveTimeout = keepAliveTimeoutMs;
-  // The body's own stall is watched per exchange.
-  server.requestTimeout = requestTimeoutMs;
-  const accepting: ExchangeHandler = (exchange) => handle(exchange);
-  server.on('request', (request, response) => accept(request, response, settings.bodyTimeoutMs, accepting));
+  // Past a number of its own, the library would leave headers out without a word; the size of a head bounds them.
+  server.maxHeadersCount = 0;
+  const connections: Connections = new Map();
+  const listen =
+    (awaitsContinue: boolean) =>
+    (request: IncomingMessage, response: ServerResponse): void => {
+      const connection = connectionOf(connections, request.socket);
+      // What follows a close must not be processed (RFC 9112 §9.6): its answer could not leave.
+      if (connection.closes) return;
+      const isClosing = (): boolean => !server.listening;
+      const options = { connection, bodyTimeoutMs: settings.bodyTimeoutMs, awaitsContinue, isClosing };
+      const exchange = new NodeExchange(request, response, options);
+      if (!response.shouldKeepAlive) connection.closes = true;
+      const refusal = versionRefusal(request) ?? refusalOf(exchange.head);
+      if (refusal === undefined) handle(exchange);
+      else exchange.reply(refusal);
+    };
+  server.on('connection', (socket: Socket) => connectionOf(connections, socket));
+  server.on('request', listen(false));
   // Answered by the handler, which may refuse before the client sends its body.
-  server.on('checkContinue', (request, response) => accept(request, response, settings.bodyTimeoutMs, accepting, true));
+  server.on('checkContinue', listen(true));
   // An expectation that nobody knows asks for nothing (RFC 9110 §10.1.1); the server would refuse it by itself.
-  server.on('checkExpectation', (request, response) => accept(request, response, settings.bodyTimeoutMs, accepting));
-  server.on('clientError', answerClientError);
+  server.on('checkExpectation', listen(false));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
+    endBroken(error, socket, connectionOf(connections, socket)),
+  );
 
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(cannotBind(settings, error.message)));
@@ -46,29 +67,47 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
     host: settings.host,
     port: (server.address() as AddressInfo).port,
     close(graceMs) {
-      closing ??= closeServer(server, graceMs);
+      closing ??= closeServer(server, connections, graceMs);
       return closing;
     },
   };
 };
 
-function accept(
-  request: IncomingMessage,
-  response: ServerResponse,
-  bodyTimeoutMs: number,
-  handle: ExchangeHandler,
-  awaitsContinue = false,
-): void {
+/** What one connection owes its client. */
+interface Connection {
+  /** In the order in which they came; an exchange is gone once its answer is written. */
+  readonly due: Set<NodeExchange>;
+  /** Whether no further request is taken: somebody said close, or what came is no HTTP. */
+  closes: boolean;
+}
+
+type Connections = Map<Socket, Connection>;
+
+function connectionOf(connections: Connections, socket: Socket): Connection {
+  const known = connections.get(socket);
+  if (known !== undefined) return known;
+  const connection = { due: new Set<NodeExchange>(), closes: false };
+  connections.set(socket, connection);
+  socket.once('close', () => connections.delete(socket));
+  return connection;
+}
+
+/** The library takes a request line without a version, and any major one; RFC 9112 §6.1 calls a coding in 1.0 faulty. */
+function versionRefusal({ httpVersion, headers }: IncomingMessage): Reply | undefined {
+  if (!httpVersion.startsWith('1.')) return { status: 505, body: JSON.stringify({ error: 'HTTP/1.1 is spoken here' }) };
+  return httpVersion === '1.0' && headers['transfer-encoding'] !== undefined ? badRequest : undefined;
+}
+
+function headOf(request: IncomingMessage): RequestHead {
   const target = originForm(request.url ?? '/');
   const query = target.indexOf('?');
   const declared = request.headers['content-length'];
-  const head: RequestHead = {
+  return {
     method: request.method ?? 'GET',
     path: query < 0 ? target : target.slice(0, query),
     headers: joinedHeaders(request),
     ...(declared === undefined ? {} : { contentLength: Number(declared) }),
   };
-  handle(new NodeExchange(request, response, head, { bodyTimeoutMs, awaitsContinue }));
 }
 
 /** A target may name scheme and host as well (RFC 9112 §3.2.2), which tell nothing here. */
@@ -78,40 +117,77 @@ function originForm(target: string): string {
   return path.startsWith('/') || path === target ? path : `/${path}`;
 }
 
+interface ExchangeOptions {
+  readonly connection: Connection;
+  readonly bodyTimeoutMs: number;
+  readonly awaitsContinue: boolean;
+  /** Whether the front takes no further connection: each that stands ends with its last answer. */
+  readonly isClosing: () => boolean;
+}
+
 class NodeExchange implements Exchange {
   readonly head: RequestHead;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  readonly #options: { readonly bodyTimeoutMs: number; readonly awaitsContinue: boolean };
+  readonly #options: ExchangeOptions;
+  #body: BodyReader | undefined;
+  /** Whether the connection ends with this answer. */
+  #isLast = false;
 
-  constructor(
-    request: IncomingMessage,
-    response: ServerResponse,
-    head: RequestHead,
-    options: { readonly bodyTimeoutMs: number; readonly awaitsContinue: boolean },
-  ) {
+  constructor(request: IncomingMessage, response: ServerResponse, options: ExchangeOptions) {
     this.#request = request;
     this.#response = response;
-    this.head = head;
+    this.head = headOf(request);
     this.#options = options;
+    const { connection, isClosing } = options;
+    const { due } = connection;
+    due.add(this);
     response.on('error', () => {});
+    response.once('close', () => due.delete(this));
+    response.once('finish', () => {
+      due.delete(this);
+      // What the client still sends is not read; half-closing first lets the answer reach it.
+      if (this.#isLast || (isClosing() && due.size === 0)) request.socket.destroySoon();
+    });
   }
 
-  readBody(maxBytes: number, settled: (outcome: BodyOutcome) => void): void {
+  /** Whether all of the request has come. */
+  get isWhole(): boolean {
+    return this.#request.complete;
+  }
+
+  get isAnswered(): boolean {
+    return this.#response.headersSent;
+  }
+
+  endsConnection(): void {
+    this.#isLast = true;
+  }
+
+  get address(): string | undefined {
+    return this.#request.socket.remoteAddress;
+  }
+
+  readBody(maxBytes: number, settled: (outcome: BodyOutcome) => void, mayKeep?: (bytes: number) => boolean): void {
     if ((this.head.contentLength ?? 0) > maxBytes) {
       settled({ kind: 'tooLarge' });
       return;
     }
-    const { bodyTimeoutMs, awaitsContinue } = this.#options;
+    const { connection, bodyTimeoutMs, awaitsContinue } = this.#options;
     const request = this.#request;
-    const body = new BodyReader(maxBytes, (outcome) => {
+    const settle = (outcome: BodyOutcome): void => {
       clearTimeout(timer);
       settled(outcome);
-    });
-    const timer = setTimeout(() => request.destroy(), bodyTimeoutMs);
+    };
+    const body = new BodyReader(this.head.contentLength || maxBytes, settle, mayKeep);
+    this.#body = body;
+    const timer = setTimeout(() => {
+      // Those who asked before get their answers; the body is given up, and nothing is taken behind it.
+      if (awaitsLast(connection)) body.abort();
+      else request.destroy();
+    }, bodyTimeoutMs);
     request.on('data', (chunk: Buffer) => {
-      timer.refresh();
-      body.add(chunk);
+      if (body.add(chunk)) timer.refresh();
       if (body.settled) request.pause();
     });
     request.on('end', () => body.end());
@@ -123,23 +199,27 @@ class NodeExchange implements Exchange {
   reply(reply: Reply): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
-    const unread = !this.#request.complete;
+    const { connection, isClosing } = this.#options;
+    const isLastDue = isClosing() && [...connection.due].at(-1) === this;
+    if (isLastDue || (!this.isWhole && expectsBody(this.head))) {
+      connection.closes = true;
+      this.endsConnection();
+    }
     response.writeHead(reply.status, {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(reply.body),
       ...reply.headers,
-      ...(unread ? { connection: 'close' } : {}),
+      ...(this.#isLast ? { connection: 'close' } : {}),
     });
-    response.end(this.head.method === 'HEAD' ? undefined : reply.body, () => {
-      // What the client still sends is not read; half-closing first lets the answer reach it.
-      if (unread) this.#request.socket.destroySoon();
-    });
+    response.end(this.head.method === 'HEAD' ? undefined : reply.body);
+    // The library reports nothing of a request once it is answered, and the body must not hold its memory.
+    this.#body?.abort();
   }
 }
 
 /** Node keeps the first of some repeated headers; joining the raw ones treats all alike. */
 function joinedHeaders(request: IncomingMessage): Record<string, string> {
-  const joined: Record<string, string> = {};
+  const joined: Record<string, string> = new HeaderTable();
   const raw = request.rawHeaders;
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = (raw[at] ?? '').toLowerCase();
@@ -155,13 +235,34 @@ const statuses: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+/**
+ * Takes nothing more on a connection, which ends with the last answer that is due to a whole request; returns whether there
+ * is one.
+ */
+function awaitsLast(connection: Connection): boolean {
+  connection.closes = true;
+  const last = [...connection.due].findLast(({ isWhole }) => isWhole);
+  last?.endsConnection();
+  return last !== undefined;
+}
+
+/**
+ * Ends a connection on which something came that is no HTTP, or came too slowly. Requests that were whole before it get their
+ * answers, the last of which ends the connection; where none is due and none said close, it is answered itself.
+ */
+function endBroken(error: NodeJS.ErrnoException, socket: Socket, connection: Connection): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
+  const { due, closes } = connection;
+  if (awaitsLast(connection)) return;
+  if (closes && [...due].every(({ isAnswered }) => isAnswered)) {
+    socket.destroySoon();
+    return;
+  }
   const status = statuses[error.code ?? ''] ?? '400 Bad Request';
-  const { body } = conflictingLength;
+  const { body } = badRequest;
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
   );
@@ -169,9 +270,10 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   socket.destroySoon();
 }
 
-async function closeServer(server: Server, graceMs: number): Promise<void> {
+/** What is under way is answered; a connection that owes nothing ends at once, also one that has never said a word. */
+async function closeServer(server: Server, connections: Connections, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  server.closeIdleConnections();
+  for (const [socket, { due }] of connections) if (due.size === 0) socket.destroySoon();
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearTimeout(timer);

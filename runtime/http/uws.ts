@@ -1,28 +1,15 @@
 /**
- * The front on uWebSockets.js, the only file that imports it. The native request is dead when the handler returns, so
- * the head is copied first; chunks are valid in their callback only, so each is copied too; answers are corked.
+ * The front on uWebSockets.js. The native request is dead when the handler returns, so the head is copied first; chunks are
+ * valid in their callback only, so each is copied too; answers are corked.
  *
- * Left to the library, which parses before us and offers no hook there (the conformance suite pins each down):
- * - A head with a control byte in a value, a space before a colon, a folded line, a hundred headers, or a name with `_`
- *   or another of the marks that a token may have beside letters, digits and `-` gets no answer; the connection is closed
- *   when its idle time, about ten seconds, is over. So is one that sends nothing.
- * - A head that comes in pieces may have 16 KiB, else it is answered 431; one that comes whole is read at any length that
- *   fits into one read.
- * - Bytes above 127 at either end of a header's value are cut off as if they were spaces, and bytes that are not UTF-8
- *   become U+FFFD. What is UTF-8 within a value arrives.
- * - HTTP/1.0 is answered 505, and so is whatever is no request line: an absolute target, `*`, an empty line, bare line
- *   feeds. A head without a Host, with a wrong length or with two ways of telling it is answered 400. All of it in HTML.
- * - Two lengths of one value count as one, bytes above 127 in a path are taken, an expectation of continuing is answered
- *   before the handler can refuse the body.
- * - A chunk with an extension is answered 400 and a trailer 505, both in HTML. The body is held back until the library has
- *   read on, so that neither is carried through; a trailer in a later piece meets a request that is answered already.
- * - A request that is pipelined behind one whose answer is pending closes the connection: neither is answered, though the
- *   first is carried through where its body was not chunked.
+ * The library parses before us and offers no hook there. What it does not take although it must is why `auto` does not choose
+ * it; docs/decisions/0006 lists that and every other difference, and the conformance suite pins each down.
  */
 
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import { Roster } from '../../machines/base/roster.ts';
+import { HeaderTable } from '../../machines/webhook/kept-headers.ts';
 import { BodyReader } from './body-reader.ts';
 import type {
   BodyOutcome,
@@ -34,7 +21,8 @@ import type {
   Reply,
   RequestHead,
 } from './front.ts';
-import { cannotBind, conflictingLength, maxHeaderBytes } from './refusals.ts';
+import { loadUws } from './native.ts';
+import { badRequest, cannotBind, expectsBody, refusalOf } from './refusals.ts';
 
 const statusLines: readonly string[] = Array.from(
   { length: 600 },
@@ -52,12 +40,12 @@ interface Open {
   watch(): void;
 }
 const noBytes = Buffer.alloc(0);
-/** How often stalled bodies are looked for. */
+/** How often slow bodies are looked for. */
 const sweepMs = 250;
 
 /** Opens the front; rejects where the binary cannot load or the address cannot be bound. */
 export const openUwsFront: OpenFront = async (settings, handle) => {
-  const uws = await loadUws();
+  const uws = loadUws();
   const open = createOpen(settings.bodyTimeoutMs);
   const app = uws.App();
   app.any('/*', (res, req) => accept(res, req, open, handle));
@@ -76,13 +64,6 @@ export const openUwsFront: OpenFront = async (settings, handle) => {
   });
 };
 
-/** Loads the library; rejects where its binary cannot load. */
-export async function loadUws(): Promise<typeof import('uWebSockets.js')> {
-  // The library reads its bound for heads that come in pieces from here, once, when it is loaded.
-  process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(maxHeaderBytes);
-  return (await import('uWebSockets.js')).default;
-}
-
 function frontOf(settings: FrontSettings, port: number, close: Front['close']): Front {
   let closing: Promise<void> | undefined;
   return {
@@ -97,7 +78,7 @@ function frontOf(settings: FrontSettings, port: number, close: Front['close']): 
 }
 
 function accept(res: HttpResponse, req: HttpRequest, open: Open, handle: ExchangeHandler): void {
-  const headers: Record<string, string> = {};
+  const headers: Record<string, string> = new HeaderTable();
   let conflict = false;
   req.forEach((name, given) => {
     const value = asSent(given);
@@ -117,8 +98,10 @@ function accept(res: HttpResponse, req: HttpRequest, open: Open, handle: Exchang
   const exchange = new UwsExchange(res, head, open);
   open.exchanges.set(exchange, true);
   res.onAborted(() => exchange.abort());
-  if (conflict) exchange.reply(conflictingLength);
-  else handle(exchange);
+  // RFC 9112 §6.3: a message with two different lengths must not be believed.
+  const refusal = conflict ? badRequest : refusalOf(head);
+  if (refusal === undefined) handle(exchange);
+  else exchange.reply(refusal);
 }
 
 /** A native block for each body would be freed by the collector only; small ones lie together in a shared one. */
@@ -150,7 +133,11 @@ class UwsExchange implements Exchange {
     this.#open = open;
   }
 
-  readBody(maxBytes: number, settled: (outcome: BodyOutcome) => void): void {
+  get address(): string | undefined {
+    return this.#over ? undefined : Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
+  }
+
+  readBody(maxBytes: number, settled: (outcome: BodyOutcome) => void, mayKeep?: (bytes: number) => boolean): void {
     if (this.#over) {
       settled({ kind: 'aborted' });
       return;
@@ -164,15 +151,12 @@ class UwsExchange implements Exchange {
       settled({ kind: 'read', bytes: noBytes });
       return;
     }
-    const body = new BodyReader(maxBytes, settled);
+    const body = new BodyReader(this.head.contentLength || maxBytes, settled, mayKeep);
     this.#body = body;
     this.#open.watch();
     this.#res.onData((chunk, isLast) => {
       if (body.settled) return;
-      if (chunk.byteLength > 0) {
-        body.lastByteAtMs = performance.now();
-        body.add(copied(chunk));
-      }
+      if (chunk.byteLength > 0) body.add(copied(chunk));
       if (!isLast) return;
       // The library still reads what follows the last chunk, and may refuse it; then nobody hears our answer.
       if (this.head.contentLength === undefined) setImmediate(() => body.end());
@@ -184,7 +168,7 @@ class UwsExchange implements Exchange {
     if (this.#over) return;
     this.#over = true;
     this.#open.exchanges.delete(this);
-    const unread = this.#body === undefined ? expectsBody(this.head) : !this.#body.settled || reply.status === 413;
+    const unread = this.#body === undefined ? expectsBody(this.head) : !this.#body.isWhole;
     const closes = unread || asksToClose(this.head);
     const res = this.#res;
     res.cork(() => {
@@ -196,6 +180,8 @@ class UwsExchange implements Exchange {
       if (this.head.method === 'HEAD') this.#endWithoutBody(Buffer.byteLength(reply.body), closes);
       else res.end(reply.body, closes);
     });
+    // The library calls back no more, and the body must not hold its memory.
+    this.#body?.abort();
   }
 
   /**
@@ -216,14 +202,10 @@ class UwsExchange implements Exchange {
     this.#body?.abort();
   }
 
-  /** Ends an exchange whose body has stalled. */
+  /** Ends an exchange whose body comes too slowly. */
   cut(nowMs: number, timeoutMs: number): void {
-    if (this.#body?.settled === false && nowMs - this.#body.lastByteAtMs > timeoutMs) this.#res.close();
+    if (this.#body?.settled === false && nowMs - this.#body.spanBeganAtMs > timeoutMs) this.#res.close();
   }
-}
-
-function expectsBody(head: RequestHead): boolean {
-  return (head.contentLength ?? 0) > 0 || head.headers['transfer-encoding'] !== undefined;
 }
 
 /** The library knows the plain word alone; it may stand in a list. */
@@ -236,7 +218,7 @@ function mayHaveBody({ headers }: RequestHead): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }
 
-/** Looks for stalled bodies while any is waited for; a front at rest has no timer. */
+/** Looks for slow bodies while any is waited for; a front at rest has no timer. */
 function createOpen(timeoutMs: number): Open {
   const exchanges: Open['exchanges'] = new Roster();
   let watching = false;

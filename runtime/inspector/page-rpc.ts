@@ -64,7 +64,7 @@ export async function answerPage(
     for (const one of ends) one();
   });
   if (streams) response.writeHead(200, { 'content-type': lines });
-  const answer = await answerRequest(asked, host(), {
+  const serialize = await answerRequest(asked, host(), {
     redact,
     notify: (name, params) => {
       if (streams && !response.writableEnded) response.write(spellNotification(name, params));
@@ -75,6 +75,7 @@ export async function answerPage(
     },
   });
   if (response.destroyed) return;
+  const answer = serialize();
   // A subscription goes on until the page leaves; what has no end of its own has told nobody to stop it yet.
   if (streams && isSubscription(asked.method)) response.write(answer);
   else if (streams) response.end(answer);

@@ -110,7 +110,9 @@ function passed(state: StateName, event: EventRecord): string {
     case 'rendering':
       return planned(event);
     case 'claiming':
-      return 'first of its id within the hour; on disk';
+      return told.repeats === undefined
+        ? 'first of its id within the hour; on disk'
+        : `its id came before, with ${told.repeats}, which failed and so released it; on disk`;
     case 'dispatching':
       return event.work === undefined ? (event.reason ?? 'handed on') : `handed on as ${event.work}`;
   }

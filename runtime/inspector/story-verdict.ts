@@ -91,8 +91,13 @@ function underWay({ questions: [question], callsUnderWay: [call] }: StorySources
 export function cureFor(sources: StorySources): string {
   const { key, event, run, delivery } = sources;
   const outcome = outcomeOf(event);
-  if (outcome !== undefined) return refusals[outcome]?.[1] ?? '';
   const again = `\`agent webhook replay ${key}\` sends the event through once more.`;
+  if (outcome === 'duplicate') return `If it was to run again: ${again}`;
+  if (outcome !== undefined) return refusals[outcome]?.[1] ?? '';
+  if (run?.record.repeatedBy !== undefined)
+    return `Its sender has delivered it again: \`agent inspect why ${run.record.repeatedBy}\` shows what followed.`;
+  const freed =
+    run?.record.kind === 'cron' ? again : `${again} A redelivery by its sender runs too: its delivery id is free.`;
   const status = delivery?.record.status ?? run?.record.status ?? '';
   const [question] = sources.questions;
   switch (status) {
@@ -106,12 +111,14 @@ export function cureFor(sources: StorySources): string {
     case 'failed':
     case 'deadLettered':
       return delivery === undefined
-        ? again
+        ? freed
         : `Mend what the reason names; then \`agent deliveries retry ${delivery.key}\` sends its text again.`;
     case 'dropped':
+      return `Mend what the reason names; then ${again}`;
     case 'interrupted':
+      return freed;
     case 'cancelled':
-      return delivery === undefined ? again : `Mend what the reason names; then ${again}`;
+      return again;
     case 'unknown':
       return `Look at the target first: it may have arrived. \`agent deliveries retry ${delivery?.key ?? key} --force\` sends its text again.`;
     default:

@@ -38,6 +38,11 @@ export interface Approvals {
   ofRun(run: string): readonly WaitingQuestion[];
   /** The runs that wait for a person, each with its oldest question's id. */
   runsThatWait(): ReadonlyMap<string, string>;
+  /**
+   * Calls back when a run begins or ceases to wait for a person. The returned function ends that, and denies what the run
+   * still asks: its questions end with it.
+   */
+  whileAsked(run: string, changed: (waits: boolean) => void): () => void;
   /** Calls back with each question as it is asked, until the returned function is called. */
   onAsked(listener: (row: JsonObject) => void): () => void;
   /** The chart of a question has ended, or is announced. */
@@ -55,9 +60,17 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
 
   const contextOf = (id: string): ApprovalContext | undefined => ward().get(id)?.getSnapshot().context;
 
+  /** The open questions of each run that is followed. */
+  const followed = new Map<string, { readonly open: Set<string>; readonly changed: (waits: boolean) => void }>();
+
+  function ended(id: string): void {
+    waiting.delete(id);
+    for (const { open, changed } of followed.values()) if (open.delete(id) && open.size === 0) changed(false);
+  }
+
   function settled(id: string, answer: ApprovalAnswer): void {
     const answered = waiting.get(id);
-    waiting.delete(id);
+    ended(id);
     answered?.(answer);
   }
 
@@ -66,13 +79,16 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
       last += 1;
       const id = `a${mark}${last}`;
       waiting.set(id, answered);
+      const run = question.run === undefined ? undefined : followed.get(question.run);
+      run?.open.add(id);
+      if (run?.open.size === 1) run.changed(true);
       // There is no room any more, and nobody whom the question would reach.
       if (ward().spawn(id, { ...question, id, askedAtMs: nowMs() }) === undefined)
         settled(id, { verdict: 'denied', values: null });
       return id;
     },
     withdraw(id) {
-      waiting.delete(id);
+      ended(id);
       ward().get(id)?.send({ type: 'approval.withdraw' });
     },
     answer(id, grant, by, values) {
@@ -123,6 +139,15 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
         return true;
       });
       return oldest;
+    },
+    whileAsked(run, changed) {
+      const mine = { open: new Set<string>(), changed };
+      followed.set(run, mine);
+      return () => {
+        // The next attempt of a run may be followed already.
+        if (followed.get(run) === mine) followed.delete(run);
+        for (const id of mine.open) ward().get(id)?.send({ type: 'approval.deny', by: 'the end of its run' });
+      };
     },
     onAsked(listener) {
       listeners.add(listener);

@@ -25,6 +25,8 @@ export interface CallRequest {
   /** Cancels the call, on the wire too. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
+  /** Called with the question that a person is asked for the call: at once, and every ten seconds while it is open. */
+  readonly onWaiting?: (question: string) => void;
 }
 
 export type CallAnswer =
@@ -69,12 +71,16 @@ export interface Calls {
   at(connection: string): readonly string[];
   /** The run whose call a session works on; undefined where it works on none or on several. */
   runAt(connection: string): string | undefined;
+  /** A person is asked for a call. */
+  waits(id: string, question: string, isOpen: () => boolean): void;
   /** The chart of a call has ended. */
   settled(id: string, output: CallOutput): void;
   crashed(id: string): void;
 }
 
 const stopping: CallFault = { code: 'cancelled', message: 'the gateway stops' };
+/** Callers give up on a call that is silent for a minute. */
+const waitingEveryMs = 10_000;
 const notTaken: CallAnswer = { kind: 'fault', fault: gatewayIsNotUp };
 
 /** @param withdraw takes back the question that a call asked */
@@ -171,6 +177,17 @@ export function createCalls(
         run = request.run;
       }
       return sent === 1 ? run : undefined;
+    },
+    waits(id, question, isOpen) {
+      const row = rows.get(id);
+      const { onWaiting } = row?.request ?? {};
+      if (onWaiting === undefined) return;
+      onWaiting(question);
+      const ticking = setInterval(() => {
+        if (rows.get(id) !== row || !isOpen()) clearInterval(ticking);
+        else onWaiting(question);
+      }, waitingEveryMs);
+      ticking.unref();
     },
     settled(id, { fault }) {
       const result = rows.get(id)?.result;

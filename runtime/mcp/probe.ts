@@ -5,7 +5,6 @@
  */
 
 import { homedir } from 'node:os';
-import { pathToFileURL } from 'node:url';
 import { openSession } from '../../actors/mcp/open-session.ts';
 import { utilityTools } from '../../actors/mcp/utility-tools.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
@@ -25,12 +24,16 @@ export type ProbeReport =
       readonly tools: readonly { readonly name: string; readonly tool: string; readonly description: string }[];
       /** Tools that the filter leaves out. */
       readonly filtered: number;
+      /** Which of its tools are left out, and why. */
+      readonly left_out?: readonly string[];
       readonly instructions?: string;
     }
   | { readonly ok: false; readonly error: string; readonly needs_login?: true };
 
 export interface ProbePorts {
   readonly profile: string;
+  /** Of the profile: where a command starts whose settings name no folder. */
+  readonly home: string;
   /** Of the profile: what is logged in to is tried with its tokens. */
   readonly credentials: Credentials;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -45,14 +48,13 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
   const { env, version, profile, credentials } = ports;
   const beganAt = performance.now();
   const userHome = homedir();
-  const workspaceFolder = process.cwd();
   const verdict = await openSession(
     settings,
     {
       transport: {
         log: silent,
         onStderr: () => {},
-        cwd: workspaceFolder,
+        cwd: ports.home,
         userHome,
         env,
         version,
@@ -63,7 +65,6 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
         elicit: () => Promise.resolve(declined),
         sample: () => Promise.resolve({ kind: 'refused', reason: 'nothing is sampled during a test' }),
       },
-      workspaceUrl: pathToFileURL(workspaceFolder).href,
       handshake: { get: () => undefined, set: () => {} },
       version,
       log: silent,
@@ -97,6 +98,7 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
         kind === 'utility' ? String(utilityTools[tool as Utility].description) : (descriptions.get(tool) ?? ''),
     })),
     filtered: natives.length - chosen.natives.length,
+    ...(listing.leftOut === undefined ? {} : { left_out: listing.leftOut }),
     ...(listing.instructions === undefined ? {} : { instructions: listing.instructions }),
   };
 }

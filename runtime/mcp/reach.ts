@@ -8,7 +8,7 @@ import type { WardHandle } from '../../machines/base/ward.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { CallInput } from '../../machines/mcp/tool-call.machine.ts';
-import { toolName } from '../../machines/mcp/tool-name.ts';
+import { toolPrefix } from '../../machines/mcp/tool-name.ts';
 
 export interface Reach {
   /** Whether a call may be sent at once. */
@@ -17,6 +17,8 @@ export interface Reach {
   wait(key: string, call: WaitingCall): void;
   /** The server that a name without a tool may be of, for it has listed nothing yet; undefined where there is none. */
   absentFor(profile: string, name: string): AbsentServer | undefined;
+  /** Whether a call waits for a connection. */
+  isAwaited(key: string): boolean;
   reached(key: string): void;
   unreachable(key: string, why: string): void;
 }
@@ -94,13 +96,14 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
       connections().each((_, connection) => {
         const { value, context } = connection.getSnapshot() as unknown as ConnectionSnapshot;
         if (context.profile !== profile || context.tools > 0 || !absent.has(value)) return true;
-        if (!name.startsWith(toolName(context.server, ''))) return true;
+        if (!name.startsWith(toolPrefix(context.server))) return true;
         const why = context.why ?? `mcp server "${context.server}" is not connected`;
         found = { server: context.server, comes: value === 'connecting', why };
         return !found.comes;
       });
       return found;
     },
+    isAwaited: (key) => waiting.has(key),
     reached: (key) => tellAll(key, { type: 'server.reached' }),
     unreachable: (key, why) => tellAll(key, { type: 'server.unreachable', why } as { readonly type: string }),
   };

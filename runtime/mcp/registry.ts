@@ -30,6 +30,8 @@ export interface Registry {
   /** Takes over what a server listed; returns how many of its tools are registered. */
   learn(server: string, listing: Listing): number;
   forget(server: string): void;
+  /** Which tools of a server are left out, and why. */
+  leftOut(server: string): readonly string[];
   find(name: string): RegisteredTool | undefined;
   all(): readonly RegisteredTool[];
   /** Calls back after each change until the returned function is called. */
@@ -93,6 +95,7 @@ export function createRegistry(log: Logger): Registry {
     forget(server) {
       if (forgetListing(server)) rebuild();
     },
+    leftOut: (server) => listings.get(server)?.leftOut ?? [],
     find: (name) => tools.get(name),
     all: () => [...tools.values()],
     onChange(listener) {

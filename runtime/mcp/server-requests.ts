@@ -35,6 +35,11 @@ export interface ServerRequests {
   recent(profile: string, server: string): number[];
   /** How many of a server's forms a person has before them. */
   waiting(profile: string, server: string): number;
+  /**
+   * How many forms were asked during the calls of a request and not filled in; of several calls the smallest number, and 0
+   * for a request that belongs to no call.
+   */
+  unfilled(id: string): number;
   answered(id: string, answer: RequestAnswer): void;
   /** A call has ended, with it what was asked for it and for no other. */
   callEnded(call: string): void;
@@ -56,6 +61,8 @@ export function createServerRequests(
 ): ServerRequests {
   const rows = new Map<string, LiveServerRequest>();
   const times = new Map<string, number[]>();
+  /** By call, the forms that a person was asked to fill in and did not. */
+  const unfilled = new Map<string, number>();
   let last = 0;
 
   function start(
@@ -96,6 +103,8 @@ export function createServerRequests(
   function answered(id: string, answer: RequestAnswer): void {
     const row = rows.get(id);
     rows.delete(id);
+    if (row?.form !== undefined && row.made === undefined)
+      for (const call of row.during ?? []) unfilled.set(call, (unfilled.get(call) ?? 0) + 1);
     row?.answer(answer);
   }
 
@@ -118,8 +127,13 @@ export function createServerRequests(
         if (question !== undefined && of === keyOf(profile, server)) count += 1;
       return count;
     },
+    unfilled(id) {
+      const calls = [...(rows.get(id)?.during ?? [])];
+      return calls.length === 0 ? 0 : Math.min(...calls.map((call) => unfilled.get(call) ?? 0));
+    },
     answered,
     callEnded(call) {
+      unfilled.delete(call);
       for (const [id, { during }] of rows) {
         if (during?.delete(call) === true && during.size === 0) ward().get(id)?.send({ type: 'request.cancel' });
       }

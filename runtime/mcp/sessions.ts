@@ -4,8 +4,6 @@
  * @see LIF-1, LIF-6, LIF-10 and FLT-4 in docs/specification.md
  */
 
-import { setTimeout as wait } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import type { RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { createServerLog, type ServerLog } from '../../actors/mcp/server-log.ts';
@@ -28,6 +26,7 @@ import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 import { authorised, readFailures } from './oauth-access.ts';
 import type { Registry } from './registry.ts';
+import { createStartSlots } from './start-slots.ts';
 
 export interface SessionsPorts {
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
@@ -38,12 +37,17 @@ export interface SessionsPorts {
   readonly requests: (profile: string, server: string) => RequestDesk;
   readonly credentials: (profile: string) => Credentials;
   readonly tell: (key: string, event: ConnectionEvent) => void;
+  /** Whether a call waits for a connection. */
+  readonly isAwaited: (key: string) => boolean;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome: string;
-  readonly workspaceFolder: string;
+  /** Where the command of a profile's server starts whose settings name no folder: the home of the profile. */
+  readonly homeOf: (profile: string) => string;
   readonly version: string;
   readonly nowMs: () => number;
   readonly random: () => number;
+  /** How long the event loop has been busy, in milliseconds that only rise; the process's own loop unless given. */
+  readonly busyMs?: () => number;
   /** Takes the secrets that are known out of a text. */
   readonly redact: (text: string) => string;
   readonly log: Logger;
@@ -71,6 +75,11 @@ export interface Sessions {
 const relistPauseMs = 1_000;
 /** A listing that failed is tried again for as long as its session lives: its tools are old until it succeeds. */
 const relistTries = { baseDelayMs: relistPauseMs, longestDelayMs: 60_000 };
+/** The pause after a listing, as a multiple of the time that the loop was busy meanwhile (LIF-14). */
+const relistPausePerCost = 20;
+
+/** Processes that start at the same time; more of them only make the first usable one later. */
+const mostStarts = 16;
 
 /** The key of a connection in its ward. */
 export function connectionKey(profile: string, server: string): string {
@@ -96,6 +105,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
   const logs = new Map<string, ServerLog>();
   const writes = new Set<Promise<void>>();
   const inUse = new Set<Credentials>();
+  const busyMs = ports.busyMs ?? (() => performance.eventLoopUtilization().active);
+  const starts = createStartSlots(mostStarts, ports.isAwaited);
 
   /** Written beside the work; whoever stops waits for it. */
   function remember(profile: string, settings: ServerSettings, listing: Listing): void {
@@ -135,6 +146,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
       relisting = true;
       while (stale && live.get(key)?.number === number) {
         stale = false;
+        const beganAtMs = busyMs();
         try {
           const listing = await live.get(key)?.session.list(AbortSignal.timeout(settings.connectTimeoutMs));
           if (listing === undefined || live.get(key)?.number !== number) break;
@@ -148,19 +160,29 @@ export function createSessions(ports: SessionsPorts): Sessions {
           const why = `its changed tools cannot be listed and stay as they were: ${causeOf(thrown)}`;
           ports.log.log(failures === 1 ? 'warn' : 'debug', `mcp server "${server}": ${why}; it is tried again`);
         }
-        await wait(backoffMs(relistTries, Math.max(0, failures - 1)), undefined, { ref: false });
+        const costMs = Math.min(relistPausePerCost * (busyMs() - beganAtMs), relistTries.longestDelayMs);
+        const pauseMs = Math.max(costMs, backoffMs(relistTries, Math.max(0, failures - 1)));
+        await new Promise<void>((resolve) => setTimeout(resolve, pauseMs).unref());
       }
       relisting = false;
     };
     // A daemon whose servers sleep never needs the protocol's client, which takes longer to load than all else.
     const { openSession } = await import('../../actors/mcp/open-session.ts');
+    let leave = (): void => {};
+    if (settings.transport.kind === 'stdio') {
+      try {
+        leave = await starts.enter(key, signal);
+      } catch {
+        return { kind: 'refused', after: 'retry', why: 'stopped', chance };
+      }
+    }
     const verdict = await openSession(
       settings,
       {
         transport: {
           log: ports.log,
           onStderr: (chunk) => serverLog.write(chunk),
-          cwd: ports.workspaceFolder,
+          cwd: ports.homeOf(profile),
           userHome: ports.userHome,
           env: ports.env,
           version: ports.version,
@@ -180,13 +202,12 @@ export function createSessions(ports: SessionsPorts): Sessions {
           logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
         },
         requests: ports.requests(profile, server),
-        workspaceUrl: pathToFileURL(ports.workspaceFolder).href,
         handshake: { get: () => handshakes.get(settings), set: (taken) => handshakes.set(settings, taken) },
         version: ports.version,
         log: ports.log,
       },
       signal,
-    );
+    ).finally(leave);
     if (verdict.kind === 'failed') {
       const { after, why } = readFailures(settings, verdict.failures, { profile, credentials, hasLog: true });
       return { kind: 'refused', after, why: ports.redact(why), chance };

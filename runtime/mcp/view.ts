@@ -6,7 +6,6 @@
 
 import { readLog } from '../../actors/mcp/server-log.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
-import { cut } from '../../machines/base/json.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -43,7 +42,8 @@ export interface McpView {
 
 /** States in which a call would be taken, or would first wake the server. */
 const available: ReadonlySet<string> = new Set(['connected', 'lazy', 'recycling', 'connecting']);
-const longestDescription = 2_000;
+/** Of a definition, passed on as the server gives it. */
+const passedOn = ['title', 'icons', 'annotations', '_meta'] as const;
 
 /** A chart on its way out is, to whoever asks, out. */
 const leaving = { state: 'stopped', why: 'its session is being closed' } as const;
@@ -77,6 +77,7 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
       const rows: { readonly place: number; readonly row: JsonObject }[] = [];
       each(({ value, since, context }) => {
         const { profile, server } = context;
+        const leftOut = servers.registry(profile)?.leftOut(server) ?? [];
         const why = value === 'stopping' ? leaving.why : whyOf(context, steadyMs());
         const row = {
           name: server,
@@ -88,6 +89,7 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
           tools: context.tools,
           since: new Date(since).toISOString(),
           ...(why === null ? {} : { error: redactor.text(why) }),
+          ...(leftOut.length === 0 ? {} : { left_out: leftOut.map((words) => redactor.text(words)) }),
         };
         rows.push({ place: places.get(connectionKey(profile, server)) ?? places.size, row });
       });
@@ -112,11 +114,13 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
           name: tool.name,
           server: tool.server,
           tool: stripTags(tool.tool),
-          description: cut(String(tool.definition.description ?? ''), longestDescription),
+          description: String(tool.definition.description ?? ''),
           available: available.has(states.get(tool.server) ?? ''),
           input_schema: (tool.definition.inputSchema ?? { type: 'object' }) as Json,
           ...(tool.definition.outputSchema === undefined ? {} : { output_schema: tool.definition.outputSchema }),
-          ...(tool.definition.annotations === undefined ? {} : { annotations: tool.definition.annotations }),
+          ...Object.fromEntries(
+            passedOn.flatMap((key) => (tool.definition[key] === undefined ? [] : [[key, tool.definition[key]]])),
+          ),
         }));
     },
     call: (request) => calls.start(request),

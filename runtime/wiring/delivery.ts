@@ -52,21 +52,29 @@ export function wireDelivery(ports: DeliveryPorts) {
     actions: {
       awaitPlace: ({ context, self }) => {
         const { key, record } = context;
-        // A place that is free is granted before the asking returns.
-        let granted = false;
+        // A place that is free is granted before the asking returns, and one that comes too late is missed.
+        const now = { state: 'waiting' as 'waiting' | 'granted' | 'missed' };
         let forget = (): void => {};
-        const give = ports.platforms.ask(record, () => {
-          granted = true;
+        const missed = (reason: string): void => {
+          now.state = 'missed';
+          forget();
+          leavePlace(key);
+          self.send({ type: 'place.missed', reason });
+        };
+        const granted = (): void => {
+          now.state = 'granted';
           forget();
           const chat = ports.platforms.placeOf(record);
           self.send({ type: 'place.granted', atMs: ports.nowMs(), ...(chat === undefined ? {} : { chat }) });
-        });
+        };
+        const give = ports.platforms.ask(record, granted, missed);
+        if (now.state === 'missed') return;
         leave.set(key, give);
-        if (granted || record.answerByMs === undefined) return;
-        forget = ports.wake(() => {
-          leavePlace(key);
-          self.send({ type: 'place.missed', reason: `${record.target}: no place was free while its sender waited` });
-        }, record.answerByMs - ports.nowMs());
+        if (now.state === 'granted' || record.answerByMs === undefined) return;
+        forget = ports.wake(
+          () => missed(`${record.target}: no place was free while its sender waited`),
+          record.answerByMs - ports.nowMs(),
+        );
       },
       leavePlace: ({ context }) => leavePlace(context.key),
       writeDelivery: ({ context, self }) => {
@@ -90,7 +98,7 @@ export function wireDelivery(ports: DeliveryPorts) {
       },
       reportResult: ({ context: { key, record } }) => {
         if (record.status === 'waitingToRetry') {
-          if (record.sent !== undefined) ports.platforms.hold(record);
+          ports.platforms.hold(record);
           ports.retried(key, record);
         }
         // Whoever waits for a direct delivery is told its end.

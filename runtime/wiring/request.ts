@@ -25,12 +25,15 @@ import {
   type ScriptInput,
   webhookRequestMachine,
 } from '../../machines/webhook/webhook-request.machine.ts';
+import type { BodyBudget } from '../body-budget.ts';
 import { type Exchanges, type LiveRequest, textOf, toldOf } from '../exchanges.ts';
+import type { BodyOutcome } from '../http/front.ts';
 import type { Wards } from './wards.ts';
 
 export interface RequestPorts {
   readonly desk: RequestDesk;
   readonly exchanges: Exchanges;
+  readonly bodies: BodyBudget;
   readonly claim: ClaimDelivery;
   readonly runScript: RunScript;
   /** The trace that is kept with an event. */
@@ -66,11 +69,21 @@ export function wireRequest(ports: RequestPorts) {
       readScript: assign(({ context }, result: ScriptResult) => readScript(context, result)),
       readBody: ({ context, self }) => {
         const live = exchanges.get(context.id);
-        live?.exchange.readBody(desk.maxBodyBytes(), (outcome) => {
+        if (live === undefined) return;
+        // A declared length that does not fit is refused before a byte is read; what comes is counted as it comes.
+        const account = ports.bodies.open(live.exchange.address ?? '', context.declaredBytes);
+        if (account === undefined) {
+          self.send({ type: 'body.crowded' });
+          return;
+        }
+        const settled = (outcome: BodyOutcome): void => {
           if (outcome.kind === 'read') live.body = outcome.bytes;
           live.bodyMs = desk.nowMs() - context.receivedAtMs;
           self.send({ type: bodyFacts[outcome.kind] });
-        });
+          // The signature has been checked, or the body is gone.
+          account.close();
+        };
+        live.exchange.readBody(desk.maxBodyBytes(), settled, account.grow);
       },
       claimDelivery: ({ context, self }) => {
         ports.claim(claimRequestOf(context, ports), (verdict) => {
@@ -102,7 +115,12 @@ export function wireRequest(ports: RequestPorts) {
 }
 
 const claimFacts = { duplicate: 'claim.duplicate', pending: 'claim.pending' } as const;
-const bodyFacts = { read: 'body.read', tooLarge: 'body.overflowed', aborted: 'body.aborted' } as const;
+const bodyFacts = {
+  read: 'body.read',
+  tooLarge: 'body.overflowed',
+  aborted: 'body.aborted',
+  crowded: 'body.crowded',
+} as const;
 
 function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentOf }: RequestPorts): ClaimRequest {
   const { route, plan } = context;

@@ -1,5 +1,6 @@
 /** Fills the holes of the run chart: its place, its records, its agent and the delivery of its response. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
@@ -95,7 +96,7 @@ export function wireRun(ports: RunPorts) {
         const isOver = record.status === 'failed' || record.status === 'cancelled';
         const changes = isOver
           ? [runChange(key, { ...record, endedAtMs: ports.nowMs() }, null)]
-          : [runChange(key, record, ports.nowMs())];
+          : [runChange(key, record.status === 'running' ? { ...record, prompted: false } : record, ports.nowMs())];
         if (record.status === 'delivering') changes.push(deliveryChange(key, record, ports));
         const account = accounts.get(key);
         if (account !== undefined) changes.push(transcriptChange(key, account));
@@ -131,19 +132,32 @@ export function wireRun(ports: RunPorts) {
   };
 }
 
+const writeAgainMs = 1_000;
+
+/**
+ * Returns what writes down that the agent is being handed the prompt, which makes the attempt count. Where the journal cannot
+ * write it tries again; it resolves with false where the run is stopped meanwhile or another gateway holds it.
+ */
+export function writeHandOver(
+  { writer, nowMs }: Pick<RunPorts, 'writer' | 'nowMs'>,
+  wait: (ms: number, signal: AbortSignal) => Promise<void> = (ms, signal) => sleep(ms, undefined, { signal }),
+) {
+  return async (key: string, record: RunRecord, signal: AbortSignal): Promise<boolean> => {
+    for (;;) {
+      const verdict = await writer.write([runChange(key, record, nowMs())]);
+      if (verdict.kind !== 'refused') return verdict.kind === 'written';
+      await wait(writeAgainMs, signal).catch(() => {});
+      if (signal.aborted) return false;
+    }
+  };
+}
+
 function runChange(key: string, record: RunRecord, dueAtMs: number | null): RecordChange {
   return { collection: 'runs', key, value: record as unknown as JsonObject, dueAtMs };
 }
 
 function transcriptChange(key: string, { transcript }: RunAccount): RecordChange {
   return { collection: 'transcripts', key, value: { entries: transcriptJson(transcript) }, dueAtMs: null };
-}
-
-/** Platforms refuse an empty text; that the agent had nothing to say is told in words there (DIS-4). */
-const emptyResponse = '(empty response)';
-
-function textFor(target: string, response: string): string {
-  return target !== 'log' && response.trim() === '' ? emptyResponse : response;
 }
 
 /** The delivery of a run's response, with the texts of the event that the run is for. */
@@ -158,7 +172,7 @@ function deliveryChange(key: string, run: RunRecord, ports: RunPorts): RecordCha
     event: event?.event ?? 'unknown',
     target: event?.deliver ?? 'log',
     status: 'queued',
-    text: textFor(event?.deliver ?? 'log', run.response ?? ''),
+    text: run.response ?? '',
     extra: event?.deliverExtra ?? {},
     queuedAtMs: ports.nowMs(),
   };

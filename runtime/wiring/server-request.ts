@@ -24,6 +24,8 @@ export interface ServerRequestPorts {
   readonly approvals: Approvals;
   /** The run whose call the server works on, as far as that is certain. */
   readonly runAt: (profile: string, server: string) => string | undefined;
+  /** A person is asked for a call. */
+  readonly waits: (call: string, question: string, isOpen: () => boolean) => void;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   /** The model of the `agent` settings; undefined while none is configured. */
   readonly model: (profile: string) => ModelSettings | undefined;
@@ -66,6 +68,9 @@ export function wireServerRequest(ports: ServerRequestPorts) {
             self.send({ type: 'approval.settled', verdict });
           },
         );
+        const { question } = row;
+        for (const call of row.during ?? [])
+          ports.waits(call, question, () => ports.approvals.show(question) !== undefined);
       },
       withdrawQuestion: ({ context }) => {
         const question = requests.get(context.id)?.question;
@@ -89,7 +94,10 @@ function refusalOf({ id, profile, server, kind }: ServerRequestContext, ports: S
   const settings = ports.settings(profile, server);
   if (row === undefined || settings === undefined) return 'the server is not configured any more';
   if (kind === 'elicitation') {
-    const verdict = admitElicitation(settings.elicitation, row.params, ports.requests.waiting(profile, server));
+    const verdict = admitElicitation(settings.elicitation, row.params, {
+      waiting: ports.requests.waiting(profile, server),
+      unfilled: ports.requests.unfilled(id),
+    });
     if (verdict.kind === 'decline') return verdict.why;
     row.form = verdict;
     return undefined;

@@ -93,6 +93,8 @@ export function wireToolCall(given: ToolCallPorts) {
           },
           ({ verdict }) => self.send({ type: 'approval.settled', verdict }),
         );
+        const question = row.approval;
+        ports.calls.waits(context.id, question, () => ports.approvals.show(question) !== undefined);
       },
       withdrawApproval: ({ context }) => {
         const approval = ports.calls.get(context.id)?.approval;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { connectionCause, connectionCode } from '../../actors/connection-cause.ts';
+import { certificateProblem, connectionCause, connectionCode } from '../../actors/connection-cause.ts';
 import { fc } from '../support/property.ts';
 
 const coded = (code: unknown, cause?: unknown): Error =>
@@ -25,5 +25,24 @@ t.test('OBS-1 · the innermost code is told, and no word of the error', (t) => {
   loop.cause = loop;
   t.equal(connectionCode(loop), 'EPIPE');
   fc.assert(fc.property(fc.string(), (code) => /^[A-Z0-9_]{3,49}$/.test(connectionCode(coded(code)) ?? 'NONE')));
+  t.end();
+});
+
+t.test('DLV-4 · a certificate problem that a clock or a renewal ends is tried again, any other is not', (t) => {
+  const lasting = [
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_GET_ISSUER_CERT',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'HOSTNAME_MISMATCH',
+  ];
+  for (const code of lasting)
+    t.match(certificateProblem(coded(code)), { passes: false, why: `(${code}); correct it, or name its authority` });
+  for (const code of ['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED'])
+    t.match(certificateProblem(coded(code)), { passes: true, why: /not trusted \(\w+\); .*the clock of this machine/ });
+  for (const code of ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', 'ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', 'ECONNRESET'])
+    t.equal(certificateProblem(coded(code)), undefined, `${code}: the other side's judgement of ours`);
   t.end();
 });

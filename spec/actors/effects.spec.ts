@@ -8,6 +8,7 @@ import type { AgentRunRequest } from '../../actors/ports.ts';
 import { runCommand, scrubbedEnv } from '../../actors/process-group.ts';
 import { createListReader } from '../../actors/webhook/read-lists.ts';
 import { createSubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
+import type { Json } from '../../machines/base/json.ts';
 import { defaultProfile } from '../../machines/base/names.ts';
 import { readingSubscriptions } from '../../machines/config/subscription.ts';
 import { makeHome } from '../support/home.ts';
@@ -92,8 +93,8 @@ t.test('FIL-3 · lists are arrays, keys or lines, re-read when changed, and only
   });
   symlinkSync('/etc/passwd', `${home.path}/link.txt`);
   const reader = createListReader({ home: home.path });
-  const has = (file: string, text: string): boolean | undefined => reader.list(file)?.has(text);
-  t.same([has('a.json', 'x'), has('a.json', '7'), has('a.json', 'no')], [true, true, false]);
+  const has = (file: string, value: Json): boolean | undefined => reader.list(file)?.has(value);
+  t.same([has('a.json', 'x'), has('a.json', 7), has('a.json', '7'), has('a.json', 'no')], [true, true, false, false]);
   t.same([has('o.json', 'k'), has('o.json', '1')], [true, false]);
   t.same([has('l.txt', 'one'), has('l.txt', 'two'), has('l.txt', '')], [true, true, false]);
   t.equal(has('odd.txt', '[not json'), true);

@@ -45,13 +45,19 @@ t.test('HOME-2 · the dead, the reused and the unreadable hold no lock', (t) => 
   for (const rubbish of ['', '{', 'null', '{"pid":"x"}', '{"pid":-1}', '[]']) {
     writeFileSync(path, rubbish);
     // However slow this is, it was made a moment ago.
-    const soon = new Date(Date.now() + 3_600_000);
+    const soon = new Date(Date.now() + 1_000);
     utimesSync(path, soon, soon);
     t.same(tryLock(path), { kind: 'held', holder: undefined }, `${rubbish}: perhaps in the making`);
     utimesSync(path, 1, 1);
     const verdict = tryLock(path);
     t.equal(verdict.kind, 'taken', `${rubbish}: old`);
     if (verdict.kind === 'taken') verdict.lock.release();
+    writeFileSync(path, rubbish);
+    const tomorrow = new Date(Date.now() + 86_400_000);
+    utimesSync(path, tomorrow, tomorrow);
+    const after = tryLock(path);
+    t.equal(after.kind, 'taken', `${rubbish}: made before the clock was set back`);
+    if (after.kind === 'taken') after.lock.release();
   }
   t.end();
 });

@@ -4,6 +4,7 @@ import { type CommandRequest, type CommandResult, endOf, runCommand, scrubbedEnv
 import { makeHome } from '../support/home.ts';
 import { lentTime } from '../support/lent-time.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
+import { deferred } from '../support/turns.ts';
 
 function sh(script: string, more: Partial<CommandRequest> = {}): Promise<CommandResult> {
   return runCommand({
@@ -32,6 +33,35 @@ t.test('SCR-2 · a command that ignores SIGTERM ends with its children', async (
 
   t.match(await stubborn, { kind: 'aborted' });
   await until(() => numbersIn(`${home.path}/pids`).every(hasEnded));
+});
+
+t.test('DUR-1 · a command does not begin before what must come first has', async (t) => {
+  const home = makeHome(t);
+  const first = deferred<void>();
+  const asked = deferred<void>();
+  const before = () => {
+    asked.resolve();
+    return first.promise;
+  };
+  const reading = sh('[ -e released ] && cat', { cwd: home.path, stdin: 'prompt\n2', before });
+  await asked.promise;
+  // Time enough for a command that did not wait.
+  for (let n = 0; n < 20; n += 1) await sh('true');
+
+  home.write('released', '');
+  first.resolve();
+
+  t.match(await reading, { kind: 'exited', code: 0, stdout: 'prompt\n2' }, 'and has its input whole');
+  lentTime(t);
+  const stopping = new AbortController();
+  const never = deferred<void>();
+  const stopped = {
+    before: () => Promise.resolve(stopping.abort()).then(() => never.promise),
+    signal: stopping.signal,
+  };
+  t.match(await sh('echo $$ >>begun', { cwd: home.path, ...stopped }), { kind: 'aborted' });
+  never.resolve();
+  t.same(numbersIn(`${home.path}/begun`), [], 'one that is stopped before never begins');
 });
 
 t.test('SCR-2 · the command itself is asked to end before it is killed', async (t) => {
@@ -81,6 +111,23 @@ t.test('SCR-2 · LIF-9 · the end of one command touches nothing of another', { 
   t.same(numbersIn(`${home.path}/pids`).filter(hasEnded), []);
   stopping.abort();
   t.match(await other, { kind: 'aborted' });
+});
+
+t.test('SCR-2 · LIF-9 · many commands that end at once leave nothing behind', { skip: noSetsid }, async (t) => {
+  const home = makeHome(t);
+  const count = 20;
+  t.teardown(() => {
+    for (const pid of numbersIn(`${home.path}/pids`)) if (!hasEnded(pid)) process.kill(pid, 'SIGKILL');
+  });
+  const leave = "setsid sh -c 'echo $$ >>pids; exec sleep 600' >/dev/null 2>&1 </dev/null &";
+
+  // Each waits for all, so that their ends fall together.
+  const script = `${leave} until [ $(wc -l <pids) = ${count} ]; do sleep 0.1; done`;
+  await sh('touch pids', { cwd: home.path });
+  await Promise.all(Array.from({ length: count }, () => sh(script, { cwd: home.path })));
+
+  t.equal(numbersIn(`${home.path}/pids`).length, count);
+  await until(() => numbersIn(`${home.path}/pids`).every(hasEnded));
 });
 
 t.test('SCR-2 · a flood on either stream is bounded', async (t) => {

@@ -7,7 +7,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import {
-  bareUws,
+  bareNode,
   bytesBy,
   durable,
   inMemory,
@@ -44,9 +44,9 @@ if (process.argv.includes('--accept')) accept();
 else process.exitCode = report();
 
 async function ratios(): Promise<Guard[]> {
-  const costs = await measureReceiver({ subjects: [bareUws, inMemory, durable], rounds: 9, requests: 6_000 });
+  const costs = await measureReceiver({ subjects: [bareNode, inMemory, durable], rounds: 9, requests: 6_000 });
   return costs
-    .filter(({ name }) => name !== bareUws.name)
+    .filter(({ name }) => name !== bareNode.name)
     .map(({ name, ratio }) => ({ name: `${name}: CPU × bare`, found: ratio, tolerance: ratioTolerance }));
 }
 

@@ -7,7 +7,7 @@
 
 import { keepResults } from './last.ts';
 import { measureMcp } from './mcp.ts';
-import { bareUws, type Cost, durable, inMemory, measureHalfLoad, measureReceiver, squads } from './receiver.ts';
+import { bareNode, type Cost, durable, inMemory, measureHalfLoad, measureReceiver, squads } from './receiver.ts';
 import { measureScale } from './scale.ts';
 import { measureStart } from './start.ts';
 import { print } from './table.ts';
@@ -41,7 +41,7 @@ async function receiver(): Promise<void> {
   process.stdout.write(`\ndurable / in memory, req/s: ${durableShare(costs).toFixed(2)}\n\n`);
 
   const halves = quick ? { rounds: 3, requests: 2_500 } : { rounds: 5, requests: 20_000 };
-  const halfLoad = await measureHalfLoad({ subjects: [bareUws, inMemory, durable], ...halves });
+  const halfLoad = await measureHalfLoad({ subjects: [bareNode, inMemory, durable], ...halves });
   keepResults({ halfLoad });
   print(['at half of its own load', 'req/s', 'p50 ms', 'p99 ms', '× bare']);
   for (const { name, perSecond, p50Ms, p99Ms } of halfLoad) {

@@ -6,6 +6,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { nativeNode } from '../support/native-node.ts';
 import { wait } from './daemon.ts';
 import { cpuWithChildren, type Foreign, startForeign } from './foreign.ts';
 import { type LoadResult, sendLoad, sendPaced } from './load.ts';
@@ -16,6 +17,8 @@ export interface Subject {
   /** What `server.ts` is told. */
   readonly words: readonly string[];
   readonly path: string;
+  /** On the native HTTP server, which may need another C library than the machine's. */
+  readonly isNative?: true;
   /** Another program than ours. */
   readonly foreign?: Foreign;
   /** Part of the requests: one that starts a process for each event needs no more to be measured. */
@@ -33,7 +36,8 @@ export interface Cost {
   readonly p99Ms: number;
 }
 
-export const bareUws: Subject = { name: 'bare uWebSockets.js', words: ['uws'], path: '/webhooks/held' };
+/** What the others are compared with. */
+export const bareNode: Subject = { name: 'bare node:http', words: ['node'], path: '/webhooks/held' };
 export const inMemory: Subject = {
   name: 'gateway, in memory',
   words: ['gateway', 'memory', 'auto', '1'],
@@ -58,21 +62,26 @@ const held = '/webhooks/held';
  * long for its turn finds its memory gone cold, or taken away by a system that does so, and pays for what the others took.
  */
 export const squads: readonly (readonly Subject[])[] = [
-  [bareUws, inMemory, durable],
+  [bareNode, inMemory, durable],
   [
-    bareUws,
+    bareNode,
     manyRoutes,
-    { name: 'gateway on node:http, in memory', words: ['gateway', 'memory', 'node', '1'], path: held },
+    {
+      name: 'gateway on uWebSockets.js, in memory',
+      words: ['gateway', 'memory', 'uws', '1'],
+      path: held,
+      isNative: true,
+    },
     { name: 'gateway, in memory, with echo runs', words: ['gateway', 'memory', 'auto', '1'], path: '/webhooks/run' },
   ],
   [
-    bareUws,
-    { name: 'bare node:http', words: ['node'], path: held },
+    bareNode,
+    { name: 'bare uWebSockets.js', words: ['uws'], path: held, isNative: true },
     { name: 'fastify', words: ['fastify'], path: held },
     { name: 'hono on node:http', words: [], path: held, foreign: 'hono' },
   ],
   [
-    bareUws,
+    bareNode,
     { name: 'aiohttp', words: [], path: held, foreign: 'aiohttp' },
     { name: 'webhook, rule not met', words: [], path: held, foreign: 'webhook, rule not met' },
     { name: 'webhook, runs /bin/true', words: [], path: held, foreign: 'webhook, runs /bin/true', share: 0.25 },
@@ -137,6 +146,12 @@ export async function measureReceiver({ subjects, rounds, requests, opened }: Or
 async function startAll(subjects: readonly Subject[]): Promise<readonly Running[]> {
   const started = await Promise.all(
     subjects.map(async (subject): Promise<Running[]> => {
+      if (subject.isNative && nativeNode() === undefined) {
+        process.stdout.write(
+          `skipped: ${subject.name}: it cannot load here; \`npm run native\` fetches what it needs\n`,
+        );
+        return [];
+      }
       if (subject.foreign === undefined) return [await start(subject)];
       const standing = await startForeign(subject.foreign);
       if (typeof standing !== 'string') return [{ subject, ...standing, home: '' }];
@@ -178,7 +193,10 @@ export async function measureHalfLoad({ subjects, rounds, requests }: Order): Pr
 }
 
 export async function start(subject: Subject): Promise<Running> {
+  const [execPath, ...execArgv] = (subject.isNative && nativeNode()) || [process.execPath, ...process.execArgv];
   const child = fork(fileURLToPath(new URL('server.js', import.meta.url)), [...subject.words], {
+    execPath,
+    execArgv,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
   const { port, home } = await messageOf<{ port: number; home: string }>(child);

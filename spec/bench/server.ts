@@ -24,7 +24,8 @@ function genuine(body: Buffer, header: string): boolean {
 }
 
 async function bareUws(): Promise<number> {
-  const { default: uws } = await import('uWebSockets.js');
+  const { loadUws } = await import('../../runtime/http/native.ts');
+  const uws = loadUws();
   return new Promise((resolve) => {
     const app = uws.App();
     app.post('/*', (res, req) => {

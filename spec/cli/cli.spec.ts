@@ -1,10 +1,14 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync, statSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import t from 'tap';
 import { homePaths } from '../../machines/config/profile.ts';
 import { runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
+
+const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
 t.test(
   'CON-1 · CLI-2 · help, version, usage errors and a daemon that does not run have their exit codes',
@@ -40,6 +44,28 @@ t.test(
     }
   },
 );
+
+t.test('CLI-6 · CLI-2 · Ctrl-C ends a command that waits for an answer', async (t) => {
+  const home = makeHome(t);
+  const asked = createServer();
+  const connected = once(asked, 'connection');
+  await new Promise<void>((resolve) => asked.listen(homePaths(home.path).socket, resolve));
+  t.teardown(() => asked.close());
+  const child = spawn(process.execPath, [main, 'webhook', 'deliveries'], {
+    env: { ...process.env, AGENT_HOME: home.path },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  t.teardown(() => child.kill('SIGKILL'));
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    said += chunk;
+  });
+  const [socket] = (await connected) as [Socket];
+  t.teardown(() => socket.destroy());
+  child.kill('SIGINT');
+  t.same(await once(child, 'close'), [130, null]);
+  t.equal(said, 'Cancelled.\n');
+});
 
 t.test('CLI-2 · HOME-1 · an empty home is a usage error and leads to no other folder', async (t) => {
   const home = makeHome(t);

@@ -33,7 +33,13 @@ t.test('CLI-2 · completion takes names from the living gateway, and is silent w
       ['webhook', 'show', ''],
       ['github', 'mine'],
     ],
-    [['webhook', 'test', ''], ['mine']],
+    [['webhook', 'remove', ''], ['mine']],
+    [
+      ['webhook', 'test', ''],
+      ['github', 'mine'],
+    ],
+    [['webhook', 'test', 'mine', '--sample', 'github:pull'], ['github:pull_request.opened']],
+    [['cron', 'add', 'x', '@daily', '--deliver', 'sla'], ['slack']],
     [
       ['webhook', 'show', '--profile', ''],
       ['default', 'work'],

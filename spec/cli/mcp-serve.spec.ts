@@ -6,7 +6,16 @@ import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.j
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import t, { type Test } from 'tap';
-import { commandOf, entryOf, eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
+import type { PeerTool, ToolAnswer } from '../support/mcp/catalogue.ts';
+import {
+  type CallAnswer,
+  commandOf,
+  entryOf,
+  eventually,
+  type Gateway,
+  startGateway,
+  type ToolRow,
+} from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 
@@ -148,17 +157,194 @@ t.test('CLI-5 · LIF-3 · a call that is cancelled in the breath that asks for i
   t.equal(peer.executions('write_note'), 0);
 });
 
-t.test('CLI-5 · who serves ends with its client, and with the daemon', async (t) => {
-  const gateway = await startGateway(t, {});
-  const client = new LegacyClient({ name: 'spec', version: '1' });
-  const transport = new LegacyStdio(command(gateway));
-  await client.connect(transport);
-  const closed = new Promise<void>((resolve) => {
-    client.onclose = () => resolve();
+t.test('LIF-13 · CLI-5 · no size of a permitted result is lost on the way to a client', async (t) => {
+  const image = 'A'.repeat(4_300_000);
+  // Each of its characters takes six in JSON.
+  const text = '\u0001'.repeat(1_500_000);
+  const peer = await started(t, {
+    tools: [toolOf('picture', { text: 'seen', image }), toolOf('escaped', { text })],
   });
-  t.same((await client.listTools()).tools, []);
-  gateway.daemon.kill('SIGTERM');
-  await closed;
-  await gateway.daemon.exited;
-  t.pass('it ended with the daemon');
+  const gateway = await startGateway(t, { notes: entryOf(peer) });
+  await gateway.reaches('notes', 'connected');
+  const client = await legacy(t, gateway);
+  const picture = (await client.callTool({ name: 'mcp__notes__picture' })) as CallAnswer;
+  t.ok(picture.content?.some(({ data }) => data === image));
+  const escaped = (await client.callTool({ name: 'mcp__notes__escaped' })) as CallAnswer;
+  t.ok(escaped.content?.[0]?.text === text);
+  const { code, stdout } = await gateway.cli('mcp', 'call', 'mcp__notes__picture', '--json');
+  t.equal(code, 0);
+  t.ok(stdout.includes(image));
 });
+
+t.test(
+  'CLI-5 · NAM-2 · a tool is offered as its server describes it, under a name that every model takes',
+  async (t) => {
+    const described = {
+      title: 'A title',
+      icons: [{ src: 'https://icons.example/a.png' }],
+      _meta: { 'example/kind': 'a' },
+    };
+    const long = 'n'.repeat(5_000);
+    const description = 'd'.repeat(7_000);
+    const { definition, run } = toolOf(long, { text: 'called' }, description);
+    const peer = await started(t, {
+      tools: [{ definition: { ...definition, ...described }, run }, toolOf('', { text: '' })],
+    });
+    const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
+    await gateway.reaches('notes', 'connected');
+    for (const client of [await legacy(t, gateway), await modern(t, gateway)]) {
+      const { tools } = await client.listTools();
+      t.match(tools, [{ ...described, description, name: /^mcp__notes__n{41}_[0-9a-f]{10}$/ }]);
+      t.equal(tools.length, 1, 'the tool without a name is left out');
+      t.match(await client.callTool({ name: String(tools[0]?.name), arguments: {} }), {
+        content: [{ text: 'called' }],
+      });
+    }
+    t.match((await gateway.server('notes'))?.left_out, [/^its tool "" is left out/]);
+  },
+);
+
+t.test('CLI-5 · SRV-3 · progress reaches a client of either era, if its request asks for it', async (t) => {
+  const ends: (() => void)[] = [];
+  const counting: PeerTool = {
+    definition: { name: 'counting', description: 'Counts', inputSchema: { type: 'object' } },
+    run: async (_, call) => {
+      for (const done of [0, 1, 2]) await call.progress(done, 2);
+      // The SDK's clients forget a call with its answer, and what is read with that one chunk.
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return { text: 'counted' };
+    },
+  };
+  const peer = await started(t, { tools: [counting] });
+  const gateway = await startGateway(t, { notes: entryOf(peer) });
+  await gateway.reaches('notes', 'connected');
+  const call = { name: 'mcp__notes__counting', arguments: {} };
+  const old = await legacy(t, gateway);
+  const young = await modern(t, gateway);
+  const heard: [number, number | undefined][] = [];
+  const onprogress = ({ progress, total }: { progress: number; total?: number | undefined }): void =>
+    void heard.push([Math.round(progress), total]);
+  for (const ask of [() => old.callTool(call, undefined, { onprogress }), () => young.callTool(call, { onprogress })]) {
+    heard.length = 0;
+    const answer = ask();
+    await eventually(() => heard.length === 3);
+    t.same(heard, [
+      [0, 2],
+      [1, 2],
+      [2, 2],
+    ]);
+    ends.pop()?.();
+    t.match(await answer, { content: [{ text: 'counted' }] });
+  }
+  const silent = old.callTool(call);
+  await eventually(() => ends.length === 1);
+  ends.pop()?.();
+  t.match(await silent, { content: [{ text: 'counted' }] });
+  t.equal(heard.length, 3, 'a request that does not ask gets none');
+});
+
+t.test('CLI-5 · TRU-3 · a call that waits for a person says so every ten seconds', async (t) => {
+  const peer = await started(t);
+  const servers = { notes: entryOf(peer, { trust: 'untrusted' }), forms: entryOf(peer) };
+  const gateway = await startGateway(t, servers, { timePasses: true });
+  for (const name of ['notes', 'forms']) await gateway.reaches(name, 'connected');
+  const client = await legacy(t, gateway);
+  for (const [name, args, values] of [
+    ['mcp__notes__write_note', { text: 'x' }, undefined],
+    ['mcp__forms__ask', {}, { name: 'Ada' }],
+  ] as const) {
+    const heard: { readonly progress: number; readonly message?: string | undefined }[] = [];
+    const call = client.callTool({ name, arguments: args }, undefined, {
+      onprogress: (progress) => heard.push(progress),
+    });
+    const question = await gateway.asked();
+    await eventually(() => heard.length === 1);
+    await gateway.daemon.pass(10_000);
+    await eventually(() => heard.length === 2);
+    await gateway.answer(question.id, true, values);
+    t.match(await call, { content: [{ type: 'text' }] });
+    const words = `waits for approval ${question.id}: \`agent approvals\``;
+    t.same(
+      heard.map(({ message }) => message),
+      [words, words],
+    );
+    t.ok(Number(heard[1]?.progress) > Number(heard[0]?.progress), 'it rises, as the protocol wants');
+  }
+});
+
+t.test('LIF-13 · CLI-5 · many servers with long listings are all offered', async (t) => {
+  const long = 'd'.repeat(200_000);
+  const tools = Array.from({ length: 15 }, (_, n) => toolOf(`tool_${n}`, { text: '' }, long));
+  const peer = await started(t, { tools });
+  const gateway = await startGateway(t, { one: entryOf(peer), two: entryOf(peer), three: entryOf(peer) });
+  for (const name of ['one', 'two', 'three']) await gateway.reaches(name, 'connected');
+  const client = await legacy(t, gateway);
+  t.equal((await client.listTools()).tools.filter(({ name }) => /__tool_/.test(name)).length, 45);
+  const { code, stdout } = await gateway.cli('mcp', 'tools', '--json');
+  t.equal(code, 0);
+  t.equal((JSON.parse(stdout) as readonly ToolRow[]).filter(({ tool }) => tool.startsWith('tool_')).length, 45);
+});
+
+t.test('LIF-13 · TRU-2 · CLI-5 · a gateway that is killed under a call leaves the outcome uncertain', async (t) => {
+  const peer = await started(t);
+  const gateway = await startGateway(t, { notes: entryOf(peer, { supports_parallel_tool_calls: true }) });
+  await gateway.reaches('notes', 'connected');
+  const client = await legacy(t, gateway);
+  const serving = client.callTool({ name: 'mcp__notes__slow', arguments: {} });
+  const calling = gateway.cli('mcp', 'call', 'mcp__notes__slow', '--json');
+  await eventually(() => peer.executions('slow') === 2);
+
+  gateway.daemon.kill('SIGKILL');
+
+  const words = /lost during mcp__notes__slow; the tool may have run: check .* \[outcome_uncertain\]/;
+  t.match(await serving, { isError: true, content: [{ text: words }] });
+  const { code, stdout } = await calling;
+  t.equal(code, 1);
+  t.match(JSON.parse(stdout), { error: { code: 'outcome_uncertain' } });
+  t.match(await client.callTool({ name: 'mcp__notes__echo', arguments: { text: 'x' } }), {
+    isError: true,
+    content: [{ text: /was not run: the gateway is not running.* \[server_unavailable\]/ }],
+  });
+});
+
+t.test('CLI-5 · FLT-4 · it outlives the gateway and connects to the next one', async (t) => {
+  const peer = await started(t);
+  const servers = { notes: entryOf(peer) };
+  const gateway = await startGateway(t, servers);
+  await gateway.reaches('notes', 'connected');
+  const client = await legacy(t, gateway);
+  let changes = 0;
+  client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+    changes += 1;
+  });
+  gateway.daemon.kill('SIGKILL');
+  await gateway.daemon.exited;
+  await t.rejects(client.listTools(), /the gateway of .* is not running/);
+  const next = await startGateway(t, servers, { home: gateway.home });
+  await next.reaches('notes', 'connected');
+  await eventually(() => changes > 0);
+  t.match(await client.callTool({ name: 'mcp__notes__echo', arguments: { text: 'hi' } }), {
+    content: [{ text: 'hi' }],
+  });
+  const before = changes;
+  await eventually(async () => {
+    await peer.setTools(['one', 'two']);
+    return changes > before ? true : undefined;
+  });
+});
+
+t.test('CLI-5 · it ends with its client', async (t) => {
+  const gateway = await startGateway(t, {});
+  const { command: program, args, env } = command(gateway);
+  const server = spawn(program, args, { env, stdio: ['pipe', 'ignore', 'ignore'] });
+  const exited = new Promise((resolve) => server.once('exit', resolve));
+  server.stdin.end();
+  t.equal(await exited, 0);
+});
+
+function toolOf(name: string, answer: ToolAnswer, description = name): PeerTool {
+  return {
+    definition: { name, description, inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
+    run: () => answer,
+  };
+}

@@ -18,6 +18,7 @@ t.test('CLI-2 · CON-2 · the unit drains on stop, reloads on HUP, and quotes wh
   const unit = systemdUnit(input);
   t.match(unit, `ExecStart=${process.execPath} "/opt/agent gateway/100%%/main.js" gateway run\n`);
   for (const line of [
+    'WorkingDirectory=/var/lib/agent-gateway',
     'KillMode=mixed',
     'TimeoutStopSec=65',
     'UMask=0077',
@@ -32,6 +33,7 @@ t.test('CLI-2 · CON-2 · the unit drains on stop, reloads on HUP, and quotes wh
   t.notMatch(unit, 'MemoryDenyWriteExecute', 'the engine compiles code while it runs');
   t.notMatch(systemdUnit({ ...input, socketInHome: false }), 'PrivateTmp', 'the socket lies in /tmp');
   t.match(systemdUnit({ ...input, scope: 'user', home: '/srv/$x y' }), 'Environment="AGENT_HOME=/srv/$x y"');
+  t.match(systemdUnit({ ...input, scope: 'user', home: '/srv/5% x' }), '\nWorkingDirectory=-/srv/5%% x\n');
   t.match(systemdUnit({ ...input, program: '/opt/$x/main.js' }), ' /opt/$$x/main.js gateway run');
   t.match(systemdUnit({ ...input, home: '/srv/agent' }), /\nReadWritePaths=\/srv\/agent\n/);
   t.end();

@@ -2,7 +2,7 @@
 
 import type { Test } from 'tap';
 import type { BodyOutcome, Exchange, Front, OpenFront } from '../../runtime/http/front.ts';
-import { answersIn, openRaw } from '../support/raw-http.ts';
+import { answersIn, openRaw, type RawConnection } from '../support/raw-http.ts';
 
 const cap = 100;
 
@@ -14,10 +14,14 @@ interface Held {
 }
 
 /** Opens a front whose handler reads the body up to the cap and answers with what it got, unless told to hold back. */
-async function open(t: Test, openFront: OpenFront, { holds = false, bodyTimeoutMs = 5_000 } = {}): Promise<Held> {
+async function open(
+  t: Test,
+  openFront: OpenFront,
+  { holds = false, bodyTimeoutMs = 5_000, headTimeoutMs = 10_000 } = {},
+): Promise<Held> {
   const seen: { readonly exchange: Exchange; readonly outcome: Promise<BodyOutcome> }[] = [];
   const waiting: ((one: (typeof seen)[number]) => void)[] = [];
-  const front = await openFront({ host: '127.0.0.1', port: 0, bodyTimeoutMs }, (exchange) => {
+  const front = await openFront({ host: '127.0.0.1', port: 0, bodyTimeoutMs, headTimeoutMs }, (exchange) => {
     const outcome = new Promise<BodyOutcome>((resolve) => exchange.readBody(cap, resolve));
     const one = { exchange, outcome };
     seen.push(one);
@@ -124,25 +128,11 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
 
   t.test(`${name}: DIS-1 · a chunked body that the library refuses later is carried through by nobody`, async (t) => {
     const { front, seen } = await open(t, openFront);
-    const chunked = (rest: string): string =>
-      `POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${rest}`;
-    const rows: readonly (readonly [title: string, rest: string, uws: RegExp])[] = [
-      ['a trailer', '2\r\nhi\r\n0\r\nX-A: 1\r\n\r\n', /^HTTP\/1\.1 505/],
-      ['an extension', '2;x=y\r\nhi\r\n0\r\n\r\n', /^HTTP\/1\.1 400/],
-      ['an extension at the end', '2\r\nhi\r\n0;x=y\r\n\r\n', /^HTTP\/1\.1 400/],
-      ['neither', '2\r\nhi\r\n0\r\n\r\n', /^HTTP\/1\.1 200/],
-    ];
-    for (const [title, rest, uws] of rows) {
-      const raw = await openRaw(front.port);
-      raw.write(chunked(rest));
-      const text = await raw.received((received) => /\}|<\/i>/.test(received));
-      t.match(text, front.kind === 'uws' ? uws : /^HTTP\/1\.1 200/, title);
-      t.same(answersIn(text).length, 1, `${title}: one answer`);
-      const outcome = await seen.at(-1)?.outcome;
-      t.equal(outcome?.kind, text.includes(' 200 ') ? 'read' : 'aborted', title);
-      raw.socket.destroy();
-    }
-    t.equal(seen.length, rows.length);
+    const raw = await openRaw(front.port);
+    raw.write('POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-A: 1\r\n\r\n');
+    const [status] = answersIn(await raw.received((received) => /\}|<\/i>/.test(received)));
+    t.equal((await seen[0]?.outcome)?.kind, status === '200' ? 'read' : 'aborted');
+    raw.socket.destroy();
   });
 
   t.test(`${name}: CON-2 · one connection serves many requests, one after another`, async (t) => {
@@ -195,6 +185,28 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     },
   );
 
+  // uWebSockets.js ends the connection with any request behind one that waits.
+  const skip = name === 'uws';
+  t.test(
+    `${name}: RTE-4 · a body that stalls or breaks off takes no answer from the requests before it`,
+    { skip },
+    async (t) => {
+      const stalled = 'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n';
+      for (const rest of ['', 'no chunk\r\n']) {
+        const { front, next } = await open(t, openFront, { holds: true, bodyTimeoutMs: 300 });
+        const [arriving, second] = [next(), next()];
+        const raw = await openRaw(front.port);
+        raw.write(post(1, '1') + stalled + rest);
+        const { exchange } = await arriving;
+        t.same(await (await second).outcome, { kind: 'aborted' });
+        raw.write(post(1, '3'));
+        exchange.reply({ status: 202, body: '{}' });
+        await raw.closed;
+        t.match(await raw.received(() => true), /^HTTP\/1\.1 202[\s\S]*connection: close[\s\S]*\{\}$/i, rest);
+      }
+    },
+  );
+
   t.test(`${name}: SIG-2 · a value arrives as the bytes that were sent, as far as the front sees them`, async (t) => {
     const { front, next } = await open(t, openFront);
     // What was sent, what node:http gives, and what uWebSockets.js gives where that is less.
@@ -213,58 +225,6 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
       const { exchange } = await arriving;
       t.equal(exchange.head.headers['x-test'], front.kind === 'uws' ? uws : exact, JSON.stringify(sent));
       raw.socket.destroy();
-    }
-  });
-
-  t.test(`${name}: SIG-2 · what a front does not take reaches nobody and gets no 5xx of ours`, async (t) => {
-    const { front, seen } = await open(t, openFront);
-    const many = Array.from({ length: 120 }, (_, index) => `x-h${index}: 1\r\n`).join('');
-    const unanswered = { node: /^HTTP\/1\.1 400[\s\S]*"error":"Bad request"/, uws: /^$/ } as const;
-    const closedOrServed = { node: /^HTTP\/1\.1 200/, uws: /^$/ } as const;
-    const refused = { node: /^HTTP\/1\.1 400/, uws: /^HTTP\/1\.1 400/ } as const;
-    const rows: readonly (readonly [title: string, bytes: string, answers: Record<Front['kind'], RegExp>])[] = [
-      ['NUL', post(0, '', 'x-hub-signature-256: a\0b\r\n'), unanswered],
-      ['0x01', post(0, '', 'x-hub-signature-256: a\x01b\r\n'), unanswered],
-      ['a space before the colon', post(0, '', 'x-test : b\r\n'), unanswered],
-      ['no Host', 'POST /a HTTP/1.1\r\ncontent-length: 0\r\n\r\n', refused],
-      ['a name with an underscore', post(0, '', 'X_Foo: 1\r\n'), closedOrServed],
-      ['a name with a point', post(0, '', 'X.Foo: 1\r\n'), closedOrServed],
-      ['a folded line', post(0, '', 'x-a: 1\r\n 2\r\n'), unanswered],
-      [
-        'small letters',
-        post(0, '').replace('POST', 'post'),
-        { node: /^HTTP\/1\.1 400/, uws: /200 OK[\s\S]*"method":"post"/ },
-      ],
-      ['an unknown method', post(0, '').replace('POST', 'FOO'), { node: /^HTTP\/1\.1 400/, uws: /"method":"FOO"/ }],
-      ['bytes in the path', post(0, '').replace('/a', '/\xc3\xbc'), { node: /^HTTP\/1\.1 400/, uws: /200 OK/ }],
-      ['two equal lengths', post(0, '', 'content-length: 0\r\n'), { node: /^HTTP\/1\.1 400/, uws: /200 OK/ }],
-      ['an expectation', post(0, '', 'expect: foo\r\n'), { node: /200 OK/, uws: /200 OK/ }],
-      [
-        'a whole target',
-        post(0, '').replace('/a', 'http://x/a?q'),
-        { node: /200 OK[\s\S]*"path":"\/a"/, uws: /^HTTP\/1\.1 505/ },
-      ],
-      [
-        'a bare host',
-        post(0, '').replace('/a', 'http://x'),
-        { node: /200 OK[\s\S]*"path":"\/"/, uws: /^HTTP\/1\.1 505/ },
-      ],
-      ['a star', post(0, '').replace('/a', '*'), { node: /200 OK[\s\S]*"path":"\*"/, uws: /^HTTP\/1\.1 505/ }],
-      ['an empty line', `\r\n${post(0, '')}`, { node: /200 OK/, uws: /^HTTP\/1\.1 505/ }],
-      ['bare line feeds', post(0, '').replaceAll('\r\n', '\n'), { node: /^HTTP\/1\.1 400/, uws: /^HTTP\/1\.1 505/ }],
-      ['120 headers', post(0, '', many), closedOrServed],
-      ['HTTP/1.0', post(0, '').replace('1.1', '1.0'), { node: /^HTTP\/1\.1 200/, uws: /^HTTP\/1\.1 505/ }],
-    ];
-    for (const [title, bytes, answers] of rows) {
-      const before = seen.length;
-      const raw = await openRaw(front.port);
-      raw.write(Buffer.from(bytes, 'latin1'));
-      // Half-closing ends at once what would else be closed when the idle time is over.
-      raw.socket.end();
-      await raw.closed;
-      const text = await raw.received(() => true);
-      t.match(text, answers[front.kind], title);
-      t.equal(seen.length - before, text.includes(' 200 ') ? 1 : 0, `${title}: the handler hears of what is answered`);
     }
   });
 
@@ -350,6 +310,18 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     t.pass('no answer after the client left, no second answer');
   });
 
+  t.test(`${name}: SEC-3 · a body that is answered before it has come is settled`, async (t) => {
+    const { front, next } = await open(t, openFront, { holds: true, bodyTimeoutMs: 600_000 });
+    const arriving = next();
+    const raw = await openRaw(front.port);
+    raw.write(post(10, 'half'));
+    const { exchange, outcome } = await arriving;
+    exchange.reply({ status: 503, body: '{}' });
+    await raw.closed;
+    t.match(await raw.received(() => true), /^HTTP\/1\.1 503[\s\S]*\{\}$/);
+    t.same(await outcome, { kind: 'aborted' });
+  });
+
   t.test(
     `${name}: LIM-1 · a body that stalls ends its exchange, by the front’s own limit and as often as one does`,
     async (t) => {
@@ -370,14 +342,38 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     },
   );
 
-  t.test(`${name}: LIM-1 · a head that drips is cut off, though its sender goes on`, async (t) => {
-    const { front, seen } = await open(t, openFront);
-    const raw = await openRaw(front.port);
-    raw.write('POST / HTTP/1.1\r\nHost: a\r\nX-Drip: ');
-    const dripping = setInterval(() => raw.write('x'), 200);
-    await raw.closed;
+  t.test(`${name}: RTE-4 · who sends slowly holds no connection, whether head or body or nothing`, async (t) => {
+    const { front, seen } = await open(t, openFront, { bodyTimeoutMs: 300, headTimeoutMs: 300 });
+    const openAll = (count: number): Promise<RawConnection[]> =>
+      Promise.all(Array.from({ length: count }, () => openRaw(front.port)));
+    const [heads, bodies, silent] = [await openAll(150), await openAll(75), await openAll(150)];
+    for (const raw of heads) raw.write('POST / HTTP/1.1\r\nHost: a\r\n');
+    for (const raw of bodies) raw.write('POST /a HTTP/1.1\r\nhost: a\r\ncontent-length: 90\r\n\r\n');
+    const dripping = setInterval(() => {
+      for (const raw of heads) raw.write('X: y\r\n');
+      for (const raw of bodies) raw.write('x');
+    }, 100);
+    await Promise.all([...heads, ...bodies, ...silent].map(({ closed }) => closed));
     clearInterval(dripping);
-    t.equal(seen.length, 0);
+    t.same(
+      await Promise.all(seen.map(async ({ outcome }) => (await outcome).kind)),
+      bodies.map(() => 'aborted'),
+    );
+  });
+
+  t.test(`${name}: RTE-4 · a header may have the name of what every object has`, async (t) => {
+    const { front, next } = await open(t, openFront);
+    const arriving = next();
+    const raw = await openRaw(front.port);
+    raw.write(post(0, '', 'constructor: v\r\n__proto__: w\r\n'));
+    const { headers } = (await arriving).exchange.head;
+    t.match(Object.entries(headers), [
+      ['host', 'x'],
+      ['constructor', 'v'],
+      ['__proto__', 'w'],
+    ]);
+    t.equal(headers.toString, undefined);
+    raw.socket.destroy();
   });
 
   t.test(`${name}: CON-2 · two hundred at a time`, async (t) => {
@@ -403,9 +399,11 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     raw.write(post(2, 'hi'));
     const { exchange, outcome } = await arriving;
     await outcome;
-    const closing = front.close(5_000);
+    // Long enough that only the answer can end it, where the connection would be kept alive.
+    const closing = front.close(front.kind === 'node' ? 600_000 : 5_000);
     exchange.reply({ status: 202, body: '{"late":true}' });
     t.match(await raw.received((text) => text.includes('}')), /^HTTP\/1\.1 202/);
+    await raw.closed;
     await closing;
     await idle.closed;
     await t.rejects(openRaw(front.port), { code: 'ECONNREFUSED' });

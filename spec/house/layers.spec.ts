@@ -69,8 +69,9 @@ const rooms: readonly Room[] = [
     may: [
       base,
       /^machines\/config\/(profile|nearest|edit|env-file|diagnostic|targets)\.ts$/,
-      /^machines\/mcp\/(install-link|link-variables|add-server\.machine|foreign-files|plan-import)\.ts$/,
-      /^actors\/files\.ts$/,
+      /^machines\/webhook\/samples\.ts$/,
+      /^machines\/mcp\/(call-faults|install-link|link-variables|add-server\.machine|foreign-files|plan-import)\.ts$/,
+      /^actors\/(binding|files)\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
       /^runtime\/control\/(client|commands|home-methods)\.ts$/,
       /^runtime\/(daemon|example-home|link-dialog|doctor\/examine)\.ts$/,
@@ -86,11 +87,11 @@ const rooms: readonly Room[] = [
 
 /** Packages that have one door. */
 const doors: readonly (readonly [string, RegExp])[] = [
-  ['uWebSockets.js', /^runtime\/http\/(uws|choose)\.ts$/],
+  ['uWebSockets.js', /^runtime\/http\/(uws|native)\.ts$/],
   ['re2js', /^machines\/webhook\/pattern\.ts$/],
   ['lmdb', /^actors\/store\/lmdb-tables\.ts$/],
   ['p-queue', /^actors\/(dispatch\/places|mcp\/call-lanes)\.ts$/],
-  ['undici', /^actors\/mcp\/http-fetch\.ts$/],
+  ['undici', /^actors\/(mcp\/http-fetch|proxy-agent)\.ts$/],
   ['@modelcontextprotocol/client', /^actors\/(mcp|oauth)\//],
   ['@modelcontextprotocol/server', /^cli\/commands\/mcp-serve\.ts$/],
   ['@modelcontextprotocol/server/stdio', /^cli\/commands\/mcp-serve\.ts$/],

@@ -99,7 +99,7 @@ for (const provider of ['openai-compatible', 'anthropic'] as const) {
 }
 
 t.test(
-  'CLI-4 · TRU-3 · in a terminal: questions, commands, Ctrl-C, history',
+  'CLI-4 · CLI-6 · TRU-3 · in a terminal: questions, commands, pastes, Ctrl-C, history',
   { skip: !hasTerminal && 'no script' },
   async (t) => {
     const { home, server } = await scene(t);
@@ -153,11 +153,29 @@ t.test(
     const last = server.asked.at(-1)?.body.messages as readonly JsonObject[];
     t.same(last.slice(1), [{ role: 'user', content: 'two \nlines' }], 'the conversation began anew');
 
-    chat.type('typed and let go\u0003');
+    chat.type('/new\r');
+    await chat.shows(/forgotten/);
+    chat.type('\u001b[200~a trace:\r  at one\r  at two\u001b[201~ why?\r');
+    await chat.shows(/You said[\s\S]*1 step/);
+    const pasted = server.asked.at(-1)?.body.messages as readonly JsonObject[];
+    t.same(pasted.slice(1), [{ role: 'user', content: 'a trace:\n  at one\n  at two why?' }], 'a paste is one message');
+
+    const before = server.asked.length;
+    chat.type('slow\r');
+    await chat.shows(/I begin/);
+    chat.type('typed ahead\r');
     chat.type('\u0003');
-    t.equal(await chat.exited, 0);
+    await chat.shows(/\(cancelled\)/);
+    chat.type('\u001b[200~let\rgo\u001b[201~\u0003');
+    chat.type('/new\r');
+    await chat.shows(/forgotten/);
+    t.equal(server.asked.length, before + 1, 'Ctrl-C drops what was typed ahead, and a paste that no Enter ended');
+
+    chat.type('typed and let go\u001b[D\u001b[D\u0003');
+    chat.type('\u0003');
+    t.equal(await chat.exited, 0, 'the whole line is cleared, though the cursor stood within it');
     const history = join(home.path, 'state', 'chat-history');
-    t.match(readFileSync(history, 'utf8'), /^two {2}lines\nslow\nask me\n/);
+    t.match(readFileSync(history, 'utf8'), /^slow\na trace: {3}at one {3}at two why\?\ntwo {2}lines\nslow\nask me\n/);
     t.equal(statSync(history).mode & 0o777, 0o600);
 
     const again = startTerminal(t, ['chat'], { AGENT_HOME: home.path, NO_COLOR: '1' });

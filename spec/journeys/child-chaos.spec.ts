@@ -5,6 +5,7 @@ import type { Fault } from '../support/mcp/faults.ts';
 import { child, entryOf, eventually, isWell, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { hasEnded } from '../support/processes.ts';
+import { fc } from '../support/property.ts';
 
 const hang: Fault = { kind: 'hang', at: 'before-head' };
 const reset: Fault = { kind: 'reset', at: 'before-head' };
@@ -107,7 +108,7 @@ t.test('children that die with a call', async (t) => {
   t.test('TRU-2 · a read-only call is replayed once, and no more', async (t) => {
     const { error } = await gateway.call('mcp__dies__echo', { text: 'x' });
 
-    t.equal(error?.code, 'outcome_uncertain');
+    t.equal(error?.code, 'server_unavailable', 'there is nothing to check after a call that only reads');
     t.equal(dies.executions('echo'), 2);
   });
 
@@ -118,7 +119,7 @@ t.test('children that die with a call', async (t) => {
     await eventually(() => (killed.executions('slow') === 2 ? true : undefined));
     process.kill(killed.pids().at(-1) ?? 0, 'SIGKILL');
 
-    t.equal((await call).error?.code, 'outcome_uncertain');
+    t.equal((await call).error?.code, 'server_unavailable');
     t.equal(killed.executions('slow'), 2);
   });
 
@@ -144,6 +145,49 @@ t.test('children that die with a call', async (t) => {
 
   await isWell(t, gateway);
 });
+
+t.test(
+  'TRU-4 · TRU-2 · of writes in parallel to a child that is killed, none runs twice and none is reported wrongly',
+  async (t) => {
+    const mostKills = 200;
+    const sizes = [1, 1_000, 60_000, 130_000, 400_000, 2_000_000, 4_194_000];
+    const victim = child(t, [], { supports_parallel_tool_calls: true, circuit_breaker: { failures: 1_000_000 } });
+    const gateway = await startGateway(t, { healthy: child(t).entry, victim: victim.entry });
+    await gateway.reaches('victim', 'connected');
+    const random = fc.sample(fc.infiniteStream(fc.nat()), { numRuns: 1, seed: 7 })[0];
+    const next = (below: number): number => Number(random?.next().value) % below;
+    const outcomes = new Map<string, number>();
+    let id = 0;
+    let kills = 0;
+    for (let round = 0; kills < mostKills; round += 1) {
+      const calls = Array.from({ length: 2 + next(4) }, () => {
+        id += 1;
+        const text = `#${id} ${'x'.repeat(sizes[next(sizes.length)] ?? 1)}`;
+        return { mark: `write_note#${id}`, settled: gateway.call('mcp__victim__write_note', { text }) };
+      });
+      const first = calls[next(calls.length)];
+      // In turn: at once, as one of them runs, and once one has been answered.
+      if (round % 3 === 1) await eventually(() => victim.executions(first?.mark ?? '') > 0);
+      if (round % 3 === 2) await first?.settled;
+      if (isKilled(victim.pids().at(-1) ?? 0)) kills += 1;
+      for (const { mark, settled } of calls) {
+        const { error } = await settled;
+        const ran = victim.executions(mark);
+        const outcome = error?.code ?? 'answered';
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        const isTrue = outcome === 'answered' ? ran === 1 : outcome === 'outcome_uncertain' ? ran <= 1 : ran === 0;
+        if (!isTrue) t.fail(`round ${round}: ${mark} ran ${ran} times, and its outcome is ${outcome}`);
+      }
+    }
+    t.comment(`${kills} kills, ${id} calls: ${JSON.stringify(Object.fromEntries(outcomes))}`);
+    t.same(
+      [...outcomes.keys()].filter((code) => !['answered', 'outcome_uncertain', 'server_unavailable'].includes(code)),
+      [],
+    );
+    t.ok((outcomes.get('answered') ?? 0) > 0 && (outcomes.get('outcome_uncertain') ?? 0) > 0);
+    await isWell(t, gateway);
+  },
+);
 
 t.test(
   'LIF-7 · LIF-1 · a server that stays away is parked: its tools are listed, and a call tries at once and once',
@@ -255,3 +299,12 @@ t.test('LIF-3 · LIF-9 · a server that does not let go is closed within its gra
   await gateway.reaches('healthy', 'connected');
   await isWell(t, gateway);
 });
+
+/** Kills a process; false where it had ended by itself or of an earlier kill. */
+function isKilled(pid: number): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch {
+    return false;
+  }
+}

@@ -1,28 +1,38 @@
-/** The wall clock of a daemon at work is set back by an hour: what waits, waits by a clock that only rises. */
+/** The wall clock is set back, of a daemon at work or between two: nothing waits for the length of the jump. */
 
 import { renameSync } from 'node:fs';
 import t from 'tap';
+import { startDaemon } from '../support/daemon.ts';
 import { openDelivering } from '../support/delivering.ts';
+import { makeHome, type TestHome } from '../support/home.ts';
+import { until } from '../support/processes.ts';
+import { postSigned } from '../support/sign.ts';
+import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
 const preload = new URL('../support/shifted-clock.js', import.meta.url).href;
 
+const dayMs = 86_400_000;
+
+/** Moves the wall clock of the home's daemons, in one step: one that reads half of the file would see another clock. */
+function shiftClock(home: TestHome, ms: number): void {
+  home.write('clock.new', String(ms));
+  renameSync(`${home.path}/clock.new`, `${home.path}/clock.txt`);
+}
+
+const shifted = (home: TestHome) => ({
+  NODE_OPTIONS: `--import ${preload}`,
+  SPEC_CLOCK_FILE: `${home.path}/clock.txt`,
+});
+
 t.test('DLV-4 · DIS-2 · DUR-1 · a clock that is set back by an hour holds no delivery up', async (t) => {
   const it = await openDelivering(t);
-  // In one step: a daemon that reads half of it would see another clock.
-  const shiftClock = (ms: number): void => {
-    it.home.write('clock.new', String(ms));
-    renameSync(`${it.home.path}/clock.new`, `${it.home.path}/clock.txt`);
-  };
-  shiftClock(0);
-  const daemon = await it.start({
-    NODE_OPTIONS: `--import ${preload}`,
-    SPEC_CLOCK_FILE: `${it.home.path}/clock.txt`,
-  });
+  shiftClock(it.home, 0);
+  const daemon = await it.start(shifted(it.home));
   await it.target('slack', 'connected');
   await it.post(daemon, 'slack', '1');
   await it.reaches('1', 'delivered');
 
-  shiftClock(-3_600_000);
+  shiftClock(it.home, -3_600_000);
 
   t.equal((await it.post(daemon, 'slack', '2')).status, 202);
   t.match(await it.reaches('2', 'delivered'), { attempts: 1 });
@@ -31,4 +41,51 @@ t.test('DLV-4 · DIS-2 · DUR-1 · a clock that is set back by an hour holds no 
     it.slack.world.messages.map(({ text }) => text),
     ['Build 1 is green.', 'Build 2 is green.', 'Build 3 is green.'],
   );
+});
+
+t.test(
+  'COA-3 · DUR-1 · a burst waits no longer than it was to wait when the clock was set back before a start',
+  async (t) => {
+    const home = makeHome(t);
+    home.write(
+      'config.yaml',
+      webhookConfig('        co: {prompt: "{n}", coalesce: {key: id, window_seconds: 20, max_wait_seconds: 60}}\n'),
+    );
+    shiftClock(home, 0);
+    const first = await startDaemon(t, home.path, shifted(home));
+    t.equal((await postSigned(`${first.url}/webhooks/co`, { id: 1, n: 'one' }, { secret })).status, 202);
+    first.kill('SIGKILL');
+    await first.exited;
+    shiftClock(home, -dayMs);
+
+    const next = await startDaemon(t, home.path, shifted(home), { timePasses: true });
+    const burst = async (): Promise<number | undefined> =>
+      ((await cliJson(home.path, 'gateway', 'status')) as { actors: Record<string, number> }).actors.coalescingGroup;
+    await until(async () => (await burst()) === 1);
+    await next.pass(19_000);
+    t.equal(await burst(), 1, 'it gathers for its window');
+    await next.pass(1_000);
+
+    t.match(await next.line(({ message }) => message.startsWith('response: ')), { message: 'response: one' });
+  },
+);
+
+t.test('DLV-4 · DUR-1 · a delivery is tried again in time when the clock was set back before a start', async (t) => {
+  const it = await openDelivering(t);
+  it.configure({ slack: { retries: { base_seconds: 600 } } });
+  it.slack.scripts.push({ status: 503 });
+  shiftClock(it.home, 0);
+  const first = await it.start(shifted(it.home));
+  await it.target('slack', 'connected');
+  await it.post(first, 'slack', '1');
+  await it.reaches('1', 'waitingToRetry');
+  first.kill('SIGKILL');
+  await first.exited;
+  shiftClock(it.home, -dayMs);
+
+  const next = await it.start(shifted(it.home), { timePasses: true });
+  await it.target('slack', 'connected');
+  await next.pass(600_000);
+
+  t.match(await it.reaches('1', 'delivered'), { attempts: 2 });
 });

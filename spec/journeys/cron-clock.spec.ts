@@ -12,6 +12,7 @@ const nine = Date.UTC(2026, 5, 1, 9);
 
 /** Writes its attempt down, and stays during the first one. */
 const agent = `import { appendFileSync } from 'node:fs';
+for await (const _ of process.stdin);
 appendFileSync('ran.txt', process.env.AGENT_EVENT + ' ' + process.env.AGENT_ATTEMPT + '\\n');
 if (process.env.AGENT_ATTEMPT === '1') setInterval(() => {}, 60_000);
 else process.stdout.write('done');
@@ -140,4 +141,13 @@ t.test('CRN-1 · a time that a changed clock leaves out comes right after the ga
     history: [{ due_at: '2026-03-29T01:00:00.000Z' }],
     next: ['2026-03-30T00:30:00.000Z', '2026-03-31T00:30:00.000Z'],
   });
+});
+
+t.test('CRN-3 · the due times that are shown hold one right after a gap that ends at midnight', async (t) => {
+  const home = makeCronHome(t, { 'config.yaml': config });
+  home.jobs([{ ...digest, schedule: '30 23 * * *', timezone: 'America/Nuuk', created_at: '2026-03-01T00:00:00Z' }]);
+  home.setClock(Date.UTC(2026, 2, 28, 2));
+  await home.start();
+  const { next } = await home.shown('digest', (job) => (job.next as string[]).length > 1);
+  t.same((next as string[]).slice(0, 2), ['2026-03-29T01:00:00.000Z', '2026-03-30T00:30:00.000Z']);
 });

@@ -89,6 +89,8 @@ t.test('DLV-4 · a platform that asks to wait is obeyed, and then has the messag
   t.match(await it.json<unknown>('webhook', 'deliveries', '2'), { status: 'delivering' });
   await it.post(daemon, 'slack', '3');
   await it.reaches('3', 'queued');
+  const [behind] = (await it.json<readonly Sending[]>('deliveries', 'list')).filter((row) => row.delivery_id === '3');
+  t.match(behind, { reason: /asks for fewer messages/, paused_until: /^20/ });
   t.match((await it.cli('inspect', 'why', '3')).stdout, /asks for a pause.*deliveries retry \S+` lets it go/s);
   t.match((await it.cli('deliveries', 'drop', '2')).stdout, /^Dropped/);
   await it.reaches('2', 'dropped');
@@ -180,13 +182,19 @@ t.test(
   },
 );
 
-t.test('DUR-1 · DLV-4 · what waits for its next try survives kill -9, and a stop does not wait for it', async (t) => {
+/** A text that Slack was too busy for, whose next try is an hour away. */
+async function withOneThatFailed(t: Test) {
   const it = await openDelivering(t);
   it.configure({ slack: { retries: { ...hasty, base_seconds: 3_600, longest_seconds: 3_600 } } });
   const first = await it.start();
   await it.target('slack', 'connected');
   it.slack.scripts.push({ status: 503, text: 'busy' });
   await it.post(first, 'slack', '1');
+  return { it, first };
+}
+
+t.test('DUR-1 · DLV-4 · what waits for its next try survives kill -9, and a stop does not wait for it', async (t) => {
+  const { it, first } = await withOneThatFailed(t);
   const { next_try_at } = await it.reaches('1', 'waitingToRetry');
   first.kill('SIGKILL');
   await first.exited;
@@ -385,4 +393,46 @@ t.test('CON-2 · DLV-4 · a stop lets no direct text past those before it in its
   t.same(texts(board), ['Build 1 is green.', 'Build 2 is green.', 'Build 3 is green.']);
   await it.start();
   t.match(await it.reaches('4', 'delivered'), { attempts: 1 });
+});
+
+t.test('DLV-4 · the texts of a chat arrive in their order, also where one is tried again', async (t) => {
+  const it = await openDelivering(t);
+  it.configure({ slack: { retries: { ...hasty, base_seconds: 1 } } });
+  const daemon = await it.start();
+  await it.target('slack', 'connected');
+  const busy = { status: 503, text: 'busy' };
+  const slow = { status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '1' } };
+  it.slack.scripts.push(busy, slow);
+
+  for (const id of ['1', '2', '3']) await it.post(daemon, 'slack', id);
+  for (const id of ['1', '2', '3']) await it.reaches(id, 'delivered');
+
+  t.match(await it.reaches('1', 'delivered'), { attempts: 3 });
+  t.same(
+    texts(it.slack),
+    ['1', '2', '3'].map((id) => `Build ${id} is green.`),
+  );
+});
+
+t.test('DLV-4 · DUR-1 · after kill -9 a chat still waits for the text that is tried again', async (t) => {
+  const { it, first } = await withOneThatFailed(t);
+  await it.reaches('1', 'waitingToRetry');
+  await it.post(first, 'slack', '2');
+  await it.reaches('2', 'queued');
+  first.kill('SIGKILL');
+  await first.exited;
+
+  const second = await it.start();
+  await it.target('slack', 'connected');
+  await it.post(second, 'slack', '3');
+  await it.post(second, 'discord', '4');
+  await it.reaches('4', 'delivered');
+  t.same(texts(it.slack), []);
+  await it.cli('deliveries', 'retry', '1');
+
+  await it.reaches('3', 'delivered');
+  t.same(
+    texts(it.slack),
+    ['1', '2', '3'].map((id) => `Build ${id} is green.`),
+  );
 });

@@ -57,11 +57,12 @@ t.test('CON-2 · DUR-1 · a run under way is ended and delivered, a burst become
 
 /** Counts its beginnings, and stays when it is told to end until it is let go. */
 const reluctant = `import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
-appendFileSync('began', process.env.AGENT_ATTEMPT + '\\n');
+for await (const _ of process.stdin);
 process.on('SIGTERM', () => {
   writeFileSync('told', '');
   setInterval(() => existsSync('go') && process.exit(1), 10);
 });
+appendFileSync('began', process.env.AGENT_ATTEMPT + '\\n');
 setInterval(() => {}, 1_000);
 `;
 

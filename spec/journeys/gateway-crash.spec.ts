@@ -21,6 +21,7 @@ const support = (name: string): URL => new URL(`../support/${name}.js`, import.m
 
 /** Stays in its first attempt, and answers in the second. */
 const agent = `import { appendFileSync } from 'node:fs';
+for await (const _ of process.stdin);
 appendFileSync('pids', process.pid + '\\n');
 if (process.env.AGENT_ROUTE === 'gh' && process.env.AGENT_ATTEMPT === '1') setInterval(() => {}, 1_000);
 else process.stdout.write(process.env.AGENT_ROUTE + ' attempt ' + process.env.AGENT_ATTEMPT);

@@ -178,7 +178,7 @@ t.test('SUB-4 · PRF-1 · a subscription of the same name in another profile can
   t.match((await agent('webhook', 'test', 'hook')).stderr, /profiles home, work; .*\[route-ambiguous\]/);
   t.equal((await agent('webhook', 'remove', 'hook', '--profile', 'home')).code, 0);
   t.match((await agent('webhook', 'test', 'hook')).stdout, /HTTP 202/, 'the only one of its name');
-  t.match((await agent('webhook', 'test', 'hook', '--profile', 'home')).stderr, /\[subscription-unknown\]/);
+  t.match((await agent('webhook', 'test', 'hook', '--profile', 'home')).stderr, /\[route-unknown\]/);
 });
 
 t.test('CON-2 · DIS-2 · SIGTERM lets a direct delivery that is under way be answered', async (t) => {
@@ -186,7 +186,8 @@ t.test('CON-2 · DIS-2 · SIGTERM lets a direct delivery that is under way be an
     'config.yaml': webhookConfig(
       '        direct: {deliver: codehost_comment, deliver_only: true, prompt: x, deliver_extra: {repo: a/b, pr_number: "1"}}\n',
     ),
-    'scripts/gh.sh': '#!/bin/sh\ntouch sending\nwhile [ ! -e go ]; do sleep 0.02; done\necho sent\n',
+    'scripts/gh.sh':
+      '#!/bin/sh\n[ "$1" = auth ] && exit 0\ntouch sending\nwhile [ ! -e go ]; do sleep 0.02; done\necho sent\n',
   });
   const daemon = await startDaemon(t, home.path);
   const answer = postSigned(`${daemon.url}/webhooks/direct`, {}, { secret, id: 'd' });

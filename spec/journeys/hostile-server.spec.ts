@@ -3,9 +3,21 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { child, commandOf, eventually, type Gateway, isWell, startGateway, wordsOf } from '../support/mcp/gateway.ts';
+import type { PeerTool } from '../support/mcp/catalogue.ts';
+import {
+  child,
+  commandOf,
+  entryOf,
+  eventually,
+  type Gateway,
+  isWell,
+  startGateway,
+  wordsOf,
+} from '../support/mcp/gateway.ts';
 import { type Harm, hostilePeer, mostForms } from '../support/mcp/hostile-peer.ts';
+import { listingPeer } from '../support/mcp/listing-peer.ts';
 import { leakedToken } from '../support/mcp/odd-tools.ts';
+import { started } from '../support/mcp/plain-client.ts';
 
 /** A daemon with a server that means harm and one that does not. */
 async function besideHealthy(t: Test, harm: Harm): Promise<Gateway> {
@@ -56,18 +68,26 @@ t.test('SRV-1 · of a flood of forms a person has ten, and the rest are declined
 
 t.test('FLT-4 · a server whose tools change without end is listed once a second at most', async (t) => {
   const gateway = await besideHealthy(t, 'changes');
-  const told = async (): Promise<{ readonly said: number; readonly asked: number }> =>
-    JSON.parse(wordsOf(await gateway.call('mcp__hostile__tool')));
-  const beganAt = performance.now();
-  const before = await told();
+  interface Told {
+    readonly said: number;
+    readonly asked: number;
+  }
+  const told = async (): Promise<Told | undefined> => {
+    const answer = await gateway.call('mcp__hostile__tool');
+    return answer.error === undefined ? (JSON.parse(wordsOf(answer)) as Told) : undefined;
+  };
+  let before: (Told & { readonly atMs: number }) | undefined;
 
-  const after = await eventually(async () => {
+  const asked = await eventually(async () => {
     const now = await told();
-    return now.said > before.said + 5_000 && now.asked > before.asked + 1 ? now : undefined;
+    // One that goes on so for five seconds is ended for it (LIF-14); it counts anew then.
+    if (now === undefined) before = undefined;
+    else before ??= { ...now, atMs: performance.now() };
+    if (now === undefined || before === undefined || now.asked <= before.asked + 1) return undefined;
+    return { count: now.asked - before.asked, seconds: (performance.now() - before.atMs) / 1_000 };
   });
 
-  const asked = after.asked - before.asked;
-  t.ok(asked <= 2 + (performance.now() - beganAt) / 1_000, `${asked} listings`);
+  t.ok(asked.count <= 2 + asked.seconds, `${asked.count} listings in ${asked.seconds} s`);
   await isWell(t, gateway);
 });
 
@@ -128,4 +148,48 @@ t.test('LIF-13 · an event without an end is cut off', async (t) => {
   t.equal(answer.error?.code, 'outcome_uncertain');
   await eventually(() => cut || undefined);
   await isWell(t, gateway);
+});
+
+t.test('LIF-14 · CLI-5 · a tool without bounds is left out and reported, and costs no other tool', async (t) => {
+  const tool = (name: string, description: string): PeerTool => ({
+    definition: { name, description, inputSchema: { type: 'object' } },
+    run: () => ({ text: name }),
+  });
+  const long = 'd'.repeat(240_000);
+  const many = Array.from({ length: 20 }, (_, n) => tool(`many_${n}`, long));
+  const huge = await started(t, { tools: [tool('huge', 'd'.repeat(300_000)), tool('small', 'Small')] });
+  const wide = await started(t, { tools: many });
+  const odd = listingPeer({
+    'tools/list': [
+      {
+        tools: [
+          { name: 'well', inputSchema: { type: 'object' } },
+          { name: 'odd', inputSchema: 5 },
+        ],
+      },
+    ],
+  });
+  const gateway = await startGateway(t, { huge: entryOf(huge), wide: entryOf(wide), odd });
+  for (const name of ['huge', 'wide', 'odd']) await gateway.reaches(name, 'connected');
+
+  const leftOut = (await gateway.list()).map(({ left_out }) => left_out);
+  const names = (await gateway.tools()).filter(({ tool }) => !/resource|prompt/.test(tool)).map(({ tool }) => tool);
+
+  t.match(leftOut, [
+    [/^its tool "huge" is left out: a definition may have 256 KiB$/],
+    [/^its tools "many_17", "many_18", "many_19" are left out: .* 4 MiB together$/],
+    [/^its tool "odd" is left out: inputSchema/],
+  ]);
+  t.same(names, ['small', ...many.slice(0, 17).map(({ definition }) => definition.name), 'well']);
+  t.ok(gateway.daemon.log.some(({ message }) => /mcp server "huge": its tool "huge" is left out/.test(message)));
+  t.match((await gateway.cli('mcp', 'list')).stdout, /its tool "huge" is left out: a definition may have 256 KiB/);
+  t.match((await gateway.cli('mcp', 'test', 'huge')).stdout, /its tool "huge" is left out/);
+  const doctor = JSON.parse((await gateway.cli('doctor', '--json')).stdout) as readonly {
+    code?: string;
+    place?: string;
+  }[];
+  t.same(
+    doctor.filter(({ code }) => code === 'server-tools').map(({ place }) => place),
+    ['huge', 'wide', 'odd'],
+  );
 });

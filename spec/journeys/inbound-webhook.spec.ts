@@ -1,9 +1,12 @@
+import { createHmac } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import t from 'tap';
+import { sampleNames } from '../../machines/webhook/samples.ts';
 import { askCli, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
+import { answersIn, openRaw } from '../support/raw-http.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson } from '../support/webhook-home.ts';
 
@@ -410,7 +413,13 @@ for (const { front, skip } of fronts) {
         await daemon.line(({ message }) => message === 'run delivered');
         const refused = await agentCli('webhook', 'test', 'hook', '--event', 'other');
         t.match(refused.stdout, /HTTP 200\n.*ignored/);
-        t.equal((await agentCli('webhook', 'test', 'fixed')).code, 1, 'only dynamic subscriptions');
+        t.equal((await agentCli('webhook', 'test', 'fixed')).code, 0, 'a route of config.yaml too');
+        for (const sample of sampleNames) {
+          t.match((await agentCli('webhook', 'test', 'fixed', '--sample', sample)).stdout, /^HTTP 202/, sample);
+        }
+        await daemon.line(({ message }) => message.includes('octocat/hello-world'));
+        const unknown = await agentCli('webhook', 'test', 'fixed', '--sample', 'pull_request.open');
+        t.match(unknown.stderr, /no sample is named "pull_request\.open"; .*github:pull_request\.opened/);
 
         const listed = JSON.parse((await agentCli('webhook', 'list', '--json')).stdout) as { name: string }[];
         t.same(
@@ -584,4 +593,84 @@ t.test('CFG-2 · HOME-3 · a change of config.yaml on disk is taken over without
   await daemon.line(({ message }) => message === 'configuration reloaded');
   t.equal((await postSigned(`${daemon.url}/webhooks/three`, {}, { secret })).status, 202);
   t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 404);
+});
+
+t.test('RTE-4 · what follows a request changes nothing about its answer', async (t) => {
+  const home = makeHome(t, { 'config.yaml': config('auto', '        one: {}\n'), 'scripts/agent.mjs': agent });
+  const daemon = await startDaemon(t, home.path);
+  const raw = await openRaw(Number(new URL(daemon.url).port));
+  const signature = createHmac('sha256', secret).update('{}').digest('hex');
+  raw.write(
+    `GET /health HTTP/1.1\r\nhost: x\r\n\r\nPOST http://x/webhooks/one HTTP/1.1\r\nhost: x\r\nx-hub-signature-256: sha256=${signature}\r\n` +
+      'x-github-delivery: d1\r\ntransfer-encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\nX-T: y\r\n\r\nno HTTP\r\n\r\n',
+  );
+  await raw.closed;
+  t.same(answersIn(await raw.received(() => true)), ['200', '202']);
+  t.match(await cliJson(home.path, 'webhook', 'deliveries'), [{ delivery_id: 'd1' }]);
+});
+
+t.test('SEC-9 · a gateway beside a binary that is not the pinned one serves on node:http and says so', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': config('auto', '        one: {}\n'),
+    'scripts/agent.mjs': agent,
+    'preload.mjs': `import fs from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
+const read = fs.readFileSync;
+fs.readFileSync = (path, ...more) => String(path).includes('uws_') ? Buffer.from('another') : read(path, ...more);
+syncBuiltinESMExports();
+`,
+  });
+  const daemon = await startDaemon(t, home.path, { NODE_OPTIONS: `--import file://${home.path}/preload.mjs` });
+
+  t.equal((await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status, 202);
+  t.match(
+    daemon.log.filter(({ message }) => message.startsWith('front: ')),
+    [{ level: 'warn', message: /node:http \(uWebSockets\.js cannot load: .* is not the pinned binary/ }],
+  );
+});
+
+t.test(
+  'SEC-3 · bodies that nobody has verified fill a budget, and who comes beyond it is told to come back',
+  async (t) => {
+    const small = config('auto', '        one: {}\n').replace('max_body', 'max_unverified_bytes: 1500\n      max_body');
+    const home = makeHome(t, { 'config.yaml': small, 'scripts/agent.mjs': agent });
+    const daemon = await startDaemon(t, home.path);
+    const port = Number(new URL(daemon.url).port);
+    const post = (head: string, body: string): string =>
+      `POST /webhooks/one HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n${body}`;
+    const holding = await openRaw(port);
+    holding.write(post('content-length: 1400', 'half'));
+    // Answered after the first was read: the route is known, the body is not asked for.
+    const declared = await openRaw(port);
+    declared.write(post('content-length: 200', ''));
+    t.match(await declared.received((text) => text.includes('}')), /^HTTP\/1\.1 503 [\s\S]*retry-after: 5\r\n/i);
+    const chunked = await openRaw(port);
+    chunked.write(post('transfer-encoding: chunked', `c8\r\n${'x'.repeat(200)}\r\n`));
+    t.match(await chunked.received((text) => text.includes('}')), /^HTTP\/1\.1 503 [\s\S]*retry-after: 5\r\n/i);
+    t.match(await cliJson(home.path, 'webhook', 'deliveries'), [
+      { status: 'refused', reason: /max_unverified_bytes/ },
+      { status: 'refused', reason: /max_unverified_bytes/ },
+    ]);
+
+    holding.socket.destroy();
+    await eventually(async () => (await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status === 202);
+  },
+);
+
+t.test('SEC-3 · slow bodies that declare much hold no room that they do not use', async (t) => {
+  const small = config('auto', '        one: {}\n').replace('max_body_bytes: 2000', 'max_unverified_bytes: 2097152');
+  const home = makeHome(t, { 'config.yaml': small, 'scripts/agent.mjs': agent });
+  const daemon = await startDaemon(t, home.path);
+  const port = Number(new URL(daemon.url).port);
+  const stalled = await Promise.all(Array.from({ length: 8 }, () => openRaw(port)));
+  for (const raw of stalled) {
+    raw.write('POST /webhooks/one HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nhalf');
+    // The head has been read once a request that came later is answered.
+    const other = await openRaw(port);
+    other.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
+    await other.received((text) => text.includes('}'));
+    other.socket.destroy();
+  }
+  t.equal((await postSigned(`${daemon.url}/webhooks/one`, { text: 'x'.repeat(900_000) }, { secret })).status, 202);
+  for (const raw of stalled) raw.socket.destroy();
 });

@@ -3,12 +3,14 @@
  * a local endpoint of either kind, the reference file server.
  */
 
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
+import { child } from '../support/mcp/gateway.ts';
 import { type ModelReply, type ModelServer, startModelServer } from '../support/model-server.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
@@ -196,6 +198,45 @@ t.test(
   },
 );
 
+t.test('TRU-5 · the clock of a run stands still while a person is asked, and its questions end with it', async (t) => {
+  const path = join(process.cwd(), 'dist', 'never-made');
+  const ask: ModelReply = {
+    kind: 'says',
+    calls: [{ name: 'mcp__files__create_directory', args: JSON.stringify({ path }) }],
+  };
+  const server = await startModelServer(t, [
+    ask,
+    { kind: 'says', text: 'It was not allowed.' },
+    ask,
+    { kind: 'silent' },
+  ]);
+  const home = makeModelHome(t, server, { trust: 'untrusted', agent: 'timeout_seconds: 60' });
+  const daemon = await startDaemon(t, home.path, {}, { timePasses: true });
+  await connected(home.path);
+  const question = async (): Promise<string> => {
+    let asked: readonly JsonObject[] = [];
+    await until(async () => {
+      asked = (await cliJson(home.path, 'approvals', 'list')) as readonly JsonObject[];
+      return asked.length === 1;
+    });
+    return String(asked[0]?.id);
+  };
+  await send(daemon, { n: 1 });
+  const first = await question();
+  // Far beyond the run's own minute, and within the five minutes that the question shows.
+  await daemon.pass(240_000);
+  t.match(await runs(home.path), [{ status: 'running', question: first }]);
+  await askCli(['approvals', 'deny', first], home.path);
+  t.match(await runThatIs(home.path, 'delivered'), { response: 'It was not allowed.' });
+
+  await send(daemon, { n: 2 });
+  await askCli(['approvals', 'deny', await question()], home.path);
+  // The model has the answer and says nothing: from here on the clock runs again.
+  await until(() => server.asked.length === 4);
+  await daemon.pass(60_000);
+  t.match(await runThatIs(home.path, 'failed'), { reason: /took longer than 60 s/ });
+});
+
 t.test('DIS-3 · DIS-4 · what a model does wrong is a known outcome in the history', async (t) => {
   const key401 = { kind: 'status', status: 401, body: '{"error":{"message":"bad key"}}' } as const;
   const rows: readonly (readonly [ModelReply, string, JsonObject & { readonly reason?: unknown }])[] = [
@@ -363,4 +404,24 @@ mcp_servers:
     chapters: readonly JsonObject[];
   };
   t.equal(chapters.filter(({ kind }) => kind === 'call').length, 1, 'the call is told with its run');
+});
+
+t.test('DUR-1 · an attempt that a crash cuts off before the model has the prompt does not count', async (t) => {
+  const server = await startModelServer(t, [{ kind: 'says', text: 'At last.' }]);
+  const home = makeModelHome(t, server, { agent: 'on_interrupted: report' });
+  const config = readFileSync(`${home.path}/config.yaml`, 'utf8');
+  // The run waits for a server that is on its way.
+  const slow = child(t, ['silent']).entry;
+  home.write('config.yaml', config.replace(/files: .*/, `slow: ${JSON.stringify(slow)}`));
+  const first = await startDaemon(t, home.path);
+  await send(first, { n: 1 });
+  await runThatIs(home.path, 'running');
+  first.kill('SIGKILL');
+  await first.exited;
+  t.same(server.asked, [], 'the model has seen nothing');
+
+  home.write('config.yaml', config);
+  await startDaemon(t, home.path);
+
+  t.match(await runThatIs(home.path, 'delivered'), { attempt: 1, response: 'At last.' });
 });

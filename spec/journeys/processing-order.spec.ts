@@ -4,6 +4,7 @@ import t, { type Test } from 'tap';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
+import { until } from '../support/processes.ts';
 import { openRaw } from '../support/raw-http.ts';
 import { type Answer, postSigned, type Sending } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
@@ -23,6 +24,8 @@ async function start(t: Test, front: string): Promise<{ readonly daemon: Daemon;
     'plain: {events: [push], filters: [{field: go, equals: yes}], script: mark.sh, prompt: "{n}"}',
     'full: {prompt: x}',
     'off: {enabled: false}',
+    'odd: {filters: [{field: headers.constructor, equals: v}], prompt: x}',
+    'listed: {filters: [{field: v, in_file: list.json}], prompt: x}',
     'co: {filters: [{field: go, equals: yes}], prompt: "{n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}',
     'direct: {deliver: github_comment, deliver_only: true, prompt: "{n}", deliver_extra: {repo: a/b, pr_number: "1"}}',
     'held: {deliver: github_comment, deliver_only: true, prompt: "{n}", deliver_extra: {repo: a/held, pr_number: "1"}}',
@@ -34,6 +37,7 @@ async function start(t: Test, front: string): Promise<{ readonly daemon: Daemon;
     }),
     'scripts/mark.sh': 'touch ran\n[ "$(wc -c)" -lt 60 ] && echo "[SILENT]" || echo "{\\"n\\":7}"\n',
     'scripts/gh.sh': gh,
+    'list.json': '[1, true]',
   });
   return { daemon: await startDaemon(t, home.path), home };
 }
@@ -114,6 +118,18 @@ for (const { front, skip } of fronts) {
       t.equal((await send('plain', {}, { id: 'again' })).body.reason, 'filter', 'a filter is asked before the id');
     });
 
+    t.test(
+      'FIL-5 · a header may be named as a property of every object; a list holds its own values only',
+      async (t) => {
+        const odd = (headers: Record<string, string>) => send('odd', {}, { headers });
+        t.equal((await odd({ constructor: 'v' })).body.status, 'accepted');
+        t.equal((await odd({})).body.status, 'ignored');
+        const listed = async (v: unknown) => (await send('listed', { v })).body.status;
+        const answers = [await listed(1), await listed(true), await listed('1'), await listed('true')];
+        t.same(answers, ['accepted', 'accepted', 'ignored', 'ignored']);
+      },
+    );
+
     t.test('IDM-1 · COA-1 · a duplicate is told before it could join a burst', async (t) => {
       for (const [id, status] of [
         ['c1', 'coalesced'],
@@ -177,4 +193,43 @@ t.test('LIM-2 · SIG-2 · a full window answers before the signature is looked a
   const stranger = await at('a', 'a stranger');
   t.ok(stranger.status === 429 || seconds <= 1, 'a stranger is told the same');
   t.equal((await at('b', secret)).status, 202, 'another route has room');
+});
+
+/** Fails until it is let go. */
+const failing = `import { existsSync } from 'node:fs';
+if (!existsSync('go')) process.exit(3);
+process.stdout.write('done');
+`;
+
+t.test('IDM-2 · INS-2 · an event whose run failed releases its id: its redelivery runs, once', async (t) => {
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig(
+      '        plain: {prompt: "{n}"}\n        co: {prompt: "{n}", coalesce: {key: id, window_seconds: 0.1}}\n',
+      { more: 'agent: {runner: command, command: [node, scripts/agent.mjs]}' },
+    ),
+    'scripts/agent.mjs': failing,
+  });
+  const daemon = await startDaemon(t, home.path);
+  const send = (route: string, id: string) =>
+    postSigned(`${daemon.url}/webhooks/${route}`, { id: 1, n: id }, { secret, id });
+  type Row = { readonly delivery_id: string; readonly status: string; readonly id: string };
+  const runs = async (status: string) => (await cliJson(home.path, 'runs', 'list', '--status', status)) as Row[];
+  const why = async (key: string) => JSON.stringify(await cliJson(home.path, 'inspect', 'why', key));
+  t.equal((await send('plain', 'a')).status, 202);
+  for (const id of ['b', 'c']) t.equal((await send('co', id)).status, 202);
+  await until(async () => (await runs('failed')).length === 2);
+  const failed = (await runs('failed')).find(({ delivery_id }) => delivery_id === 'a');
+  t.match(await why(failed?.id ?? ''), /its delivery id is free/);
+
+  home.write('go', '');
+  const answers = await Promise.all([1, 2, 3].map(() => send('plain', 'a')));
+
+  t.same(answers.map(({ status }) => status).sort(), [200, 200, 202], 'of equal ids at one instant one runs');
+  // Each event of a burst releases its own.
+  for (const id of ['b', 'c']) t.equal((await send('co', id)).status, 202);
+  await until(async () => (await runs('delivered')).length === 2);
+  t.match((await send('plain', 'a')).body, { status: 'duplicate' }, 'what has run keeps its id');
+  const repeated = (await runs('delivered')).find(({ delivery_id }) => delivery_id === 'a');
+  t.match(await why(failed?.id ?? ''), new RegExp(`delivered it again.*${repeated?.id}`));
+  t.match(await why(repeated?.id ?? ''), new RegExp(`its id came before, with ${failed?.id}`));
 });

@@ -20,28 +20,31 @@ function takePort(t: Test): Promise<{ readonly port: number; release(): Promise<
   });
 }
 
-t.test('SUB-2 · SUB-4 · the last good subscriptions outlive a reload while their file is corrupt', async (t) => {
-  const home = makeHome(t, { 'config.yaml': webhookConfig('        fixed: {}\n') });
-  const { url, line } = await startDaemon(t, home.path);
-  const created = (await cliJson(home.path, 'webhook', 'subscribe', 'sub')) as { secret: string };
-  home.write('config.yaml', webhookConfig('        other: {}\n'));
-  // A disk that was full leaves a file of no bytes.
-  for (const text of ['{ broken', '']) {
-    home.write('webhook_subscriptions.json', text);
-    t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0);
+t.test(
+  'SUB-2 · SUB-4 · SUB-5 · the last good subscriptions outlive a reload while their file is corrupt',
+  async (t) => {
+    const home = makeHome(t, { 'config.yaml': webhookConfig('        fixed: {}\n') });
+    const { url, line } = await startDaemon(t, home.path);
+    const created = (await cliJson(home.path, 'webhook', 'subscribe', 'sub')) as { secret: string };
+    home.write('config.yaml', webhookConfig('        other: {}\n'));
+    // A disk that was full leaves a file of no bytes.
+    for (const text of ['{ broken', '']) {
+      home.write('webhook_subscriptions.json', text);
+      t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0);
 
-    t.equal((await postSigned(`${url}/webhooks/sub`, {}, { secret: created.secret })).status, 202);
-    t.match((await askCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
-    t.match(await cliJson(home.path, 'webhook', 'list'), [
-      { name: 'other' },
-      { name: 'sub' },
-      { name: 'webhook_subscriptions.json', problem: /not a JSON object/ },
-    ]);
-    t.match((await askCli(['webhook', 'subscribe', 'next'], home.path)).stderr, /\[subscriptions-corrupt\]/);
-    t.equal(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'), text, 'not overwritten');
-  }
-  t.ok(await line(({ level, message }) => level === 'error' && message.includes('not a JSON object')));
-});
+      t.equal((await postSigned(`${url}/webhooks/sub`, {}, { secret: created.secret })).status, 202);
+      t.match((await askCli(['webhook', 'test', 'sub'], home.path)).stdout, /HTTP 202/);
+      t.match(await cliJson(home.path, 'webhook', 'list'), [
+        { name: 'other' },
+        { name: 'sub' },
+        { name: 'webhook_subscriptions.json', problem: /not a JSON object/ },
+      ]);
+      t.match((await askCli(['webhook', 'subscribe', 'next'], home.path)).stderr, /\[subscriptions-corrupt\]/);
+      t.equal(readFileSync(`${home.path}/webhook_subscriptions.json`, 'utf8'), text, 'not overwritten');
+    }
+    t.ok(await line(({ level, message }) => level === 'error' && message.includes('not a JSON object')));
+  },
+);
 
 t.test(
   'CFG-2 · CLI-2 · status and doctor say that the configuration on disk is refused, until it is mended',
@@ -54,11 +57,16 @@ t.test(
     for (const [broken, finding] of [
       [webhookConfig('        one: {delivr: log}\n'), /config\.yaml:\d+:\d+: .*delivr.*\[unknown-key\]/],
       ['platforms: {webhook: [', /config\.yaml:\d+:\d+: .*\[yaml-syntax\]/],
+      // A disk that was full leaves a file of no bytes.
+      ['', /config\.yaml is empty, as a write that was cut off leaves it; write \{\}/],
     ] as const) {
       home.write('config.yaml', broken);
       t.equal((await askCli(['gateway', 'reload'], home.path)).code, 1);
       const { stdout } = await askCli(['gateway', 'status'], home.path);
-      t.match(stdout, /^config +.*refused; the last good one stays in force\n {9}.*`agent config check`/m);
+      t.match(
+        stdout,
+        /^config +.*refused; the last good one stays in force\n {9}.*(?:`agent config check`|write \{\})/m,
+      );
       t.match(stdout, finding);
       t.match(await cliJson(home.path, 'gateway', 'status'), { config: { in_force: false, fault: finding } });
       const doctor = await askCli(['doctor', '--offline', '--json'], home.path);

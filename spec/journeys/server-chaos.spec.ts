@@ -270,12 +270,14 @@ t.test('TRU-2 · a call that breaks takes no other call of its server with it', 
 
 t.test('TLS-2 · LIF-7 · a redirect that cannot work is told with its target and the cure', async (t) => {
   const other = await started(t);
-  const [away, turned, loop] = [await started(t), await started(t), await started(t)];
+  const [away, kept, turned, loop] = [await started(t), await started(t), await started(t), await started(t)];
   away.set(redirectTo(other.url));
+  kept.set(redirectTo(other.url));
   turned.set(redirectTo(`${turned.url}/there`, 302));
   loop.set(redirectTo(loop.url));
   const gateway = await startGateway(t, {
-    away: entryOf(away, { skip_preflight: true }),
+    away: entryOf(away, { skip_preflight: true, cross_origin_redirects: true }),
+    kept: entryOf(kept, { skip_preflight: true }),
     turned: entryOf(turned),
     loop: entryOf(loop),
   });
@@ -284,6 +286,10 @@ t.test('TLS-2 · LIF-7 · a redirect that cannot work is told with its target an
     [
       'away',
       `its redirect to ${other.url}, where no credentials and no session go, is answered HTTP 40[04].*; put that`,
+    ],
+    [
+      'kept',
+      `its redirect to ${other.url} would take the request to another origin and is not followed; put that address in url, or set cross_origin_redirects: true`,
     ],
     [
       'turned',
@@ -302,7 +308,10 @@ t.test('TLS-2 · LIF-3 · a redirect to another origin takes no credentials alon
   const peer = await started(t);
   peer.set(redirectTo(other.url));
   const gateway = await startGateway(t, {
-    peer: entryOf(peer, { headers: { authorization: 'Bearer its-own-token-1', 'x-key': 'its-own-key' } }),
+    peer: entryOf(peer, {
+      cross_origin_redirects: true,
+      headers: { authorization: 'Bearer its-own-token-1', 'x-key': 'its-own-key' },
+    }),
   });
 
   await eventually(() => (other.requests.length > 0 ? true : undefined));

@@ -14,11 +14,13 @@ import {
   entryOf,
   eventually,
   folder,
+  isWell,
   startGateway,
   streamsOpen,
   type ToolRow,
   wordsOf,
 } from '../support/mcp/gateway.ts';
+import { hostilePeer } from '../support/mcp/hostile-peer.ts';
 import { leakedToken } from '../support/mcp/odd-tools.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { type StdioBehaviour, stdioPeer } from '../support/mcp/stdio-peer.ts';
@@ -352,6 +354,36 @@ t.test('LIF-12 · `agent mcp reload <server>` makes one connection anew and no o
   t.match(unknown.stderr, /no mcp server is named "nobody"/);
 });
 
+t.test('LIF-14 · LIF-7 · a server that floods is cut off and backed off, and the list says why', async (t) => {
+  const gateway = await startGateway(t, { noisy: commandOf(hostilePeer('flood')), healthy: child(t).entry });
+  await gateway.reaches('healthy', 'connected');
+  await gateway.reaches('noisy', 'connected');
+  await isWell(t, gateway);
+
+  const { error } = await gateway.reaches('noisy', 'backingOff');
+
+  t.match(error, /floods the gateway: \d+ lines in a second that nothing asked for/);
+  await isWell(t, gateway);
+});
+
+t.test('LIF-15 · sixteen of many stdio servers start at once, and the others after them', async (t) => {
+  const own = folder(t);
+  const { command, args } = stdioPeer();
+  const script = 'echo $$ >>"$0/started"; until [ -e "$0/go" ]; do sleep 0.1; done; exec "$@"';
+  const held = { command: 'sh', args: ['-c', script, own, command, ...args] };
+  const names = Array.from({ length: 20 }, (_, index) => `held-${index}`);
+  const gateway = await startGateway(t, Object.fromEntries(names.map((name) => [name, held])));
+  const started = (): number => numbersIn(join(own, 'started')).length;
+  await eventually(() => started() >= 16);
+  await gateway.list();
+
+  t.equal(started(), 16);
+  writeFileSync(join(own, 'go'), '');
+
+  for (const name of names) await gateway.reaches(name, 'connected');
+  t.equal(started(), 20);
+});
+
 t.test('LIF-10 · a stdio child sees the few variables it may, and its own', async (t) => {
   const gateway = await startGateway(
     t,
@@ -360,7 +392,11 @@ t.test('LIF-10 · a stdio child sees the few variables it may, and its own', asy
   );
   await gateway.reaches('peer', 'connected');
 
-  const { env } = JSON.parse(wordsOf(await gateway.call('mcp__peer__environment'))) as { env: Record<string, string> };
+  const { cwd, env } = JSON.parse(wordsOf(await gateway.call('mcp__peer__environment'))) as {
+    readonly cwd: string;
+    readonly env: Record<string, string>;
+  };
+  t.equal(cwd, gateway.home.path, 'not where the daemon was started');
 
   t.match(env, { OWN: 'own value', FROM_ENV: 'from the environment', LC_ALL: 'C.UTF-8', PATH: String });
   t.notOk('SPEC_SECRET' in env);

@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { PeerTool } from '../support/mcp/catalogue.ts';
@@ -72,7 +72,7 @@ for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
       t,
       {
         peer: entry(),
-        hasty: entry({ elicitation: { timeout: 60 } }),
+        hasty: entry({ timeout: 30, elicitation: { timeout: 60 } }),
         never: entry({ elicitation: { enabled: false } }),
       },
       { timePasses: true },
@@ -111,15 +111,18 @@ for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
       t.match(told(await call), { action: 'decline' });
     });
 
-    t.test(`SRV-1 · ${kind}: a form that nobody answers is cancelled when its time is over`, async (t) => {
-      const call = gateway.call('mcp__hasty__ask');
-      await gateway.asked();
+    t.test(
+      `SRV-1 · TRU-5 · ${kind}: a form that is not answered is cancelled when its time is over, its call goes on`,
+      async (t) => {
+        const call = gateway.call('mcp__hasty__ask');
+        await gateway.asked();
 
-      await gateway.daemon.pass(60_000);
+        await gateway.daemon.pass(60_000);
 
-      t.match(told(await call), { action: 'cancel' });
-      t.same(await gateway.approvals(), []);
-    });
+        t.match(told(await call), { action: 'cancel' });
+        t.same(await gateway.approvals(), []);
+      },
+    );
 
     t.test(`SRV-1 · ${kind}: an address is never opened: it is declined, and nobody is asked`, async (t) => {
       t.match(told(await gateway.call('mcp__peer__ask_url')), { action: 'decline' });
@@ -147,6 +150,39 @@ for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
     });
   });
 }
+
+t.test('SRV-1 · a call that asks the same form again after each refusal asks three times', async (t) => {
+  const asksSix: PeerTool = {
+    definition: { name: 'insist', description: 'Asks until it is answered', inputSchema: { type: 'object' } },
+    run: async (_args, call) => {
+      const actions: unknown[] = [];
+      while (actions.length < 6) {
+        const answer = await call.ask({ kind: 'form', message: 'Once more?', field: 'name' });
+        actions.push((answer as { readonly action?: unknown }).action);
+      }
+      return { text: JSON.stringify({ actions }) };
+    },
+  };
+  const gateway = await startGateway(t, { peer: entryOf(await started(t, { tools: [asksSix] })) });
+  await gateway.reaches('peer', 'connected');
+
+  for (const round of ['first', 'second']) {
+    let isOver = false;
+    const call = gateway.call('mcp__peer__insist').finally(() => {
+      isOver = true;
+    });
+    const denied = new Set<string>();
+    await eventually(async () => {
+      for (const { id } of await gateway.approvals()) {
+        denied.add(String(id));
+        await gateway.cli('approvals', 'deny', String(id));
+      }
+      return isOver || undefined;
+    });
+    t.same(told(await call), { actions: Array.from({ length: 6 }, () => 'decline') });
+    t.equal(denied.size, 3, `the ${round} call`);
+  }
+});
 
 t.test('SRV-1 · what nobody sees in the words of a form is not shown', async (t) => {
   const asks: PeerTool = {
@@ -218,11 +254,8 @@ t.test('what server-everything asks', async (t) => {
     t.match(JSON.stringify(model.requests.at(-1)?.body.messages), /Say it/);
   });
 
-  t.test('SRV-3 · it is told of the one workspace folder', async (t) => {
-    const words = wordsOf(await gateway.call('mcp__everything__get_roots_list'));
-
-    t.match(words, /\(1 total\)/);
-    t.ok(words.includes(pathToFileURL(process.cwd()).href));
+  t.test('SRV-3 · it may ask for roots, and its entry names none', async (t) => {
+    t.match(wordsOf(await gateway.call('mcp__everything__get_roots_list')), /no roots are currently configured/);
   });
 });
 

@@ -1,6 +1,6 @@
 /** A tool is called through the real doors of a real daemon, on real servers of every transport and era. */
 
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
@@ -123,11 +123,20 @@ t.test('on every transport and era', async (t) => {
 
 t.test('on servers that others wrote', async (t) => {
   const memory = join(folder(t), 'memory.jsonl');
-  const gateway = await startGateway(t, {
-    everything: { command: process.execPath, args: [realServer('everything'), 'stdio'] },
-    files: { command: process.execPath, args: [realServer('filesystem'), folder(t)] },
-    memory: { command: process.execPath, args: [realServer('memory')], env: { MEMORY_FILE_PATH: memory } },
-  });
+  const [own, given, workspace] = [folder(t), folder(t), folder(t)];
+  mkdirSync(join(workspace, 'notes'));
+  const files = { command: process.execPath, args: [realServer('filesystem'), own] };
+  const gateway = await startGateway(
+    t,
+    {
+      everything: { command: process.execPath, args: [realServer('everything'), 'stdio'] },
+      files,
+      rooted: { ...files, roots: [given, '${workspaceFolder}/notes'] },
+      memory: { command: process.execPath, args: [realServer('memory')], env: { MEMORY_FILE_PATH: memory } },
+    },
+    { config: { workspace } },
+  );
+  const saysRoots = (line: string): boolean => /roots: |No valid root directories/.test(line);
 
   t.test('ERA-3 · LIF-13 · server-everything echoes, sends a picture and structured content', async (t) => {
     await gateway.reaches('everything', 'connected');
@@ -140,23 +149,25 @@ t.test('on servers that others wrote', async (t) => {
     t.match(weather.structuredContent, { temperature: Number, conditions: String });
   });
 
-  t.test(
-    'ERA-3 · SRV-3 · server-filesystem reads in the workspace folder it is told of, and nowhere else',
-    async (t) => {
-      await gateway.reaches('files', 'connected');
+  t.test('SRV-3 · server-filesystem keeps the folder of its arguments, and gets no other', async (t) => {
+    await gateway.reaches('files', 'connected');
+    await eventually(async () => ((await gateway.logs('files')).some(saysRoots) ? true : undefined));
 
-      // It asks for the folders when it is connected, and answers calls meanwhile.
-      const read = await eventually(async () => {
-        const answer = await gateway.call('mcp__files__read_text_file', { path: join(process.cwd(), 'package.json') });
-        return answer.isError ? undefined : answer;
-      });
-      const refused = await gateway.call('mcp__files__read_text_file', { path: '/etc/hostname' });
+    const allowed = wordsOf(await gateway.call('mcp__files__list_allowed_directories'));
+    const refused = await gateway.call('mcp__files__read_text_file', { path: join(process.cwd(), 'package.json') });
 
-      t.equal(wordsOf(read), readFileSync('package.json', 'utf8'));
-      t.equal(refused.isError, true);
-      t.match(wordsOf(refused), /outside allowed directories/);
-    },
-  );
+    t.same(allowed.split('\n').slice(1), [own]);
+    t.match(wordsOf(refused), /outside allowed directories/);
+  });
+
+  t.test('SRV-3 · INT-2 · an entry with roots gives it these folders and no other', async (t) => {
+    await gateway.reaches('rooted', 'connected');
+    await eventually(async () => ((await gateway.logs('rooted')).some(saysRoots) ? true : undefined));
+
+    const allowed = wordsOf(await gateway.call('mcp__rooted__list_allowed_directories'));
+
+    t.same(allowed.split('\n').slice(1), [given, join(workspace, 'notes')]);
+  });
 
   t.test('ERA-3 · LIF-10 · server-memory gets its env and remembers across a fresh connection', async (t) => {
     await gateway.reaches('memory', 'connected');
@@ -461,7 +472,7 @@ t.test(
   },
 );
 
-t.test('CLI-2 · Ctrl-C in `agent mcp call` cancels the call on the wire', async (t) => {
+t.test('CLI-2 · CLI-6 · Ctrl-C in `agent mcp call` cancels the call on the wire', async (t) => {
   const { spawn } = await import('node:child_process');
   const peer = await started(t);
   const gateway = await startGateway(t, { peer: entryOf(peer) });
@@ -483,5 +494,5 @@ t.test('CLI-2 · Ctrl-C in `agent mcp call` cancels the call on the wire', async
 
   await eventually(() => peer.work.slow[0]?.state === 'cancelled');
   t.equal(await exited, 130);
-  t.equal(said, 'agent: mcp__peer__slow was cancelled\n');
+  t.equal(said, 'Cancelled.\n');
 });

@@ -128,7 +128,7 @@ t.test(
   },
 );
 
-t.test('DUR-1 · what a crash cut off goes on, runs once more, or is closed with its true outcome', (t) => {
+t.test('DUR-1 · what a crash cut off goes on, runs again, or is closed with its true outcome', (t) => {
   const rows: readonly (readonly [
     Partial<RunRecord>,
     Partial<DeliveryRecord> | undefined,
@@ -137,7 +137,7 @@ t.test('DUR-1 · what a crash cut off goes on, runs once more, or is closed with
   ])[] = [
     [{ status: 'queued' }, undefined, 'rerun', { status: 'queued', attempt: 0 }],
     [{ status: 'running', attempt: 1 }, undefined, 'rerun', { status: 'queued', attempt: 1 }],
-    [{ status: 'running', attempt: 2 }, undefined, 'rerun', { status: 'interrupted' }],
+    [{ status: 'running', attempt: 6, cutOffs: 5 }, undefined, 'rerun', { status: 'interrupted' }],
     [{ status: 'running', attempt: 1 }, undefined, 'report', { status: 'interrupted' }],
     [{ status: 'delivering' }, { status: 'queued' }, 'report', { status: 'delivering' }],
     [{ status: 'delivering' }, { status: 'delivered' }, 'rerun', { status: 'delivered' }],

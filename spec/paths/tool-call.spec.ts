@@ -146,7 +146,8 @@ t.test('TRU-2 · a call that only reads is replayed at most once', (t) => {
     if (dispatched === 2) {
       replayed += 1;
       t.equal(walk.value, 'settled', words(walk));
-      t.equal(walk.context.fault?.code, 'outcome_uncertain', words(walk));
+      // Whether the last answer was of no use or did not come.
+      t.match(walk.context.fault?.code, /^(outcome_uncertain|server_unavailable)$/, words(walk));
     }
     t.equal(walk.context.replayed, dispatched > 0 && walk.told.length > 0 && !endsUncertain(walk, 1), words(walk));
   }

@@ -175,6 +175,7 @@ t.test('DIS-1 · IDM-1 · LIM-1 · each way through has its one answer', async (
       [{ kind: 'unavailable' }],
     ],
     [{ body: 'body.overflowed' }, [...way.slice(0, 3), 'answered'], [{ kind: 'tooLarge' }]],
+    [{ body: 'body.crowded' }, [...way.slice(0, 3), 'answered'], [{ kind: 'overloaded' }]],
     [{ body: 'body.aborted' }, [...way.slice(0, 3), 'abandoned'], []],
   ];
   for (const [drawn, states, answers] of rows) {

@@ -26,6 +26,9 @@ export const onlyInAll: readonly RegExp[] = [
   /\/journeys\/(server-chaos|child-chaos|leaks|hostile-server)\./,
 ];
 
+/** Files of the native HTTP server: they start with what lets it load, where that is at hand. */
+export const ofNative = /\/runtime\/http\/fronts\./;
+
 /** Packages and built-ins that reach outside the process, or keep state for all of it. */
 const outside =
   /^(node:(child_process|cluster|dgram|http2?|https|net|tls|worker_threads)|@modelcontextprotocol\/.*|lmdb|nodemailer|oidc-provider|playwright-core|smtp-server|uWebSockets\.js|undici|vite)$/;

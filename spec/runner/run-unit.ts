@@ -5,7 +5,8 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { Parser } from 'tap-parser';
-import type { Unit } from './plan.ts';
+import { nativeNode } from '../support/native-node.ts';
+import { ofNative, type Unit } from './plan.ts';
 
 export interface UnitOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -44,7 +45,8 @@ const running = new Set<ChildProcess>();
 /** Resolves with one result a file, in the unit's order. Never rejects: what goes wrong around a test fails its file. */
 export async function runUnit(unit: Unit, { env, overdue }: UnitOptions): Promise<readonly FileResult[]> {
   const startedAtMs = performance.now();
-  const child = spawn(process.execPath, ['--enable-source-maps', loader, ...unit], {
+  const [program, ...words] = (unit.some((file) => ofNative.test(file)) && nativeNode()) || [process.execPath];
+  const child = spawn(program, [...words, '--enable-source-maps', loader, ...unit], {
     // tap's own time limits would judge speed.
     env: { ...env, TAP_TIMEOUT: '0' },
     stdio: ['ignore', 'pipe', 'inherit'],

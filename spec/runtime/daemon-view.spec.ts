@@ -56,7 +56,7 @@ const delivery: DeliveryRecord = {
   queuedAtMs: 2_500,
 };
 
-const idle = createActor(createMachine({ id: 'supervisor' })).start();
+const idle = createActor(createMachine({ id: 'supervisor', initial: 'up', states: { up: {} } })).start();
 
 type Kept = readonly [collection: Collection, key: string, value: object, dueAtMs?: number];
 
@@ -128,6 +128,7 @@ t.test('CON-4 · the status tells who runs, what listens, what lives and what is
     version: '1.2.3',
     uptime_seconds: 61,
     home: '/home/me/.agent',
+    state: 'up',
     config: { in_force: true },
     webhook: { enabled: true, url: 'http://127.0.0.1:1' },
     inspector: { enabled: false, url: null },

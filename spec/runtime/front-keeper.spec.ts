@@ -14,6 +14,7 @@ function settingsAt(host: string, port: number, front = 'node'): Settings {
     profile: defaultProfile,
     scope: { secrets: new Map(), env: {}, userHome: '/home/me', workspaceFolder: '/work', pathSeparator: '/' },
     checkFilters: () => [],
+    isFolder: () => true,
   }).settings;
 }
 

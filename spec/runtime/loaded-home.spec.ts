@@ -55,6 +55,14 @@ t.test('OBS-1 · every secret of a home is learnt', (t) => {
   t.end();
 });
 
+t.test('LIF-13 · OBS-1 · every header value of a server is a secret, whatever its name', (t) => {
+  const redactor = createRedactor();
+  const headers = '{X-Custom-Thing: abc-own-thing, X-Scheme: Bearer tok-of-scheme, X-Short: tiny}';
+  learnSecrets(load(t, `mcp_servers: {s: {url: "https://s.example/mcp", headers: ${headers}}}\n`), redactor);
+  t.equal(redactor.text('abc-own-thing tok-of-scheme tiny'), '[redacted] [redacted] tiny');
+  t.end();
+});
+
 t.test('OBS-1 · SIG-5 · the word that stands for no secret is none, wherever it stands', (t) => {
   const finding = 'route "r" uses INSECURE_NO_AUTH while the adapter listens on 0.0.0.0';
   for (const [config, env] of [

@@ -245,3 +245,84 @@ t.test('DUR-1 · a target that is spelled anew is waited for under its new name'
   await eventually(() => it.state('team_chat_a') === 'connected' || undefined);
   await eventually(() => granted.includes('second') || undefined);
 });
+
+t.test('DLV-4 · later texts of a chat wait for the one that is tried again, as long as the entry says', async (t) => {
+  const it = await openPlatforms(t, { order_hold_seconds: 60 });
+  await it.send();
+  const granted: string[] = [];
+  const record = (name: string, more: object = {}): DeliveryRecord =>
+    ({
+      ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', text: 'x' },
+      extra: { chat_id: teamChatA.chat ?? '' },
+      ...more,
+    }) as unknown as DeliveryRecord;
+  const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
+  const pass = (ms: number): void => {
+    it.clock.ms += ms;
+    for (const wake of it.woken.splice(0)) wake();
+  };
+  pass(1_000);
+  const leave = ask('first');
+  ask('second');
+  it.server.scripts.push({ status: 503, text: 'busy' });
+  t.match(await it.send(record('first')), { outcome: { kind: 'transient' } });
+  leave();
+
+  pass(59_999);
+  t.same(granted, ['first']);
+  pass(1);
+  t.same(granted, ['first', 'second']);
+
+  // After a restart: half of its time is over.
+  const other = await openPlatforms(t, { order_hold_seconds: 60 });
+  other.platforms.hold(record('first', { failedSinceMs: other.ports.nowMs() - 30_000 }));
+  const now: string[] = [];
+  await other.send();
+  other.platforms.ask(record('second'), () => void now.push('second'));
+  other.clock.ms += 29_999;
+  for (const wake of other.woken.splice(0)) wake();
+  t.same(now, []);
+  other.clock.ms += 1;
+  for (const wake of other.woken.splice(0)) wake();
+  t.same(now, ['second']);
+});
+
+t.test(
+  'DIS-2 · DLV-4 · a direct delivery is answered at once where the platform’s pause outlasts its sender',
+  async (t) => {
+    const it = await openPlatforms(t);
+    await it.send();
+    const missed: string[] = [];
+    const direct = (name: string, waitsMs: number) =>
+      it.platforms.ask(
+        {
+          ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', status: 'queued' },
+          ...{ extra: { chat_id: teamChatA.chat ?? '' }, answerByMs: it.ports.nowMs() + waitsMs },
+        } as unknown as DeliveryRecord,
+        () => missed.push(`${name} granted`),
+        (reason) => missed.push(`${name} ${reason}`),
+      );
+    it.clock.ms += 60_000;
+    it.platforms.ask(
+      {
+        ...{ target: 'slack', deliveryId: 'a', eventKey: 'a', profile: 'default' },
+        extra: { chat_id: teamChatA.chat ?? '' },
+      } as unknown as DeliveryRecord,
+      () => {},
+    );
+    // It waits behind the first one when the pause begins.
+    direct('early', 30_000);
+    it.server.scripts.push({
+      status: 429,
+      json: { ok: false, error: 'ratelimited' },
+      headers: { 'retry-after': '60' },
+    });
+    await it.send({ eventKey: 'limited' } as Partial<DeliveryRecord>);
+    t.match(missed, [/^early slack: the platform asks for fewer messages .*; not before 60 s$/]);
+
+    direct('late', 30_000);
+    t.match(missed[1], /^late slack: .*; not before 60 s$/);
+    direct('patient', 90_000);
+    t.equal(missed.length, 2);
+  },
+);

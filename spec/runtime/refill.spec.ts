@@ -46,9 +46,11 @@ async function openRefill({ most = 1_000 } = {}) {
     bursts: {} as never,
     wards: () => wards,
     nowMs: () => 100,
+    dueMs: () => 100,
     log: { log: (_, message) => void told.push(message), warnOnce: () => {} },
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
+    hold: () => {},
     room: () => most - living(),
     deliveryRoom: () => 100,
   };

@@ -57,17 +57,21 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
     bursts: { join: () => Promise.reject(new Error('none')), adopt: () => {} } as never,
     wards: () => wards,
     nowMs,
+    dueMs: nowMs,
     log: silent,
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => deduplicatesForMs,
+    hold: ({ runKey }) => void held.push([runKey ?? '', deliveries.spawned.length]),
     room: () => 10,
     deliveryRoom: () => room - deliveries.handle().size,
   };
+  /** For which deliveries a chat was kept, and how many went on by then. */
+  const held: [key: string, spawned: number][] = [];
   const put = (collection: 'runs' | 'deliveries', key: string, value: object, dueAtMs: number | null) =>
     keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs }]);
   const stored = (collection: 'runs' | 'deliveries', key: string) => keeper.journal()?.get(collection, key)?.value;
   const living = () => deliveries.spawned.map(({ key }) => key);
-  return { clock, ports, put, stored, living, runs, deliveries };
+  return { clock, ports, put, stored, living, runs, deliveries, held };
 }
 
 t.test('DUR-1 · DLV-4 · a delivery whose run has ended goes on by itself, any other with its run', async (t) => {
@@ -129,5 +133,26 @@ t.test(
     it.clock.ms = 4_000;
     await refillDeliveries(it.ports);
     t.same(it.living(), ['a', 'b', 'c']);
+  },
+);
+
+t.test(
+  'DLV-4 · a restart opens deliveries in the order they were queued, behind those that are tried again',
+  async (t) => {
+    const it = await openResume(t);
+    for (const [key, more, dueAtMs] of [
+      ['second', { status: 'queued', queuedAtMs: 20 }, 20],
+      ['first', { queuedAtMs: 10, sent: { pieces: 1, of: 2 } }, 9_000],
+      ['third', { queuedAtMs: 30 }, 100],
+    ] as const)
+      await it.put('deliveries', key, { ...delivery, runKey: key, ...more }, dueAtMs);
+
+    await resumeWork(it.ports);
+
+    t.same(it.living(), ['first', 'second', 'third']);
+    t.same(it.held, [
+      ['first', 0],
+      ['third', 0],
+    ]);
   },
 );

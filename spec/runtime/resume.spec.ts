@@ -76,9 +76,11 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     bursts,
     wards: () => wards,
     nowMs: () => 100,
+    dueMs: () => 100,
     log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
+    hold: () => {},
     room: () => 1_000 - wards.runs.size,
     deliveryRoom: () => 2_000,
     ...more,
@@ -98,12 +100,18 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
 
 const nothing = { runs: [], groups: [], deliveries: [] };
 
-t.test('DUR-1 · runs go on by what is known of them: queued, cut off once, cut off twice, responded', async (t) => {
+t.test('DUR-1 · runs go on by what is known of them: queued, cut off once, cut off too often, responded', async (t) => {
   const rows: readonly (readonly [Partial<RunRecord>, DeliveryRecord | undefined, 'rerun' | 'report', object])[] = [
     [{ status: 'queued' }, undefined, 'rerun', { status: 'queued', attempt: 0 }],
     [{ status: 'running', attempt: 1 }, undefined, 'rerun', { status: 'queued', attempt: 1 }],
     [{ status: 'running', attempt: 1 }, undefined, 'report', { status: 'interrupted', reason: /attempt 1/ }],
-    [{ status: 'running', attempt: 2 }, undefined, 'rerun', { status: 'interrupted', reason: /attempt 2/ }],
+    [
+      { status: 'running', attempt: 6, cutOffs: 5 },
+      undefined,
+      'rerun',
+      { status: 'interrupted', reason: /6 crashes, at last in attempt 6/ },
+    ],
+    [{ status: 'running', attempt: 1, prompted: false }, undefined, 'report', { status: 'queued', attempt: 0 }],
     [{ status: 'delivering', attempt: 1 }, { ...delivery, status: 'queued' }, 'rerun', { status: 'delivering' }],
     [
       { status: 'delivering', attempt: 1 },

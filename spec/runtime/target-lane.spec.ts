@@ -1,4 +1,6 @@
 import t from 'tap';
+import { sendPieces } from '../../actors/dispatch/targets/send-pieces.ts';
+import { paceOf } from '../../machines/dispatch/pace.ts';
 import { createTargetLane } from '../../runtime/target-lane.ts';
 import { turnedTime } from '../support/turned-time.ts';
 
@@ -82,4 +84,41 @@ t.test('DLV-4 · a piece of a text that is given up does not wait, and takes nob
   });
   turn();
   t.equal(granted, true);
+});
+
+t.test('DLV-4 · long texts beside each other keep to a platform’s bound by their messages', async (t) => {
+  for (const [target, perMinute, chats] of [
+    ['workplace_chat_a', 20, 9],
+    ['workplace_chat_c', 30, 1],
+    ['team_chat_a', 60, 1],
+  ] as const) {
+    const time = turnedTime();
+    const lane = createTargetLane(paceOf(target, {}), { ...time, nowMs: time.steadyMs });
+    const sentMs: number[] = [];
+    const { signal } = new AbortController();
+    const pieces = ['1', '2', '3', '4', '5'];
+    const texts = Array.from({ length: 9 }, async (_, number) => {
+      const chat = `chat ${number % chats}`;
+      let leave = (): void => {};
+      await new Promise<void>((granted) => {
+        leave = lane.ask(chat, granted);
+      });
+      const wait = () => Promise.resolve();
+      const outcome = await sendPieces(pieces, { sent: undefined, wait, signal, pace: lane.pieces(chat) }, async () => {
+        sentMs.push(time.steadyMs());
+        return { kind: 'delivered' };
+      });
+      t.equal(outcome.kind, 'delivered');
+      leave();
+    });
+    const all = Promise.all(texts);
+    while (sentMs.length < 45) {
+      for (let steps = 0; steps < 50; steps += 1) await Promise.resolve();
+      if (sentMs.length < 45) t.ok(time.turn(), 'time passes for what waits');
+    }
+    await all;
+
+    const inMinute = sentMs.map((fromMs) => sentMs.filter((ms) => ms >= fromMs && ms < fromMs + 60_000).length);
+    t.ok(Math.max(...inMinute) <= perMinute, `${target}: ${Math.max(...inMinute)} in the fullest minute`);
+  }
 });

@@ -1,16 +1,17 @@
 /** The two fronts for specs that name them; uWebSockets.js is skipped, with the reason, where its binary cannot load. */
 
-import { whyNotLoadable } from '../../runtime/http/choose.ts';
+import { whyNotLoadable } from '../../runtime/http/native.ts';
 import { inAllOnly } from './tier.ts';
 
-const missing = await whyNotLoadable();
+const missing = whyNotLoadable();
 
 /** Why uWebSockets.js cannot be opened here: false where it can, as a spec's `skip` wants it. */
 export const noUws: string | false =
-  missing !== undefined && `uWebSockets.js cannot load on Node ${process.versions.node}: ${missing}`;
+  missing !== undefined &&
+  `uWebSockets.js cannot load on Node ${process.versions.node}: ${missing}; npm run native helps its conformance suite`;
 
-/** For journeys: `npm test` runs them over the one that a gateway chooses by itself. */
+/** For journeys: `npm test` runs them over the one that a gateway has by itself. */
 export const fronts = [
-  { front: 'uws', skip: noUws },
-  { front: 'node', skip: noUws === false && inAllOnly },
+  { front: 'node', skip: false },
+  { front: 'uws', skip: noUws || inAllOnly },
 ] as const;

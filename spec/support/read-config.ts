@@ -17,9 +17,9 @@ export function readText(text: string, env: Readonly<Record<string, string>> = {
       secrets: new Map([['SECRET', keptSecret]]),
       env,
       userHome: '/home/me',
-      workspaceFolder: '/work',
       pathSeparator: '/',
     },
     checkFilters: filterChecker('/home/of/nobody'),
+    isFolder: (path) => path.startsWith('/'),
   });
 }

@@ -8,7 +8,7 @@ export interface Terminal {
   /** What it has shown so far, without colours and carriage returns. */
   readonly shown: () => string;
   type(text: string): void;
-  /** Resolves once it shows what fits, after what was shown when this was asked before. */
+  /** Resolves once it shows what fits, after what was shown when this was asked before; rejects where it ends first. */
   shows(pattern: RegExp): Promise<void>;
   /** Resolves once it has ended and all that it said is shown. */
   readonly exited: Promise<number | null>;
@@ -42,7 +42,12 @@ export function startTerminal(t: Test, words: readonly string[], env: Readonly<R
     shown,
     type: (typed) => void child.stdin.write(typed),
     async shows(pattern) {
-      await until(() => pattern.test(shown().slice(seen)));
+      let isOver = false;
+      void exited.then(() => {
+        isOver = true;
+      });
+      await until(() => isOver || pattern.test(shown().slice(seen)));
+      if (!pattern.test(shown().slice(seen))) throw new Error(`it ended and did not show ${pattern}:\n${shown()}`);
       seen = shown().length;
     },
     exited,

@@ -5,16 +5,19 @@
  */
 
 import type { Json } from '../../../machines/base/json.ts';
+import { withoutMentions } from '../../../machines/dispatch/inert-text.ts';
 import {
+  nothingToSend,
   type RefusalClass,
   refused as refusedAs,
   type SendOutcome,
   transient,
   unknownOutcome,
+  type VerifyOutcome,
 } from '../../../machines/dispatch/send-outcome.ts';
 import { messagesOf } from '../../../machines/dispatch/split-text.ts';
-import type { DeliveryTarget } from '../../ports.ts';
 import { endOf, runCommand, scrubbedEnv } from '../../process-group.ts';
+import { type PlatformTarget, verifiedAs } from './platform-target.ts';
 import { type Sending, sendPieces } from './send-pieces.ts';
 
 export interface CodehostSettings {
@@ -45,6 +48,9 @@ const passed = [
   'SSL_CERT_DIR',
 ];
 const maxOutputBytes = 65_536;
+/** Where the client comments unless it is configured otherwise. */
+const commonHost = 'github.com';
+const noAccount = /not logged in|gh auth login/i;
 const keptReason = 300;
 /** A shell's code for a command that a signal ended is this and the signal's number. */
 const signalled = 128;
@@ -63,14 +69,16 @@ const complaints: readonly (readonly [RegExp, RefusalClass | 'rateLimited' | 'tr
   [/HTTP 5\d\d|reset by peer|broken pipe|EOF|timed? ?out|something went wrong/i, 'unknown'],
 ];
 
-export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget {
+export function createCodehostTarget(settings: CodehostSettings): PlatformTarget {
   return {
+    verify: (signal) => verifyLogin(settings, signal),
     placeOf({ repo, pr_number }) {
       const number = numberOf(pr_number);
       return typeof repo === 'string' && number !== undefined ? `${repo}#${number}` : undefined;
     },
     deduplicatesForMs: () => 0,
-    async deliver({ text, extra, sent, pace }, signal) {
+    async deliver({ text: written, extra, sent, pace }, signal) {
+      const text = withoutMentions(written, limit.most);
       const repo = extra.repo;
       const number = numberOf(extra.pr_number);
       if (typeof repo !== 'string' || !repoPattern.test(repo)) {
@@ -86,7 +94,7 @@ export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget
         return refused(`a text of ${text.length} characters is too long; ${most}`, 'tooLong');
       }
       const comments = messagesOf(text, limit);
-      if (comments.length === 0) return refused('the text is empty, and the host takes no empty comment');
+      if (comments.length === 0) return nothingToSend;
       const words = [extra.kind === 'issue' ? 'issue' : 'pr', 'comment', number, '--repo', repo, '--body-file', '-'];
       return sendPieces(comments, { sent, wait: settings.wait, signal, pace }, (comment) =>
         writeComment(settings, { words, comment }, signal),
@@ -95,28 +103,99 @@ export function createCodehostTarget(settings: CodehostSettings): DeliveryTarget
   };
 }
 
-async function writeComment(
-  { command, cwd, scope, timeoutMs }: CodehostSettings,
-  { words, comment }: { readonly words: readonly string[]; readonly comment: string },
+/**
+ * Asks the client for its login at the host that it comments at: without a host it tests every account that it knows, and
+ * fails for one that no comment needs. A client of another make may not know the question: then the first comment shows it.
+ */
+async function verifyLogin(settings: CodehostSettings, signal: AbortSignal): Promise<VerifyOutcome> {
+  const host = settings.scope.get('GH_HOST');
+  const answer = await askLogin(settings, host ?? commonHost, signal);
+  if ('kind' in answer) return answer;
+  if (answer.code === 0 || hostsOf(answer.said).size > 0 || !noAccount.test(answer.said))
+    return readLogin(settings, answer);
+  // Where it has logins of one host alone, that is the one it comments at.
+  const all = host === undefined ? await askLogin(settings, undefined, signal) : answer;
+  if ('kind' in all) return all;
+  return hostsOf(all.said).size === 1 ? readLogin(settings, all) : loggedOut(settings);
+}
+
+interface LoginAnswer {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+async function askLogin(
+  settings: CodehostSettings,
+  host: string | undefined,
   signal: AbortSignal,
-): Promise<SendOutcome> {
-  const result = await runCommand({
+): Promise<LoginAnswer | VerifyOutcome> {
+  const words = ['auth', 'status', ...(host === undefined ? [] : ['--hostname', host])];
+  const result = await runClient(settings, { words, text: '' }, signal);
+  if (result.kind === 'missing') return missingClient(settings.command, result.cause) as VerifyOutcome;
+  if (result.kind !== 'exited')
+    return transient(named('the client did not say whether it is logged in')) as VerifyOutcome;
+  return { code: result.code, said: `${result.stdout}\n${result.stderr}` };
+}
+
+/** The hosts of which an account is named. */
+function hostsOf(said: string): ReadonlySet<string | undefined> {
+  return new Set([...said.matchAll(/log(?:ged)? in to (\S+)/gi)].map(([, name]) => name));
+}
+
+/** Of several accounts of one host only the active one writes comments. */
+function readLogin(settings: CodehostSettings, { code, said }: LoginAnswer): VerifyOutcome {
+  const accounts = said.split(/^(?=.*(?:logged|log) in to \S)/im);
+  const active = accounts.filter((account) => /active account: true/i.test(account)).join('\n') || said;
+  if (/token .*invalid|failed to log in|auth(?:entication)? failed/i.test(active)) return loggedOut(settings);
+  if (complaints.some(([words, meaning]) => meaning === 'transient' && words.test(active)))
+    return transient(named('the client did not reach its host')) as VerifyOutcome;
+  const account = /logged in to \S+ (?:account|as) (\S+)/i.exec(active)?.[1];
+  if (code === 0 || account !== undefined) return verifiedAs(account);
+  return { kind: 'unverifiable', reason: "the client's login shows with the first comment" };
+}
+
+function loggedOut({ command }: CodehostSettings): VerifyOutcome {
+  return refused(
+    `the client is not logged in; run \`${command} auth login\` as the gateway's user`,
+    'auth',
+  ) as VerifyOutcome;
+}
+
+function runClient(
+  { command, cwd, scope, timeoutMs }: CodehostSettings,
+  { words, text }: { readonly words: readonly string[]; readonly text: string },
+  signal: AbortSignal,
+) {
+  return runCommand({
     argv: [command, ...words],
     cwd,
     env: scrubbedEnv({ ...ofTheHost(), ...Object.fromEntries(scope), GH_PROMPT_DISABLED: '1' }),
-    stdin: comment,
+    stdin: text,
     timeoutMs,
     maxOutputBytes,
     signal,
   });
+}
+
+function missingClient(command: string, cause: string | undefined): SendOutcome {
+  if (cause !== undefined) return refused(`"${command}" could not be started: ${cause}`);
+  return refused(
+    `"${command}" was not found; install it on the gateway's host and log in with \`${command} auth login\``,
+  );
+}
+
+async function writeComment(
+  settings: CodehostSettings,
+  { words, comment }: { readonly words: readonly string[]; readonly comment: string },
+  signal: AbortSignal,
+): Promise<SendOutcome> {
+  const { command, timeoutMs } = settings;
+  const result = await runClient(settings, { words, text: comment }, signal);
   switch (result.kind) {
     case 'exited':
       return exitOutcome(result.code, result.stdout.trim(), endOf(result.stderr, keptReason));
     case 'missing':
-      if (result.cause !== undefined) return refused(`"${command}" could not be started: ${result.cause}`);
-      return refused(
-        `"${command}" was not found; install it on the gateway's host and log in with \`${command} auth login\``,
-      );
+      return missingClient(command, result.cause);
     case 'flooded':
       return unknown(`"${command}" printed more than expected and was ended`);
     case 'timedOut':

@@ -7,7 +7,7 @@
 
 import { isJsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { deliveredAs, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import { deliveredAs, limitedInChat, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import type { HttpAnswer } from './http-request.ts';
 import {
   type CodeMeaning,
@@ -120,5 +120,9 @@ function read(answer: HttpAnswer, nowMs: number): SendOutcome {
   if (code === 50035 && /"content":.*MAX_LENGTH/.test(JSON.stringify(json.errors ?? '')))
     return refusedAs('tooLong', saying(status, code));
   if (status < 300) return readStatus(answer, { nowMs });
-  return readCode(answer, { code, meanings, nowMs, hints: { seconds: json.retry_after } });
+  const outcome = readCode(answer, { code, meanings, nowMs, hints: { seconds: json.retry_after } });
+  // A bucket of its own is the channel's: its id is a part of the path.
+  return json.global === false && answer.headers.get('x-ratelimit-scope') !== 'global'
+    ? limitedInChat(outcome)
+    : outcome;
 }

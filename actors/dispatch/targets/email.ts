@@ -14,6 +14,7 @@ import {
   type Undelivered,
   unknownOutcome,
 } from '../../../machines/dispatch/send-outcome.ts';
+import { certificateProblem } from '../../connection-cause.ts';
 import {
   createPieceTarget,
   missing,
@@ -59,6 +60,8 @@ export interface Mail {
   readonly messageId: string;
   readonly inReplyTo?: string;
   readonly references?: string;
+  /** RFC 3834 §5: no holiday reply answers it. */
+  readonly headers: { readonly 'Auto-Submitted': 'auto-generated' };
   readonly signal: AbortSignal;
 }
 
@@ -112,7 +115,10 @@ export function createEmail(settings: PlatformSettings, ports: MailPorts): Platf
     try {
       return await use(transport);
     } catch (thrown) {
-      return readMailError(thrown as MailError, textSent);
+      const untrusted = textSent ? undefined : certificateProblem(thrown);
+      if (untrusted === undefined) return readMailError(thrown as MailError, textSent);
+      const why = `the mail server cannot be trusted: ${untrusted.why}`;
+      return untrusted.passes ? transient(why) : refused('permanent', why);
     } finally {
       transport.close();
     }
@@ -123,6 +129,7 @@ export function createEmail(settings: PlatformSettings, ports: MailPorts): Platf
       name: 'email',
       limit: { most: mostBytes, unit: 'utf8Bytes' },
       maxPieces: 1,
+      takesEmpty: true,
       problem:
         missing('email', settings, 'host') ??
         (address.test(sender)
@@ -140,6 +147,7 @@ export function createEmail(settings: PlatformSettings, ports: MailPorts): Platf
             subject: subjectOf(wordOf(extra, 'subject', 'title') ?? text),
             text,
             messageId,
+            headers: { 'Auto-Submitted': 'auto-generated' },
             ...(replyTo === undefined ? {} : { inReplyTo: replyTo, references: replyTo }),
             signal,
           });

@@ -65,8 +65,8 @@ export function createFederatedChat(settings: PlatformSettings, ports: TargetPor
   return createPieceTarget(
     {
       name: 'federated_chat',
-      // An event has at most 65,536 bytes, and each line end or quote in it takes two.
-      limit: { most: 30_000, unit: 'utf8Bytes' },
+      // An event has at most 65,536 bytes of JSON, with everything that the homeserver adds.
+      limit: { most: 60_000, unit: 'jsonBytes' },
       maxPieces: 10,
       deduplicatesForMs: transactionLifetimeMs,
       problem: missing('federated_chat', settings, 'api_base', 'token'),
@@ -79,7 +79,7 @@ export function createFederatedChat(settings: PlatformSettings, ports: TargetPor
         const body = {
           msgtype,
           body: text,
-          // Nobody is called by a name that happens to stand in the text.
+          // Mentions are listed here; with a list, none is read in the text.
           'm.mentions': {},
           ...(thread === undefined
             ? {}

@@ -5,10 +5,10 @@
  * @see DLV-1 in docs/specification.md
  */
 
-import { isJsonObject } from '../../../machines/base/json.ts';
+import { isJsonObject, type Json } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { withoutCommand, withoutTemplates } from '../../../machines/dispatch/inert-text.ts';
 import { refused, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
-import type { HttpAnswer } from './http-request.ts';
 import {
   createClient,
   createPieceTarget,
@@ -24,6 +24,8 @@ import {
 } from './platform-target.ts';
 
 const notice = 'persistent_notification';
+/** A phone obeys a message that is one of these words. @see https://companion.home-assistant.io/docs/notifications/notification-commands/ */
+const commands = /^(?:(?:command|request|clear|delete|remove|update)_\w+|tts)$/i;
 const chatForm = 'persistent_notification, or the name of a notify service such as mobile_app_phone';
 
 export function createHomeAutomation(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
@@ -31,11 +33,25 @@ export function createHomeAutomation(settings: PlatformSettings, ports: TargetPo
   const headers = { authorization: `Bearer ${optionOf(settings, 'token') ?? ''}` };
   const isNotice = ({ chat }: Pick<Message, 'chat'>): boolean => chat === notice;
 
+  /** A service that does not exist is a bad request too; the list of services says which of the two it is. */
+  const badRequest = async (service: string, said: string, signal: AbortSignal): Promise<SendOutcome> => {
+    const known = await client.ask({ method: 'GET', path: '/api/services', headers }, signal, ({ json }) =>
+      hasService(json, service),
+    );
+    if (known === false) return refused('notFound', `Home Assistant has no service notify.${service} (${said})`);
+    return known === true
+      ? refused('permanent', `the service notify.${service} does not take the message (${said})`)
+      : refused('notFound', `there is no such notify service, or it takes no such message (${said})`);
+  };
+
   return createPieceTarget(
     {
       name: 'home_automation',
       limit: { most: 4_096, unit: 'utf16' },
       maxPieces: 5,
+      takesEmpty: true,
+      // The notify services render what they are given, message and title.
+      inert: withoutTemplates,
       knowsAgain: isNotice,
       problem: missing('home_automation', settings, 'api_base', 'token'),
       placeProblem: (chat) => (/^(?:notify\.)?[a-z\d_]{1,128}$/.test(chat) ? undefined : wrongPlace(chat, chatForm)),
@@ -43,22 +59,22 @@ export function createHomeAutomation(settings: PlatformSettings, ports: TargetPo
         const { chat, text, extra, key } = message;
         const title = wordOf(extra, 'title', 'subject');
         const body = {
-          message: text,
-          ...(title === undefined ? {} : { title }),
+          message: isNotice(message) ? text : withoutCommand(text, commands),
+          ...(title === undefined ? {} : { title: withoutTemplates(title) }),
           ...(isNotice(message) ? { notification_id: key } : {}),
         };
-        const service = isNotice(message) ? `${notice}/create` : `notify/${chat.replace(/^notify\./, '')}`;
-        return client.ask(
-          { method: 'POST', path: `/api/services/${service}`, headers, json: body },
-          signal,
-          (answer) => {
-            // The states that changed meanwhile, often none.
-            if (answer.status === 200 && Array.isArray(answer.json)) {
-              return isNotice(message) ? { kind: 'delivered', messageId: key } : { kind: 'delivered' };
-            }
-            return read(answer, message, ports.now());
-          },
-        );
+        const service = chat.replace(/^notify\./, '');
+        const path = isNotice(message) ? `${notice}/create` : `notify/${service}`;
+        return client.ask({ method: 'POST', path: `/api/services/${path}`, headers, json: body }, signal, (answer) => {
+          // The states that changed meanwhile, often none.
+          if (answer.status === 200 && Array.isArray(answer.json)) {
+            return isNotice(message) ? { kind: 'delivered', messageId: key } : { kind: 'delivered' };
+          }
+          const { status } = answer;
+          return status === 400 && !isNotice(message)
+            ? badRequest(service, saying(status), signal)
+            : readStatus(answer, { nowMs: ports.now() });
+        });
       },
       verify: (signal) =>
         client.ask({ method: 'GET', path: '/api/', headers }, signal, (answer) =>
@@ -72,9 +88,9 @@ export function createHomeAutomation(settings: PlatformSettings, ports: TargetPo
   );
 }
 
-function read(answer: HttpAnswer, message: Message, nowMs: number): SendOutcome {
-  // A service that does not exist is a bad request.
-  return answer.status === 400 && message.chat !== notice
-    ? refused('notFound', `there is no such notify service, or it takes no such message (${saying(answer.status)})`)
-    : readStatus(answer, { nowMs });
+/** Whether a list of all services has a notify service of this name; undefined where it is no such list. */
+function hasService(json: Json | undefined, service: string): boolean | undefined {
+  if (!Array.isArray(json)) return undefined;
+  const notify = json.find((one) => isJsonObject(one) && one.domain === 'notify');
+  return isJsonObject(notify) && isJsonObject(notify.services) && Object.hasOwn(notify.services, service);
 }

@@ -8,8 +8,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { Json } from '../../../machines/base/json.ts';
-import { connectionCause } from '../../connection-cause.ts';
+import { certificateProblem, connectionCause } from '../../connection-cause.ts';
 import { createStopSignal } from '../../stop-signal.ts';
+import { throughProxy } from '../../through-proxy.ts';
 import { ownUserAgent } from '../../user-agent.ts';
 
 export interface HttpCall {
@@ -51,7 +52,9 @@ const underWay = new WeakMap<object, Progress>();
 /** undici publishes these when a request is queued and when its head goes out. */
 subscribe('undici:request:create', (message) => {
   const mine = progress.getStore();
-  if (mine !== undefined) underWay.set((message as { readonly request: object }).request, mine);
+  const { request } = message as { readonly request: { readonly method?: string } };
+  // A tunnel through a proxy carries nothing yet.
+  if (mine !== undefined && request.method !== 'CONNECT') underWay.set(request, mine);
 });
 subscribe('undici:client:sendHeaders', (message) => {
   const mine = underWay.get((message as { readonly request: object }).request);
@@ -70,11 +73,19 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
   const stop = createStopSignal([signal], call.timeoutMs);
   try {
     // A signal of the request itself would be gone with the request, before the body is read.
-    const response = await progress.run(mine, () => fetch(request, { signal: stop.signal }));
+    const route = await throughProxy(call.url);
+    if (route.kind === 'unusable') return { kind: 'unsendable', reason: route.why };
+    const response = await progress.run(mine, () => fetch(request, { ...route.init, signal: stop.signal }));
     return await readAnswer(response);
   } catch (thrown) {
     if (isClosedPort(thrown))
       return { kind: 'unsendable', reason: `no HTTP client speaks to port ${new URL(call.url).port}; check api_base` };
+    const untrusted = certificateProblem(thrown);
+    if (untrusted !== undefined && !mine.written)
+      return {
+        kind: untrusted.passes ? 'neverSent' : 'unsendable',
+        reason: `${hostOf(call.url)}: ${untrusted.why}`,
+      };
     const why = signal.aborted
       ? 'stopped before an answer came'
       : stop.isTimeOver()

@@ -6,6 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { withoutMentions } from '../../../machines/dispatch/inert-text.ts';
 import { deliveredAs, refused, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import type { HttpAnswer } from './http-request.ts';
 import {
@@ -60,6 +61,8 @@ export function createMessengerA(settings: PlatformSettings, ports: TargetPorts)
       name: 'messenger_a',
       limit: { most: 4_096, unit: 'utf16' },
       maxPieces: 20,
+      // With a `parse_mode`, a link of this form is a mention too.
+      inert: (text) => withoutMentions(text).replace(/\btg:(?=\/\/user)/gi, 'tg\u2060:'),
       problem: missing('messenger_a', settings, 'token'),
       placeProblem: (chat) =>
         /^(?:-?\d{1,20}|@[A-Za-z]\w{3,31})$/.test(chat) ? undefined : wrongPlace(chat, chatForm),

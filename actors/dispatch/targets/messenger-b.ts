@@ -10,6 +10,7 @@ import { isJsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import {
   deliveredAs,
+  limitedInChat,
   refused,
   type SendOutcome,
   transient,
@@ -131,7 +132,9 @@ function readCloud(answer: HttpAnswer, nowMs: number): SendOutcome {
       : refusedAs('permanent', said);
   }
   if (typeof code === 'number' && code >= 200 && code <= 299) return refusedAs('forbidden', said);
-  return readCode(answer, { code, meanings, nowMs, otherwiseMs: code === 131056 ? pairWaitMs : 60_000 });
+  const isPair = code === 131056;
+  const outcome = readCode(answer, { code, meanings, nowMs, otherwiseMs: isPair ? pairWaitMs : 60_000 });
+  return isPair ? limitedInChat(outcome) : outcome;
 }
 
 /** `POST /send {chatId, message, replyTo?}` → `{success, messageId}`, 503 while not linked; `GET /health` → `{status}`. */

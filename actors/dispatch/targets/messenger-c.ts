@@ -7,6 +7,7 @@
 
 import { isJsonObject, lookUp } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { withEntities, withoutMentions, withoutTags } from '../../../machines/dispatch/inert-text.ts';
 import { deliveredAs, refused, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import { createAccessToken, lifetimeOf, tokenRefused } from './access-token.ts';
 import type { HttpAnswer } from './http-request.ts';
@@ -113,8 +114,9 @@ export function createMessengerC(settings: PlatformSettings, ports: TargetPorts)
   return createPieceTarget(
     {
       name: 'messenger_c',
-      limit: { most: 2_000, unit: 'utf16' },
+      limit: { most: 2_000, unit: 'entities' },
       maxPieces: mostReplies,
+      inert: (text) => withoutTags(withoutMentions(text), '[@#!]|qqbot-|emoji:'),
       deduplicatesForMs: repliesLifetimeMs,
       knowsAgain: (message) => hasSequence(message) && wordOf(message.extra, 'msg_id') !== undefined,
       problem: missing('messenger_c', settings, 'app_id', 'client_secret'),
@@ -129,7 +131,8 @@ export function createMessengerC(settings: PlatformSettings, ports: TargetPorts)
           const msgId = wordOf(extra, 'msg_id');
           const eventId = wordOf(extra, 'event_id');
           const json = {
-            content: text,
+            // Channels read entities, conversations and groups show them as they are.
+            content: hasSequence(message) ? text : withEntities(text),
             msg_type: 0,
             ...(msgId === undefined ? {} : { msg_id: msgId }),
             ...(eventId === undefined || msgId !== undefined ? {} : { event_id: eventId }),

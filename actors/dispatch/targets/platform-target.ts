@@ -9,6 +9,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { retryAfterMs, type WaitHints } from '../../../machines/dispatch/retry-after.ts';
 import {
+  nothingToSend,
   type RefusalClass,
   refused,
   type SendOutcome,
@@ -55,6 +56,10 @@ export interface Wire {
   readonly deduplicatesForMs?: number;
   /** Whether the platform knows this message again; all of them where it is not said. */
   knowsAgain?(message: Pick<Message, 'chat' | 'extra'>): boolean;
+  /** An empty text is a message there; elsewhere it is not sent (DIS-4). */
+  readonly takesEmpty?: true;
+  /** The text as the platform shows it and does nothing else with it; before it is cut. */
+  inert?(text: string): string;
   /** What is wrong with the settings. */
   readonly problem?: string | undefined;
   /** Where the credentials lead to one place only: its name. */
@@ -69,13 +74,18 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
   const deduplicatesForMs = wire.deduplicatesForMs ?? 0;
   const name = settings.name ?? wire.name;
   const named = <Outcome extends SendOutcome | VerifyOutcome>(outcome: Outcome): Outcome =>
-    'reason' in outcome ? { ...outcome, reason: `${name}: ${outcome.reason}` } : outcome;
+    outcome.kind !== 'delivered' && 'reason' in outcome
+      ? { ...outcome, reason: `${name}: ${outcome.reason}` }
+      : outcome;
 
-  const sendOne = async (message: Message, signal: AbortSignal): Promise<SendOutcome> => {
+  const sendOne = async (message: Message, { pace }: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
     const outcome = await wire.send(message, signal);
     // Where the platform knows a message again, asking once more turns not knowing into knowing.
     const known = wire.knowsAgain?.(message) ?? deduplicatesForMs > 0;
     if (outcome.kind !== 'unknown' || !known || signal.aborted) return outcome;
+    // A message to the platform like any other.
+    await pace?.turn(signal);
+    if (signal.aborted) return outcome;
     const again = await wire.send(message, signal);
     // A refusal of the second request says nothing about the first.
     return again.kind === 'delivered' ? again : stillUnsure(again);
@@ -85,7 +95,8 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     wire.onlyPlace ?? textOf(extra.chat_id) ?? begunAt ?? textOf(settings.homeChannel);
 
   const deliver = async (request: DeliveryRequest, signal: AbortSignal): Promise<SendOutcome> => {
-    const { extra, text, sent, begunAt, pace } = request;
+    const { extra, sent, begunAt, pace } = request;
+    const text = wire.inert?.(request.text) ?? request.text;
     if (wire.problem !== undefined) return refused('auth', wire.problem);
     const asked = textOf(extra.chat_id);
     if (wire.onlyPlace !== undefined && asked !== undefined) {
@@ -106,12 +117,14 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
       const most = `${wire.maxPieces} messages of ${wire.limit.most} are sent at most`;
       return refused('tooLong', `a text of ${length} ${unitWord[wire.limit.unit]} is too long; ${most}`);
     }
-    if (messages.length === 0)
-      return refused('permanent', 'the text is empty, and the platform takes no empty message');
+    if (messages.length === 0) {
+      if (wire.takesEmpty !== true) return nothingToSend;
+      messages.push('');
+    }
 
     return sendPieces(messages, { sent, wait: ports.wait, signal, pace }, (piece, index) => {
       const key = keyOf(request, chat, index, piece);
-      return sendOne({ chat, text: piece, extra, key, index, of: messages.length }, signal);
+      return sendOne({ chat, text: piece, extra, key, index, of: messages.length }, request, signal);
     });
   };
 
@@ -338,6 +351,8 @@ const unitWord: Readonly<Record<TextLimit['unit'], string>> = {
   utf16: 'characters',
   codePoints: 'characters',
   utf8Bytes: 'bytes',
+  jsonBytes: 'bytes of JSON',
+  entities: 'characters',
 };
 
 /** An account's name as a platform gives it, without what could confuse a terminal. */

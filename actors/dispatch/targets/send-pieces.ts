@@ -55,7 +55,7 @@ export async function sendPieces(
       const pauseMs = Math.max(1_000, outcome.retryAfterMs);
       pausedMs += pauseMs;
       // The others to this platform wait as well.
-      pace?.limited(pauseMs);
+      if (outcome.ofChat !== true) pace?.limited(pauseMs);
       if (pausedMs > longestPauseMs) break;
       await wait(pauseMs, signal);
       if (!signal.aborted) await pace?.turn(signal);

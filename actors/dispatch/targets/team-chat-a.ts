@@ -7,6 +7,7 @@
 
 import { isJsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { withEntities } from '../../../machines/dispatch/inert-text.ts';
 import { deliveredAs, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import type { HttpAnswer } from './http-request.ts';
 import {
@@ -71,7 +72,7 @@ export function createTeamChatA(settings: PlatformSettings, ports: TargetPorts):
   return createPieceTarget(
     {
       name: 'team_chat_a',
-      limit: { most: 4_000, unit: 'utf16' },
+      limit: { most: 4_000, unit: 'entities' },
       maxPieces: 20,
       problem: missing('team_chat_a', settings, 'token'),
       placeProblem: (chat) =>
@@ -80,7 +81,8 @@ export function createTeamChatA(settings: PlatformSettings, ports: TargetPorts):
         const thread = wordOf(extra, 'thread_ts', 'thread_id');
         const body = {
           channel: chat,
-          text: text.replace(/<(?=[!@#])/g, '&lt;'),
+          // Mentions, links and channels begin with `<`.
+          text: withEntities(text),
           mrkdwn: true,
           unfurl_links: false,
           unfurl_media: false,

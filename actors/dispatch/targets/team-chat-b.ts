@@ -6,6 +6,7 @@
 
 import { isJsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { withoutMentions } from '../../../machines/dispatch/inert-text.ts';
 import { deliveredAs, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import type { HttpAnswer } from './http-request.ts';
 import {
@@ -25,6 +26,7 @@ import {
   wrongPlace,
 } from './platform-target.ts';
 
+const limit = { most: 16_383, unit: 'codePoints' } as const;
 const id = /^[a-z\d]{26}$/;
 /** `pendingPostIDsCacheTTL` in the server's app/post.go. */
 const pendingLifetimeMs = 30_000;
@@ -55,8 +57,10 @@ export function createTeamChatB(settings: PlatformSettings, ports: TargetPorts):
   return createPieceTarget(
     {
       name: 'team_chat_b',
-      limit: { most: 16_383, unit: 'codePoints' },
+      limit,
       maxPieces: 10,
+      // The server reads none in code.
+      inert: (text) => withoutMentions(text, limit.most),
       deduplicatesForMs: pendingLifetimeMs,
       problem: missing('team_chat_b', settings, 'api_base', 'token'),
       placeProblem: (chat) => (id.test(chat) ? undefined : wrongPlace(chat, 'a channel’s id of 26 letters and digits')),

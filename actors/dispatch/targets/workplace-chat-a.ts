@@ -9,7 +9,7 @@
 import { createHmac } from 'node:crypto';
 import { isJsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { deliveredAs, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import { deliveredAs, limitedInChat, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import { createAccessToken, lifetimeOf, tokenRefused } from './access-token.ts';
 import type { HttpAnswer } from './http-request.ts';
 import {
@@ -150,7 +150,7 @@ function createApp(settings: PlatformSettings, ports: TargetPorts): PlatformTarg
             if (answer.status !== 200 || !isJsonObject(body)) return readApp(answer, ports.now());
             if (lists(body.invalidStaffIdList)) return refusedAs('notFound', saying(200, 'invalidStaffIdList'));
             if (lists(body.flowControlledStaffIdList))
-              return rateLimited(saying(200, 'flowControlledStaffIdList'), {}, ports.now(), 60_000);
+              return limitedInChat(rateLimited(saying(200, 'flowControlledStaffIdList'), {}, ports.now(), 60_000));
             return typeof body.processQueryKey === 'string'
               ? deliveredAs(body.processQueryKey)
               : readApp(answer, ports.now());

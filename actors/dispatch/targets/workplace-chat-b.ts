@@ -7,6 +7,7 @@
 
 import { isJsonObject, lookUp } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { withoutTags } from '../../../machines/dispatch/inert-text.ts';
 import { deliveredAs, type SendOutcome, type VerifyOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import { createAccessToken, lifetimeOf, tokenRefused } from './access-token.ts';
 import type { HttpAnswer } from './http-request.ts';
@@ -88,6 +89,7 @@ export function createWorkplaceChatB(settings: PlatformSettings, ports: TargetPo
       // The request may have 150 KB, in which a letter takes up to three bytes and a line end four.
       limit: { most: 30_000, unit: 'utf16' },
       maxPieces: 10,
+      inert: (text) => withoutTags(text, 'at\\b'),
       deduplicatesForMs: uuidLifetimeMs,
       problem: missing('workplace_chat_b', settings, 'app_id', 'app_secret'),
       placeProblem: (chat) =>
@@ -100,8 +102,8 @@ export function createWorkplaceChatB(settings: PlatformSettings, ports: TargetPo
           const replyTo = thread ?? wordOf(extra, 'reply_to');
           const content = {
             msg_type: 'text',
-            // A string with JSON in it. The tag that would ring everybody's bell is taken apart.
-            content: JSON.stringify({ text: text.replace(/<(?=\/?at\b)/gi, '< ') }),
+            // A string with JSON in it.
+            content: JSON.stringify({ text }),
             uuid: key,
           };
           const path =

@@ -8,6 +8,7 @@
 
 import { isJsonObject } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { withoutTags } from '../../../machines/dispatch/inert-text.ts';
 import { deliveredAs, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import { createAccessToken, lifetimeOf, tokenRefused } from './access-token.ts';
 import type { HttpAnswer } from './http-request.ts';
@@ -28,6 +29,8 @@ import {
 
 const defaultBase = 'https://qyapi.weixin.qq.com';
 const limit = { most: 2_048, unit: 'utf8Bytes' } as const;
+/** `<@id>` calls a member, `<a href>` hides where a link leads. */
+const inert = (text: string): string => withoutTags(text, '@|a\\b');
 const tokenCodes: ReadonlySet<unknown> = new Set([40014, 42001]);
 const chatForm = 'a member’s id, or party:, tag: or chat: and an id';
 
@@ -72,6 +75,7 @@ function createRobot(settings: PlatformSettings, ports: TargetPorts): PlatformTa
       name: 'workplace_chat_c',
       limit,
       maxPieces: 10,
+      inert,
       onlyPlace: 'the robot’s own group',
       send: ({ text }, signal) =>
         client.ask({ method: 'POST', path, json: { msgtype: 'text', text: { content: text } } }, signal, (answer) =>
@@ -110,6 +114,7 @@ function createApp(settings: PlatformSettings, ports: TargetPorts): PlatformTarg
       name: 'workplace_chat_c',
       limit,
       maxPieces: 10,
+      inert,
       problem: missing('workplace_chat_c', settings, 'corp_id', 'corp_secret', 'agent_id'),
       placeProblem: (chat) =>
         /^(?:(?:user|party|tag|chat):)?[\w.@-]{1,64}$/.test(chat) ? undefined : wrongPlace(chat, chatForm),

@@ -127,6 +127,18 @@ t.test('CON-3 · DIS-3 · a program finds its prompt and the supervised tools in
   t.same(readdirSync(join(home.path, 'state/runs')), [], 'a run that fails leaves none either');
 });
 
+t.test('DUR-1 · a program has the prompt in its file no sooner than on its input', async (t) => {
+  const home = makeHome(t);
+  const handOver = async (): Promise<void> => {
+    // Time enough for a program that did not wait.
+    await until(() => readdirSync(join(home.path, 'state/runs')).length === 1);
+    for (let n = 0; n < 20; n += 1) await run('true', makeHome(t).path);
+    home.write('counts', '1');
+  };
+  const outcome = await run('ls counts; cat "$AGENT_PROMPT_FILE"', home.path, { handOver });
+  t.same(outcome, { kind: 'responded', response: 'counts\nhello' });
+});
+
 t.test('CON-3 · DIS-5 · the tools are those that the toolsets of the run allow', async (t) => {
   const home = makeHome(t);
   const argsOf = async (toolsets: readonly string[]): Promise<readonly string[]> => {

@@ -90,6 +90,21 @@ t.test('DIS-3 · a passing failure is asked again, and the answer is the whole o
   }
 });
 
+t.test('DIS-3 · a model endpoint whose certificate does not fit the clock is asked again', async (t) => {
+  const { fetch } = globalThis;
+  t.teardown(() => {
+    globalThis.fetch = fetch;
+  });
+  globalThis.fetch = () => {
+    globalThis.fetch = fetch;
+    const dates = Object.assign(new Error('dates'), { code: 'CERT_NOT_YET_VALID' });
+    return Promise.reject(new TypeError('fetch failed', { cause: dates }));
+  };
+  t.match(await ask(t, [{ kind: 'says', text: 'Whole' }], { provider: 'anthropic' }), {
+    verdict: { kind: 'answered', answer: { text: 'Whole' } },
+  });
+});
+
 t.test('DIS-3 · each failure that lasts is a known outcome', async (t) => {
   const rows: readonly (readonly [ModelReply, RegExp])[] = [
     [{ kind: 'status', status: 503 }, /HTTP 503; asked 4 times$/],

@@ -84,10 +84,9 @@ t.test('PRF-2 · CFG-1 · what only counts in the home is a warning in a profile
     'inspector: {port: 1}',
     'telemetry: {otlp_endpoint: "http://e"}',
     'agent: {concurrency: 2}',
-    ...['host: 127.0.0.1', 'port: 1', 'rate_limit: 1', 'max_body_bytes: 1'].flatMap((key) => [
-      `platforms: {webhook: {${key}}}`,
-      `platforms: {webhook: {extra: {${key}}}}`,
-    ]),
+    ...['host: 127.0.0.1', 'port: 1', 'rate_limit: 1', 'max_body_bytes: 1', 'max_unverified_bytes: 1'].flatMap(
+      (key) => [`platforms: {webhook: {${key}}}`, `platforms: {webhook: {extra: {${key}}}}`],
+    ),
     'platforms: {webhook: {enabled: false}}',
   ];
   const warnings = (config: string, env = ''): unknown => {
@@ -127,3 +126,40 @@ t.test('PRF-2 · CFG-3 · a key that only counts in the home takes nothing else 
   ]);
   t.end();
 });
+
+t.test(
+  'INT-2 · SRV-3 · the workspace is that of the home unless the profile has its own, and starts its servers',
+  (t) => {
+    const home = makeHome(t, {
+      'shop/here': '',
+      'work/here': '',
+      'config.yaml': 'gateway: {multiplex_profiles: true}\n',
+      'profiles/own/config.yaml': '',
+      'profiles/shared/config.yaml': '',
+    });
+    const servers = "mcp_servers: {files: {command: x, args: ['${workspaceFolder}', '${workspaceFolderBasename}']}}\n";
+    const entryOf = (profile: string): unknown => {
+      const { profiles } = loadHome({ home: home.path, env: {} });
+      const [server] = profiles.get(profile as ProfileName)?.settings.servers ?? [];
+      return { args: server?.entry.args, cwd: server?.entry.cwd, failed: server?.problem !== undefined };
+    };
+    for (const profile of ['own', 'shared']) home.write(`profiles/${profile}/config.yaml`, servers);
+    t.same(entryOf('shared'), {
+      args: ['${workspaceFolder}', '${workspaceFolderBasename}'],
+      cwd: undefined,
+      failed: true,
+    });
+
+    home.write('config.yaml', `workspace: ${home.path}/shop\ngateway: {multiplex_profiles: true}\n`);
+    home.write('profiles/own/config.yaml', `workspace: ${home.path}/work\n${servers}`);
+
+    const placed = (name: string): unknown => ({
+      args: [`${home.path}/${name}`, name],
+      cwd: `${home.path}/${name}`,
+      failed: false,
+    });
+    t.same(entryOf('shared'), placed('shop'));
+    t.same(entryOf('own'), placed('work'));
+    t.end();
+  },
+);

@@ -67,6 +67,40 @@ t.test('CRN-1 · in spring a fixed time that does not exist comes right after th
   t.end();
 });
 
+t.test('CRN-3 · a fixed time in a gap that ends at midnight, or beyond a day, comes right after it', (t) => {
+  // Nuuk, 28 March 2026: 23:00 becomes 00:00 of the 29th, which is 01:00 UTC.
+  t.same(times('30 23 * * *', 'America/Nuuk', '2026-03-27T12:00:00Z', 4), [
+    '2026-03-28T01:30Z',
+    '2026-03-29T01:00Z',
+    '2026-03-30T00:30Z',
+    '2026-03-31T00:30Z',
+  ]);
+  t.equal(next('59 23 * * 6', 'America/Nuuk', '2026-03-25T00:00:00Z'), '2026-03-29T01:00Z');
+  t.equal(next('59 23 * * 6', 'America/Nuuk', '2026-03-29T01:00:00Z'), '2026-04-05T00:59Z', 'once');
+  t.equal(next('0 0 * * *', 'America/Nuuk', '2026-03-28T12:00:00Z'), '2026-03-29T01:00Z', 'midnight itself exists');
+  t.equal(next('*/30 23 * * *', 'America/Nuuk', '2026-03-28T12:00:00Z'), '2026-03-30T00:00Z', 'a step keeps its pace');
+  // Cairo, 24 April 2026: 00:00 becomes 01:00. Apia has no 30 December 2011.
+  t.equal(next('30 0 * * *', 'Africa/Cairo', '2026-04-23T12:00:00Z'), '2026-04-23T22:00Z');
+  t.equal(next('0 9 * * *', 'Pacific/Apia', '2011-12-29T22:00:00Z'), '2011-12-30T10:00Z');
+  t.end();
+});
+
+t.test('CRN-3 · a search looks at the clock a few times, however far the next due time lies', (t) => {
+  const looks = t.capture(Intl.DateTimeFormat.prototype, 'formatToParts', Intl.DateTimeFormat.prototype.formatToParts);
+  for (const [text, after, expected] of [
+    ['30 12 1 1 *', '2026-01-02T00:00:00Z', '2027-01-01T11:30Z'],
+    ['0 0 29 2 *', '2026-01-01T00:00:00Z', '2028-02-28T23:00Z'],
+    ['30 2 29 3 *', '2026-03-29T02:00:00Z', '2027-03-29T00:30Z'],
+  ] as const) {
+    t.equal(next(text, 'Europe/Berlin', after), expected, text);
+    const count = looks().length;
+    t.ok(count < 50, `${text}: ${count}`);
+  }
+  t.equal(next('30 23 28 3 *', 'America/Nuuk', '2025-03-30T12:00:00Z'), '2026-03-29T01:00Z', 'and finds the gap');
+  t.ok(looks().length < 100);
+  t.end();
+});
+
 t.test('CRN-1 · in autumn a fixed time that comes twice fires the first time only; a pace is kept', (t) => {
   // Berlin, 25 October 2026: 03:00 becomes 02:00, at 01:00 UTC.
   t.same(times('30 2 * * *', 'Europe/Berlin', '2026-10-24T12:00:00Z', 2), ['2026-10-25T00:30Z', '2026-10-26T01:30Z']);

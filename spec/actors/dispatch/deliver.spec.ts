@@ -60,5 +60,5 @@ t.test('DLV-3 · the code host is there without being configured, and is asked b
   t.match(await own?.deliver(requestOf('x', { repo: 'a/b', pr_number: 1 }), never), {
     reason: /"no-such-client" was not found/,
   });
-  t.match(await own?.verify(never), { kind: 'unverifiable' }, 'looking starts no client');
+  t.match(await own?.verify(never), { kind: 'refused', reason: /"no-such-client" was not found/ });
 });

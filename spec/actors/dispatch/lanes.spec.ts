@@ -242,3 +242,25 @@ t.test('DLV-4 · whatever the pace, everyone has a turn, and none is too early',
   );
   t.end();
 });
+
+t.test('DLV-4 · a chat is kept for one that is tried again, for a bounded time', (t) => {
+  const it = laneOf({ concurrency: 9 });
+  it.ask('a1', 'a');
+  it.ask('a2', 'a');
+  it.lane.hold('a', 'a1', 5_000);
+  it.lane.hold('a', 'a2', 9_000);
+  it.leave('a1');
+  t.same(it.granted, ['a1'], 'a chat is kept for one at a time');
+  t.ok(it.turn());
+  t.same([it.now(), it.granted], [5_000, ['a1', 'a2']], 'the next passes when the time is over');
+  it.lane.hold('a', 'a1', 4_000);
+  it.ask('a3', 'a');
+  it.leave('a2');
+  t.same(it.granted, ['a1', 'a2', 'a3'], 'a time that is over keeps nothing');
+  it.lane.hold('a', 'a3', 9_000);
+  it.lane.hold('b', 'a3', 9_000);
+  it.ask('a4', 'a');
+  it.leave('a3');
+  t.same(it.granted.at(-1), 'a4', 'a delivery keeps one chat');
+  t.end();
+});

@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap';
-import { createRunAgent, type RunnerOfProfile } from '../../../actors/dispatch/run-agent.ts';
+import { createRunAgent, type RunAgentPorts, type RunnerOfProfile } from '../../../actors/dispatch/run-agent.ts';
 import type { AgentRunRequest } from '../../../actors/ports.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import { lentTime } from '../../support/lent-time.ts';
 
 const never = new AbortController().signal;
 const event = {
@@ -12,7 +13,12 @@ const event = {
 } as unknown as EventRecord;
 const record = { eventKey: 'e1', profile: 'work', route: 'r', attempt: 2 } as unknown as RunRecord;
 
-function stage(t: Test, more: Partial<RunnerOfProfile> = {}, given: Partial<EventRecord> = {}) {
+function stage(
+  t: Test,
+  more: Partial<RunnerOfProfile> = {},
+  given: Partial<EventRecord> = {},
+  ports: Partial<RunAgentPorts> = {},
+) {
   // The time limit of a run does not keep a process alive by itself.
   const alive = setInterval(() => {}, 1_000);
   t.teardown(() => clearInterval(alive));
@@ -36,6 +42,7 @@ function stage(t: Test, more: Partial<RunnerOfProfile> = {}, given: Partial<Even
       };
     },
     log: { log: () => {}, warnOnce: (key, message) => void warned.push(`${key}: ${message}`) },
+    ...ports,
   });
   return { runAgent, requests, asked, warned };
 }
@@ -46,6 +53,29 @@ const untilAborted: RunnerOfProfile['run'] = (_, signal) =>
     if (signal.aborted) stop();
     else signal.addEventListener('abort', stop);
   });
+
+t.test('TRU-5 · the limit of a run stands still while a person is asked, and what it asks ends with it', async (t) => {
+  const time = lentTime(t);
+  let changed: (waits: boolean) => void = () => {};
+  let hasEnded = false;
+  const whileAsked = (_: string, told: (waits: boolean) => void) => {
+    changed = told;
+    return () => {
+      hasEnded = true;
+    };
+  };
+  const { runAgent } = stage(t, { run: untilAborted, timeoutMs: 60_000 }, {}, { whileAsked });
+  const running = runAgent('k', record, never);
+  time.pass(40_000);
+  changed(true);
+  time.pass(600_000);
+  changed(false);
+  time.pass(19_000);
+  t.notOk(hasEnded);
+  time.pass(1_000);
+  t.match(await running, { kind: 'failed', reason: /took longer than 60 s/ });
+  t.ok(hasEnded);
+});
 
 t.test('DIS-3 · DIS-5 · DIS-6 · PRF-2 · a runner is asked with all that it must know, and once', async (t) => {
   const { runAgent, requests, asked } = stage(t);
@@ -107,6 +137,17 @@ t.test('DIS-3 · a run is bounded in time, and stopped when its run is', async (
   });
   const stopped = stage(t, { run: untilAborted });
   t.same(await stopped.runAgent('k', record, AbortSignal.abort()), { kind: 'failed', reason: 'stopped' });
+});
+
+t.test('DUR-1 · where the hand-over must not be, the agent is stopped before it', async (t) => {
+  const run: RunnerOfProfile['run'] = async (request, signal) => {
+    await request.handOver?.();
+    return signal.aborted ? { kind: 'failed', reason: 'stopped' } : { kind: 'responded', response: 'said' };
+  };
+  for (const may of [true, false]) {
+    const { runAgent } = stage(t, { run }, {}, { handOver: async () => may });
+    t.match(await runAgent('k', record, never), may ? { kind: 'responded' } : { kind: 'failed', reason: 'stopped' });
+  }
 });
 
 t.test('DIS-3 · DUR-1 · PRF-2 · what cannot be run fails by name, and never rejects', async (t) => {

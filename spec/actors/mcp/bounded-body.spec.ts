@@ -1,5 +1,6 @@
 import t from 'tap';
 import { boundBody } from '../../../actors/mcp/bounded-body.ts';
+import { createTurnShare, mostLinesInTurn } from '../../../actors/mcp/turn-share.ts';
 
 /** Bounds a body; counts how often its end was told. */
 async function bound(response: Response, maxBytes: number) {
@@ -92,4 +93,29 @@ t.test('LIF-13 · a stream of events may go on for ever, and none of its events'
     else await t.rejects(bounded.text(), { message: 'here: answers with an event of more than 20 bytes' }, name);
     t.equal(told.ends, 1);
   }
+});
+
+t.test('LIF-14 · of an event stream one turn hands over no more than its share, and nothing is lost', async (t) => {
+  const text = 'data: {}\n\n'.repeat(2_000);
+  const flood = new Response(text, { headers: { 'content-type': 'text/event-stream' } });
+  const share = createTurnShare();
+  const bounded = await boundBody(flood, { maxBytes: 100, who: 'here', ended: () => {}, share });
+  let inTurn = 0;
+  let most = 0;
+  let read = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of bounded.body as unknown as AsyncIterable<Uint8Array>) {
+    const piece = decoder.decode(chunk);
+    if (inTurn === 0) {
+      setImmediate(() => {
+        inTurn = 0;
+      });
+    }
+    inTurn += piece.split('\n').length - 1;
+    most = Math.max(most, inTurn);
+    read += piece;
+  }
+  t.equal(read, text);
+  // The piece that was read ahead may join that of the turn.
+  t.ok(most <= 2 * mostLinesInTurn, `${most} lines in one turn`);
 });

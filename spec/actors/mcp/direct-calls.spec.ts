@@ -1,5 +1,6 @@
 import { type JSONRPCMessage, ProtocolError, SdkError, type Transport } from '@modelcontextprotocol/client';
 import t from 'tap';
+import { createCallClock } from '../../../actors/mcp/call-clock.ts';
 import { createDirectCalls, type DirectAnswer } from '../../../actors/mcp/direct-calls.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { until } from '../../support/processes.ts';
@@ -24,7 +25,7 @@ function stage(timeoutMs = 60_000) {
     },
     onmessage: (message) => void passed.push(message),
   };
-  const calls = createDirectCalls(transport, timeoutMs);
+  const calls = createDirectCalls(transport, timeoutMs, createCallClock());
   const told: DirectAnswer[] = [];
   const call = (more: object = {}) =>
     calls.call({ tool: 'echo', args: { a: 1 }, onProgress: undefined, traceparent: undefined, ...more }, (answer) =>

@@ -62,13 +62,13 @@ async function fetchOf(
   t: Test,
   url: string,
   more: Partial<Omit<ServerFetchSettings, 'plan' | 'tls'>> &
-    Partial<Pick<HttpPlan, 'headers'>> & { tls?: Partial<TlsPlan> } = {},
+    Partial<Pick<HttpPlan, 'headers' | 'crossOriginRedirects'>> & { tls?: Partial<TlsPlan> } = {},
 ): Promise<ServerFetch> {
-  const { headers = {}, tls, ...rest } = more;
+  const { headers = {}, crossOriginRedirects = false, tls, ...rest } = more;
   const plan: TlsPlan = { verify: true, certKey: 'client_cert', keyKey: 'client_cert', ...tls };
   const made = createServerFetch({
     server: 'github',
-    plan: { url, headers },
+    plan: { url, headers, crossOriginRedirects },
     tls: await readTlsFiles({ server: 'github', plan, userHome: '/nowhere' }),
     env: {},
     version: '1.2.3',
@@ -153,7 +153,7 @@ t.test('TLS-2 · authorization is dropped on a redirect to another origin', asyn
   const other = await peer(t, back);
   const mcp = await peer(t, { '/mcp': [307, `${other.url}/there`] });
   back['/there'] = [307, `${mcp.url}/back`];
-  const { fetch, ledTo } = await fetchOf(t, `${mcp.url}/mcp`, { headers: secrets });
+  const { fetch, ledTo } = await fetchOf(t, `${mcp.url}/mcp`, { headers: secrets, crossOriginRedirects: true });
   t.equal(ledTo(), undefined);
   const headers = { authorization: 'Bearer token', 'mcp-session-id': 's', cookie: 'c=1', 'mcp-method': 'tools/list' };
 
@@ -166,6 +166,19 @@ t.test('TLS-2 · authorization is dropped on a redirect to another origin', asyn
   t.equal(ledTo(), `${mcp.url}/back`, 'and whoever asks hears where it went');
   t.equal(mcp.seen[1]?.path, '/back');
   t.same(mcp.seen[1] && credentialsIn(mcp.seen[1]), [], 'and they do not come back');
+});
+
+t.test('TLS-2 · a body follows a redirect within its origin only, unless the entry allows it', async (t) => {
+  const other = await peer(t);
+  const mcp = await peer(t, { '/mcp': [307, `${other.url}/there`], '/moved': [308, '/mcp2'] });
+  const { fetch } = await fetchOf(t, `${mcp.url}/mcp`);
+  const post = { method: 'POST', body: '{"params":{"arguments":{"private":1}}}' };
+
+  await t.rejects(fetch(`${mcp.url}/mcp`, post), { message: /to another origin.*cross_origin_redirects: true/ });
+  t.same(other.seen, []);
+  t.equal((await fetch(`${mcp.url}/moved`, post)).status, 200);
+  t.equal(mcp.seen.at(-1)?.body, post.body);
+  t.equal((await fetch(`${mcp.url}/mcp`)).status, 200, 'a request without a body goes');
 });
 
 t.test('TLS-2 · redirects that lead astray are refused by name', async (t) => {

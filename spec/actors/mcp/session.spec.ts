@@ -213,7 +213,7 @@ t.test('LIF-12 · TRU-2 · a call that is cut from here hears why, over every tr
   }
 });
 
-t.test('LIF-3 · a call that asks a person is bounded by its time all the same, and goes no further', async (t) => {
+t.test('LIF-3 · TRU-5 · the time of a call stands still while a person is asked for it', async (t) => {
   const time = lentTime(t);
   for (const kind of ['http', 'modern'] as const) {
     const peer = await started(t, { kind });
@@ -222,14 +222,14 @@ t.test('LIF-3 · a call that asks a person is bounded by its time all the same, 
       new Promise((resolve) => {
         answers.push(() => resolve({ kind: 'answered', result: { action: 'accept', content: { name: 'Ada' } } }));
       });
-    const { session } = await opened(t, { url: peer.url, timeout: 60 }, { requests: { elicit } });
+    const { session } = await opened(t, { url: peer.url, timeout: 30 }, { requests: { elicit } });
     const call = session.call('ask', {});
     await until(() => answers.length === 1);
-    time.pass(60_000);
-    t.match(await call, { kind: 'timedOut', afterMs: 60_000 }, kind);
+    // Less than the peer itself waits for its form.
+    time.pass(45_000);
     for (const answer of answers) answer();
+    t.match(await call, { kind: 'result' }, kind);
     t.match(await session.call('echo', { text: 'well' }), { kind: 'result' }, kind);
-    t.equal(peer.executions('ask'), 1, `${kind}: the answer that came too late calls nothing`);
   }
 });
 

@@ -2,10 +2,11 @@ import { mock } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { createStandingStream } from '../../../actors/mcp/standing-stream.ts';
+import { lentTime } from '../../support/lent-time.ts';
 
 type Reply = { readonly status: number; readonly type?: string } | 'stream' | 'refused' | 'hang';
 
-const times = { reopenMs: 15, longestReopenMs: 60, missedPauseMs: 0 };
+const times = { reopenMs: 15, longestReopenMs: 60, missedPauseMs: 0, holdMs: 0, longestHoldMs: 0 };
 
 /** A transport that asks for the stream when it is told to, and a server that answers as told. */
 function stage(t: Test, more: Partial<typeof times> = {}) {
@@ -171,3 +172,93 @@ t.test('FLT-4 · a stream that ends again and again has its server listed no mor
   }
   t.equal(one.one.missed, 1);
 });
+
+t.test(
+  'LIF-15 · a stream that ends at once is asked for later each time, however soon the transport asks',
+  async (t) => {
+    const time = lentTime(t);
+    const stream = createStandingStream();
+    const asked: number[] = [];
+    let lastsMs = 0;
+    const fetch = stream.watch(async () => {
+      asked.push(performance.now());
+      const body = new ReadableStream<Uint8Array>({
+        start(controller) {
+          if (lastsMs === 0) controller.close();
+          else setTimeout(() => controller.close(), lastsMs);
+        },
+      });
+      return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+    });
+    /** What the SDK does at `retry: 0`. */
+    const follow = async (): Promise<void> => {
+      for (;;) await (await fetch('http://server.test/mcp', { method: 'GET' })).text();
+    };
+    void follow();
+    const secondsBetween = async (passes: number): Promise<readonly number[]> => {
+      asked.length = 0;
+      for (let count = 0; count < passes; count += 1) {
+        for (let turn = 0; turn < 3; turn += 1) await setImmediate();
+        time.pass(500);
+      }
+      return asked.slice(1).map((at, index) => Math.round((at - (asked[index] ?? 0)) / 1_000));
+    };
+
+    t.same((await secondsBetween(500)).slice(0, 8), [1, 2, 4, 8, 16, 32, 60, 60]);
+    lastsMs = 5_000;
+    await secondsBetween(200);
+    t.same((await secondsBetween(60)).slice(0, 3), [5, 5, 5], 'one that lasts is not held back');
+  },
+);
+
+t.test(
+  'LIF-15 · TRU-2 · a resumed stream that ends with its answer holds back no other; one without does',
+  async (t) => {
+    const time = lentTime(t);
+    const answer = 'id: 2\ndata: {"jsonrpc":"2.0","id":1,"result":{"text":"\u00fc"}}\n\n';
+    const progress = 'id: 2\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"result":1}}\n\n';
+    for (const [events, waits] of [
+      [answer, [0, 0, 0, 0]],
+      [progress, [0, 1, 2, 4]],
+      [answer.replace('"result":{"text"', '"error":{"code":1,"message"'), [0, 0, 0, 0]],
+      [answer.replace('{"text":"\u00fc"}', '1'), [0, 1, 2, 4]],
+      ['id: 2\ndata: \n\n', [0, 1, 2, 4]],
+    ] as const) {
+      const stream = createStandingStream();
+      let asked = 0;
+      const fetch = stream.watch(async () => {
+        asked += 1;
+        const bytes = new TextEncoder().encode(`id: 1\ndata:\n\n${events}`);
+        const body = new ReadableStream<Uint8Array>({
+          start(controller) {
+            // Byte by byte, as a network may cut it.
+            for (const byte of bytes) controller.enqueue(Uint8Array.of(byte));
+            controller.close();
+          },
+        });
+        return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+      });
+      const waited: number[] = [];
+      for (const _ of waits) {
+        const before = asked;
+        let seconds = 0;
+        let isRead = false;
+        const headers = { 'last-event-id': '1' };
+        void fetch('http://server.test/mcp', { method: 'GET', headers })
+          .then((given) => given.text())
+          .then(() => {
+            isRead = true;
+          });
+        await setImmediate();
+        while (asked === before) {
+          time.pass(1_000);
+          seconds += 1;
+          await setImmediate();
+        }
+        while (!isRead) await setImmediate();
+        waited.push(seconds);
+      }
+      t.same(waited, waits, events);
+    }
+  },
+);

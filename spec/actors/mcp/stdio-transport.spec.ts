@@ -5,6 +5,7 @@ import { Client, type JSONRPCMessage } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import { SpawnFailure } from '../../../actors/mcp/connect-errors.ts';
 import { createStdioTransport, type StdioSettings, type StdioTransport } from '../../../actors/mcp/stdio-transport.ts';
+import { mostLinesInTurn } from '../../../actors/mcp/turn-share.ts';
 import { heldBytes } from '../../support/collect-garbage.ts';
 import { makeHome } from '../../support/home.ts';
 import { lentTime } from '../../support/lent-time.ts';
@@ -220,6 +221,16 @@ t.test('ERA-3 · the last message before a child ends is read', async (t) => {
   t.same(messages, [ping]);
 });
 
+t.test('ERA-3 · LIF-14 · the answer of a child that ends behind many lines is read, rests or not', async (t) => {
+  const line = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message' });
+  const script = `yes '${line}' | head -n 1000; echo '${JSON.stringify(ping)}'; exit 0`;
+  const { transport, messages, closed } = peer(t, { plan: sh(script) });
+  await transport.start();
+  await closed;
+  t.equal(messages.length, 1_001);
+  t.same(messages.at(-1), ping);
+});
+
 t.test('LIF-7 · a command that is not there is told from a child that ended', async (t) => {
   for (const [plan, cwd, code] of [
     [{ kind: 'stdio', command: 'no-such-command', args: [], env: {} }, '/', 'ENOENT'],
@@ -321,4 +332,33 @@ t.test('LIF-9 · a transport starts once', async (t) => {
   const { transport } = peer(t, { plan: sh('cat'), graceMs: 50 });
   await transport.start();
   await t.rejects(transport.start(), { code: 'ALREADY_CONNECTED' });
+});
+
+t.test('LIF-14 · whatever floods, one turn hands over no more than its share', async (t) => {
+  const message = '{"jsonrpc":"2.0","method":"notifications/message"}';
+  for (const line of [message, '{}', 'words', '{"half":']) {
+    let inTurn = 0;
+    let most = 0;
+    let all = 0;
+    const count = (lines: number): void => {
+      if (inTurn === 0) {
+        setImmediate(() => {
+          inTurn = 0;
+        });
+      }
+      inTurn += lines;
+      all += lines;
+      most = Math.max(most, inTurn);
+    };
+    const { transport } = peer(t, {
+      plan: { kind: 'stdio', command: 'yes', args: [line], env: {} },
+      onStderr: (chunk) => count(chunk.toString().split('\n').length - 1),
+    });
+    transport.onmessage = () => count(1);
+    await transport.start();
+    await until(() => all >= 1_000);
+    // The last piece of rubbish may go beyond the share.
+    t.ok(most < 2 * mostLinesInTurn, `${line}: ${most} in one turn`);
+    await transport.close();
+  }
 });

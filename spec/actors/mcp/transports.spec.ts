@@ -113,7 +113,7 @@ t.test('ERA-3 · a real server is called over Streamable HTTP, and told of the e
   await closed;
   t.equal(direct.opened.transport.sessionId, undefined);
 
-  const strayed = await failure(t, { url: `${elsewhere}/mcp` });
+  const strayed = await failure(t, { url: `${elsewhere}/mcp`, cross_origin_redirects: true });
   t.match(strayed, { kind: 'http', status: 400 }, 'a session id does not go to another origin');
 });
 

@@ -177,8 +177,8 @@ t.test(
     t.same(later.seen, []);
 
     const slashed = await resource(t, `${good.issuer}/`);
-    t.match(await discoverForDevice(slashed.url, look()), { kind: 'found' }, 'an empty path may be written as a slash');
-    list(good, { grant_types_supported: undefined });
+    t.match(await discoverForDevice(slashed.url, look()), { kind: 'failed' }, 'a slash more is another issuer');
+    list(good, { issuer: `${good.issuer}/`, grant_types_supported: undefined });
     t.match(await discoverForDevice(slashed.url, look()), { kind: 'found' }, 'a server that lists no grants');
     list(good, { issuer: `${good.issuer}/tenant` });
     t.match(await discoverForDevice(slashed.url, look()), { kind: 'failed' });
@@ -214,4 +214,10 @@ t.test('DEV-2 · without a list, the server’s own origin is the only candidate
   const server = await resource(t);
   server.metadata = 404;
   t.match(await discoverForDevice(server.url, look()), { kind: 'failed', why: `${server.origin}/ has no metadata` });
+  for (const issuer of ['', '/']) {
+    const own = await startScriptedServer(t);
+    list(own, { issuer: `${own.origin}${issuer}` });
+    const found = await discoverForDevice(`${own.origin}/mcp`, look());
+    t.match(found, { kind: 'found', discovery: { issuer: `${own.origin}${issuer}` } }, 'as it writes itself');
+  }
 });

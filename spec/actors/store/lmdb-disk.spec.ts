@@ -22,7 +22,7 @@ function run(script: string, folder: string, wrapper: readonly string[] = ['unsh
 
 const tmpfs = (size: string) => `mount -t tmpfs -o size=${size} none "$FOLDER"; `;
 
-t.test('DUR-1 · acknowledges nothing on a full disk and goes on when there is room', mounting, async (t) => {
+t.test('DUR-1 · DUR-3 · acknowledges nothing on a full disk and goes on when there is room', mounting, async (t) => {
   const folder = t.testdir();
   const [refused, full, healed, kept] = run(`${tmpfs('4m')} $NODE fill "$FOLDER/state"`, folder);
 

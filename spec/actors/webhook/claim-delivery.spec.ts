@@ -11,7 +11,7 @@ import {
   type JobFinding,
 } from '../../../actors/webhook/claim-delivery.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { claimName, type DeliveryRecord, type EventRecord } from '../../../machines/webhook/record.ts';
+import { claimName, type DeliveryRecord, type EventRecord, type RunRecord } from '../../../machines/webhook/record.ts';
 import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
 import { fc } from '../../support/property.ts';
 
@@ -380,4 +380,45 @@ t.test('IDM-2 · DUR-1 · whatever is sent in whatever order, each id has one ev
     }),
     { numRuns: 60 },
   );
+});
+
+t.test('IDM-2 · an id is released by what failed for good, and by nothing else', async (t) => {
+  const rows: readonly (readonly [Partial<RunRecord>, Partial<DeliveryRecord> | undefined, string])[] = [
+    [{ status: 'failed' }, undefined, 'granted'],
+    [{ status: 'interrupted' }, undefined, 'granted'],
+    [{ status: 'failed' }, { status: 'dropped' }, 'granted'],
+    [{ status: 'failed' }, { status: 'deadLettered' }, 'duplicate'],
+    [{ status: 'cancelled' }, undefined, 'duplicate'],
+    [{ status: 'unknown' }, { status: 'unknown' }, 'duplicate'],
+    [{ status: 'delivered' }, { status: 'delivered' }, 'duplicate'],
+  ];
+  for (const plan of [{ kind: 'run' }, group] as const) {
+    for (const [ended, sent, expected] of rows) {
+      const { claim, keeper, journal } = await claimer();
+      await claim(ask('k1', { kind: 'run' }));
+      const run = { ...journal.get('runs', 'k1')?.value, ...ended } as JsonObject;
+      await keeper.commit([
+        { kind: 'put', collection: 'runs', key: 'k1', value: run },
+        ...(sent === undefined ? [] : [{ kind: 'put', collection: 'deliveries', key: 'k1', value: sent } as Write]),
+      ]);
+      const title = `${plan.kind}, ${ended.status}, ${sent?.status}`;
+
+      const both = await Promise.all([claim(ask('k2', plan)), claim(ask('k3', plan))]);
+
+      t.same(
+        both.map(({ kind }) => kind).sort(),
+        [expected === 'granted' ? 'duplicate' : expected, expected].sort(),
+        title,
+      );
+      t.equal(journal.get('runs', 'k1')?.value.repeatedBy !== undefined, expected === 'granted', title);
+    }
+  }
+});
+
+t.test('IDM-2 · a run that is under way, or waits on disk as failed, keeps its id', async (t) => {
+  const { claim, keeper, journal } = await claimer();
+  await claim(ask('k1', { kind: 'run' }));
+  const run = { ...journal.get('runs', 'k1')?.value, status: 'failed' } as JsonObject;
+  await keeper.commit([{ kind: 'put', collection: 'runs', key: 'k1', value: run, dueAtMs: 1 }]);
+  t.equal((await claim(ask('k2', { kind: 'run' }))).kind, 'duplicate');
 });

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import t from 'tap';
 import { createListReader } from '../../../actors/webhook/read-lists.ts';
+import type { ListMembership } from '../../../machines/webhook/filter.ts';
 import { makeHome } from '../../support/home.ts';
 import { fc } from '../../support/property.ts';
 
@@ -12,7 +13,7 @@ t.test('FIL-3 · what is written as JSON or as lines is found, and nothing else'
     .string({ unit: 'grapheme', minLength: 1 })
     .filter((text) => !/[\r\n]/.test(text) && text === text.trim());
   let n = 0;
-  const read = (text: string): { has(text: string): boolean } | undefined => {
+  const read = (text: string): ListMembership | undefined => {
     n += 1;
     home.write(`list-${n}`, text);
     return reader.list(`list-${n}`);
@@ -37,11 +38,22 @@ t.test('FIL-3 · what is written as JSON or as lines is found, and nothing else'
 t.test('FIL-2 · FIL-3 · a list of ids beyond 2^53 holds their digits', (t) => {
   const home = makeHome(t, { l: '[10000000000000000001, 7]' });
   const list = createListReader({ home: home.path }).list('l');
-  const asked = ['10000000000000000001', '10000000000000000000', '10000000000000000002', '7'];
+  const asked = ['10000000000000000001', '10000000000000000000', '10000000000000000002', 7];
   t.same(
     asked.map((id) => list?.has(id)),
     [true, false, false, true],
   );
+  t.end();
+});
+
+t.test('FIL-5 · FIL-3 · a JSON list is compared without coercion, lines and keys by their text', (t) => {
+  const home = makeHome(t, { list: '[1, true, "2", null, {"a": 1}]', lines: '1\ntrue\n', keys: '{"1": 0, "true": 0}' });
+  const reader = createListReader({ home: home.path });
+  const asked = [1, '1', true, 'true', '2', 2, null, 'null'];
+  const found = (name: string) => asked.filter((value) => reader.list(name)?.has(value));
+  t.same(found('list'), [1, true, '2', null]);
+  t.same(found('lines'), [1, '1', 'true']);
+  t.same(found('keys'), [1, '1', 'true']);
   t.end();
 });
 

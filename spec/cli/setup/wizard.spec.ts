@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import { runCli } from '../../support/daemon.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
 import { hasTerminal, startTerminal } from '../../support/terminal.ts';
@@ -29,6 +31,21 @@ async function converse(
 }
 
 const quiet = 'inspector: {enabled: false} # quiet\n';
+
+/** A port of loopback that a listener of this spec holds, outside of those that the system gives to others meanwhile. */
+async function takenPort(t: Test): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000);
+    const server = createServer();
+    const isOurs = await new Promise<boolean>((resolve) => {
+      server.once('error', () => resolve(false));
+      server.listen(port, '127.0.0.1', () => resolve(true));
+    });
+    if (!isOurs) continue;
+    t.teardown(() => server.close());
+    return port;
+  }
+}
 
 /** A home whose gateway, should the setup start one, is stopped at the end. */
 function startingHome(t: Test): TestHome {
@@ -141,6 +158,45 @@ t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: 
   ]);
   t.equal(refused.code, 4, refused.screen);
   t.equal(readFileSync(`${home.path}/config.yaml`, 'utf8'), before);
+});
+
+t.test('CLI-1 · ports that another program has are not written', { skip: noTerminal }, async (t) => {
+  const home = startingHome(t);
+  home.write('config.yaml', 'agent: {runner: echo}\n');
+  const [taken, page] = await Promise.all([takenPort(t), takenPort(t)]);
+  home.write('config.yaml', `agent: {runner: echo}\ninspector: {port: ${page}}\n`);
+  const run = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
+    [/Receive webhooks\?/, enter],
+    [/Who may reach it\?/, enter],
+    [/Port/, `\u0015${taken}${enter}`],
+    // The question comes after the word, and what is typed before it is lost.
+    [/cannot be had: another program has it[\s\S]*Port/, enter],
+    [/Global secret/, enter],
+    [/inspector page's 127\.0\.0\.1:\d+ cannot be had[\s\S]*Port of the inspector page/, enter],
+    [/What runs the agent\?/, enter],
+    [/Write it\?/, enter],
+    [/send a first event\?/, enter],
+  ]);
+  t.equal(run.code, 0, run.screen);
+  t.match(run.screen, /delivered to the log/);
+  const { platforms, inspector } = parse(readFileSync(`${home.path}/config.yaml`, 'utf8'));
+  for (const [chosen, port] of [
+    [platforms.webhook.extra.port, taken],
+    [inspector.port, page],
+  ] as const) {
+    t.ok(chosen > port && chosen <= port + 100, `${chosen} is free near ${port}`);
+  }
+});
+
+t.test('CLI-1 · a start that fails says why in lines for people', async (t) => {
+  const port = await takenPort(t);
+  const home = makeHome(t, { 'config.yaml': quiet });
+  const flags = ['--enable', '--host', '127.0.0.1', '--port', String(port), '--secret', 'generate', '--start'];
+  const run = await runCli(['gateway', 'setup', ...flags], home.path);
+  t.equal(run.code, 1);
+  t.match(run.stderr, /did not start[\s\S]*\n {2}\d\d:\d\d:\d\d error .*[\s\S]*`agent doctor` looks for the cause/);
+  t.match(run.stderr, String(port));
+  t.notMatch(run.stderr, /\{"/, 'no JSON');
 });
 
 t.test('CLI-5 · servers of other programs are chosen and confirmed on a terminal', { skip: noTerminal }, async (t) => {

@@ -157,7 +157,8 @@ async function useServer(servers: Servers): Promise<void> {
     if (answer.kind === 'result') return answer.result as unknown as JsonObject;
     const { code, message } = answer.fault;
     // The suite's servers list tools that they do not have.
-    if (code !== 'rpc_error') throw new Error(`${code}: ${message}`);
+    // A schema that would have to be fetched cannot be used, and its tool is not called (LIF-13).
+    if (code !== 'rpc_error' && code !== 'invalid_schema') throw new Error(`${code}: ${message}`);
     log.log('info', message);
     return { content: [] };
   }

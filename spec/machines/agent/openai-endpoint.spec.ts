@@ -105,6 +105,28 @@ t.test('DIS-3 · what endpoints get wrong is read as they mean it', (t) => {
   t.end();
 });
 
+t.test('DIS-3 · a stream that ends without a reason to stop is whole, an empty one is none', (t) => {
+  t.match(answerOf(read([delta({ content: 'Hello' }), '[DONE]'])), { text: 'Hello', stop: 'ended' });
+  const call = { tool_calls: [{ index: 0, id: 'a', function: { name: 'one', arguments: '{}' } }] };
+  t.match(answerOf(read([delta(call), '[DONE]'])), { stop: 'calls' });
+  t.match(answerOf(read([delta({ content: 'Hel' }, 'length'), '[DONE]'])), { stop: 'cut' });
+  t.equal(answerOf(read(['[DONE]'])), undefined);
+  t.equal(answerOf(read([delta({ content: 'Hel' })])), undefined, 'one that breaks off is not');
+  t.end();
+});
+
+t.test('DIS-3 · CON-3 · the longest answer is named as the endpoint knows it', (t) => {
+  const named = (baseUrl: string): string[] =>
+    Object.keys(requestBody({ provider: 'openai-compatible', name: 'usual', maxTokens: 9, baseUrl }, question)).filter(
+      (key) => key.startsWith('max_'),
+    );
+  t.same(named('https://api.openai.com/v1'), ['max_completion_tokens']);
+  t.same(named('https://mine.openai.azure.com/openai/v1'), ['max_completion_tokens']);
+  t.same(named('http://127.0.0.1:11434/v1'), ['max_tokens']);
+  t.same(named('https://api.openai.com.example.org/v1'), ['max_tokens']);
+  t.end();
+});
+
 t.test('DIS-3 · each of its reasons to stop has one of four meanings', (t) => {
   const stop = (reason: string) => answerOf(read([delta({}, reason)]))?.stop;
   t.same(['stop', 'tool_calls', 'length', 'content_filter', 'new one'].map(stop), [

@@ -26,12 +26,21 @@ t.test('CFG-2 · a finding is printed with its place, its line and a caret', (t)
 t.test('CFG-2 · OBS-1 · a secret in the line is masked, its length kept for the caret', (t) => {
   const rows: readonly (readonly [string, string])[] = [
     ['secret: hunter2', 'secret: *******'],
-    ['  api_key: "a\\"b c"  # why', '  api_key: ********  # why'],
-    ["{bot_token: 'x y', url: z}", '{bot_token: *****, url: z}'],
+    ['  api_key: "a\\"b c"  # why', '  api_key: "******"  # why'],
+    ["{bot_token: 'x y', url: z}", "{bot_token: '***', url: z}"],
     ['secret: ${SECRET}', 'secret: ${SECRET}'],
     ['secret: "${SECRET}"', 'secret: "${SECRET}"'],
     ['prompt: the secret is out', 'prompt: the secret is out'],
     ['Authorization: Bearer abc', 'Authorization: **********'],
+    ['{ Authorization: Bearer ${TOKEN} }', '{ Authorization: *******${TOKEN} }'],
+    ['Authorization: "Bearer ${env:TOKEN}x"', 'Authorization: "*******${env:TOKEN}*"'],
+    ['secret: s3cr3t,with,commas', 'secret: ******************'],
+    ['password: ab]cd}ef # mine', 'password: ******** # mine'],
+    ['api_key: [abc, def]', 'api_key: **********'],
+    ["token: 'it''s hidden' # why", "token: '************' # why"],
+    ['{token: a]b, url: z}', '{token: *]b, url: z}'],
+    ['{headers: {Authorization: "a b", Cookie: c}, url: z}', '{headers: {Authorization: "***", Cookie: *}, url: z}'],
+    ['token: ${TOKEN:-hunter2}', 'token: *****************'],
   ];
   for (const [line, masked] of rows) {
     t.equal(maskSecrets(line), masked);

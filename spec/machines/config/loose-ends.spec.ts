@@ -18,11 +18,15 @@ const world: RouteWorld = {
   listsOf: (filters) => filters.map(({ in_file }, at) => ({ path: [at, 'in_file'], file: String(in_file) })),
 };
 
-function loose(written: JsonObject, more: Partial<RouteWorld> = {}): string[] {
+function loose(
+  written: JsonObject,
+  more: Partial<RouteWorld> = {},
+  [name, source]: readonly [string, 'static' | 'dynamic'] = ['r', 'static'],
+): string[] {
   const read = readRoute(
-    'r',
+    name,
     { secret: 'a-secret', ...written },
-    { source: 'static', profile: defaultProfile, host: 'localhost', checkFilters: () => [] },
+    { source, profile: defaultProfile, host: 'localhost', checkFilters: () => [] },
   );
   if (!read.ok) throw new Error(JSON.stringify(read.findings));
   return looseEnds(read.value.route, { ...world, ...more }).map(({ path, code }) => `${path.join('.')} ${code}`);
@@ -52,5 +56,25 @@ t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not
   const codehost = { deliver: 'codehost_comment', deliver_extra: { repo: '{r}', pr_number: 1 } };
   const off = { platforms: { codehost_comment: { ...platform, enabled: false } } };
   t.same(loose(codehost, off), ['deliver target-disabled'], 'the code host needs no entry, and may be switched off');
+  t.end();
+});
+
+t.test('CFG-7 · TPL-1 · a name that no subscription may have and a brace that nothing closes are findings', (t) => {
+  t.same(loose({}, {}, ['Stripe', 'static']), [' route-name']);
+  t.same(loose({}, {}, ['Stripe', 'dynamic']), [], 'a subscription of that name is refused elsewhere');
+  const rows: readonly (readonly [string, boolean])[] = [
+    ['x {foo', true],
+    ['{a.b {c}', true],
+    ['{a} and {b', true],
+    ['{a} {b}', false],
+    ['{"json": 1', false],
+    ['{ open', false],
+    ['{"a": {b}}', false],
+    ['{a b}', false],
+  ];
+  for (const [text, isOpen] of rows) {
+    t.same(loose({ prompt: text }), isOpen ? ['prompt template-open'] : [], text);
+    t.same(loose({ deliver_extra: { chat_id: text } }), isOpen ? ['deliver_extra.chat_id template-open'] : [], text);
+  }
   t.end();
 });

@@ -107,6 +107,7 @@ t.test(
 t.test('DLV-4 · defaults are filled in, seconds become milliseconds', (t) => {
   t.same(readPlatform('slack', { enabled: true, token: 't' }, undefined), {
     name: 'slack',
+    orderHoldMs: 600_000,
     enabled: true,
     timeoutMs: 10_000,
     retries: { attempts: 15, baseDelayMs: 2_000, longestDelayMs: 3_600_000 },

@@ -20,6 +20,7 @@ t.test('ADP-1 · CON-3 · DUR-1 · DUR-2 · an empty file is every default', (t)
       port: 8_644,
       rateLimit: 30,
       maxBodyBytes: 1_048_576,
+      maxUnverifiedBytes: 67_108_864,
       routes: [],
     },
     agent: { runner: 'echo', command: [], timeoutMs: 600_000, concurrency: 4, onInterrupted: 'rerun' },

@@ -68,7 +68,14 @@ t.test('CFG-2 · another mistake in a route, or beside it, takes no finding away
   const findings = (file: JsonObject): string[] => {
     // JSON is YAML, and this is all on one line.
     const text = JSON.stringify(file);
-    const { diagnostics } = readConfig({ file: 'c', text, profile: defaultProfile, scope, checkFilters });
+    const { diagnostics } = readConfig({
+      file: 'c',
+      text,
+      profile: defaultProfile,
+      scope,
+      checkFilters,
+      isFolder: () => true,
+    });
     return diagnostics.map(({ code, message }) => `${code}: ${message}`);
   };
   const mistakes: JsonObject = {

@@ -19,8 +19,11 @@ const keys: readonly (readonly [
   unfit: readonly unknown[],
 ])[] = [
   ['args', 'stdio', [[], ['-y', 1, true]], ['-y', [{}]]],
+  ['cwd', 'stdio', ['/srv', '~'], ['', 5, []]],
+  ['roots', 'both', [[], ['/srv', '~/docs']], ['/srv', [''], [5]]],
   ['env', 'stdio', [{}, { A: 'b', N: 1, F: false }], [[], { A: [] }]],
   ['headers', 'http', [{ Authorization: 'x' }], ['x', { A: {} }]],
+  ['cross_origin_redirects', 'http', [true, false], ['yes', 1]],
   ['ssl_verify', 'http', [true, false, '/ca.pem'], [5, []]],
   ['client_cert', 'http', ['/a.pem', ['/a', '/b'], ['/a', '/b', 'pw']], [['/a'], ['/a', '/b', 'c', 'd'], 5]],
   ['client_key', 'http', ['/k.pem'], [5]],

@@ -69,7 +69,7 @@ t.test('CRN-1 · what is no schedule, or never falls, is named with its field, i
     ['0 0 31 4,6,9,11 *', /never falls/],
     ['@reboot', /known are @hourly/],
     ['every', /write "every 15m"/],
-    ['every 30s', /write "every 15m"/],
+    ['every 30s', /counts seconds; the shortest interval is a minute: write "every 1m"/],
     ['every 0m', /shortest interval is 1m/],
     ['every 400d', /longest interval/],
     ['every fortnight', /is no interval/],

@@ -79,12 +79,13 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
       entry: {
         command: 'x',
         env: { A: '${B}', C: '${C}' },
+        cwd: '/y',
         connect_timeout: 20,
         timeout: 45,
         tools: { include: ['a'], exclude: ['b'] },
       },
       wanted: [{ variable: 'C' }],
-      notes: ['not taken over: cwd'],
+      notes: [],
     },
   ],
   [

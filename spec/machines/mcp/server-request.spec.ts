@@ -151,20 +151,34 @@ t.test('SRV-2 · as many rounds of tools as are allowed, and not one more', (t) 
 t.test('SRV-1 · a form is asked, with or without its mode; URL mode and any other are declined', (t) => {
   const form = { message: 'Who?', requestedSchema: { type: 'object', properties: {} } };
   const ask = { kind: 'ask', ...form };
-  t.same(admitElicitation(defaults.elicitation, form, 0), ask);
-  t.same(admitElicitation(defaults.elicitation, { ...form, mode: 'form' }, 0), ask);
-  t.same(admitElicitation(defaults.elicitation, { mode: 'url', url: 'https://evil', message: 'x' }, 0), {
-    kind: 'decline',
-    why: 'url mode is not offered',
-  });
-  t.equal(admitElicitation(defaults.elicitation, { ...form, mode: 'voice' }, 0).kind, 'decline');
-  t.equal(admitElicitation(defaults.elicitation, { ...form, mode: 7 }, 0).kind, 'decline');
+  t.same(admitElicitation(defaults.elicitation, form, { waiting: 0, unfilled: 0 }), ask);
+  t.same(admitElicitation(defaults.elicitation, { ...form, mode: 'form' }, { waiting: 0, unfilled: 0 }), ask);
+  t.same(
+    admitElicitation(
+      defaults.elicitation,
+      { mode: 'url', url: 'https://evil', message: 'x' },
+      { waiting: 0, unfilled: 0 },
+    ),
+    {
+      kind: 'decline',
+      why: 'url mode is not offered',
+    },
+  );
+  t.equal(
+    admitElicitation(defaults.elicitation, { ...form, mode: 'voice' }, { waiting: 0, unfilled: 0 }).kind,
+    'decline',
+  );
+  t.equal(admitElicitation(defaults.elicitation, { ...form, mode: 7 }, { waiting: 0, unfilled: 0 }).kind, 'decline');
   t.end();
 });
 
 t.test('SRV-1 · ten forms of a server may wait for a person, and one more is declined', (t) => {
-  t.equal(admitElicitation(defaults.elicitation, { message: 'x' }, 9).kind, 'ask');
-  t.same(admitElicitation(defaults.elicitation, { message: 'x' }, 10), {
+  t.equal(admitElicitation(defaults.elicitation, { message: 'x' }, { waiting: 9, unfilled: 2 }).kind, 'ask');
+  t.same(admitElicitation(defaults.elicitation, { message: 'x' }, { waiting: 0, unfilled: 3 }), {
+    kind: 'decline',
+    why: '3 forms of this call were not filled in',
+  });
+  t.same(admitElicitation(defaults.elicitation, { message: 'x' }, { waiting: 10, unfilled: 0 }), {
     kind: 'decline',
     why: '10 of its forms wait already',
   });
@@ -186,14 +200,21 @@ t.test('SRV-2 · a message that holds more than text is refused, and not passed 
 
 t.test('SRV-1 · elicitation is on for 300 s by default, and declined where it is off', (t) => {
   t.same(defaults.elicitation, { enabled: true, timeoutMs: 300_000 });
-  t.same(admitElicitation({ enabled: false, timeoutMs: 1 }, { message: 'x', requestedSchema: {} }, 0), {
-    kind: 'decline',
-    why: 'elicitation is disabled for this server',
-  });
+  t.same(
+    admitElicitation(
+      { enabled: false, timeoutMs: 1 },
+      { message: 'x', requestedSchema: {} },
+      { waiting: 0, unfilled: 0 },
+    ),
+    {
+      kind: 'decline',
+      why: 'elicitation is disabled for this server',
+    },
+  );
   t.end();
 });
 
-t.test('SRV-3 · roots answers the workspace folder, by a file URL only', (t) => {
+t.test('SRV-3 · roots answers the folders of the entry in their order, by file URLs only', (t) => {
   const rows: readonly (readonly [string, unknown])[] = [
     ['file:///home/u/proj', [{ uri: 'file:///home/u/proj', name: 'proj' }]],
     ['file:///home/u/my%20proj/', [{ uri: 'file:///home/u/my%20proj/', name: 'my proj' }]],
@@ -203,20 +224,29 @@ t.test('SRV-3 · roots answers the workspace folder, by a file URL only', (t) =>
     ['https://h/proj', []],
     ['', []],
   ];
-  for (const [url, roots] of rows) t.same(rootsAnswer(url), { roots }, url);
+  for (const [url, roots] of rows) t.same(rootsAnswer([url]), { roots }, url);
+  t.same(rootsAnswer([]), { roots: [] });
+  t.same(
+    rootsAnswer(['file:///b', 'https://h/x', 'file:///a']).roots.map(({ name }) => name),
+    ['b', 'a'],
+  );
   t.end();
 });
 
 t.test('SRV-1 · a form is bounded, and what nobody sees or may see is not in it', (t) => {
   const policy = { enabled: true, timeoutMs: 1_000 };
   const message = `Sign in${String.fromCodePoint(0xe0041)} with Bearer abcdef123456 ${'x'.repeat(10_000)}`;
-  const verdict = admitElicitation(policy, { message, requestedSchema: { type: 'object', title: 'sk-abcdef123' } }, 0);
+  const verdict = admitElicitation(
+    policy,
+    { message, requestedSchema: { type: 'object', title: 'sk-abcdef123' } },
+    { waiting: 0, unfilled: 0 },
+  );
   t.match(verdict, { kind: 'ask', requestedSchema: { type: 'object', title: '[redacted]' } });
   const shown = verdict.kind === 'ask' ? verdict.message : '';
   t.match(shown, /^Sign in with Bearer \[redacted\] x/);
   t.equal(shown.length, 4_000);
   const long = { type: 'object', properties: { a: { type: 'string', description: 'x'.repeat(70_000) } } };
-  t.same(admitElicitation(policy, { message: 'Who?', requestedSchema: long }, 0), {
+  t.same(admitElicitation(policy, { message: 'Who?', requestedSchema: long }, { waiting: 0, unfilled: 0 }), {
     kind: 'decline',
     why: 'its form is too long',
   });

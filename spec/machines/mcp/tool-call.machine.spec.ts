@@ -114,12 +114,12 @@ t.test('LIF-7 · a call to a connected server is sent at once; lost before it le
   t.end();
 });
 
-t.test('TRU-2 · a read-only call is replayed once, then uncertain; any other is uncertain at once', (t) => {
+t.test('TRU-2 · a read-only call is replayed once, then unavailable; any other is uncertain at once', (t) => {
   const rows: readonly (readonly [boolean, readonly CallVerdict[], string | undefined, number])[] = [
     [true, [lost(true), { kind: 'answered' }], undefined, 2],
-    [true, [lost(true), lost(true)], 'outcome_uncertain', 2],
+    [true, [lost(true), lost(true)], 'server_unavailable', 2],
     [true, [lost(false), lost(true), { kind: 'answered' }], undefined, 3],
-    [true, [lost(true), lost(false)], 'outcome_uncertain', 2],
+    [true, [lost(true), lost(false)], 'server_unavailable', 2],
     [false, [lost(true), { kind: 'answered' }], 'outcome_uncertain', 1],
     [false, [lost(false), { kind: 'answered' }], undefined, 2],
     [false, [lost(false), lost(true)], 'outcome_uncertain', 2],

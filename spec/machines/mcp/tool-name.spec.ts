@@ -23,13 +23,25 @@ t.test('NAM-1 · a server my-api with a tool list-items.v2 becomes mcp__my_api__
   t.end();
 });
 
-t.test('NAM-1 · any name is letters, digits and underscores, one for each code point', (t) => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (name, tool) => {
-      const made = toolName(name, tool);
-      return /^mcp__\w*$/.test(made) && made.length === 7 + [...name].length + [...tool].length;
-    }),
-  );
+t.test(
+  'NAM-1 · NAM-2 · any name is letters, digits and underscores, one for each code point, or 64 with a hash',
+  (t) => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (name, tool) => {
+        const made = toolName(name, tool);
+        return /^mcp__\w*$/.test(made) && made.length === Math.min(64, 7 + [...name].length + [...tool].length);
+      }),
+    );
+    t.end();
+  },
+);
+
+t.test('NAM-2 · long names that differ stay different, and long names that are alike still collide', (t) => {
+  const long = 'x'.repeat(5_000);
+  t.not(toolName('s', `${long}1`), toolName('s', `${long}2`));
+  t.match(toolName('s', long), /^mcp__s__x{45}_[0-9a-f]{10}$/);
+  const { tools, collisions } = registerNames([server('s', [`${long}-a`, `${long}_a`])]);
+  t.same([tools.length, collisions.length], [0, 1]);
   t.end();
 });
 

@@ -23,7 +23,7 @@ function match(condition: JsonObject, held: JsonObject = payload): FilterVerdict
     payload: held,
     event: 'pull_request',
     headers: { 'x-team': 'Core' },
-    list: (file) => (file === 'vip.txt' ? new Set(['mona', '7']) : undefined),
+    list: (file) => (file === 'vip.txt' ? { has: (value) => ['mona', '7'].includes(String(value)) } : undefined),
   }).kind;
 }
 

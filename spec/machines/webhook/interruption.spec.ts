@@ -11,16 +11,36 @@ import { plainDelivery, plainRun } from '../../support/records.ts';
 const run: RunRecord = { ...plainRun, status: 'running', attempt: 1, startedAtMs: 2 };
 const delivery: DeliveryRecord = { ...plainDelivery, queuedAtMs: 1_000 };
 
-t.test('DUR-1 · a run that was cut off runs once more, or is told as interrupted', (t) => {
+t.test('DUR-1 · a run that was cut off runs again, five times at most, or ends as interrupted', (t) => {
+  const unseen = { attempt: 1, prompted: false } as const;
   const rows: readonly (readonly [Partial<RunRecord>, 'rerun' | 'report', Partial<RunRecord>])[] = [
-    [{ attempt: 1 }, 'rerun', { status: 'queued', attempt: 1 }],
-    [{ attempt: 2 }, 'rerun', { status: 'interrupted', reason: 'cut off by a crash in attempt 2' }],
-    [{ attempt: 1 }, 'report', { status: 'interrupted', reason: 'cut off by a crash in attempt 1' }],
+    [{ attempt: 1 }, 'rerun', { status: 'queued', attempt: 1, cutOffs: 1 }],
+    [{ attempt: 5, cutOffs: 4 }, 'rerun', { status: 'queued', attempt: 5, cutOffs: 5 }],
+    [
+      { attempt: 6, cutOffs: 5 },
+      'rerun',
+      { status: 'interrupted', cutOffs: 6, reason: 'cut off by 6 crashes, at last in attempt 6' },
+    ],
+    [{ attempt: 1 }, 'report', { status: 'interrupted', cutOffs: 1, reason: 'cut off by a crash in attempt 1' }],
+    [unseen, 'rerun', { status: 'queued', attempt: 0, cutOffs: 1 }],
+    [unseen, 'report', { status: 'queued', attempt: 0, cutOffs: 1 }],
+    [
+      { ...unseen, cutOffs: 5 },
+      'report',
+      {
+        status: 'interrupted',
+        attempt: 0,
+        cutOffs: 6,
+        reason: 'cut off by 6 crashes, at last before the agent had the prompt',
+      },
+    ],
     [{ status: 'queued', attempt: 0 }, 'report', { status: 'queued', attempt: 0 }],
     [{ status: 'failed', reason: 'why' }, 'rerun', { status: 'failed', reason: 'why' }],
   ];
-  for (const [record, policy, expected] of rows)
-    t.same(interruptedRun({ ...run, ...record }, undefined, policy), { ...run, ...record, ...expected });
+  for (const [record, policy, expected] of rows) {
+    const { prompted: _, ...rest } = { ...run, ...record };
+    t.same(interruptedRun({ ...run, ...record }, undefined, policy), { ...rest, ...expected });
+  }
   t.end();
 });
 
@@ -48,7 +68,7 @@ t.test('DUR-1 · a run that was delivering goes on with what its delivery has be
 });
 
 t.test('DUR-1 · CLI-5 · a run stands as running only while its chart has the attempt that the disk tells', (t) => {
-  const waits = { ...run, status: 'queued', reason: 'cut off in attempt 1; waits to be taken up again' };
+  const waits = { ...run, status: 'queued', cutOffs: 1, reason: 'cut off in attempt 1; waits to be taken up again' };
   const rows: readonly (readonly [string, RunRecord, RunRecord | undefined, object])[] = [
     ['no chart has taken it up', run, undefined, waits],
     ['its chart waits for a place', run, { ...run, status: 'queued' }, waits],

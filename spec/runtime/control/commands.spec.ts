@@ -152,6 +152,6 @@ t.test(
       { path: '/webhooks/hook', genuine: true, body: [1] },
     ]);
     t.equal(await codeOf(ask(hostOf(t, {}), 'webhook.test', { name: 'hook' })), 'gateway-not-listening');
-    t.equal(await codeOf(ask(host, 'webhook.test', { name: 'none' })), 'subscription-unknown');
+    t.equal(await codeOf(ask(host, 'webhook.test', { name: 'none' })), 'route-unknown');
   },
 );

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
 import {
-  dynamicRoute,
+  askedRouteOf,
   listRoutes,
   profileOf,
   readDesk,
@@ -147,12 +147,11 @@ function homeOfTwo(t: Test): string {
   }).path;
 }
 
-t.test('SUB-4 · only dynamic routes can be tested, and their secret is lent for that', async (t) => {
+t.test('SUB-4 · any route can be tested, and its secret is lent for that', async (t) => {
   const { desk } = homeOf(t, { hook: dynamic() });
-  t.match(dynamicRoute(desk(), { name: 'hook' }), { secret: { kind: 'shared', secret: 'a-secret-of-its-own' } });
-  for (const name of ['both', 'none']) {
-    t.equal((await refusalOf(() => dynamicRoute(desk(), { name }))).code, 'subscription-unknown', name);
-  }
+  t.match(askedRouteOf(desk(), { name: 'hook' }), { secret: { kind: 'shared', secret: 'a-secret-of-its-own' } });
+  t.match(askedRouteOf(desk(), { name: 'both' }), { route: { source: 'static' }, secret: { kind: 'shared' } });
+  t.equal((await refusalOf(() => askedRouteOf(desk(), { name: 'none' }))).code, 'route-unknown');
 });
 
 t.test('SUB-1 · SUB-3 · a subscription is written with a secret of its own and shown once', async (t) => {

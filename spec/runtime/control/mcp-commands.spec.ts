@@ -216,7 +216,7 @@ t.test('CON-4 · TRU-3 · who watches tools or questions hears of them until it 
     },
     approvals: () => [{ id: 'a1' }],
   });
-  t.same(await run('mcp.watch'), { tools });
+  t.same(await run('mcp.watch'), { watching: 'default' });
   t.same(await run('approvals.watch'), { pending: [{ id: 'a1' }] });
   changed();
   asked({ id: 'a2' });

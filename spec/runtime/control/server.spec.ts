@@ -8,6 +8,7 @@ import { Refusal } from '../../../runtime/control/refusal.ts';
 import { createControlServer } from '../../../runtime/control/server.ts';
 import type { DaemonView } from '../../../runtime/control/view.ts';
 import { makeHome } from '../../support/home.ts';
+import { lentTime } from '../../support/lent-time.ts';
 import { until } from '../../support/processes.ts';
 
 async function serve(t: Test, daemon: Partial<DaemonView>) {
@@ -139,6 +140,101 @@ t.test('CLI-3 · a reader that does not read is cut off, with one line', async (
   t.same(lines, ['control: a reader is too slow and was cut off']);
   socket.resume();
   await closed;
+});
+
+/** A connection that asks and reads when the spec lets it. */
+async function rawReader(path: string) {
+  const socket = connect(path).on('error', () => {});
+  await new Promise((resolve) => socket.once('connect', resolve));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  return {
+    socket,
+    closed,
+    ask: (id: number) => socket.write(`{"jsonrpc":"2.0","id":${id},"method":"gateway.status"}\n`),
+  };
+}
+
+t.test('LIF-13 · CLI-3 · an answer of any size arrives whole, however late it is read', async (t) => {
+  const time = lentTime(t);
+  const text = '\u0001'.repeat(4_000_000);
+  let asked = false;
+  const { path, lines } = await serve(t, {
+    status: () => {
+      asked = true;
+      return { text };
+    },
+  });
+  const { socket, ask } = await rawReader(path);
+  ask(1);
+  await until(() => asked);
+  time.pass(20_000);
+  let size = 0;
+  let last = '';
+  socket.on('data', (chunk) => {
+    // Each piece that is taken grants further time.
+    time.pass(1_000);
+    size += chunk.length;
+    last = chunk.toString('latin1').slice(-1);
+  });
+  await until(() => last === '\n');
+  t.equal(size, 4_000_000 * 6 + JSON.stringify({ jsonrpc: '2.0', id: 1, result: { text: '' } }).length + 1);
+  t.same(lines, [], 'it was not cut off');
+  socket.destroy();
+});
+
+t.test('LIF-13 · CLI-3 · a reader that takes nothing is cut off, and its answers are not held as text', async (t) => {
+  const time = lentTime(t);
+  let asked = 0;
+  let serialized = 0;
+  const { path, lines } = await serve(t, {
+    status: () => {
+      asked += 1;
+      return {
+        toJSON: () => {
+          serialized += 1;
+          return 'x'.repeat(5_000_000);
+        },
+      } as never;
+    },
+  });
+  const { socket, closed, ask } = await rawReader(path);
+  for (let id = 1; id <= 500; id += 1) ask(id);
+  await until(() => asked > 0 && serialized > 0);
+  time.pass(30_000);
+  await until(() => lines.length > 0);
+  t.same(lines, ['control: a reader took nothing for 30 s and was cut off']);
+  t.equal(serialized, 1, 'the next answer is serialized when the one before it is taken');
+  socket.resume();
+  await closed;
+});
+
+t.test('LIF-13 · CLI-3 · a stream that its reader cannot follow never costs an answer', async (t) => {
+  const size = 5_000_000;
+  let tell: (record: string) => void = () => {};
+  let asked = false;
+  const { path, lines } = await serve(t, {
+    status: () => {
+      asked = true;
+      return { text: 'x'.repeat(size) };
+    },
+    tree: () => ({ id: 'supervisor' }) as never,
+    follow: (_query, given) => {
+      tell = given;
+      return () => {};
+    },
+  });
+  const { socket, closed, ask } = await rawReader(path);
+  socket.write('{"jsonrpc":"2.0","id":0,"method":"inspect.follow"}\n');
+  ask(1);
+  await until(() => asked);
+  for (let n = 0; n < 100; n += 1) tell(JSON.stringify({ text: 'y'.repeat(100_000) }));
+  let heard = '';
+  socket.on('data', (chunk) => {
+    heard += chunk.toString('latin1');
+  });
+  await closed;
+  t.ok(heard.includes('x'.repeat(size)), 'the answer arrived');
+  t.same(lines, ['control: a reader is too slow and was cut off']);
 });
 
 t.test('CLI-3 · CON-2 · one that listens no more answers who is there until it hangs up', async (t) => {

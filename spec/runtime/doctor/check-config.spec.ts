@@ -4,22 +4,25 @@ import { answering, codes, examined, troubles } from '../../support/examined.ts'
 
 const strong = 'k3Yq9-vT7mZ1pX4w';
 
-t.test('CFG-2 · INT-1 · CLI-2 · findings, broken subscriptions and unset variables are told at their places', (t) => {
-  const one = examined(t, {
-    'config.yaml': `platforms: {webhook: {enabled: true, secret: ${strong}, routes: {r: {prompt: p, delivr: log}}}}\nmcp_servers:\n  s: {command: x, env: {A: "\${UNSET_A}", B: "\${SET_B}"}}\n  off: {command: x, enabled: false, env: {A: "\${UNSET_C}"}}\n`,
-    '.env': 'SET_B=1\n',
-    'webhook_subscriptions.json': '{"Bad Name": {"secret": "x"}}',
-  });
-  const found = troubles(checkConfig(one));
-  t.same(codes(found), ['wrong config-finding', 'warning subscription-finding', 'warning variable-unset']);
-  t.match(found, [
-    { place: /^config\.yaml:1:\d+$/, what: /delivr.*\[unknown-key\]/ },
-    { place: 'webhook_subscriptions.json: Bad Name' },
-    { place: 'config.yaml: mcp_servers.s.env.A', what: /UNSET_A/, cure: 'put UNSET_A=… into .env' },
-  ]);
-  t.same(codes(checkConfig(examined(t))), []);
-  t.end();
-});
+t.test(
+  'CFG-2 · CFG-7 · INT-1 · CLI-2 · findings, broken subscriptions and unset variables are reported at their places',
+  (t) => {
+    const one = examined(t, {
+      'config.yaml': `platforms: {webhook: {enabled: true, secret: ${strong}, routes: {r: {prompt: p, delivr: log}}}}\nmcp_servers:\n  s: {command: x, env: {A: "\${UNSET_A}", B: "\${SET_B}"}}\n  off: {command: x, enabled: false, env: {A: "\${UNSET_C}"}}\n`,
+      '.env': 'SET_B=1\n',
+      'webhook_subscriptions.json': '{"Bad Name": {"secret": "x"}}',
+    });
+    const found = troubles(checkConfig(one));
+    t.same(codes(found), ['wrong config-finding', 'warning config-finding', 'warning subscription-finding']);
+    t.match(found, [
+      { place: /^config\.yaml:1:\d+$/, what: /delivr.*\[unknown-key\]/ },
+      { place: /^config\.yaml:3:\d+$/, what: /refers to "UNSET_A" in env\.A, which is not set; set UNSET_A in \.env/ },
+      { place: 'webhook_subscriptions.json: Bad Name' },
+    ]);
+    t.same(codes(checkConfig(examined(t))), []);
+    t.end();
+  },
+);
 
 t.test('CFG-2 · CLI-2 · what a route or a subscription names and is not there is a warning', (t) => {
   const one = examined(t, {

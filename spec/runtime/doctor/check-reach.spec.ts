@@ -7,7 +7,7 @@ const servers = {
     'mcp_servers: {a: {command: /nowhere/mcp}, b: {url: "https://x.example/mcp", auth: oauth}, off: {command: x, enabled: false}}\n',
 };
 
-t.test('LIF-1 · CLI-2 · a running gateway tells how its servers stand', async (t) => {
+t.test('LIF-1 · LIF-14 · CLI-2 · a running gateway tells how its servers stand', async (t) => {
   const row = (name: string, state: string, more = {}) => ({ name, profile: 'default', state, ...more });
   const gateway = answering({
     'mcp.list': [
@@ -17,6 +17,7 @@ t.test('LIF-1 · CLI-2 · a running gateway tells how its servers stand', async 
       row('d', 'lazy'),
       { ...row('e', 'failed'), profile: 'work' },
       row('f', 'connecting'),
+      row('g', 'connected', { left_out: ['its tool "x" is left out: a reason'] }),
     ],
   });
   const found = troubles(await checkServers({ ...examined(t, servers), gateway }));
@@ -25,6 +26,7 @@ t.test('LIF-1 · CLI-2 · a running gateway tells how its servers stand', async 
     'warning server-login',
     'wrong server-unreachable',
     'note server-waiting',
+    'warning server-tools',
   ]);
   t.match(found, [
     { what: 'it ended with 1', cure: /agent mcp test a/ },

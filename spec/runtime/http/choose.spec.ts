@@ -1,61 +1,104 @@
 import t, { type Test } from 'tap';
 import type { LogLevel } from '../../../actors/ports.ts';
-import { openFront } from '../../../runtime/http/choose.ts';
-import { runCli, startDaemon } from '../../support/daemon.ts';
+import { type FrontWish, openFront } from '../../../runtime/http/choose.ts';
+import type { Front, OpenFront } from '../../../runtime/http/front.ts';
+import { failedProofs, loadUws } from '../../../runtime/http/native.ts';
+import { openNodeFront } from '../../../runtime/http/node.ts';
+import { startDaemon } from '../../support/daemon.ts';
 import { noUws } from '../../support/fronts.ts';
 import { makeHome } from '../../support/home.ts';
 import { postSigned } from '../../support/sign.ts';
 import { secret, webhookConfig } from '../../support/webhook-home.ts';
 
-t.test('CON-2 · the front is chosen as configured, and one line says which', async (t) => {
-  for (const [choice, kind, line] of [
-    ['node', 'node', /^front: node:http$/],
-    ['auto', noUws === false ? 'uws' : 'node', noUws === false ? /^front: uWebSockets\.js$/ : /cannot load/],
-    ...(noUws === false ? ([['uws', 'uws', /^front: uWebSockets\.js$/]] as const) : []),
-  ] as const) {
-    const lines: string[] = [];
-    const log = { log: (_: LogLevel, message: string) => void lines.push(message), warnOnce: () => {} };
-    const front = await openFront(choice, { host: '127.0.0.1', port: 0, bodyTimeoutMs: 1_000 }, () => {}, log);
-    t.equal(front.kind, kind);
-    t.match(lines, [line]);
-    t.equal(lines.length, 1);
-    await front.close(0);
-  }
-});
+const settings = { host: '127.0.0.1', port: 0, bodyTimeoutMs: 1_000 };
 
-const hook = String.raw`export async function resolve(name, from, next) {
-  if (name === 'uWebSockets.js') throw new Error('This version supports many hosts.\n\nError: no such libc\n');
-  return next(name, from);
-}`;
-
-/** A home on a host where the binary cannot load: the import fails, as it does there. */
-function homeWithoutBinary(t: Test, more = '') {
-  const home = makeHome(t, {
-    'config.yaml': webhookConfig('        gh: {}\n', { more }),
-    'hook.mjs': hook,
-    'preload.mjs': "import { register } from 'node:module';\nregister(new URL('./hook.mjs', import.meta.url));\n",
+/** Stands for the native library: it takes all that node:http takes, under the other name. */
+const sound: OpenFront = async (at, handle) => ({ ...(await openNodeFront(at, handle)), kind: 'uws' });
+/** The same for a library that refuses trailers, as the one of today does. */
+const unfit: OpenFront = (at, handle) =>
+  sound(at, (exchange) => {
+    if (exchange.head.headers['transfer-encoding'] === undefined) handle(exchange);
+    else exchange.reply({ status: 505, body: '{}' });
   });
-  return { path: home.path, env: { NODE_OPTIONS: `--import file://${home.path}/preload.mjs` } };
+
+/** A loaded machine may be slow; a proof fails here by its answer alone. */
+const proofLimitMs = 600_000;
+
+/** Opens the front; the lines that it logged stand beside it. */
+async function opened(t: Test, wish: Omit<FrontWish, 'settings'>): Promise<{ front: Front; lines: string[] }> {
+  const lines: string[] = [];
+  const log = { log: (level: LogLevel, message: string) => void lines.push(`${level} ${message}`), warnOnce: () => {} };
+  const front = await openFront({ ...wish, settings }, () => {}, log);
+  t.teardown(() => front.close(0));
+  return { front, lines };
 }
 
-t.test('CON-2 · where the binary cannot load, the front is node:http and one line says why', async (t) => {
-  const { path, env } = homeWithoutBinary(t);
-  const daemon = await startDaemon(t, path, env);
-
-  t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202);
-  t.same(
-    daemon.log.filter(({ message }) => message.startsWith('front: ')).map(({ message }) => message),
-    ['front: node:http (uWebSockets.js cannot load: no such libc)'],
-  );
+t.test('RTE-4 · auto takes the native library where it loads and takes what a server must take', async (t) => {
+  const loads = { whyNotLoadable: () => undefined, proofLimitMs };
+  const absent = { whyNotLoadable: () => 'no such libc', open: sound };
+  const refuses = '(uWebSockets.js does not take a chunk extension, a trailer section)';
+  for (const [choice, library, kind, line] of [
+    ['node', { ...loads, open: sound }, 'node', 'info front: node:http'],
+    ['auto', { ...loads, open: sound }, 'uws', 'info front: uWebSockets.js'],
+    ['auto', absent, 'node', 'warn front: node:http (uWebSockets.js cannot load: no such libc)'],
+    ['auto', { ...loads, open: unfit }, 'node', `warn front: node:http ${refuses}`],
+    ['uws', { ...loads, open: unfit }, 'uws', `warn front: uWebSockets.js ${refuses}`],
+  ] as const) {
+    const { front, lines } = await opened(t, { choice, library });
+    t.same([front.kind, lines], [kind, [line]]);
+  }
+  await t.rejects(opened(t, { choice: 'uws', library: absent }), {
+    message:
+      'webhook listener: gateway.front is "uws" but uWebSockets.js cannot load: no such libc; set gateway.front to "auto" or "node"',
+  });
 });
 
-t.test('CON-2 · a front that is forced and cannot load ends the start with the cure', async (t) => {
-  const { path, env } = homeWithoutBinary(t, 'gateway: {front: uws}');
-  const { code, stdout } = await runCli(['gateway', 'run'], path, env);
+t.test('RTE-4 · node:http takes all that the self-test sends', async (t) => {
+  t.same(await failedProofs(openNodeFront, proofLimitMs), []);
+});
 
-  t.equal(code, 1);
-  t.match(
-    stdout,
-    /gateway\.front is \\"uws\\" but uWebSockets\.js cannot load: no such libc; set.*\\"auto\\" or \\"node\\"/,
-  );
+t.test('RTE-4 · a library whose self-test cannot run is not chosen, and its front is closed', async (t) => {
+  let isOpen = false;
+  const closes: OpenFront = async (at, handle) => {
+    const front = await sound(at, handle);
+    isOpen = true;
+    const close = (graceMs: number): Promise<void> => {
+      isOpen = false;
+      return front.close(graceMs);
+    };
+    // No connection can be made to such a port.
+    return { ...front, port: 65_536, close };
+  };
+  for (const [open, cause] of [
+    [() => Promise.reject(new Error('cannot bind 127.0.0.1:0')), /cannot bind 127\.0\.0\.1:0/],
+    [closes, /65536/],
+  ] as const) {
+    const { front, lines } = await opened(t, { choice: 'auto', library: { whyNotLoadable: () => undefined, open } });
+    t.equal(front.kind, 'node');
+    t.match(lines, [/^warn front: node:http \(uWebSockets\.js cannot run its self-test: /]);
+    t.match(lines, [cause]);
+  }
+  t.notOk(isOpen);
+});
+
+t.test('RTE-4 · a proof that nothing answers fails once its limit is over', async (t) => {
+  const mute: OpenFront = (at) => sound(at, () => {});
+  t.match(await failedProofs(mute, 1), ['a request line in two pieces']);
+});
+
+t.test('SEC-9 · a binary that is not the pinned one is not loaded, and node:http serves', async (t) => {
+  t.throws(() => loadUws(() => Buffer.from('another build')), {
+    message: /uws_\w+\.node is not the pinned binary: its SHA-256 is [0-9a-f]{64}, not [0-9a-f]{64}$/,
+  });
+});
+
+t.test('RTE-4 · a gateway that chooses by itself says in one line which front it has and why', async (t) => {
+  const daemon = await startDaemon(t, makeHome(t, { 'config.yaml': webhookConfig('        gh: {}\n') }).path);
+
+  t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202);
+  const lines = daemon.log.filter(({ message }) => message.startsWith('front: '));
+  t.match(lines, [
+    { level: 'warn', message: noUws === false ? /^front: node:http \(uWebSockets.js does not take / : /cannot load: / },
+  ]);
+  t.equal(lines.length, 1);
 });

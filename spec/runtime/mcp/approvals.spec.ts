@@ -168,3 +168,23 @@ t.test('SRV-1 · a form may be denied without values', (t) => {
   t.same(answers, [{ verdict: 'denied', values: null }]);
   t.end();
 });
+
+t.test('TRU-5 · the end of one attempt takes no question of the next', (t) => {
+  const approvals = start(t);
+  const heard: string[] = [];
+  const forgetFirst = approvals.whileAsked('r1', (waits) => void heard.push(`first ${waits}`));
+  const ofFirst = approvals.ask({ ...tool, run: 'r1' }, ({ verdict }) => void heard.push(verdict));
+  const forgetSecond = approvals.whileAsked('r1', (waits) => void heard.push(`second ${waits}`));
+  const ofSecond = approvals.ask({ ...tool, run: 'r1' }, () => {});
+
+  forgetFirst();
+
+  t.equal(approvals.show(ofFirst), undefined, 'its own question ends with it');
+  t.ok(approvals.show(ofSecond));
+  approvals.ask({ ...tool, run: 'r1' }, () => {});
+  approvals.answer(ofSecond, false, 'cli');
+  for (const { id } of approvals.list()) approvals.answer(String(id), false, 'cli');
+  t.same(heard, ['first true', 'second true', 'denied', 'second false'], 'the next one is still followed');
+  forgetSecond();
+  t.end();
+});

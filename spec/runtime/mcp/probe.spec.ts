@@ -13,7 +13,7 @@ import { hasEnded, numbersIn } from '../../support/processes.ts';
 
 /** Of a profile in which nobody has logged in, unless somebody has. */
 function ports(t: Test, credentials: Credentials = tokenStore(t).credentials): ProbePorts {
-  return { profile: 'work', credentials, env: {}, version: '1.2.3', nowMs: () => 0 };
+  return { profile: 'work', home: makeHome(t).path, credentials, env: {}, version: '1.2.3', nowMs: () => 0 };
 }
 
 t.test(

@@ -1,10 +1,12 @@
 import t from 'tap';
 import type { BreakerState } from '../../../machines/mcp/retry-plan.ts';
+import { toolName } from '../../../machines/mcp/tool-name.ts';
 import { createReach } from '../../../runtime/mcp/reach.ts';
 import { fakeWard } from '../../support/wards.ts';
 
 interface Connection {
   readonly value: string;
+  readonly server?: string;
   readonly tools?: number;
   readonly why?: string | null;
   readonly breaker?: BreakerState;
@@ -12,9 +14,9 @@ interface Connection {
 
 function stage(connections: Readonly<Record<string, Connection>>) {
   const servers = fakeWard<Connection>(
-    ({ value, tools = 0, why = null, breaker = { kind: 'closed', failures: 0 } }) => ({
+    ({ value, server = 's', tools = 0, why = null, breaker = { kind: 'closed', failures: 0 } }) => ({
       value,
-      context: { server: 's', profile: 'work', tools, why, breaker },
+      context: { server, profile: 'work', tools, why, breaker },
     }),
   );
   const calls = fakeWard<object>();
@@ -110,6 +112,15 @@ t.test('LIF-6 · LIF-7 · a name without a tool is of a server that has listed n
     t.same(reach.absentFor('work', 'mcp__s__write'), found, connection.value);
     t.same(reach.absentFor('default', 'mcp__s__write'), undefined, 'of another profile');
     t.same(reach.absentFor('work', 'mcp__other__write'), undefined, 'of another server');
+  }
+  t.end();
+});
+
+t.test('LIF-6 · NAM-1 · a server whose name is cut in the names of its tools is found by them', (t) => {
+  for (const length of [40, 46, 47, 60, 100]) {
+    const server = 's'.repeat(length);
+    const { reach } = stage({ long: { value: 'connecting', server } });
+    t.match(reach.absentFor('work', toolName(server, 'write')), { server, comes: true }, String(length));
   }
   t.end();
 });

@@ -8,6 +8,7 @@ import type { ConnectionEvent } from '../../../machines/mcp/server-connection.ma
 import { createRegistry } from '../../../runtime/mcp/registry.ts';
 import { connectionKey, createSessions } from '../../../runtime/mcp/sessions.ts';
 import { makeHome } from '../../support/home.ts';
+import { lendTime } from '../../support/lent-time.ts';
 import { faults } from '../../support/mcp/faults.ts';
 import { settingsOf } from '../../support/mcp/open-session.ts';
 import { started } from '../../support/mcp/plain-client.ts';
@@ -23,6 +24,7 @@ function stage(t: Test, entry: JsonObject | undefined) {
   const home = makeHome(t);
   const registry = createRegistry(log);
   const told: ConnectionEvent[] = [];
+  const busy = { ms: 0 };
   const remembered: string[][] = [];
   let settings = entry === undefined ? undefined : settingsOf(entry, 's');
   if (settings !== undefined) registry.configure([settings]);
@@ -42,11 +44,13 @@ function stage(t: Test, entry: JsonObject | undefined) {
     credentials: () => createCredentials(join(home.path, 'mcp-tokens')),
     env: {},
     userHome: home.path,
-    workspaceFolder: home.path,
+    homeOf: () => home.path,
+    isAwaited: () => false,
     version: '1.2.3',
     nowMs: () => 0,
     random: () => 0.25,
     redact: (text: string) => text,
+    busyMs: () => busy.ms,
     log,
   } as never);
   t.teardown(async () => {
@@ -56,7 +60,7 @@ function stage(t: Test, entry: JsonObject | undefined) {
   const become = (next: JsonObject): void => {
     settings = settingsOf(next, 's');
   };
-  return { sessions, registry, told, remembered, home, become };
+  return { sessions, registry, told, remembered, home, become, busy };
 }
 
 t.test('LIF-1 · LIF-6 · a connect registers the tools, remembers them and has a session', async (t) => {
@@ -348,3 +352,39 @@ t.test(
     t.equal(sessions.get('s'), undefined);
   },
 );
+
+t.test('LIF-14 · a listing that is dear to read is made again the later, but within a minute', async (t) => {
+  const rows = [
+    { costMs: 0, pauseMs: 1_000 },
+    { costMs: 300, pauseMs: 6_000 },
+    { costMs: 30_000, pauseMs: 60_000 },
+  ];
+  for (const { costMs, pauseMs } of rows) {
+    const time = lendTime({ runs: false });
+    t.teardown(() => time.giveBack());
+    const peer = await started(t, { kind: 'sse', tools: ['one'] });
+    const entry = { url: peer.url, transport: 'sse', tools: { resources: false, prompts: false } };
+    const { sessions, told, busy } = stage(t, entry);
+    await sessions.connect(first, never());
+    const relisted = (count: number) => until(() => told.length === count);
+    peer.work.beforeList = () => {
+      busy.ms += costMs;
+    };
+    await peer.setTools(['one', 'two']);
+    await relisted(1);
+
+    await peer.setTools(['one', 'two', 'three']);
+    await sessionHeard(sessions);
+    time.pass(pauseMs - 1);
+    await sessionHeard(sessions);
+    t.equal(told.length, 1, `${costMs} ms`);
+    time.pass(1);
+    await relisted(2);
+    time.giveBack();
+  }
+});
+
+/** What the server sent before is read by then. */
+async function sessionHeard(sessions: { get(key: string): Session | undefined }): Promise<void> {
+  await sessions.get('s')?.ping();
+}

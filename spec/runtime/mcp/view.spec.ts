@@ -141,47 +141,56 @@ t.test('LIF-8 · a connected server whose calls are refused says so, and until w
   t.end();
 });
 
-t.test('LIF-7 · CON-4 · tools stay listed; those of a server that a call cannot reach are unavailable', (t) => {
-  const states = ['connected', 'lazy', 'recycling', 'connecting', 'backingOff', 'parked', 'needsLogin', 'failed'];
-  const { view, registry } = stage(
-    t,
-    states.map((state) => ({ server: state, state })),
-  );
-  for (const state of states) {
-    registry.learn(state, {
-      tools: [
-        {
-          name: `do${invisibleWords}`,
-          description: 'x'.repeat(5_000),
-          inputSchema: { type: 'object', required: ['a'] },
-          annotations: { readOnlyHint: true },
-        },
-      ],
-      capabilities: {},
+t.test(
+  'LIF-7 · CON-4 · CLI-5 · tools stay listed, described as their server does; those of a server that a call cannot reach are unavailable',
+  (t) => {
+    const states = ['connected', 'lazy', 'recycling', 'connecting', 'backingOff', 'parked', 'needsLogin', 'failed'];
+    const { view, registry } = stage(
+      t,
+      states.map((state) => ({ server: state, state })),
+    );
+    for (const state of states) {
+      registry.learn(state, {
+        tools: [
+          {
+            name: `do${invisibleWords}`,
+            description: 'x'.repeat(5_000),
+            inputSchema: { type: 'object', required: ['a'] },
+            annotations: { readOnlyHint: true },
+            title: 'Do',
+            icons: [{ src: 'https://icons.example/do.png' }],
+            _meta: { 'example/kind': 1 },
+          },
+        ],
+        capabilities: {},
+      });
+    }
+    t.same(Object.fromEntries(view.tools('default').map(({ server, available }) => [server, available])), {
+      connected: true,
+      lazy: true,
+      recycling: true,
+      connecting: true,
+      backingOff: false,
+      parked: false,
+      needsLogin: false,
+      failed: false,
     });
-  }
-  t.same(Object.fromEntries(view.tools('default').map(({ server, available }) => [server, available])), {
-    connected: true,
-    lazy: true,
-    recycling: true,
-    connecting: true,
-    backingOff: false,
-    parked: false,
-    needsLogin: false,
-    failed: false,
-  });
-  const [tool] = view.tools('default', 'lazy');
-  t.match(tool, {
-    server: 'lazy',
-    tool: 'do',
-    input_schema: { type: 'object', required: ['a'] },
-    annotations: { readOnlyHint: true },
-  });
-  t.ok(String(tool?.description).length <= 2_001);
-  t.equal(view.tools('default', 'lazy').length, 1);
-  t.same([view.tools('default', 'none'), view.tools('work')], [[], []]);
-  t.end();
-});
+    const [tool] = view.tools('default', 'lazy');
+    t.match(tool, {
+      server: 'lazy',
+      tool: 'do',
+      input_schema: { type: 'object', required: ['a'] },
+      annotations: { readOnlyHint: true },
+      title: 'Do',
+      icons: [{ src: 'https://icons.example/do.png' }],
+      _meta: { 'example/kind': 1 },
+      description: 'x'.repeat(5_000),
+    });
+    t.equal(view.tools('default', 'lazy').length, 1);
+    t.same([view.tools('default', 'none'), view.tools('work')], [[], []]);
+    t.end();
+  },
+);
 
 t.test('CLI-5 · a connection is made anew by its name, in its profile', (t) => {
   const { view, ward } = stage(t, [

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { createActor } from 'xstate';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import { usualRetries } from '../../../machines/dispatch/next-try.ts';
-import type { SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import { nothingToSend, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import { claimName, type DeliveryRecord } from '../../../machines/webhook/record.ts';
 import { releaseOf, wireDelivery } from '../../../runtime/wiring/delivery.ts';
 import type { Wards } from '../../../runtime/wiring/wards.ts';
@@ -209,4 +209,11 @@ t.test('DUR-1 · a record that another gateway has taken over is neither sent no
   const one = await deliver(t, { version: 3 });
   t.match(one.actor.getSnapshot(), { status: 'done', value: 'lost' });
   t.same([one.steps, one.journal.get('deliveries', 'k'), one.places], [[], undefined, ['asked', 'left']]);
+});
+
+t.test('DIS-4 · a text of which there is nothing to send has been delivered, and its record says why', async (t) => {
+  const { journal, actor } = await deliver(t, { outcome: nothingToSend });
+
+  t.match(actor.getSnapshot(), { status: 'done', value: 'delivered' });
+  t.match(journal.get('deliveries', 'k')?.value, { status: 'delivered', reason: 'nothing to send' });
 });

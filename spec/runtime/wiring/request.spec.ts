@@ -10,6 +10,7 @@ import { compileRoute } from '../../../machines/webhook/compile-route.ts';
 import type { RequestDesk } from '../../../machines/webhook/request-rules.ts';
 import type { ScriptResult } from '../../../machines/webhook/script-outcome.ts';
 import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
+import { createBodyBudget } from '../../../runtime/body-budget.ts';
 import { type Exchanges, liveRequest, textOf } from '../../../runtime/exchanges.ts';
 import type { BodyOutcome, Reply } from '../../../runtime/http/front.ts';
 import { wireRequest } from '../../../runtime/wiring/request.ts';
@@ -78,6 +79,7 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
     noteDeprecated: () => {},
   };
   const logic = wireRequest({
+    bodies: createBodyBudget(() => 1_000),
     desk,
     exchanges,
     claim:

@@ -7,9 +7,9 @@ import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
-import { wireRun } from '../../../runtime/wiring/run.ts';
+import { wireRun, writeHandOver } from '../../../runtime/wiring/run.ts';
 import type { Wards } from '../../../runtime/wiring/wards.ts';
-import { openKeeper, turn } from '../../support/keeper.ts';
+import { gate, openKeeper, turn } from '../../support/keeper.ts';
 import { deferred } from '../../support/turns.ts';
 import { fakeWard } from '../../support/wards.ts';
 
@@ -74,7 +74,7 @@ t.test(
     await settled();
 
     const running = { ...queued, status: 'running', attempt: 1, startedAtMs: 9 };
-    t.same(seen, [['k', 1, running]]);
+    t.same(seen, [['k', 1, { ...running, prompted: false }]]);
     const sent = {
       eventKey: 'k',
       runKey: 'k',
@@ -104,8 +104,8 @@ t.test(
 
 t.test('DIS-4 · an empty response and SKIP are delivered too', async (t) => {
   for (const [response, text] of [
-    ['', '(empty response)'],
-    [' \n', '(empty response)'],
+    ['', ''],
+    [' \n', ' \n'],
     ['SKIP', 'SKIP'],
   ] as const) {
     const { start, deliveries } = await stage(t, () => Promise.resolve({ kind: 'responded', response }));
@@ -158,3 +158,36 @@ t.test('DUR-2 · a run whose event is forgotten still delivers, by what is known
   await settled();
   t.match(journal.get('deliveries', 'k9')?.value, { deliveryId: 'gone', event: 'unknown', target: 'log', extra: {} });
 });
+
+t.test(
+  'DUR-1 · a prompt waits for a journal that cannot write, and is another gateway’s where that holds the run',
+  async (t) => {
+    const landing = gate();
+    const { keeper } = await openKeeper(landing.journal);
+    const writer = createRecordWriter(keeper);
+    const stopping = new AbortController();
+    let waits = 0;
+    const wait = async (): Promise<void> => {
+      waits += 1;
+      if (waits === 3) stopping.abort();
+    };
+    const handOver = writeHandOver({ writer, nowMs: () => 9 }, wait);
+    const running: RunRecord = { ...queued, status: 'running', attempt: 1 };
+
+    const handed = handOver('k', running, stopping.signal);
+    await landing.refuse();
+    await landing.refuse();
+    t.equal(waits, 2);
+    await landing.land();
+    t.equal(await handed, true);
+    t.match(landing.journal.get('runs', 'k')?.value, running);
+
+    const late = handOver('k', running, stopping.signal);
+    await landing.refuse();
+    t.equal(await late, false, 'a run that is stopped has it no more');
+    writer.adopt('runs', 'k', 77);
+    const lost = handOver('k', running, new AbortController().signal);
+    await landing.land();
+    t.equal(await lost, false);
+  },
+);

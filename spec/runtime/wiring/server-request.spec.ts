@@ -62,6 +62,7 @@ function stage(
         requests,
         approvals,
         runAt: (profile, server) => (profile === 'work' && server === 's' ? 'r1' : undefined),
+        waits: () => {},
         settings: () => live.settings,
         model: () => live.model,
         redactor,

@@ -11,6 +11,9 @@ export interface ToolDefinition {
   readonly inputSchema: { readonly type: 'object'; readonly [keyword: string]: unknown };
   readonly outputSchema?: { readonly type: 'object'; readonly [keyword: string]: unknown };
   readonly annotations?: Readonly<Record<string, boolean | string>>;
+  readonly title?: string;
+  readonly icons?: { src: string }[];
+  readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
 export type Question =
@@ -29,8 +32,16 @@ export interface Call {
 
 export interface ToolAnswer {
   readonly text: string;
+  /** A picture, in base64. */
+  readonly image?: string;
   readonly structured?: Readonly<Record<string, unknown>>;
   readonly isError?: boolean;
+}
+
+/** An answer as blocks of the protocol. */
+export function contentOf({ text, image }: ToolAnswer) {
+  const words = { type: 'text' as const, text };
+  return image === undefined ? [words] : [words, { type: 'image' as const, data: image, mimeType: 'image/png' }];
 }
 
 export interface PeerTool {
@@ -52,7 +63,7 @@ export interface PeerWork {
   /** How many tools one page of tools/list holds. */
   readonly pageSize: number;
   /** Runs before a tool does. */
-  beforeCall?: (tool: string) => void;
+  beforeCall?: (tool: string, args: Readonly<Record<string, unknown>>) => void;
   /** Runs when a list of tools is about to be answered. */
   beforeList?: () => void;
 }
@@ -195,7 +206,7 @@ export async function callTool(work: PeerWork, name: string, args: Args, call: C
   const tool = work.tools.find(({ definition }) => definition.name === name);
   if (tool === undefined) return { text: `Unknown tool: ${name}`, isError: true };
   work.calls.push({ tool: name, args });
-  work.beforeCall?.(name);
+  work.beforeCall?.(name, args);
   return await tool.run(args, call, work);
 }
 

@@ -24,6 +24,7 @@ export interface ServerRow {
   readonly tools: number;
   readonly since: string;
   readonly error?: string;
+  readonly left_out?: readonly string[];
 }
 
 export interface ToolRow {
@@ -155,6 +156,7 @@ export function folder(t: Test): string {
 export interface Child {
   readonly entry: Record<string, unknown>;
   pids(): readonly number[];
+  /** How often a tool was executed; with a mark such as `write_note#7`, how often for the text that begins so. */
   executions(tool: string): number;
 }
 

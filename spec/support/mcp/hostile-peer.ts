@@ -16,14 +16,24 @@ export type Harm =
   | 'doubling-schema'
   /** Says without end that its tools changed; its tool tells how often it said so and how often it was asked. */
   | 'changes'
+  /** Writes notifications without end, from its first connection on. */
+  | 'flood'
   /** Asks for so many forms at once; its tool tells how many were answered. */
   | 'forms'
   /** Asks on and on and reads nothing any more. */
   | 'deaf'
   /** Dies in a call, with a secret for its last words. */
-  | 'dying-words';
+  | 'dying-words'
+  /** Lists tens of thousands of small tools in one page. */
+  | 'many-tools'
+  /** Lists tens of thousands of malformed tools in one page. */
+  | 'malformed-tools'
+  /** Lists 2 MiB of tools in each page, and names another page after each; its tool reports how many were read. */
+  | 'endless-pages';
 
 export const mostForms = 500;
+/** Of the harms that list many. */
+export const mostTools = 60_000;
 
 export function hostilePeer(harm: Harm): StdioPeer {
   return { command: process.execPath, args: [fileURLToPath(import.meta.url), harm] };
@@ -46,7 +56,7 @@ function main(harm: Harm): void {
       send({ id: id ?? 0, result: { protocolVersion: params?.protocolVersion ?? '', ...identity } });
     } else if (method === 'tools/list') {
       told.asked += 1;
-      send({ id: id ?? 0, result: { tools: [toolOf(harm)] } });
+      send({ id: id ?? 0, result: pageOf(harm, told.asked) });
       if (harm === 'deaf') {
         lines.pause();
         askOn();
@@ -57,6 +67,7 @@ function main(harm: Harm): void {
       send({ id: id ?? 0, result: resultOf(harm, told) });
     } else if (method === 'notifications/initialized') {
       if (harm === 'changes') sayOn(told);
+      if (harm === 'flood') flood();
       if (harm === 'forms')
         for (let form = 0; form < mostForms; form += 1) send({ id: `form-${form}`, ...formRequest });
     } else if (method === undefined) told.answered += 1;
@@ -89,6 +100,17 @@ function toolOf(harm: Harm): JsonObject {
   return { ...harmless, inputSchema: { type: 'object', properties: { value: { $ref: '#/$defs/d0' } }, $defs } };
 }
 
+function pageOf(harm: Harm, number: number): JsonObject {
+  if (harm === 'endless-pages') {
+    const description = 'd'.repeat(200_000);
+    const tools = Array.from({ length: 10 }, (_, at) => ({ ...toolOf(harm), name: `t${number}_${at}`, description }));
+    return { tools: [toolOf(harm), ...tools], nextCursor: String(number) };
+  }
+  if (harm !== 'many-tools' && harm !== 'malformed-tools') return { tools: [toolOf(harm)] };
+  const rest = harm === 'many-tools' ? toolOf(harm) : {};
+  return { tools: Array.from({ length: mostTools }, (_, at) => ({ ...rest, name: `t${at}` })) };
+}
+
 function resultOf(harm: Harm, told: JsonObject): JsonObject {
   const text = harm === 'result-pattern' ? `${'a'.repeat(60)}!` : JSON.stringify(told);
   return { content: [{ type: 'text', text }], ...(harm === 'result-pattern' ? { structuredContent: { text } } : {}) };
@@ -102,6 +124,17 @@ function send(message: JsonObject, sent: () => void = () => {}): void {
 function sayOn(told: { said: number }): void {
   told.said += 1;
   send({ method: 'notifications/tools/list_changed' }, () => setImmediate(sayOn, told));
+}
+
+function flood(): void {
+  const message = JSON.stringify({
+    jsonrpc: '2.0',
+    method: 'notifications/message',
+    params: { level: 'info', data: '' },
+  });
+  const block = `${message}\n`.repeat(500);
+  const goOn = (): void => void process.stdout.write(block, () => setImmediate(goOn));
+  goOn();
 }
 
 function askOn(): void {

@@ -21,6 +21,7 @@ import {
 import {
   type Call,
   callTool,
+  contentOf,
   listTools,
   type PeerWork,
   prompts,
@@ -58,9 +59,10 @@ export function makeLegacyServer(work: PeerWork, instructions?: string): LegacyS
     return { tools: tools as Tool[], ...(nextCursor === undefined ? {} : { nextCursor }) };
   });
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
-    const { text, structured, isError } = await callTool(work, params.name, params.arguments ?? {}, legacyCall(extra));
+    const answer = await callTool(work, params.name, params.arguments ?? {}, legacyCall(extra));
+    const { structured, isError } = answer;
     return {
-      content: [{ type: 'text', text }],
+      content: contentOf(answer),
       ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
       ...(isError === undefined ? {} : { isError }),
     };

@@ -4,6 +4,7 @@ import { type InputRequest, inputRequired, Server, type ServerContext, type Tool
 import {
   type Call,
   callTool,
+  contentOf,
   listTools,
   type PeerWork,
   prompts,
@@ -41,14 +42,10 @@ export function makeModernServer(work: PeerWork, { instructions, ttlMs = 0 }: Mo
   });
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     try {
-      const { text, structured, isError } = await callTool(
-        work,
-        params.name,
-        params.arguments ?? {},
-        modernCall(context),
-      );
+      const answer = await callTool(work, params.name, params.arguments ?? {}, modernCall(context));
+      const { structured, isError } = answer;
       return {
-        content: [{ type: 'text', text }],
+        content: contentOf(answer),
         ...(structured === undefined ? {} : { structuredContent: { ...structured } }),
         ...(isError === undefined ? {} : { isError }),
       };

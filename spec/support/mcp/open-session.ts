@@ -63,7 +63,6 @@ export async function open(
         logged: (line) => void facts.logged.push(line),
       },
       requests: { elicit: () => Promise.resolve(declined), sample: () => Promise.resolve(declined), ...requests },
-      workspaceUrl: 'file:///work/space%20one',
       handshake: {
         get: () => facts.handshake,
         set: (taken) => {

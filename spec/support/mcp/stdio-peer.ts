@@ -179,8 +179,10 @@ function toolsOf(chosen: ReadonlyMap<StdioBehaviour, string>): readonly PeerTool
 }
 
 function watch(work: PeerWork, chosen: ReadonlyMap<StdioBehaviour, string>, counter: string | undefined): void {
-  work.beforeCall = (tool) => {
-    if (counter !== undefined) appendFileSync(counter, `${tool}\n`);
+  work.beforeCall = (tool, { text }) => {
+    // A text that begins so tells one call from another.
+    const mark = typeof text === 'string' ? (/^#\d+/.exec(text)?.[0] ?? '') : '';
+    if (counter !== undefined) appendFileSync(counter, `${tool}${mark}\n`);
     if (chosen.has('die-on-call')) end(1, `the peer dies while it executes ${tool}`);
   };
   // Some turns later: the SDK writes the answer once its handler has returned.

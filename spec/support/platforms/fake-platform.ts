@@ -77,6 +77,8 @@ export interface PlatformFixture extends Behaviour {
   readonly malformedChats: readonly string[];
   readonly limit: TextLimit;
   readonly maxPieces: number;
+  /** An empty text is a message there. */
+  readonly takesEmpty?: true;
   /** Whether a message that was lost is sent again at once, and taken once. */
   readonly resends: boolean;
   readonly verifies: object;

@@ -28,7 +28,7 @@ export const federatedChat: PlatformFixture = {
   place: room,
   unknown: { chat: '!elsewhere:example.org', outcome: forbidden },
   malformedChats: ['ops', '@me:example.org', '!a b'],
-  limit: { most: 30_000, unit: 'utf8Bytes' },
+  limit: { most: 60_000, unit: 'jsonBytes' },
   maxPieces: 10,
   resends: true,
   verifies: { kind: 'verified', as: '@ops:example.org' },

@@ -11,12 +11,15 @@ const base = {
   malformedChats: ['My Phone', 'light.turn_on', '../../states'],
   limit: { most: 4_096, unit: 'utf16' },
   maxPieces: 5,
+  takesEmpty: true,
   verifies: { kind: 'verified' },
   limited: { status: 429, text: '429: Too Many Requests', headers: { 'retry-after': '2' } },
-  sends: ({ path }) => path.startsWith('/api/services/'),
+  sends: ({ method, path }) => method === 'POST' && path.startsWith('/api/services/'),
   answer({ method, path, headers, json }, world) {
     if (headers.authorization !== `Bearer ${token}`) return { status: 401, text: '401: Unauthorized' };
     if (path === '/api/') return { status: 200, json: { message: 'API running.' } };
+    if (method === 'GET' && path === '/api/services')
+      return { status: 200, json: [{ domain: 'notify', services: { mobile_app_phone: {} } }] };
     const [, domain, service] = /^\/api\/services\/(\w+)\/(\w+)$/.exec(path) ?? [];
     if (method !== 'POST' || domain === undefined) return { status: 404, text: '404: Not Found' };
     if (typeof json.message !== 'string') return { status: 400, text: '400: Bad Request' };
@@ -53,7 +56,7 @@ export const homeService: PlatformFixture = {
   variant: 'service',
   chat: 'notify.mobile_app_phone',
   place: 'phone',
-  unknown: { chat: 'mobile_app_tablet', outcome: { ...notFound, reason: /notify service/ } },
+  unknown: { chat: 'mobile_app_tablet', outcome: { ...notFound, reason: /notify\.mobile_app_tablet/ } },
   resends: false,
   recorded: [
     ['a service that failed', { status: 500, text: '500 Internal Server Error' }, transient],

@@ -27,7 +27,7 @@ export const messengerC: PlatformFixture = {
   extra: { msg_id: 'ROBOT1.0_abc' },
   unknown: { chat: 'channel:404', outcome: notFound },
   malformedChats: ['7D296480D464EC5C', 'team:1', 'user:a b'],
-  limit: { most: 2_000, unit: 'utf16' },
+  limit: { most: 2_000, unit: 'entities' },
   maxPieces: 5,
   resends: true,
   verifies: { kind: 'verified', as: 'gitsub' },

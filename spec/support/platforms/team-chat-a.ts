@@ -29,7 +29,7 @@ export const teamChatA: PlatformFixture = {
   place: channel,
   unknown: { chat: 'C0000000000', outcome: notFound },
   malformedChats: ['general', '# general', 'c0123456789'],
-  limit: { most: 4_000, unit: 'utf16' },
+  limit: { most: 4_000, unit: 'entities' },
   maxPieces: 20,
   resends: false,
   verifies: { kind: 'verified', as: 'ops' },
@@ -58,7 +58,7 @@ export const teamChatA: PlatformFixture = {
     if (json.channel !== channel) return slackError('channel_not_found');
     if (typeof json.text !== 'string' || json.text === '') return slackError('no_text');
     if (json.text.length > 40_000) return slackError('msg_too_long');
-    const text = json.text.replaceAll('&lt;', '<');
+    const text = json.text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
     const number = world.take({ place: json.channel, text, thread: json.thread_ts });
     return { status: 200, json: { ok: true, channel, ts: `1762171200.00000${number}` } };
   },

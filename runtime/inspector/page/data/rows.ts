@@ -115,6 +115,8 @@ export interface OutgoingRow {
   readonly reason?: string;
   readonly queued_at: string;
   readonly next_try_at?: string;
+  /** The platform asks for a pause until then. */
+  readonly paused_until?: string;
 }
 
 export interface TargetRow {
@@ -124,6 +126,9 @@ export interface TargetRow {
   readonly since: string;
   readonly account?: string;
   readonly waiting?: number;
+  /** The platform asks for a pause until then. */
+  readonly paused_until?: string;
+  readonly pause_reason?: string;
   readonly note?: string;
   readonly error?: string;
 }

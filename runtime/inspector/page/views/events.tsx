@@ -189,8 +189,8 @@ function NoRow({
   if (!isFiltered) {
     return (
       <Nothing title="No event has come yet">
-        Send one with <code>agent webhook test</code>, or point a platform at a route of <code>agent webhook list</code>
-        .
+        Send one with <code>agent webhook test</code> and the name of a route of <code>agent webhook list</code>, or
+        point a platform at its URL.
       </Nothing>
     );
   }

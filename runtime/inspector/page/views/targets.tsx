@@ -72,7 +72,10 @@ function Platforms(): JSX.Element {
                   <td class="num" {...named('waiting', row.waiting)}>
                     {row.waiting}
                   </td>
-                  <td class="why">{withCode(row.error ?? row.note ?? '')}</td>
+                  <td class="why">
+                    <Pause row={row} />
+                    {withCode(row.error ?? row.note ?? '')}
+                  </td>
                 </tr>
               ))}
             </tbody>
@@ -80,6 +83,17 @@ function Platforms(): JSX.Element {
         )
       }
     </Answered>
+  );
+}
+
+/** A pause that the platform asks for, with its end. */
+function Pause({ row }: { readonly row: TargetRow }): JSX.Element | null {
+  const now = useNow();
+  if (row.paused_until === undefined) return null;
+  return (
+    <span class="num">
+      paused, resumes in {spellCountdown(Date.parse(row.paused_until) - now)}: {row.pause_reason}{' '}
+    </span>
   );
 }
 
@@ -130,8 +144,9 @@ function Letter({ row, onChanged }: { readonly row: OutgoingRow; readonly onChan
   async function tell(method: string, done: string, force: boolean): Promise<void> {
     setBusy(true);
     try {
-      await call(method, { id: row.id, ...(force ? { force } : {}) });
-      announce(done);
+      const { paused_until: until } = await call<OutgoingRow>(method, { id: row.id, ...(force ? { force } : {}) });
+      const waits = method === 'deliveries.retry' && until !== undefined;
+      announce(waits ? `The platform asks for a pause for ${spellCountdown(Date.parse(until) - now)}.` : done);
       onChanged();
     } catch (error) {
       announce(wordsOf(error).why, true);

@@ -147,7 +147,7 @@ t.test('DLV-3 · a client that is stopped midway has an unknown outcome', async 
 
 t.test('DIS-4 · an empty text reaches no client, which would refuse it in its own words', async (t) => {
   const client = standIn(t);
-  t.match(await client.deliver(pull, ' \n'), { kind: 'refused', class: 'permanent', reason: /the text is empty/ });
+  t.match(await client.deliver(pull, ' \n'), { kind: 'delivered', reason: 'nothing to send' });
   t.equal(client.last(), undefined);
 });
 
@@ -203,4 +203,61 @@ t.test('DLV-3 · a client that is not installed is named with its cure', async (
     kind: 'refused',
     reason: /"no-such-client" was not found; install it/,
   });
+});
+
+t.test('DLV-4 · the client is asked for its login, and one that is not there is failed with the cure', async (t) => {
+  const home = makeHome(t);
+  const targetOf = (script: string | undefined, scope: readonly (readonly [string, string])[] = []) => {
+    if (script !== undefined) home.write('bin/gh', `#!/bin/bash\nprintf '%s ' "$@" >words\n${script}\n`, 0o700);
+    const command = script === undefined ? `${home.path}/no/gh` : `${home.path}/bin/gh`;
+    const settings = { cwd: home.path, timeoutMs: 60_000, scope: new Map(scope), wait: () => Promise.resolve() };
+    return createCodehostTarget({ command, ...settings });
+  };
+
+  t.match(await targetOf(undefined).verify(never), {
+    kind: 'refused',
+    reason: /was not found; install it.*auth login/,
+  });
+  t.same(await targetOf('echo "  Logged in to github.com account ops (GH_TOKEN)" >&2').verify(never), {
+    kind: 'verified',
+    as: 'ops',
+  });
+  t.equal(readFileSync(`${home.path}/words`, 'utf8'), 'auth status --hostname github.com ');
+  const loggedOut = targetOf('echo "You are not logged into any GitHub hosts. To log in, run: gh auth login"; exit 1', [
+    ['GH_HOST', 'git.example.org'],
+  ]);
+  t.match(await loggedOut.verify(never), { kind: 'refused', class: 'auth', reason: /auth login/ });
+  t.equal(readFileSync(`${home.path}/words`, 'utf8'), 'auth status --hostname git.example.org ');
+  t.match(await targetOf('echo "error connecting to api.github.com"; exit 1').verify(never), { kind: 'transient' });
+  t.match(await targetOf('echo "unknown command"; exit 2').verify(never), { kind: 'unverifiable' });
+});
+
+t.test('DLV-4 · only the account that writes the comments decides whether the client is logged in', async (t) => {
+  const good = (host: string, active = true) =>
+    `${host}\n  ✓ Logged in to ${host} account ops (keyring)\n  - Active account: ${active}\n`;
+  const stale = (host: string, active = true) =>
+    `${host}\n  X Failed to log in to ${host} account old (keyring)\n  - Active account: ${active}\n  - The token in keyring is invalid.\n  - To re-authenticate, run: gh auth login -h ${host}\n`;
+  const none = 'You are not logged into any accounts on github.com';
+  /** A client that tests the accounts of all its hosts, or of the one it is asked for, as `gh` does. */
+  const verified = (here: string, others: string, scope: readonly (readonly [string, string])[] = []) => {
+    const home = makeHome(t, { here, all: here === none ? others : here + others });
+    const script = `case "$*" in *--hostname*) file=here;; *) file=all;; esac\ncat $file\n! grep -qE 'X Failed|not logged' $file\n`;
+    home.write('bin/gh', `#!/bin/bash\n${script}`, 0o700);
+    const settings = { cwd: home.path, timeoutMs: 60_000, scope: new Map(scope), wait: () => Promise.resolve() };
+    return createCodehostTarget({ command: `${home.path}/bin/gh`, ...settings }).verify(never);
+  };
+  const ops = { kind: 'verified', as: 'ops' };
+  const auth = { kind: 'refused', class: 'auth' };
+
+  t.match(await verified(good('github.com'), stale('git.example.org')), ops, 'a stale login of another host');
+  t.match(
+    await verified(good('github.com') + stale('github.com', false), good('git.example.org')),
+    ops,
+    'or of another account',
+  );
+  t.match(await verified(stale('github.com') + good('github.com', false), ''), auth);
+  t.match(await verified(none, good('git.example.org')), ops, 'the only host is the one that is used');
+  t.match(await verified(none, stale('git.example.org')), auth);
+  t.match(await verified(none, good('git.example.org') + good('git.example.com')), auth);
+  t.match(await verified(none, good('git.example.org'), [['GH_HOST', 'github.com']]), auth);
 });

@@ -24,3 +24,22 @@ t.test('IDM-1 · the nonce is the same for the same delivery, and another for an
   t.equal(bench.platform.world.messages.length, 3);
   t.equal(bench.target.deduplicatesForMs({}), 120_000);
 });
+
+t.test('DLV-4 · a limit is the channel’s, unless Discord says that it is global', async (t) => {
+  const bench = await openBench(t, communityChat);
+  for (const [global, scope, expected] of [
+    [false, 'user', true],
+    [false, 'shared', true],
+    [true, 'global', undefined],
+    [false, 'global', undefined],
+  ] as const) {
+    bench.platform.scripts.push({
+      status: 429,
+      headers: { 'x-ratelimit-scope': scope },
+      json: { retry_after: 4, global },
+    });
+    const outcome = await bench.deliver('hello');
+    t.match(outcome, { kind: 'rateLimited', retryAfterMs: 4_000 });
+    t.equal(outcome.kind === 'rateLimited' && outcome.ofChat, expected);
+  }
+});

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import t, { type Test } from 'tap';
 import {
   createEmail,
@@ -11,6 +12,7 @@ import type { TargetPorts } from '../../../../actors/dispatch/targets/platform-t
 import type { JsonObject } from '../../../../machines/base/json.ts';
 import type { SendOutcome } from '../../../../machines/dispatch/send-outcome.ts';
 import { never, nowMs, requestOf } from '../../../conformance/target.ts';
+import { makeHome } from '../../../support/home.ts';
 import {
   type SmtpScript,
   smtpPassword,
@@ -18,6 +20,7 @@ import {
   smtpUser,
   startSmtp,
 } from '../../../support/platforms/smtp-server.ts';
+import { makeCertificates } from '../../../support/tls.ts';
 
 const ports: TargetPorts = { now: () => nowMs, wait: () => Promise.resolve(), random: () => 1 };
 const auth = { kind: 'refused', class: 'auth' };
@@ -89,6 +92,7 @@ t.test(
     t.match(mail, /^To: me@example\.org$/m);
     t.match(mail, /^Subject: Build 7 is green$/m);
     t.match(mail, /^In-Reply-To: <abc@example\.org>$/m);
+    t.match(mail, /^Auto-Submitted: auto-generated$/m, 'RFC 3834: no holiday reply answers it');
     t.match(mail, 'All of it.');
     t.ok(outcome.kind === 'delivered' && mail.includes(`Message-ID: ${outcome.messageId}`));
   },
@@ -264,4 +268,46 @@ t.test('DLV-4 · an error of any shape has an outcome', (t) => {
   t.match(readMailError({ code: 'EOAUTH2' }, false), auth);
   t.match(readMailError({ code: 'sec-odd', command: 'sec odd' }, false), { reason: /no code at the connection/ });
   t.end();
+});
+
+t.test('DIS-4 · an empty text is a mail without one', { skip: without }, async (t) => {
+  const { server, deliver } = await openMail(t);
+
+  t.match(await deliver(' \n'), { kind: 'delivered', messageId: /@/ });
+  t.match(server.mails, [/^Subject: Message$/m]);
+});
+
+t.test('DLV-4 · a certificate that is not trusted is a refusal that says so', { skip: without }, async (t) => {
+  const certificates = makeCertificates(makeHome(t).path);
+  const { serverCert, serverKey, read } = certificates;
+  const server = createTlsServer({ cert: read(serverCert), key: read(serverKey) }, (socket) => {
+    socket.on('error', () => {});
+    socket.write('220 mail\r\n');
+  });
+  server.on('tlsClientError', () => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  // What is said to this machine is not checked; here it is, as for any other name.
+  const factory: MailTransportFactory = ({ tls: _, ...options }) => createTransport?.(options) as never;
+  const settings = settingsFor((server.address() as AddressInfo).port, { secure: true });
+  const target = createEmail(settings, { ...ports, createMailTransport: factory });
+
+  for (const outcome of [
+    await target.verify(never),
+    await target.deliver(requestOf('hello', { chat_id: smtpRecipient }), never),
+  ])
+    t.match(outcome, { ...permanent, reason: /certificate is not trusted \(.*\); .*NODE_EXTRA_CA_CERTS/ });
+});
+
+t.test('DLV-4 · a mail waits while the dates of a certificate do not fit the clock', async (t) => {
+  const expired = () =>
+    Promise.reject(Object.assign(new Error('dates'), { code: 'ESOCKET', originalCode: 'CERT_HAS_EXPIRED' }));
+  const factory: MailTransportFactory = () => ({ sendMail: expired, verify: expired, close: () => {} }) as never;
+  const target = createEmail(settingsFor(25), { ...ports, createMailTransport: factory });
+
+  for (const outcome of [
+    await target.verify(never),
+    await target.deliver(requestOf('hello', { chat_id: smtpRecipient }), never),
+  ])
+    t.match(outcome, { ...transient, reason: /certificate is not trusted \(CERT_HAS_EXPIRED\); .*clock/ });
 });

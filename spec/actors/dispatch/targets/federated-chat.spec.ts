@@ -33,4 +33,6 @@ t.test('DLV-4 · a text of nothing but quotes and line ends fits an event', asyn
 
   t.match(await bench.deliver('"\\'.repeat(15_000)), { kind: 'delivered' });
   t.equal(bench.platform.world.messages.length, 1);
+  t.match(await bench.deliver('\u001b'.repeat(30_000)), { kind: 'delivered' });
+  t.equal(bench.platform.world.messages.length, 4);
 });

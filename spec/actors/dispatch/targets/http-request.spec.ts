@@ -1,8 +1,12 @@
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { httpRequest } from '../../../../actors/dispatch/targets/http-request.ts';
+import { makeHome } from '../../../support/home.ts';
 import { freePort } from '../../../support/oauth/ports.ts';
+import { makeCertificates } from '../../../support/tls.ts';
 
 const never = new AbortController().signal;
 const timeoutMs = 20_000;
@@ -101,3 +105,75 @@ t.test('DLV-4 · an answer is read up to its limit, and no redirect is followed'
   t.match(await get(moved), { kind: 'answered', status: 301 });
   t.match(await get(json), { kind: 'answered', json: { a: 1 } });
 });
+
+t.test('DLV-4 · a certificate that is not trusted is no outage: it says so, and is not asked again', async (t) => {
+  const { serverCert, serverKey, read } = makeCertificates(makeHome(t).path);
+  const server = createTlsServer({ cert: read(serverCert), key: read(serverKey) }, (_, response) => response.end());
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => server.close());
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+
+  t.match(await httpRequest({ method: 'GET', url, timeoutMs: 20_000 }, new AbortController().signal), {
+    kind: 'unsendable',
+    reason: /^127\.0\.0\.1:\d+: its certificate is not trusted \([A-Z_]+\); .*NODE_EXTRA_CA_CERTS/,
+  });
+});
+
+t.test('DLV-4 · a certificate whose dates do not fit the clock is an outage that passes', async (t) => {
+  const { fetch } = globalThis;
+  t.teardown(() => {
+    globalThis.fetch = fetch;
+  });
+  globalThis.fetch = () =>
+    Promise.reject(
+      new TypeError('fetch failed', { cause: Object.assign(new Error('dates'), { code: 'CERT_NOT_YET_VALID' }) }),
+    );
+  t.match(await httpRequest({ method: 'GET', url: 'https://hub.example/', timeoutMs }, never), {
+    kind: 'neverSent',
+    reason: /^hub\.example: its certificate is not trusted \(CERT_NOT_YET_VALID\); .*clock/,
+  });
+});
+
+t.test(
+  'TLS-2 · requests go through the proxy of the environment, but for loopback and what NO_PROXY names',
+  async (t) => {
+    const asked: string[] = [];
+    const server = createHttpServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.end('{}');
+    });
+    server.on('connect', (request, socket) => {
+      asked.push(`CONNECT ${request.url}`);
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.teardown(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const before = { ...process.env };
+    t.teardown(() => {
+      for (const name of ['http_proxy', 'https_proxy', 'no_proxy']) {
+        if (before[name] === undefined) delete process.env[name];
+        else process.env[name] = before[name];
+      }
+    });
+    Object.assign(process.env, { http_proxy: own, https_proxy: own, no_proxy: 'direct.invalid' });
+    const ask = (url: string) => httpRequest({ method: 'POST', url, json: {}, timeoutMs }, never);
+
+    t.match(await ask('http://platform.invalid/send'), { kind: 'answered', status: 200 });
+    t.match(await ask(`${own}/own`), { kind: 'answered' });
+    t.match(await ask('http://direct.invalid/'), { kind: 'neverSent', reason: /direct\.invalid was not reached/ });
+    t.match(
+      await ask('https://platform.invalid/send'),
+      { kind: 'neverSent' },
+      'a tunnel that fails has carried nothing',
+    );
+    t.same(asked, ['http://platform.invalid/send', '/own', 'CONNECT platform.invalid:443']);
+    process.env.http_proxy = 'socks5://sec-user:sec-word@127.0.0.1:1';
+    const refused = await ask('http://platform.invalid/');
+    t.match(refused, { kind: 'unsendable', reason: /only http and https proxies/ });
+    t.notMatch(JSON.stringify(refused), /sec-/);
+  },
+);

@@ -160,3 +160,13 @@ t.test('DLV-4 · a target’s own mistake is an outcome too, and quotes nothing'
   t.same(await broken.target.verify(never), { kind: 'transient', reason: 'fake: the target’s own code failed' });
   t.same(await fake([]).target.verify(never), { kind: 'transient', reason: 'fake: lost' });
 });
+
+t.test('DLV-4 · a message that is asked for again waits for its turn like any other', async (t) => {
+  const { target, sent } = fake([{ kind: 'unknown', reason: 'lost' }], { deduplicatesForMs: 60_000 });
+  const turns: number[] = [];
+  const pace = { turn: async () => void turns.push(sent.length), limited: () => {} };
+
+  t.match(await target.deliver({ ...requestOf('hello', extra), pace }, never), { kind: 'delivered' });
+
+  t.same([turns, sent.length], [[1], 2]);
+});

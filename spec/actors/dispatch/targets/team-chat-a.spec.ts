@@ -15,9 +15,12 @@ t.test('DLV-1 · a thread is named by thread_ts or thread_id', async (t) => {
   );
 });
 
-t.test('DLV-1 · mentions in a text ring nobody’s bell, and links stay links', async (t) => {
+t.test('DLV-1 · what Slack would read as a mention, a link or an entity is shown as it is', async (t) => {
   const bench = await openBench(t, teamChatA);
   await bench.deliver('<!channel> <@U1> <#C1> <https://example.org|a link> 1 < 2');
 
-  t.equal(bench.platform.requests[0]?.json.text, '&lt;!channel> &lt;@U1> &lt;#C1> <https://example.org|a link> 1 < 2');
+  t.equal(
+    bench.platform.requests[0]?.json.text,
+    '&lt;!channel&gt; &lt;@U1&gt; &lt;#C1&gt; &lt;https://example.org|a link&gt; 1 &lt; 2',
+  );
 });

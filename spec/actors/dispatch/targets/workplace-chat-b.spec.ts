@@ -30,7 +30,7 @@ t.test('DLV-1 · a tag in a text rings nobody’s bell', async (t) => {
   const bench = await openBench(t, workplaceChatB);
   await bench.deliver('<at user_id="all">all</at> & <b>');
 
-  t.equal(bench.platform.world.messages[0]?.text, '< at user_id="all">all< /at> & <b>');
+  t.equal(bench.platform.world.messages[0]?.text, '<\u2060at user_id="all">all<\u2060/at> & <b>');
 });
 
 t.test('DLV-1 · a token is fetched once, and again where the platform no longer takes it', async (t) => {

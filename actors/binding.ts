@@ -1,0 +1,34 @@
+/**
+ * Tells whether an address can be bound. Binds for a moment and lets go again; sends nothing.
+ * @see ADP-1 and CLI-1 in docs/specification.md
+ */
+
+import { createServer } from 'node:net';
+
+/** How far a free port is looked for. */
+const mostTries = 100;
+
+/** The system's code for why it cannot be had, such as `EADDRINUSE`; undefined where it can. Never rejects. */
+export function bindingFault(host: string, port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+/** The first port above one that can be bound; 0, any free one, where none near it can. */
+export async function freePortAbove(host: string, port: number): Promise<number> {
+  for (let next = port + 1; next <= Math.min(port + mostTries, 65_535); next += 1) {
+    if ((await bindingFault(host, next)) === undefined) return next;
+  }
+  return 0;
+}
+
+/** Why the system does not let an address be bound, as a clause. @param code what `bindingFault` resolved with */
+export function whyUnbound(code: string): string {
+  if (code === 'EADDRINUSE') return 'another program has it';
+  if (code === 'EACCES') return 'ports below 1024 need rights that this user has not';
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return 'no interface of this machine has that address';
+  return `the system refuses it (${code})`;
+}

@@ -1,0 +1,61 @@
+/**
+ * Bounds how many servers are started at once, so that the first are usable while the last still wait: in the order in
+ * which they came, but those that a call waits for first.
+ * @see LIF-15 in docs/specification.md
+ */
+
+export interface StartSlots {
+  /** Resolves when it is this server's turn, with what gives the slot back. Rejects with the reason of the signal. */
+  enter(key: string, signal: AbortSignal): Promise<() => void>;
+}
+
+interface Waiting {
+  readonly key: string;
+  readonly start: () => void;
+}
+
+/**
+ * @param most slots
+ * @param isAwaited whether a call waits for a server, asked whenever a slot is free
+ */
+export function createStartSlots(most: number, isAwaited: (key: string) => boolean): StartSlots {
+  const waiting: Waiting[] = [];
+  let taken = 0;
+
+  function startNext(): void {
+    if (taken >= most || waiting.length === 0) return;
+    const awaited = waiting.findIndex(({ key }) => isAwaited(key));
+    const [next] = waiting.splice(Math.max(0, awaited), 1);
+    taken += 1;
+    next?.start();
+  }
+
+  function leave(): void {
+    taken -= 1;
+    startNext();
+  }
+
+  return {
+    enter: (key, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) {
+          reject(signal.reason);
+          return;
+        }
+        const row: Waiting = {
+          key,
+          start() {
+            signal.removeEventListener('abort', giveUp);
+            resolve(leave);
+          },
+        };
+        const giveUp = (): void => {
+          waiting.splice(waiting.indexOf(row), 1);
+          reject(signal.reason);
+        };
+        signal.addEventListener('abort', giveUp, { once: true });
+        waiting.push(row);
+        startNext();
+      }),
+  };
+}

@@ -1,0 +1,179 @@
+/** What each of the eighteen targets sends of a text that calls people, renders templates or is markup elsewhere. */
+
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { createMailTransport } from '../../../../actors/dispatch/mail-transport.ts';
+import { createCodehostTarget } from '../../../../actors/dispatch/targets/codehost-comment.ts';
+import { createEmail } from '../../../../actors/dispatch/targets/email.ts';
+import { createLogTarget } from '../../../../actors/dispatch/targets/log.ts';
+import { targetNames } from '../../../../machines/config/targets.ts';
+import { never, openBench, requestOf } from '../../../conformance/target.ts';
+import { makeHome } from '../../../support/home.ts';
+import { communityChat } from '../../../support/platforms/community-chat.ts';
+import type { FakeRequest, PlatformFixture } from '../../../support/platforms/fake-platform.ts';
+import { federatedChat } from '../../../support/platforms/federated-chat.ts';
+import { homeNotice, homeService } from '../../../support/platforms/home-automation.ts';
+import { imessageBridge } from '../../../support/platforms/imessage-bridge.ts';
+import { messengerA } from '../../../support/platforms/messenger-a.ts';
+import { messengerB, messengerBBridge } from '../../../support/platforms/messenger-b.ts';
+import { messengerC } from '../../../support/platforms/messenger-c.ts';
+import { secureMessenger } from '../../../support/platforms/secure-messenger.ts';
+import { sms } from '../../../support/platforms/sms.ts';
+import { smtpRecipient, smtpUser, startSmtp } from '../../../support/platforms/smtp-server.ts';
+import { teamChatA } from '../../../support/platforms/team-chat-a.ts';
+import { teamChatB } from '../../../support/platforms/team-chat-b.ts';
+import { dingtalkApp, dingtalkRobot } from '../../../support/platforms/workplace-chat-a.ts';
+import { workplaceChatB } from '../../../support/platforms/workplace-chat-b.ts';
+import { wecomApp, wecomRobot } from '../../../support/platforms/workplace-chat-c.ts';
+import { workplaceChatD } from '../../../support/platforms/workplace-chat-d.ts';
+
+const joiner = '\u2060';
+const texts = {
+  everybody: 'Hi @all @channel @here @everyone @room &#64;all',
+  people: '<!channel> <!here> <@U1> <#C1> <@!1234567> <qqbot-at-everyone /> <at user_id="all"></at> tg://user?id=7',
+  team: 'cc @acme/ops and @ada, not ops@example.org',
+  code: 'Run:\n```sh\nnpm i @acme/app {{ x }}\n```\nor `npm i @acme/app`.',
+  template: '${{ secrets.TOKEN }} {{ states("person.anna") }} {% raw %} {# x #} {{{',
+  markup: 'List<String> a<b && c>d *b* _i_ ~s~ [l](http://x) <a href="http://evil">bank</a> <b>&amp;</b>',
+  controls: 'a\u0000b\u001b[31mred\u0007\u202Eevil\r\nBcc: x@y.z',
+} as const;
+type Sent = Record<keyof typeof texts, string>;
+
+/** NUL is shown as such everywhere, since some platforms refuse it; else a text is sent as it is. */
+const plain: Sent = { ...texts, controls: texts.controls.replace('\u0000', '\ufffd') };
+const changed = (change: (text: string) => string): Sent =>
+  Object.fromEntries(Object.entries(plain).map(([name, text]) => [name, change(text)])) as Sent;
+
+const withoutCalls = (text: string): string => text.replace(/(?<![a-z])(@|&#64;)(?=\S)/g, `$1${joiner}`);
+/** The two platforms that read no mention in code. */
+const calls: Sent = { ...changed(withoutCalls), code: plain.code };
+const entities = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+const noTags = (text: string): string => text.replace(/<(?=@|a )|<(?=\/a>)/g, `<${joiner}`);
+const noQqTags = (text: string): string => withoutCalls(text).replace(/<(?=[@#!]|qqbot)/g, `<${joiner}`);
+
+interface Row {
+  readonly fixture: PlatformFixture;
+  /** Where the text stands in the request. */
+  read(request: FakeRequest): string;
+  readonly sent: Sent;
+  /** What else keeps the text from calling anybody. */
+  readonly beside?: object;
+  readonly chat?: string;
+}
+
+const rows: readonly Row[] = [
+  {
+    fixture: messengerA,
+    read: ({ json }) => json.text,
+    sent: changed((text) => withoutCalls(text).replace('tg:', `tg${joiner}:`)),
+  },
+  {
+    fixture: communityChat,
+    read: ({ json }) => json.content,
+    sent: plain,
+    beside: { allowed_mentions: { parse: [] } },
+  },
+  { fixture: teamChatA, read: ({ json }) => json.text, sent: changed(entities) },
+  { fixture: secureMessenger, read: ({ json }) => json.params.message, sent: plain },
+  { fixture: sms, read: ({ form }) => form.get('Body') ?? '', sent: plain },
+  { fixture: messengerB, read: ({ json }) => json.text.body, sent: plain },
+  { fixture: messengerBBridge, read: ({ json }) => json.message, sent: plain },
+  { fixture: federatedChat, read: ({ json }) => json.body, sent: plain, beside: { 'm.mentions': {} } },
+  { fixture: teamChatB, read: ({ json }) => json.message, sent: calls },
+  ...[homeNotice, homeService].map((fixture) => ({
+    fixture,
+    read: ({ json }: FakeRequest): string => json.message,
+    sent: changed((text) => text.replace(/\{(?=[{%#])/g, `{${joiner}`)),
+  })),
+  {
+    fixture: dingtalkRobot,
+    read: ({ json }) => json.text.content,
+    sent: plain,
+    beside: { at: { isAtAll: false } },
+  },
+  { fixture: dingtalkApp, read: ({ json }) => JSON.parse(json.msgParam).content, sent: plain },
+  {
+    fixture: workplaceChatB,
+    read: ({ json }) => JSON.parse(json.content).text,
+    sent: changed((text) => text.replace(/<(?=\/?at\b)/g, `<${joiner}`)),
+  },
+  { fixture: wecomApp, read: ({ json }) => json.text.content, sent: changed(noTags) },
+  { fixture: wecomRobot, read: ({ json }) => json.text.content, sent: changed(noTags) },
+  { fixture: workplaceChatD, read: ({ json }) => json.msg.item_list[0].text_item.text, sent: plain },
+  { fixture: imessageBridge, read: ({ json }) => json.message, sent: plain },
+  { fixture: messengerC, read: ({ json }) => json.content, sent: changed(noQqTags) },
+  {
+    fixture: messengerC,
+    chat: 'channel:7',
+    read: ({ json }) => json.content,
+    sent: changed((text) => entities(noQqTags(text))),
+  },
+];
+
+for (const { fixture, chat, read, sent, beside = {} } of rows) {
+  const who = [fixture.target, fixture.variant, chat].filter((part) => part !== undefined).join(', ');
+  t.test(`DLV-4 · nothing in a text calls people or runs at ${who}`, async (t) => {
+    const bench = await openBench(t, fixture);
+    for (const [name, text] of Object.entries(texts)) {
+      t.match(await bench.deliver(text, chat === undefined ? {} : { chat_id: chat }), { kind: 'delivered' }, name);
+      const request = bench.platform.requests.filter((one) => fixture.sends(one)).at(-1) as FakeRequest;
+      t.equal(read(request), sent[name as keyof Sent], name);
+      t.match(request.json, beside, name);
+    }
+  });
+}
+
+t.test('DLV-4 · nothing in a text calls people or runs in a comment of a code host', async (t) => {
+  const home = makeHome(t);
+  home.write('bin/gh', '#!/bin/bash\ncat >text\n', 0o700);
+  const target = createCodehostTarget({
+    command: `${home.path}/bin/gh`,
+    cwd: home.path,
+    timeoutMs: 60_000,
+    scope: new Map(),
+    wait: () => Promise.resolve(),
+  });
+  for (const [name, text] of Object.entries(texts)) {
+    t.match(await target.deliver(requestOf(text, { repo: 'acme/app', pr_number: 7 }), never), { kind: 'delivered' });
+    t.equal(readFileSync(`${home.path}/text`, 'utf8'), calls[name as keyof Sent], name);
+  }
+});
+
+t.test('DLV-4 · nothing in a text becomes a header of a mail', async (t) => {
+  const server = await startSmtp();
+  t.teardown(() => server.close());
+  const options = { host: '127.0.0.1', port: server.port, from: smtpUser };
+  const target = createEmail(
+    { enabled: true, timeoutMs: 20_000, options },
+    { now: () => 0, wait: () => Promise.resolve(), random: () => 1, createMailTransport },
+  );
+  for (const [name, text] of Object.entries(texts)) {
+    const extra = { chat_id: smtpRecipient, subject: text };
+    t.match(await target.deliver(requestOf(text, extra), never), { kind: 'delivered' }, name);
+    const [head = ''] = (server.mails.at(-1) ?? '').split(/\r?\n\r?\n/);
+    t.match(head, /^Content-Type: text\/plain/m, name);
+    t.notMatch(head, /^(?:Bcc|Cc):/m, name);
+    t.notOk(head.includes('\u001b'), name);
+    t.same([...head.matchAll(/^(?:To|Subject):/gm)].length, 2, name);
+  }
+});
+
+t.test('DLV-4 · the log gets a text as one value', async (t) => {
+  const lines: string[] = [];
+  const target = createLogTarget({ log: (_, message) => void lines.push(message), warnOnce: () => {} });
+  for (const text of Object.values(texts)) await target.deliver(requestOf(text, {}), never);
+
+  t.same(
+    lines,
+    Object.values(texts).map((text) => `response: ${text}`),
+  );
+});
+
+t.test('DLV-4 · the table leaves no target out', (t) => {
+  const shown = new Set(['codehost_comment', 'email', 'log', ...rows.map(({ fixture }) => fixture.target)]);
+
+  t.same([...shown].sort(), [...targetNames.keys()].sort());
+  t.equal(shown.size, 18);
+  t.end();
+});

@@ -1,0 +1,41 @@
+import t from 'tap';
+import type { Json } from '../../../machines/base/json.ts';
+import { createAdmission, createLeftOut } from '../../../machines/mcp/listing-limits.ts';
+
+const tool = (name: string, length = 10) => ({ name, description: 'd'.repeat(length) });
+
+/** A listing of one page. */
+function admitTools(page: readonly Json[]) {
+  const leftOut = createLeftOut('tool');
+  const admission = createAdmission(leftOut);
+  return { tools: admission.admit(page), leftOut: leftOut.sentences(), isOver: admission.isOver() };
+}
+
+t.test('LIF-14 · a definition over 256 KiB, and what is beyond 4 MiB together, is left out with its reason', (t) => {
+  const exact = 262_144 - JSON.stringify(tool('exact', 0)).length;
+  const listed = [
+    tool('exact', exact),
+    tool('over', exact + 2),
+    ...Array.from({ length: 15 }, () => tool('exact', exact)),
+  ];
+  const { tools, leftOut } = admitTools([...listed, tool('a'), tool('b'), tool('c'), tool('d')]);
+  t.same(
+    tools,
+    listed.filter(({ name }) => name === 'exact'),
+    'exactly 4 MiB fit',
+  );
+  t.same(leftOut, [
+    'its tool "over" is left out: a definition may have 256 KiB',
+    'its tools "a", "b", "c" and 1 more are left out: the definitions of one server may have 4 MiB together',
+  ]);
+  t.same(admitTools([tool('x', 200_000 / 2), tool('ü'.repeat(1), 1)]).leftOut, []);
+  t.match(admitTools([{ name: 'wide', description: 'ü'.repeat(140_000) }]).leftOut, [/256 KiB/], 'bytes count');
+  t.end();
+});
+
+t.test('NAM-2 · a tool with an empty name, or a control character in it, is left out with its reason', (t) => {
+  const { tools, leftOut } = admitTools([tool(''), tool('a\u0007b'), tool('well')]);
+  t.same(tools, [tool('well')]);
+  t.same(leftOut, ['its tools "", "a b" are left out: a name must have a character and no control character']);
+  t.end();
+});
