@@ -1,7 +1,7 @@
 /**
  * Reads a request's payload from its text: JSON, or a form as code hosts send it. Always an object, or a refusal that
  * says why. Knows no route.
- * @see LIM-3 in docs/specification.md
+ * @see LIM-3 and SEC-3 in docs/specification.md
  */
 
 import { isJsonObject, type JsonObject } from '../base/json.ts';
@@ -14,6 +14,8 @@ export type ParsedBody =
 const decoder = new TextDecoder('utf-8', { fatal: true });
 const formType = /^application\/x-www-form-urlencoded\s*(?:;|$)/i;
 const beginsAsObject = /^\s*\{/;
+/** No known sender's form has more than a few dozen; each costs far more than its bytes. */
+export const mostFields = 1_000;
 
 /** @param text the decoded body; undefined where it is not UTF-8 */
 export function parseBody(text: string | undefined, contentType: string | undefined): ParsedBody {
@@ -31,16 +33,25 @@ function parseForm(text: string): ParsedBody {
     const object = parseObject(text);
     if (object.ok) return object;
   }
+  if (hasMoreThan(mostFields, text)) return { ok: false, why: `the form has more than ${mostFields} fields` };
   const fields = new URLSearchParams(text);
   const payload = fields.get('payload');
   if (payload !== null) return parseObject(payload);
-  const value: Record<string, string | string[]> = Object.create(null);
-  for (const name of new Set(fields.keys())) {
-    const all = fields.getAll(name);
-    value[name] = all.length === 1 ? (all[0] ?? '') : all;
+  const values = new Map<string, string | string[]>();
+  for (const [name, value] of fields) {
+    const before = values.get(name);
+    if (Array.isArray(before)) before.push(value);
+    else values.set(name, before === undefined ? value : [before, value]);
   }
-  if (Object.keys(value).length === 0) return { ok: false, why: 'the form is empty' };
-  return { ok: true, value: Object.fromEntries(Object.entries(value)) };
+  if (values.size === 0) return { ok: false, why: 'the form is empty' };
+  return { ok: true, value: Object.fromEntries(values) };
+}
+
+/** Counted before anything is decoded. */
+function hasMoreThan(most: number, form: string): boolean {
+  let count = 1;
+  for (let at = form.indexOf('&'); at >= 0 && count <= most; at = form.indexOf('&', at + 1)) count += 1;
+  return count > most;
 }
 
 function parseObject(text: string): ParsedBody {

@@ -15,7 +15,7 @@ const eventHeaders = ['x-github-event', 'x-hosta-event', 'x-gitlab-event', 'x-ho
 const deliveryHeaders = ['x-github-delivery', 'x-hosta-delivery', 'webhook-id', 'x-request-id'] as const;
 const typeFields = ['event_type', 'type'] as const;
 /** A type goes into answers, tables and a run's environment: what is longer, or no one line of text, is none. */
-const longestType = 200;
+const longestType = 256;
 const control = /\p{Cc}/u;
 const visibleAscii = /^[\x20-\x7e]*$/;
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { parseDocument } from '../../../machines/config/document.ts';
-import { decodeBody, parseBody } from '../../../machines/webhook/body.ts';
+import { decodeBody, mostFields, parseBody } from '../../../machines/webhook/body.ts';
 import { compileCoalesceKey } from '../../../machines/webhook/coalesce.ts';
 import { compileFilters } from '../../../machines/webhook/filter.ts';
 import { compilePrompt } from '../../../machines/webhook/template.ts';
@@ -44,6 +44,35 @@ t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
   t.equal(({} as { x?: unknown }).x, undefined, 'no prototype is touched');
   t.ok(polluted.ok);
   fc.assert(fc.property(fc.uint8Array(), (bytes) => typeof parseBody(decodeBody(bytes), undefined).ok === 'boolean'));
+  t.end();
+});
+
+t.test('SEC-3 · a form has at most a thousand fields, and each is read once', (t) => {
+  const form = 'application/x-www-form-urlencoded';
+  const fields = (count: number): string => Array.from({ length: count }, (_, at) => `a${at}=${at}`).join('&');
+  const full = parseBody(fields(mostFields), form);
+  t.ok(full.ok);
+  if (full.ok) t.equal(Object.keys(full.value).length, mostFields);
+  const why = 'the form has more than 1000 fields';
+  t.same(parseBody(fields(mostFields + 1), form), { ok: false, why });
+  t.same(parseBody('&'.repeat(1_000_000), form), { ok: false, why });
+  t.same(parseBody('__proto__=1&constructor=2&__proto__=3', form).ok, true);
+  t.equal(({} as { 0?: unknown })[0], undefined, 'no prototype is touched');
+  const pair = fc.tuple(fc.constantFrom('a', 'b', 'ü c', '__proto__'), fc.string({ unit: 'grapheme' }));
+  fc.assert(
+    fc.property(fc.array(pair, { minLength: 1, maxLength: 20 }), (pairs) => {
+      const parsed = parseBody(new URLSearchParams(pairs).toString(), form);
+      const all = (name: string) => pairs.filter(([other]) => other === name).map(([, value]) => value);
+      const names = [...new Set(pairs.map(([name]) => name))];
+      t.ok(parsed.ok);
+      if (!parsed.ok) return;
+      t.same(Object.keys(parsed.value), names);
+      for (const name of names) {
+        const values = all(name);
+        t.same(Object.getOwnPropertyDescriptor(parsed.value, name)?.value, values.length === 1 ? values[0] : values);
+      }
+    }),
+  );
   t.end();
 });
 
