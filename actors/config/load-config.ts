@@ -81,8 +81,8 @@ export function loadHome(source: HomeSource): LoadedHome {
   // A route may be bound to a profile whose own file is read after its own.
   const looseEndsOf = findLooseEnds({ profiles });
   const diagnostics = read.flatMap(({ profile, diagnostics: found, warnOf }) => {
-    const loose = profile.settings.webhook.routes.flatMap(({ route }) =>
-      looseEndsOf(route).map((finding) => warnOf(route.name, finding)),
+    const loose = profile.settings.webhook.routes.flatMap((entry) =>
+      looseEndsOf(entry).map((finding) => warnOf(entry.route.name, finding)),
     );
     return [...found, ...loose].sort(byPlace);
   });

@@ -5,10 +5,11 @@
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { serversOf } from '../../machines/agent/toolset.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { type FileStanding, looseEnds, type RouteWorld } from '../../machines/config/loose-ends.ts';
 import type { ProfilePaths } from '../../machines/config/profile.ts';
-import type { Route } from '../../machines/config/route.ts';
+import type { RouteWithSecret } from '../../machines/config/route.ts';
 import type { EntryFinding } from '../../machines/config/server-entry.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
@@ -20,9 +21,10 @@ export interface HomeOfRoutes {
 }
 
 /** Says of a route what it names that is not there; nothing of one whose profile is not served, which is told otherwise. */
-export function findLooseEnds({ profiles }: HomeOfRoutes): (route: Route) => readonly EntryFinding[] {
+export function findLooseEnds({ profiles }: HomeOfRoutes): (entry: RouteWithSecret) => readonly EntryFinding[] {
   const worlds = new Map<ProfileName, RouteWorld>();
-  return (route) => {
+  return (entry) => {
+    const { route } = entry;
     const profile = profiles.get(route.profile);
     if (profile === undefined) return [];
     let world = worlds.get(route.profile);
@@ -30,15 +32,17 @@ export function findLooseEnds({ profiles }: HomeOfRoutes): (route: Route) => rea
       world = worldOf(profile.paths, profile.settings);
       worlds.set(route.profile, world);
     }
-    return looseEnds(route, world);
+    return looseEnds(entry, world);
   };
 }
 
-function worldOf(paths: ProfilePaths, { platforms }: Settings): RouteWorld {
+function worldOf(paths: ProfilePaths, { platforms, servers }: Settings): RouteWorld {
   const jobs = createJobsStore({ folder: paths.cron });
+  const full = servers.filter(({ enabled, entry }) => enabled && entry.trust === 'full').map(({ name }) => name);
   return {
     platforms,
     hasJob: (ref) => jobs.find(ref) !== undefined || jobs.problem() !== undefined,
+    fullServersOf: (toolsets) => serversOf(toolsets, full),
     script: (name) => standingOf(paths.scripts, name),
     list: (name) => standingOf(paths.home, name),
     listsOf(filters) {

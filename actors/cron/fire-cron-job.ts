@@ -5,6 +5,7 @@
  * @see CRN-1, CRN-2 and DUR-1 in docs/specification.md
  */
 
+import { ownersToolsets } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type CronJob, usualGraceMs } from '../../machines/cron/job.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
@@ -205,6 +206,7 @@ function eventOf({ key, nowMs, profile, job }: Entry, event: string, status: 'cr
     body: '',
     prompt: job.prompt,
     skills: job.skills,
+    toolsets: ownersToolsets,
     ...(job.model === undefined ? {} : { model: job.model }),
     deliver: job.deliver,
     deliverExtra: job.deliverExtra,

@@ -5,6 +5,7 @@
  */
 
 import { matchesGlob } from '../mcp/glob.ts';
+import { toolPrefix } from '../mcp/tool-name.ts';
 
 export interface Toolsets {
   /** Built-in tools by their names, servers as `mcp-<server>`, single tools of servers by their registered names. */
@@ -18,11 +19,12 @@ export const webhookToolset = ['web_search', 'web_extract', 'vision_analyze', 'c
 /** A tool of a server begins with this, the toolset of a server with the other. */
 const ofTool = 'mcp__';
 const ofServer = 'mcp-';
+const globMark = /[*?[\\]/;
 /** Every server of the profile. */
 export const allServers = `${ofServer}*`;
 
-/** What a run has unless its route says otherwise: the built-in tools, and what the owner has connected. */
-export const usualToolset: readonly string[] = [...webhookToolset, allServers];
+/** What the owner's own work has, a chat and a cron job: the built-in tools, and every server of the profile. */
+export const ownersToolsets: readonly string[] = ['agent-webhook', 'mcp'];
 
 const sets: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>([
   ['agent-webhook', webhookToolset],
@@ -34,9 +36,13 @@ const sets: ReadonlyMap<string, readonly string[]> = new Map<string, readonly st
 /** A payload is a stranger's text: it must not reach these. */
 const restricted: ReadonlySet<string> = new Set(['terminal']);
 
-/** @param servers the servers of the profile, connected or not */
+/**
+ * Without a list a run has the toolset of webhooks, and so no tool of a server: whoever can send an event writes the
+ * prompt that the tools are offered to.
+ * @param servers the servers of the profile, connected or not
+ */
 export function resolveToolsets(asked: readonly string[] | undefined, servers: readonly string[]): Toolsets {
-  if (asked === undefined) return { names: usualToolset, dropped: [] };
+  if (asked === undefined) return { names: webhookToolset, dropped: [] };
   const names = new Set<string>();
   const dropped: { name: string; why: string }[] = [];
   for (const name of asked) {
@@ -46,6 +52,21 @@ export function resolveToolsets(asked: readonly string[] | undefined, servers: r
       dropped.push({ name, why: restricted.has(name) ? 'not for webhook runs' : 'unknown toolset' });
   }
   return { names: [...names], dropped };
+}
+
+/** The servers of which a list names a tool, or may: only the beginning of a tool's name is known before it is connected. */
+export function serversOf(asked: readonly string[], servers: readonly string[]): readonly string[] {
+  const { names } = resolveToolsets(asked, servers);
+  const allows = toolFilter(names);
+  const tools = names.filter((name) => name.startsWith(ofTool));
+  return servers.filter((server) => {
+    const prefix = toolPrefix(server);
+    const mayName = (name: string): boolean => {
+      const begin = name.slice(0, name.search(globMark) >>> 0);
+      return begin.startsWith(prefix) || (begin !== name && prefix.startsWith(begin));
+    };
+    return allows({ server, name: prefix }) || tools.some(mayName);
+  });
 }
 
 /** A tool's own name stays as it is: its server need not be connected yet. A server's name alone is its toolset's too. */

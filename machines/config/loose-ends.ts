@@ -1,14 +1,14 @@
 /**
- * Says what of a route is hardly meant (its name, an open brace) or not there: a cron job, a script, a list, a target that
- * is not enabled, what its target cannot do without. Each is a warning and stops nothing, since what is missing may come
- * later. What stands is lent; knows no file.
- * @see CFG-2, CFG-7, RTE-1 and DLV-2 in docs/specification.md
+ * Says what of a route is hardly meant (its name, an open brace, tools for events that anybody may send) or not there: a
+ * cron job, a script, a list, a target that is not enabled, what its target cannot do without. Each is a warning and stops
+ * nothing, since what is missing may come later. What stands is lent; knows no file.
+ * @see CFG-2, CFG-7, RTE-1, DIS-5 and DLV-2 in docs/specification.md
  */
 
 import type { Json } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
-import type { ConditionSource, Route } from './route.ts';
+import type { ConditionSource, Route, RouteWithSecret } from './route.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { Settings } from './settings.ts';
 import { canonicalTarget } from './targets.ts';
@@ -21,6 +21,8 @@ export interface RouteWorld {
   readonly platforms: Settings['platforms'];
   /** Yes also where that cannot be told. */
   readonly hasJob: (ref: string) => boolean;
+  /** The servers without a guard (TRU-1) of which the toolsets name a tool; toolsets are the agent room's business. */
+  readonly fullServersOf: (toolsets: readonly string[]) => readonly string[];
   readonly script: (name: string) => FileStanding;
   readonly list: (name: string) => FileStanding;
   /** The lists that conditions name, each at its place; conditions are the webhook room's business. */
@@ -39,11 +41,12 @@ const codehostExtras = [
 const openToken = /\{[A-Za-z0-9_.]+(?=[^{}]*(?:\{|$))/;
 
 /** Findings whose messages go on from the route's name. A route that is switched off leads nowhere on purpose. */
-export function looseEnds(route: Route, world: RouteWorld): readonly EntryFinding[] {
+export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld): readonly EntryFinding[] {
   if (!route.enabled) return [];
   return [
     ...looseName(route),
     ...looseBraces(route),
+    ...(secret.kind === 'insecure' ? looseTools(route, world) : []),
     ...looseJob(route, world),
     ...looseScript(route, world),
     ...looseLists(route, world),
@@ -71,6 +74,14 @@ function looseBraces({ prompt, deliverExtra }: Route): EntryFinding[] {
     const message = `has ${path.join('.')} with "${open}", which no brace closes; write "${open}}"`;
     return [{ path, message, code: 'template-open' }];
   });
+}
+
+/** Whoever reaches the port then speaks to an agent that asks for no leave. */
+function looseTools({ toolsets = [] }: Route, { fullServersOf }: RouteWorld): EntryFinding[] {
+  const [server] = fullServersOf(toolsets);
+  if (server === undefined) return [];
+  const message = `checks no signature and lends its runs tools of the server "${server}", which asks nobody; give the route a secret, or set mcp_servers.${server}.trust: untrusted`;
+  return [{ path: ['toolsets'], message, code: 'tools-unsigned' }];
 }
 
 function looseJob({ cronJob, profile }: Route, { hasJob }: RouteWorld): EntryFinding[] {

@@ -8,7 +8,7 @@ import { type RunTools, runModelLoop } from '../../actors/agent/model-loop.ts';
 import { fitConversation } from '../../machines/agent/conversation.ts';
 import { createHeldText } from '../../machines/agent/held-text.ts';
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
-import { usualToolset } from '../../machines/agent/toolset.ts';
+import { ownersToolsets, resolveToolsets } from '../../machines/agent/toolset.ts';
 import type { TranscriptEntry } from '../../machines/agent/transcript.ts';
 import { cut } from '../../machines/base/json.ts';
 import type { AgentSettings, ModelSettings, SearchSettings } from '../../machines/config/settings.ts';
@@ -83,5 +83,5 @@ interface Lending {
 
 function lendToChat(profile: string, { model, search, ports }: Lending): RunTools {
   const lend = createToolDesk({ ...ports, model, ...(search === undefined ? {} : { search }) });
-  return lend({ profile, toolsets: usualToolset, who: 'the chat', caller: 'chat' });
+  return lend({ profile, toolsets: resolveToolsets(ownersToolsets, []).names, who: 'the chat', caller: 'chat' });
 }

@@ -212,7 +212,7 @@ function routeRows(home: LoadedHome, baseUrl: string | undefined): (entry: Route
   const base = baseUrl ?? configuredUrl(home);
   const looseEndsOf = findLooseEnds(home);
   return (entry) => {
-    const loose = looseEndsOf(entry.route).map(({ message }) => message);
+    const loose = looseEndsOf(entry).map(({ message }) => message);
     return { ...routeRow(entry, base), ...(loose.length === 0 ? {} : { problem: loose.join('; and it ') }) };
   };
 }

@@ -38,8 +38,9 @@ export function checkConfig({ home, gateway }: Examined): readonly Finding[] {
         cure: name === '' ? 'mend the file, or move it away' : `agent webhook remove ${name}, and subscribe it anew`,
       });
     }
-    for (const { route } of routes) {
-      for (const { message, code } of looseEndsOf(route)) {
+    for (const entry of routes) {
+      const { route } = entry;
+      for (const { message, code } of looseEndsOf(entry)) {
         findings.push({
           level: 'warning',
           area: 'config',

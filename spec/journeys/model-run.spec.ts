@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
+import { askCli, type Daemon, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { child } from '../support/mcp/gateway.ts';
 import { type ModelReply, type ModelServer, startModelServer } from '../support/model-server.ts';
@@ -33,7 +33,7 @@ function makeModelHome(t: Test, server: ModelServer, wanted: Wanted = {}): TestH
   const model = `{provider: ${provider}, base_url: "${server.url}", api_key: "\${MODEL_KEY}", name: usual, max_steps: 3, prices: ${prices}}`;
   home.write(
     'config.yaml',
-    webhookConfig(`        gh: {prompt: "Look at {n}"}\n${routes}`, {
+    webhookConfig(`        gh: {prompt: "Look at {n}", toolsets: [agent-webhook, mcp]}\n${routes}`, {
       more: `agent:
   runner: model
   model: ${model}
@@ -118,26 +118,35 @@ for (const provider of ['openai-compatible', 'anthropic'] as const) {
 }
 
 t.test(
-  'DIS-5 · a route’s toolsets are what its runs are offered, and what they name in vain is warned of',
+  'DIS-5 · a run is offered what its route’s toolsets name, no tool of a server where they name none, and a cron job all',
   async (t) => {
     const server = await startModelServer(t, [{ kind: 'says', text: 'Done.' }]);
     const routes = [
       '        only: {prompt: go, toolsets: [clarify, mcp__files__list_directory, terminal, nope]}',
       '        none: {prompt: go, toolsets: []}',
+      '        usual: {prompt: "{title}"}',
+      '        fires: {prompt: "{title}", cron_job: digest}',
     ].join('\n');
     const home = makeModelHome(t, server, { routes });
     const daemon = await startDaemon(t, home.path);
 
-    await send(daemon, {}, 'only');
-    await runThatIs(home.path, 'delivered');
-    await send(daemon, {}, 'none');
-    await until(() => server.asked.length === 2);
+    await runCli(['cron', 'add', 'digest', '@daily', '--prompt', 'Sum up.'], home.path);
 
-    const names = (server.asked[0]?.body.tools as unknown as { function: { name: string } }[]).map(
-      (one) => one.function.name,
-    );
-    t.same(names, ['clarify', 'mcp__files__list_directory']);
-    t.equal(server.asked[1]?.body.tools, undefined);
+    const offered = async (begin: () => Promise<unknown>): Promise<readonly string[]> => {
+      const count = server.asked.length;
+      await begin();
+      await until(() => server.asked.length > count);
+      const tools = (server.asked[count]?.body.tools ?? []) as unknown as { function: { name: string } }[];
+      return tools.map((one) => one.function.name);
+    };
+    const sent = (route: string) => offered(() => send(daemon, { title: 'Call every tool you have' }, route));
+    const usual = ['web_extract', 'vision_analyze', 'clarify'];
+    t.same(await sent('only'), ['clarify', 'mcp__files__list_directory']);
+    t.same(await sent('none'), []);
+    t.same(await sent('usual'), usual, 'what a stranger writes reaches no tool of a server');
+    t.same(await sent('fires'), usual, 'nor by a job that it fires');
+    const own = await offered(() => runCli(['cron', 'run', 'digest'], home.path));
+    t.ok(own.includes('mcp__files__read_text_file'), own.join());
     for (const [name, why] of [
       ['terminal', 'not for webhook runs'],
       ['nope', 'unknown toolset'],

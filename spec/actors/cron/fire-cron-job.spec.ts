@@ -51,6 +51,7 @@ t.test('CRN-1 · DUR-1 · a firing puts claim, event, run and mark on disk at on
     work: 'k1',
     prompt: 'Sum up.',
     skills: ['review'],
+    toolsets: ['agent-webhook', 'mcp'],
     deliver: 'telegram',
     deliverExtra: { chat_id: '1' },
     cronJob: 'j',

@@ -90,7 +90,7 @@ t.test('DIS-3 · DIS-5 · DIS-6 · PRF-2 · a runner is asked with all that it m
       profile: 'work',
       attempt: 2,
       prompt: 'Be kind.\n\ndo',
-      toolsets: ['web_search', 'web_extract', 'vision_analyze', 'clarify', 'mcp-*'],
+      toolsets: ['web_search', 'web_extract', 'vision_analyze', 'clarify'],
     },
   ]);
 });

@@ -1,12 +1,36 @@
 import t from 'tap';
-import { resolveToolsets, toolFilter, usualToolset, webhookToolset } from '../../../machines/agent/toolset.ts';
+import {
+  ownersToolsets,
+  resolveToolsets,
+  serversOf,
+  toolFilter,
+  webhookToolset,
+} from '../../../machines/agent/toolset.ts';
 
 const servers = ['github', 'my-files'];
 
-t.test('DIS-5 · without a list a run has the toolset of webhooks and what the owner has connected', (t) => {
+t.test('DIS-5 · without a list a run has the toolset of webhooks, and no tool of a server', (t) => {
   t.same(webhookToolset, ['web_search', 'web_extract', 'vision_analyze', 'clarify']);
-  t.same(usualToolset, [...webhookToolset, 'mcp-*']);
-  t.same(resolveToolsets(undefined, servers), { names: usualToolset, dropped: [] });
+  t.same(resolveToolsets(undefined, servers), { names: webhookToolset, dropped: [] });
+  t.same(resolveToolsets(ownersToolsets, []), { names: [...webhookToolset, 'mcp-*'], dropped: [] });
+  t.end();
+});
+
+t.test('DIS-5 · the servers are known that a list names, or whose tools it may name', (t) => {
+  const all = ['git', 'git hub', 'files'];
+  const rows: readonly (readonly [readonly string[], readonly string[]])[] = [
+    [[], []],
+    [['agent-webhook', 'nope', 'mcp-nope'], []],
+    [['mcp'], all],
+    [['mcp-git*'], ['git', 'git hub']],
+    [['files'], ['files']],
+    [['mcp__git_hub__read'], ['git hub']],
+    [['mcp__git__read'], ['git']],
+    [['mcp__git*'], ['git', 'git hub']],
+    [['mcp__*__read'], all],
+    [['mcp__git'], []],
+  ];
+  for (const [names, expected] of rows) t.same(serversOf(names, all), expected, names.join());
   t.end();
 });
 

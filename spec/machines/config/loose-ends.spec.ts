@@ -12,6 +12,7 @@ const world: RouteWorld = {
     sms: { ...platform, enabled: false },
     team_chat_a: { ...platform, enabled: false, name: 'slack' },
   },
+  fullServersOf: (toolsets) => toolsets.filter((name) => name === 'git'),
   hasJob: (ref) => ref === '7',
   script: standing,
   list: standing,
@@ -29,7 +30,7 @@ function loose(
     { source, profile: defaultProfile, host: 'localhost', checkFilters: () => [] },
   );
   if (!read.ok) throw new Error(JSON.stringify(read.findings));
-  return looseEnds(read.value.route, { ...world, ...more }).map(({ path, code }) => `${path.join('.')} ${code}`);
+  return looseEnds(read.value, { ...world, ...more }).map(({ path, code }) => `${path.join('.')} ${code}`);
 }
 
 t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not there is one finding', (t) => {
@@ -50,6 +51,9 @@ t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not
     [{ deliver: 'email', script: 'gone' }, ['script script-missing', 'deliver target-disabled']],
     [{ deliver: 'codehost_comment', deliver_extra: { repo: '{r}', pr_number: 1 } }, []],
     [{ deliver: 'github_comment', deliver_extra: { repo: '{r}', pr_number: '' } }, ['deliver deliver-extra-missing']],
+    [{ toolsets: ['git'] }, []],
+    [{ toolsets: ['web'], secret: 'INSECURE_NO_AUTH' }, []],
+    [{ toolsets: ['git'], secret: 'INSECURE_NO_AUTH' }, ['toolsets tools-unsigned']],
     [{ enabled: false, deliver: 'sms', script: 'gone', cron_job: 8 }, []],
   ];
   for (const [written, expected] of rows) t.same(loose(written), expected, JSON.stringify(written));
