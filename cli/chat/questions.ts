@@ -1,11 +1,12 @@
 /**
  * Puts a question that waits for a person before them, in the midst of a chat: yes or no to a call, or the fields of a
  * form. A line that says neither is asked about again; nothing is taken for a yes but a yes.
- * @see TRU-3, SRV-1 and CLI-4 in docs/specification.md
+ * @see TRU-3, SRV-1, SEC-7 and CLI-4 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { indented, oneLine, plain } from '../terminal.ts';
+import { shownJson, withoutGaps } from '../../machines/base/shown-json.ts';
+import { plain, wordsOfServer } from '../terminal.ts';
 import type { Lines } from './lines.ts';
 import type { ChatScreen } from './screen.ts';
 
@@ -17,8 +18,6 @@ export interface QuestionPorts {
 }
 
 const longestDetail = 4_000;
-/** What a tool says of itself may be a page. */
-const longestMessage = 240;
 
 /** Asks, and answers the gateway. One that is answered or withdrawn meanwhile is let go. */
 export async function askQuestion(id: string, ports: QuestionPorts): Promise<void> {
@@ -47,14 +46,14 @@ async function yesOrNo(
   ports: QuestionPorts,
 ): Promise<Given | undefined> {
   const { screen, lines, signal } = ports;
-  const words = oneLine(String(message ?? ''));
   screen.say(`? ${plain(String(tool))} of ${plain(String(server))} wants a yes`);
-  if (words !== '') screen.set(words.length > longestMessage ? `${words.slice(0, longestMessage)}…` : words);
-  const shown = plain(JSON.stringify(detail ?? {}, null, 2));
+  const shown = plain(withoutGaps(shownJson(detail ?? {})));
   screen.say(shown.slice(0, longestDetail).replace(/^/gm, '    '));
   const left = shown.length - longestDetail;
   // Nobody may be led to say yes to the harmless beginning of a long call.
   if (left > 0) screen.set(`${left} more characters are not shown; agent approvals show ${id} shows them all`);
+  const words = wordsOfServer(String(server), String(message ?? ''), 'tool');
+  if (words !== '') screen.set(words);
   for (;;) {
     const line = await lines.answer('  allow it? [y/n] ', signal);
     if (line === undefined) return undefined;
@@ -63,9 +62,9 @@ async function yesOrNo(
   }
 }
 
-async function fillIn({ message, detail }: JsonObject, ports: QuestionPorts): Promise<Given | undefined> {
+async function fillIn({ server, message, detail }: JsonObject, ports: QuestionPorts): Promise<Given | undefined> {
   const { screen, lines, signal } = ports;
-  screen.say(`? ${indented(String(message ?? ''), '  ').trimStart()}`);
+  screen.say(`? ${wordsOfServer(String(server), String(message ?? ''), 'form')}`);
   const { properties, required } = isJsonObject(detail) ? detail : {};
   const needed: readonly Json[] = Array.isArray(required) ? required : [];
   const values: Record<string, Json> = {};

@@ -1,7 +1,7 @@
 /**
  * `agent link …`: opens an add-server link in a dialog, and registers the scheme with the desktop. Nothing is written
  * before a yes.
- * @see LNK-1, LNK-2 and LNK-3 in docs/specification.md
+ * @see LNK-1, LNK-2, LNK-3 and SEC-2 in docs/specification.md
  */
 
 import { execFile } from 'node:child_process';
@@ -11,10 +11,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { shownJson } from '../../machines/base/shown-json.ts';
+import { shownJson, shownText, withoutGaps } from '../../machines/base/shown-json.ts';
 import type { AddServerContext, AddServerEvent } from '../../machines/mcp/add-server.machine.ts';
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
-import { takenAlong } from '../../machines/mcp/link-variables.ts';
+import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import { runLinkDialog } from '../../runtime/link-dialog.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, profileFlag } from '../context.ts';
@@ -118,11 +118,11 @@ async function ask(
   return { type: 'link.cancel' };
 }
 
-/** The name and the whole config; a command is said to be one, and so are the variables that it takes along. */
+/** The name and the whole config; a command is said to be one, and so is each guard that the entry lowers. */
 function describe({ out }: CommandContext, { name, config, why }: AddServerContext): string {
   const lines = [`A link asks to add the MCP server ${bold(out, plain(name))}:`, ''];
   lines.push(
-    ...shownJson(config)
+    ...withoutGaps(shownJson(config))
       .split('\n')
       .map((line) => `  ${line}`),
     '',
@@ -133,8 +133,7 @@ function describe({ out }: CommandContext, { name, config, why }: AddServerConte
       '',
     );
   }
-  const takes = takenAlong(config);
-  if (takes !== undefined) lines.push(bold(out, plain(takes.words)), '');
+  for (const words of loweredGuards(config)) lines.push(bold(out, plain(withoutGaps(shownText(words)))), '');
   if (why !== null) lines.push(plain(why), '');
   return `${lines.join('\n')}\n`;
 }

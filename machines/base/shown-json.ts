@@ -22,3 +22,10 @@ export function shownText(text: string): string {
       .join(''),
   );
 }
+
+const gap = /(?<=\S)\p{Zs}{9,}/gu;
+
+/** Blanks in a row can push what follows out of sight: of many, only their number is shown. */
+export function withoutGaps(text: string): string {
+  return text.replace(gap, (found) => ` …(${found.length} blanks)… `);
+}

@@ -38,15 +38,6 @@ export function unresolvedReference(text: string): string | undefined {
   return name?.startsWith('env:') === true ? name.slice('env:'.length) : name;
 }
 
-/** What the references of a text stand for: the names of variables, places of this machine left out. */
-export function variablesIn(text: string): readonly string[] {
-  const nowhere = { secrets: new Map(), env: {}, userHome: '', workspaceFolder: '/', pathSeparator: '/' };
-  return [...text.matchAll(reference)]
-    .map((found) => found[1] ?? '')
-    .filter((name) => resolve(name, nowhere) === undefined)
-    .map((name) => (name.startsWith('env:') ? name.slice('env:'.length) : name));
-}
-
 /** Where a value refers to the workspace: the path of each such text and the name of its first such reference. */
 export function workspaceReferences(value: Json, at: ConfigPath = []): readonly WorkspaceReference[] {
   if (Array.isArray(value)) return value.flatMap((item, index) => workspaceReferences(item, [...at, index]));

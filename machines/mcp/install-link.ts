@@ -1,11 +1,12 @@
 /**
  * Reads an add-server link: who it names and which entry it carries, or the one rule that it breaks. Installs nothing and
  * trusts nothing: the text comes from a web page.
- * @see LNK-1 in docs/specification.md
+ * @see LNK-1 and SEC-2 in docs/specification.md
  * @see [RFC 4648 §5](https://www.rfc-editor.org/rfc/rfc4648.html#section-5)
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { unresolvedReference } from '../config/interpolate.ts';
 import { checkServerEntry, serverEntrySchema } from '../config/server-entry.ts';
 import { validate } from '../config/validate.ts';
 
@@ -26,6 +27,7 @@ export type LinkRefusal =
   | 'link-no-server'
   | 'link-two-servers'
   | 'link-url'
+  | 'link-reference'
   | 'link-entry';
 
 export type LinkReading =
@@ -113,9 +115,26 @@ function entryOf(name: string, value: Json): LinkReading {
   if (hasUrl && !isWebAddress(String(value.url))) {
     return refuse('link-url', 'the url of the link is not an http or https address');
   }
+  const reference = referenceIn(value);
+  if (reference !== undefined) return refuse('link-reference', referenceRule(reference));
   const [finding] = [...validate(serverEntrySchema, value), ...checkServerEntry(value)];
   if (finding !== undefined) return refuse('link-entry', `the config of the link: ${finding.message}`);
   return { kind: 'link', link: { name, config: value } };
+}
+
+/** An entry is read like the owner's own, so a reference would hand the owner's secrets to a server of the link's choice. */
+function referenceIn(value: Json): string | undefined {
+  if (typeof value === 'string') return unresolvedReference(value);
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const held of Object.values(value)) {
+    const found = referenceIn(held);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function referenceRule(name: string): string {
+  return `the config of the link refers to "${name}", and a link may not read what this computer holds; if the server is meant to have it, add the server by hand: agent mcp add`;
 }
 
 function isWebAddress(url: string): boolean {

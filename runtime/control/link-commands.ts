@@ -1,13 +1,13 @@
 /**
  * The commands of add-server links, for surfaces that ask in steps of their own: one reads a link and writes nothing, one
  * adds what a person has seen and confirmed. The dialog's chart decides; an existing name is never overwritten.
- * @see LNK-1, LNK-2 and LNK-3 in docs/specification.md
+ * @see LNK-1, LNK-2, LNK-3 and SEC-2 in docs/specification.md
  */
 
 import { hasServerEntry } from '../../actors/config/server-entries.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type InstallLink, readInstallLink } from '../../machines/mcp/install-link.ts';
-import { takenAlong } from '../../machines/mcp/link-variables.ts';
+import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import { runLinkDialog } from '../link-dialog.ts';
 import type { Command, CommandHost } from './commands.ts';
 import { homeOf, profileOf } from './home-view.ts';
@@ -20,12 +20,11 @@ export const linkCommands: readonly (readonly [string, Command])[] = [
 
 async function readLink(params: JsonObject, host: CommandHost): Promise<JsonObject> {
   const { name, config } = linkOf(params);
-  const takes = takenAlong(config);
   return {
     name,
     kind: typeof config.command === 'string' ? 'command' : 'url',
     config,
-    ...(takes === undefined ? {} : { takes: { ...takes } }),
+    lowers: loweredGuards(config),
     taken: await hasServerEntry({ home: host.source.home, profile: profileOf(params.profile), name }),
     profiles: [...homeOf(host).profiles.keys()],
   };

@@ -99,7 +99,7 @@ for (const provider of ['openai-compatible', 'anthropic'] as const) {
 }
 
 t.test(
-  'CLI-4 · CLI-6 · TRU-3 · in a terminal: questions, commands, pastes, Ctrl-C, history',
+  'CLI-4 · CLI-6 · TRU-3 · SEC-7 · in a terminal: questions, commands, pastes, Ctrl-C, history',
   { skip: !hasTerminal && 'no script' },
   async (t) => {
     const { home, server } = await scene(t);
@@ -111,7 +111,7 @@ t.test(
     await chat.shows(/usual, 18 tools\. \/help/);
 
     chat.type('make it\r');
-    await chat.shows(/locked wants a yes[\s\S]*"path"[\s\S]*allow it\? \[y\/n\]/);
+    await chat.shows(/locked wants a yes[\s\S]*"path"[\s\S]*\n *locked says: “Create[\s\S]*”[\s›]*allow it\? \[y\/n\]/);
     chat.type('perhaps\r');
     await chat.shows(/allow it\? \[y\/n\]/);
     chat.type('n\r');
@@ -124,7 +124,7 @@ t.test(
     t.ok(existsSync(folder));
 
     chat.type('ask me\r');
-    await chat.shows(/Which color\?[\s\S]*2\. blue[\s\S]*Answer/);
+    await chat.shows(/agent says: “the chat asks: Which color\?”[\s\S]*2\. blue[\s\S]*Answer/);
     chat.type('2\r');
     await chat.shows(/2 steps/);
     t.match(JSON.stringify(server.asked.at(-1)?.body.messages), /"content":"blue"/);

@@ -334,18 +334,19 @@ t.test('one daemon, looked at', options, async (t) => {
     await dialog.waitFor({ state: 'detached' });
     t.notMatch(configText(gateway), /turned/, 'a link in the address is shown and nothing more');
 
-    const taking = { url: 'https://hub.example/mcp', headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' } };
-    const hub = `agent://mcp/install?name=hub&config=${Buffer.from(JSON.stringify(taking)).toString('base64url')}`;
-    await goTo(open, `#/servers?${new URLSearchParams({ add: '1', link: hub })}`);
-    const words = 'It sends the value of your variable GITHUB_TOKEN to hub.example.';
-    await dialog.getByRole('note').filter({ hasText: words }).waitFor();
+    const linkTo = (name: string, config: object): string =>
+      `agent://mcp/install?name=${name}&config=${Buffer.from(JSON.stringify(config)).toString('base64url')}`;
+    const show = (name: string, config: object): Promise<void> =>
+      goTo(open, `#/servers?${new URLSearchParams({ add: '1', link: linkTo(name, config) })}`);
+    await show('hub', { url: 'https://hub.example/mcp', trust: 'untrusted', ssl_verify: false });
+    await dialog.getByRole('note').filter({ hasText: 'ssl_verify: whoever is between' }).waitFor();
     t.equal(await dialog.getByRole('note').count(), 1, 'an address runs no command');
     t.same(await axeFindings(open), []);
-    const handing = Buffer.from(JSON.stringify({ command: 'a\u202eb', env: { KEY: '${KEY}' } })).toString('base64url');
-    const handed = `agent://mcp/install?name=handed&config=${handing}`;
-    await goTo(open, `#/servers?${new URLSearchParams({ add: '1', link: handed })}`);
-    await dialog.getByText('It hands the value of your variable KEY to the command a\\u202eb.').waitFor();
-    t.equal(await dialog.getByRole('note').count(), 2);
+    await show('handed', { command: 'a\u202eb', env: { 'K\u202eY': '1' } });
+    await dialog.getByText('env: it sets K\\u202eY for the command.').waitFor();
+    t.equal(await dialog.getByRole('note').count(), 3, 'it runs a command, and asks nobody before its tools run');
+    await show('taking', { url: 'https://hub.example/mcp', headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' } });
+    await dialog.getByText('the config of the link refers to "GITHUB_TOKEN"').waitFor();
     await open.context.close();
   });
 

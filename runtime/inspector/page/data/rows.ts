@@ -138,13 +138,8 @@ export interface LinkReading {
   readonly name: string;
   readonly kind: 'command' | 'url';
   readonly config: JsonObject;
-  /** The user's variables whose values would go along; left out where it names none. */
-  readonly takes?: {
-    readonly variables: readonly string[];
-    /** The host, or the command. */
-    readonly to: string;
-    readonly words: string;
-  };
+  /** A sentence for each setting of the entry that lowers a guard. */
+  readonly lowers: readonly string[];
   /** The profile has a server of that name. */
   readonly taken: boolean;
   /** The profiles that it may be added to. */

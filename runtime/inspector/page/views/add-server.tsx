@@ -1,12 +1,12 @@
 /**
- * The dialog of an add-server link: shows name and whole config, warns of commands and of variables that go along, asks
+ * The dialog of an add-server link: shows name and whole config, warns of commands and of lowered guards, asks
  * for the profile where there are several, adds only after a yes and never over a name that stands.
- * @see LNK-2 and LNK-3 in docs/specification.md
+ * @see LNK-2, LNK-3 and SEC-2 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { shownJson, shownText } from '../../../../machines/base/shown-json.ts';
+import { shownJson, shownText, withoutGaps } from '../../../../machines/base/shown-json.ts';
 import { announce } from '../data/announce.ts';
 import { go } from '../data/place.ts';
 import type { LinkReading } from '../data/rows.ts';
@@ -115,18 +115,18 @@ export function AddServer({ link, onClose }: { readonly link: string; readonly o
             A link asks to add the MCP server <strong>{step.link.name}</strong>:
           </p>
           <Scrolled class="config" label="The whole config">
-            <pre>{shownJson(step.link.config)}</pre>
+            <pre>{withoutGaps(shownJson(step.link.config))}</pre>
           </Scrolled>
           {step.link.kind === 'command' ? (
             <p class="caution" role="note">
               It runs a command on this computer, with your rights. Add it only if you trust its source.
             </p>
           ) : null}
-          {step.link.takes === undefined ? null : (
-            <p class="caution" role="note">
-              {shownText(step.link.takes.words)}
+          {step.link.lowers.map((words) => (
+            <p key={words} class="caution" role="note">
+              {withoutGaps(shownText(words))}
             </p>
-          )}
+          ))}
           {step.why === '' ? null : <Refused why={step.why} />}
           <label class="wide">
             Name
