@@ -73,6 +73,30 @@ t.test('DLV-1 · a mail goes out through the gateway’s own transport', async (
   t.match(server.mails, [/Subject: Build 1 is green\./]);
 });
 
+t.test('DLV-1 · DLV-4 · a mail server that cannot encrypt now is reported as that, with the cure', async (t) => {
+  const it = await openDelivering(t);
+  const server = await startSmtp();
+  t.teardown(() => server.close());
+  server.script = { step: 'STARTTLS', reply: '454 4.7.0 PROVIDER-WORDS' };
+  const account = { username: smtpUser, password: smtpPassword, from: smtpUser };
+  it.configure({ others: { email: { enabled: true, host: '127.0.0.1', port: server.port, ...account } } });
+  const daemon = await it.start();
+  const why = /offers no encryption now \(SMTP 454 at STARTTLS\).*port and secure.*looked at again by itself/;
+
+  t.match(await it.target('email', 'failed'), { error: why });
+  await it.post(daemon, 'mail', '1');
+
+  t.match(await it.reaches('1', 'waitingToRetry'), { reason: /offers no encryption now/ });
+  const rows = await it.json<readonly JsonObject[]>('doctor', '--offline');
+  t.match(
+    rows.find(({ code }) => code === 'target-unreachable'),
+    { place: 'email', what: why },
+  );
+  server.script = { step: 'AUTH', reply: '535 5.7.8 PROVIDER-WORDS' };
+  await it.cli('deliveries', 'retry', '1');
+  t.match(await it.reaches('1', 'deadLettered'), { reason: /does not accept the credentials/ });
+});
+
 t.test('DLV-4 · a platform that asks to wait is obeyed, and then has the message once', async (t) => {
   const it = await openDelivering(t);
   const daemon = await it.start();

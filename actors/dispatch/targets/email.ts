@@ -221,7 +221,15 @@ export function readMailError({ code, responseCode, command }: MailError, textSe
   const step = typeof command === 'string' && /^[A-Z][A-Z0-9 ]{0,20}$/.test(command) ? command : 'the connection';
   if (typeof responseCode === 'number') {
     const said = `SMTP ${responseCode} at ${step}`;
-    if (responseCode < 500) return transient(`the server asks to come again later (${said})`);
+    if (command === 'STARTTLS') return withoutEncryption(responseCode, said);
+    // RFC 4954 §6: a password transition is needed, which no wait brings about.
+    if (responseCode === 432) return refusedAs('auth', said);
+    if (responseCode < 500)
+      return transient(
+        code === 'EAUTH'
+          ? `the server cannot check the login now (${said})`
+          : `the server asks to come again later (${said})`,
+      );
     if (code === 'EAUTH' || [530, 534, 535, 538].includes(responseCode)) return refusedAs('auth', said);
     if (responseCode === 552 || responseCode === 523) return refusedAs('tooLong', said);
     // At any other step these are about the sender or the message.
@@ -249,6 +257,19 @@ export function readMailError({ code, responseCode, command }: MailError, textSe
     default:
       return transient(`the server was not reached, or broke off before the text was sent (${said})`);
   }
+}
+
+/**
+ * Reads a refusal of STARTTLS; nothing has been sent by then, a password neither. A 4xx may pass by itself (454 is "TLS not
+ * available due to temporary reason"), but where the server has no certificate at all it never does, so it says what to do.
+ * @see [RFC 3207 §4](https://www.rfc-editor.org/rfc/rfc3207.html#section-4)
+ */
+function withoutEncryption(responseCode: number, said: string): Undelivered {
+  return responseCode < 500
+    ? transient(
+        `the server offers no encryption now (${said}); if that lasts, correct its TLS, or check port and secure of the entry`,
+      )
+    : refused('permanent', `the server offers no encryption (${said}); check port and secure of the entry`);
 }
 
 /** The first line that says something; a subject has one line. */

@@ -6,7 +6,7 @@ export const smtpUser = 'bot@example.org';
 export const smtpPassword = 'sec-smtp-password';
 export const smtpRecipient = 'me@example.org';
 
-export type SmtpStep = 'greeting' | 'EHLO' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'text';
+export type SmtpStep = 'greeting' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL' | 'RCPT' | 'DATA' | 'text';
 /** A reply instead of the usual one, or the end of the connection, or none at all. */
 export interface SmtpScript {
   readonly step: SmtpStep;
@@ -62,7 +62,11 @@ export async function startSmtp(): Promise<SmtpServer> {
         const line = pending.slice(0, end);
         pending = pending.slice(end + 2);
         const [word = ''] = line.toUpperCase().split(' ');
-        if (word === 'EHLO') answer('EHLO', '250-mail.example.org\r\n250-AUTH PLAIN\r\n250 8BITMIME');
+        if (word === 'EHLO') {
+          // It encrypts nothing: STARTTLS is offered where a spec scripts the refusal.
+          const offers = state.script?.step === 'STARTTLS' ? '250-STARTTLS\r\n' : '';
+          answer('EHLO', `250-mail.example.org\r\n${offers}250-AUTH PLAIN\r\n250 8BITMIME`);
+        } else if (word === 'STARTTLS') answer('STARTTLS', '502 5.5.1 PROVIDER-WORDS');
         else if (word === 'AUTH') {
           const plain = Buffer.from(line.split(' ')[2] ?? '', 'base64').toString();
           answer('AUTH', plain === `\0${smtpUser}\0${smtpPassword}` ? '235 2.7.0 Ok' : '535 5.7.8 PROVIDER-WORDS');

@@ -126,8 +126,23 @@ t.test(
 const scripts: readonly (readonly [string, SmtpScript, object])[] = [
   ['the server is busy', { step: 'greeting', reply: '421 4.3.2 PROVIDER-WORDS' }, transient],
   ['the server wants nobody', { step: 'greeting', reply: '554 5.7.1 PROVIDER-WORDS' }, permanent],
+  [
+    'encryption is not available now (RFC 3207 §4)',
+    { step: 'STARTTLS', reply: '454 4.7.0 PROVIDER-WORDS' },
+    { ...transient, reason: /offers no encryption now \(SMTP 454 at STARTTLS\).*if that lasts/ },
+  ],
+  [
+    'encryption is not offered',
+    { step: 'STARTTLS', reply: '502 5.5.1 PROVIDER-WORDS' },
+    { ...permanent, reason: /offers no encryption \(SMTP 502 at STARTTLS\).*check port and secure/ },
+  ],
+  ['the account needs another login', { step: 'AUTH', reply: '432 4.7.12 PROVIDER-WORDS' }, auth],
   ['the login is refused', { step: 'AUTH', reply: '535 5.7.8 PROVIDER-WORDS' }, auth],
-  ['the login cannot be checked now', { step: 'AUTH', reply: '454 4.7.0 PROVIDER-WORDS' }, transient],
+  [
+    'the login cannot be checked now',
+    { step: 'AUTH', reply: '454 4.7.0 PROVIDER-WORDS' },
+    { ...transient, reason: /cannot check the login now/ },
+  ],
   ['the sender is refused', { step: 'MAIL', reply: '550 5.7.1 PROVIDER-WORDS' }, permanent],
   ['too big', { step: 'MAIL', reply: '552 5.3.4 PROVIDER-WORDS' }, { kind: 'refused', class: 'tooLong' }],
   ['no such recipient', { step: 'RCPT', reply: '550 5.1.1 PROVIDER-WORDS' }, notFound],
