@@ -8,10 +8,10 @@ import { noTokens, type Tokens, type ToolOffer, type ToolReply, type Turn } from
 import { type Spending, spendingOf } from '../../machines/agent/spending.ts';
 import { nextStep, type PlannedCall } from '../../machines/agent/tool-loop.ts';
 import type { TranscriptEntry } from '../../machines/agent/transcript.ts';
-import { wireName } from '../../machines/agent/wire-name.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, type JsonObject } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
+import { wireName } from '../../machines/mcp/wire-name.ts';
 import { type StreamModelPorts, streamModel, sum, waitFor } from './stream-model.ts';
 
 /** What a tool answers; an error is for the model to read. */

@@ -35,6 +35,12 @@ const rooms: readonly Room[] = [
     why: 'a chart names its effects and never imports them',
   },
   {
+    name: 'machines/mcp (rules)',
+    holds: under('machines/mcp/'),
+    may: [base, config, /^machines\/(mcp|oauth)\//, /^node:crypto$/],
+    why: 'the models that use a tool know its server, never the other way round',
+  },
+  {
     name: 'machines (rules)',
     holds: under('machines/'),
     may: [base, config, /^machines\/(webhook|agent|mcp|oauth|cron|dispatch)\//, /^re2js$/, /^node:crypto$/],

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { wireName } from '../../../machines/agent/wire-name.ts';
+import { wireName } from '../../../machines/mcp/wire-name.ts';
 
 t.test('NAM-1 · DIS-3 · a name that an endpoint would refuse is cut and told apart', (t) => {
   t.equal(wireName('mcp__github__get_issue'), 'mcp__github__get_issue');

@@ -1,7 +1,7 @@
 /**
- * Names tools as a model endpoint takes names: letters, digits, `_` and `-`, at most 64. A name that fits stands for
- * itself; a longer one is cut and told apart by its digest. Knows no tool.
- * @see NAM-1 and DIS-3 in docs/specification.md
+ * Returns a tool's name as every consumer accepts it: letters, digits, `_` and `-`, 64 characters at most. A name that fits
+ * is unchanged; a longer one is cut and ends with a digest of all of it. Knows no tool.
+ * @see NAM-2 and DIS-3 in docs/specification.md
  */
 
 import { createHash } from 'node:crypto';
