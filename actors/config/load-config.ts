@@ -33,6 +33,8 @@ export interface LoadedProfile {
   readonly settings: Settings;
   /** Its `.env`. */
   readonly scope: ReadonlyMap<string, string>;
+  /** The PATH by which its programs are found: that of its `.env`, else that of the process. */
+  readonly searchPath: string;
   /** Whether its `config.yaml` is there and holds nothing, as a write that was cut off leaves it. */
   readonly isEmpty: boolean;
 }
@@ -161,6 +163,7 @@ function loadProfile(
   return {
     profile: {
       ...{ name, paths, settings: read.settings, scope },
+      searchPath: scope.get('PATH') ?? env.PATH ?? '',
       isEmpty: text.trim() === '' && stamps.get(paths.config) !== undefined,
     },
     diagnostics: [...unread, ...read.diagnostics],

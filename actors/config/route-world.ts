@@ -1,5 +1,5 @@
 /**
- * Looks at what the routes of a home name: jobs, scripts and lists of their profiles, as they stand now.
+ * Looks up what the routes of a home name: jobs, scripts, lists and programs of their profiles, as they exist now.
  * @see CFG-2 and RTE-1 in docs/specification.md
  */
 
@@ -15,9 +15,16 @@ import type { Settings } from '../../machines/config/settings.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
 import { confined, leadsOut } from '../confine.ts';
 import { createJobsStore } from '../cron/jobs.store.ts';
+import { findCommand } from '../process-group.ts';
+
+export interface ProfileOfRoutes {
+  readonly paths: ProfilePaths;
+  readonly settings: Settings;
+  readonly searchPath: string;
+}
 
 export interface HomeOfRoutes {
-  readonly profiles: ReadonlyMap<ProfileName, { readonly paths: ProfilePaths; readonly settings: Settings }>;
+  readonly profiles: ReadonlyMap<ProfileName, ProfileOfRoutes>;
 }
 
 /** Says of a route what it names that is not there; nothing of one whose profile is not served, which is told otherwise. */
@@ -29,14 +36,14 @@ export function findLooseEnds({ profiles }: HomeOfRoutes): (entry: RouteWithSecr
     if (profile === undefined) return [];
     let world = worlds.get(route.profile);
     if (world === undefined) {
-      world = worldOf(profile.paths, profile.settings);
+      world = worldOf(profile);
       worlds.set(route.profile, world);
     }
     return looseEnds(entry, world);
   };
 }
 
-function worldOf(paths: ProfilePaths, { platforms, servers }: Settings): RouteWorld {
+function worldOf({ paths, settings: { platforms, servers }, searchPath }: ProfileOfRoutes): RouteWorld {
   const jobs = createJobsStore({ folder: paths.cron });
   const full = servers.filter(({ enabled, entry }) => enabled && entry.trust === 'full').map(({ name }) => name);
   return {
@@ -44,6 +51,8 @@ function worldOf(paths: ProfilePaths, { platforms, servers }: Settings): RouteWo
     hasJob: (ref) => jobs.find(ref) !== undefined || jobs.problem() !== undefined,
     fullServersOf: (toolsets) => serversOf(toolsets, full),
     script: (name) => standingOf(paths.scripts, name),
+    // As it is started: from the home of the profile.
+    hasProgram: (command) => findCommand(command, searchPath, paths.home) !== undefined,
     list: (name) => standingOf(paths.home, name),
     listsOf(filters) {
       const compiled = compileFilters(filters);

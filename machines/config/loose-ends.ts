@@ -1,7 +1,7 @@
 /**
  * Says what of a route is hardly meant (its name, an open brace, tools for events that anybody may send) or not there: a
- * cron job, a script, a list, a target that is not enabled, what its target cannot do without. Each is a warning and stops
- * nothing, since what is missing may come later. What stands is lent; knows no file.
+ * cron job, a script, a list, a target that is not enabled or whose program is missing, what its target cannot do without.
+ * Each is a warning and stops nothing, since what is missing may come later. What stands is lent; knows no file.
  * @see CFG-2, CFG-7, RTE-1, DIS-5 and DLV-2 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import { dynamicRoutePattern } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
 import type { ConditionSource, Route, RouteWithSecret } from './route.ts';
 import type { EntryFinding } from './server-entry.ts';
-import type { Settings } from './settings.ts';
+import type { PlatformSettings, Settings } from './settings.ts';
 import { canonicalTarget } from './targets.ts';
 
 export type FileStanding = 'there' | 'missing' | 'outside';
@@ -24,6 +24,8 @@ export interface RouteWorld {
   /** The servers without a guard (TRU-1) of which the toolsets name a tool; toolsets are the agent room's business. */
   readonly fullServersOf: (toolsets: readonly string[]) => readonly string[];
   readonly script: (name: string) => FileStanding;
+  /** Whether a command's name or path leads to a program that the profile may run. */
+  readonly hasProgram: (command: string) => boolean;
   readonly list: (name: string) => FileStanding;
   /** The lists that conditions name, each at its place; conditions are the webhook room's business. */
   readonly listsOf: (
@@ -112,7 +114,7 @@ function looseLists({ filters }: Route, { list, listsOf }: RouteWorld): EntryFin
 }
 
 /** A cron job says itself where its outcome goes. */
-function looseTarget({ cronJob, deliver, deliverExtra }: Route, { platforms }: RouteWorld): EntryFinding[] {
+function looseTarget({ cronJob, deliver, deliverExtra }: Route, { platforms, hasProgram }: RouteWorld): EntryFinding[] {
   const target = canonicalTarget(deliver);
   if (cronJob !== undefined || target === undefined || target === 'log') return [];
   const platform = platforms[target];
@@ -122,12 +124,24 @@ function looseTarget({ cronJob, deliver, deliverExtra }: Route, { platforms }: R
     return [{ path: ['deliver'], message, code: 'target-disabled' }];
   }
   if (target !== 'codehost_comment') return [];
+  const client = clientOf(platform);
+  const loose: EntryFinding[] = [];
+  if (!hasProgram(client)) {
+    const message = `delivers to "${deliver}", whose program "${client}" is not found or cannot be executed; install it and run \`${client} auth login\` as the gateway's user, or set platforms.${platform?.name ?? deliver}.command to its path`;
+    loose.push({ path: ['deliver'], message, code: 'target-program-missing' });
+  }
   const missing = codehostExtras.filter(([name]) => isBlank(deliverExtra[name]));
-  if (missing.length === 0) return [];
+  if (missing.length === 0) return loose;
   const names = missing.map(([name]) => `deliver_extra.${name}`).join(' and ');
   const cures = missing.map(([name, example]) => `${name}: "${example}"`).join(' and ');
   const message = `delivers to "${deliver}" without ${names}, and can comment on nothing; set ${cures}, or whatever names them in the payload`;
-  return [{ path: ['deliver'], message, code: 'deliver-extra-missing' }];
+  return [...loose, { path: ['deliver'], message, code: 'deliver-extra-missing' }];
+}
+
+/** Returns the command that `codehost_comment` runs: the one of its entry, else `gh`. */
+export function clientOf(codehost: PlatformSettings | undefined): string {
+  const { command } = codehost?.options ?? {};
+  return typeof command === 'string' ? command : 'gh';
 }
 
 function isBlank(value: Json | undefined): boolean {

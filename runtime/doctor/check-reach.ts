@@ -8,6 +8,7 @@ import { createCredentials } from '../../actors/oauth/credentials.store.ts';
 import { findCommand } from '../../actors/process-group.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, inProfile, type ProfileName } from '../../machines/base/names.ts';
+import { clientOf } from '../../machines/config/loose-ends.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -17,20 +18,18 @@ import { type Area, type Examined, type Finding, good, type Trouble } from './fi
 const patienceMs = 15_000;
 const atOnce = 4;
 
-export function checkAgent({ home, env }: Examined): readonly Finding[] {
+export function checkAgent({ home }: Examined): readonly Finding[] {
   const routes = [...home.profiles.values()].flatMap(({ settings }) => settings.webhook.routes);
-  const findings = [...home.profiles.values()].flatMap(({ name, paths, scope, settings }) => {
+  const findings = [...home.profiles.values()].flatMap(({ name, paths, searchPath, settings }) => {
     // As they are started: from the home of their profile.
-    const isThere = (word: string): boolean =>
-      findCommand(word, scope.get('PATH') ?? env.PATH ?? '', paths.home) !== undefined;
+    const isThere = (word: string): boolean => findCommand(word, searchPath, paths.home) !== undefined;
     const { runner, command } = settings.agent;
-    const { command: client } = settings.platforms.codehost_comment?.options ?? {};
     const comments = ({ route }: (typeof routes)[number]): boolean =>
       route.profile === name && canonicalTarget(route.deliver) === 'codehost_comment';
     const needed = [
       ...(runner === 'command' ? [[command[0] ?? '', 'the command of agent.command'] as const] : []),
       ...(routes.some(comments)
-        ? [[typeof client === 'string' ? client : 'gh', 'the client that codehost_comment calls'] as const]
+        ? [[clientOf(settings.platforms.codehost_comment), 'the client that codehost_comment calls'] as const]
         : []),
     ];
     return needed

@@ -1,4 +1,4 @@
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { loadHome } from '../../../actors/config/load-config.ts';
 import { printDiagnostic } from '../../../machines/config/diagnostic.ts';
@@ -10,18 +10,47 @@ t.test('CFG-2 · CFG-3 · what routes name and is not there is printed as its go
   const home = makeHome(t, {
     'config.yaml': readFileSync(`${folder}/loose-ends.yaml`, 'utf8'),
     'cron/jobs.json': JSON.stringify({ jobs: [{ id: 'a1', name: 'weekly', schedule: '@weekly', prompt: 'p' }] }),
-    'profiles/work/config.yaml': 'platforms: {slack: {enabled: true, token: xoxb-1}}\n',
+    'profiles/work/config.yaml':
+      'platforms: {slack: {enabled: true, token: xoxb-1}, github_comment: {command: /opt/gone/gh}}\n',
     'scripts/there.sh': 'true',
     'there.txt': 'ada',
+    'bin/gh': '',
   });
   symlinkSync('../config.yaml', `${home.path}/scripts/out.sh`);
   symlinkSync('/etc/passwd', `${home.path}/elsewhere.txt`);
-  const loaded = loadHome({ home: home.path, env: {} });
+  chmodSync(`${home.path}/bin/gh`, 0o755);
+  const loaded = loadHome({ home: home.path, env: { PATH: `${home.path}/bin` } });
   t.equal(
     `${loaded.diagnostics.map(printDiagnostic).join('\n\n')}\n`,
     readFileSync(`${folder}/loose-ends.out`, 'utf8'),
   );
   t.same(loaded.webhookBlocked, []);
+  t.end();
+});
+
+t.test('CFG-7 · a target’s program is looked up as it would be run: by the PATH of its profile, from its home', (t) => {
+  const comments = (entry: object) =>
+    JSON.stringify({
+      platforms: {
+        github_comment: entry,
+        webhook: {
+          secret: 'a-secret-of-the-home',
+          routes: { r: { deliver: 'github_comment', deliver_extra: { repo: 'a/b', pr_number: 7 } } },
+        },
+      },
+    });
+  const home = makeHome(t, { 'config.yaml': comments({}), 'bin/gh': '', 'tools/hub': '' });
+  const codes = () =>
+    loadHome({ home: home.path, env: { PATH: `${home.path}/bin` } }).diagnostics.map(({ code }) => code);
+  t.same(codes(), ['target-program-missing'], 'what is there may not be executed');
+  chmodSync(`${home.path}/bin/gh`, 0o755);
+  t.same(codes(), []);
+  writeFileSync(`${home.path}/.env`, 'PATH=/nowhere\n');
+  t.same(codes(), ['target-program-missing']);
+  writeFileSync(`${home.path}/config.yaml`, comments({ command: 'tools/hub' }));
+  t.same(codes(), ['target-program-missing']);
+  chmodSync(`${home.path}/tools/hub`, 0o755);
+  t.same(codes(), []);
   t.end();
 });
 

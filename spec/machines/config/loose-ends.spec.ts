@@ -16,6 +16,7 @@ const world: RouteWorld = {
   hasJob: (ref) => ref === '7',
   script: standing,
   list: standing,
+  hasProgram: (command) => command === 'gh',
   listsOf: (filters) => filters.map(({ in_file }, at) => ({ path: [at, 'in_file'], file: String(in_file) })),
 };
 
@@ -58,6 +59,12 @@ t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not
   ];
   for (const [written, expected] of rows) t.same(loose(written), expected, JSON.stringify(written));
   const codehost = { deliver: 'codehost_comment', deliver_extra: { repo: '{r}', pr_number: 1 } };
+  const other = { ...platform, enabled: true, options: { command: '/opt/gone' } };
+  t.same(loose(codehost, { platforms: { codehost_comment: other } }), ['deliver target-program-missing']);
+  t.same(loose({ deliver: 'github_comment' }, { hasProgram: () => false }), [
+    'deliver target-program-missing',
+    'deliver deliver-extra-missing',
+  ]);
   const off = { platforms: { codehost_comment: { ...platform, enabled: false } } };
   t.same(loose(codehost, off), ['deliver target-disabled'], 'the code host needs no entry, and may be switched off');
   t.end();
