@@ -119,12 +119,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   });
   const { settings } = reconcile;
   const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs, newMark());
-  const requests = createServerRequests(
-    ward<ServerRequestInput>('serverRequests'),
-    steadyMs,
-    (key) => calls.at(key),
-    approvals.withdraw,
-  );
+  const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), steadyMs, approvals.withdraw);
   const calls = redactedCalls(tracedCalls(createCalls(callWard, nowMs, approvals.withdraw), tracing), redactor.text);
   const memory = createCallMemory();
   const chats = createChats(() => (root().system.get('chats') === undefined ? undefined : ward<ChatInput>('chats')()));
@@ -237,7 +232,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         wireServerRequest({
           requests,
           approvals,
-          runAt: (profile, server) => calls.runAt(connectionKey(profile, server)),
+          runOf: (call) => calls.get(call)?.request.run,
           waits: calls.waits,
           settings,
           model: (profile) => profileOf(profile)?.settings.agent.model,

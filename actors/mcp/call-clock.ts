@@ -1,74 +1,81 @@
 /**
- * The clock of the calls of one session, which stands still while a person is asked something for them. Fires what is due
- * on it; knows no call.
+ * The clocks of the calls of one session: each stands still while a person is asked something for its call, and fires when
+ * the call has used up its time. Knows no call and no message.
  * @see TRU-5 and LIF-3 in docs/specification.md
  */
 
 export interface CallClock {
-  /** Milliseconds that only rise, and stand still while the clock is held. */
-  nowMs(): number;
-  /** Calls back after so many milliseconds of this clock; returns what cancels that. */
-  after(ms: number, fire: () => void): () => void;
-  /**
-   * Stops the clock until the returned function, and that of every other hold, has been called. Does nothing while nothing
-   * is due: what a server asks outside of any call must not stop the calls that begin later.
-   */
-  hold(): () => void;
+  /** Starts the clock of a call; `fire` is called after so many milliseconds that it ran. */
+  begin(ms: number, fire: () => void): CallTime;
 }
 
-interface Wait {
-  readonly dueMs: number;
+export interface CallTime {
+  /** Stops the clock until the returned function, and that of every other hold, has been called. */
+  hold(): () => void;
+  /** The call is over: its clock never fires. */
+  end(): void;
+}
+
+interface Row {
   readonly fire: () => void;
-  timer: NodeJS.Timeout | undefined;
+  /** By the steady clock; while the clock is held, as it was when it stopped. */
+  dueMs: number;
 }
 
 export function createCallClock(): CallClock {
-  const waits = new Set<Wait>();
-  let holds = 0;
-  let heldSinceMs = 0;
-  let heldMs = 0;
-  const nowMs = (): number => (holds > 0 ? heldSinceMs : performance.now()) - heldMs;
+  const running = new Set<Row>();
+  /** One timer for all calls: most are over long before it fires. */
+  let timer: NodeJS.Timeout | undefined;
+  let wakeAtMs = Number.POSITIVE_INFINITY;
 
-  function start(wait: Wait): void {
-    wait.timer = setTimeout(
-      () => {
-        if (wait.dueMs > nowMs()) {
-          start(wait);
-          return;
-        }
-        waits.delete(wait);
-        wait.fire();
-      },
-      Math.ceil(wait.dueMs - nowMs()),
-    ).unref();
+  function wakeBy(dueMs: number): void {
+    if (dueMs >= wakeAtMs) return;
+    clearTimeout(timer);
+    wakeAtMs = dueMs;
+    timer = setTimeout(wake, Math.ceil(dueMs - performance.now())).unref();
+  }
+
+  function wake(): void {
+    wakeAtMs = Number.POSITIVE_INFINITY;
+    const nowMs = performance.now();
+    for (const row of [...running]) {
+      if (row.dueMs > nowMs) wakeBy(row.dueMs);
+      // One that fired before may have ended this one.
+      else if (running.delete(row)) row.fire();
+    }
   }
 
   return {
-    nowMs,
-    after(ms, fire) {
-      const wait: Wait = { dueMs: nowMs() + ms, fire, timer: undefined };
-      waits.add(wait);
-      if (holds === 0) start(wait);
-      return () => {
-        waits.delete(wait);
-        clearTimeout(wait.timer);
-      };
-    },
-    hold() {
-      if (waits.size === 0) return () => {};
-      if (holds === 0) {
-        heldSinceMs = performance.now();
-        for (const { timer } of waits) clearTimeout(timer);
-      }
-      holds += 1;
+    begin(ms, fire) {
+      const row: Row = { fire, dueMs: performance.now() + ms };
+      let holds = 0;
+      let stoppedAtMs = 0;
       let isOver = false;
-      return () => {
-        if (isOver) return;
-        isOver = true;
-        holds -= 1;
-        if (holds > 0) return;
-        heldMs += performance.now() - heldSinceMs;
-        for (const wait of waits) start(wait);
+      running.add(row);
+      wakeBy(row.dueMs);
+      return {
+        hold() {
+          holds += 1;
+          if (holds === 1) {
+            stoppedAtMs = performance.now();
+            // It has fired, or the call is over.
+            isOver ||= !running.delete(row);
+          }
+          let isReleased = false;
+          return () => {
+            if (isReleased) return;
+            isReleased = true;
+            holds -= 1;
+            if (holds > 0 || isOver) return;
+            row.dueMs += performance.now() - stoppedAtMs;
+            running.add(row);
+            wakeBy(row.dueMs);
+          };
+        },
+        end() {
+          isOver = true;
+          running.delete(row);
+        },
       };
     },
   };

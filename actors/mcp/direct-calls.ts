@@ -15,8 +15,8 @@ import {
 } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
-import type { CallClock } from './call-clock.ts';
 import { streamEndedCode, streamEndedWords } from './mend-transport.ts';
+import type { OpenCall, OpenCalls } from './open-calls.ts';
 
 export interface Progress {
   readonly progress: number;
@@ -27,6 +27,8 @@ export interface Progress {
 export interface DirectRequest {
   readonly tool: string;
   readonly args: JsonObject;
+  /** By which the gateway knows the call. */
+  readonly id?: string | undefined;
   readonly onProgress: ((progress: Progress) => void) | undefined;
   /** The trace that the call belongs to. */
   readonly traceparent: string | undefined;
@@ -48,7 +50,7 @@ export interface DirectCalls {
 interface Waiting {
   readonly settle: (answer: DirectAnswer) => void;
   readonly onProgress: DirectRequest['onProgress'];
-  readonly dueAtMs: number;
+  readonly open: OpenCall;
 }
 
 /** The client counts its requests from 0; nobody counts 32 bits full from both ends. */
@@ -56,35 +58,23 @@ const firstId = 1_000_000_000;
 const ignore = (): void => {};
 
 /** Takes the transport's messages from now on; what is no answer to a call goes on to whoever took them before. */
-export function createDirectCalls(transport: Transport, timeoutMs: number, time: CallClock): DirectCalls {
-  /** In the order in which they are due: all have the same time. */
+export function createDirectCalls(transport: Transport, timeoutMs: number, calls: OpenCalls): DirectCalls {
   const waiting = new Map<number, Waiting>();
   const take = transport.onmessage;
   let last = firstId;
-  let unwatch: (() => void) | undefined;
 
   function settled(id: number, answer: DirectAnswer): void {
     const row = waiting.get(id);
     if (row === undefined) return;
     waiting.delete(id);
+    row.open.end();
     row.settle(answer);
   }
 
-  /** One timer for all: it looks at the oldest, and again when the oldest of then is due. */
-  function watch(inMs: number): void {
-    unwatch = time.after(inMs, () => {
-      unwatch = undefined;
-      for (const [id, { dueAtMs }] of waiting) {
-        const leftMs = dueAtMs - time.nowMs();
-        if (leftMs > 0) {
-          watch(Math.ceil(leftMs));
-          return;
-        }
-        tellCancelled(id, 'it took too long');
-        const thrown = new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out', { timeout: timeoutMs });
-        settled(id, { kind: 'failed', thrown });
-      }
-    });
+  function tooLate(id: number): void {
+    tellCancelled(id, 'it took too long');
+    const thrown = new SdkError(SdkErrorCode.RequestTimeout, 'Request timed out', { timeout: timeoutMs });
+    settled(id, { kind: 'failed', thrown });
   }
 
   function tellCancelled(requestId: number, reason: string): void {
@@ -119,7 +109,7 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, time:
   }
 
   return {
-    call({ tool, args, onProgress, traceparent }, settle) {
+    call({ tool, args, id: call, onProgress, traceparent }, settle) {
       last += 1;
       const id = last;
       const meta = {
@@ -128,15 +118,17 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, time:
       };
       const hasMeta = traceparent !== undefined || onProgress !== undefined;
       const params = hasMeta ? { name: tool, arguments: args, _meta: meta } : { name: tool, arguments: args };
-      waiting.set(id, { settle, onProgress, dueAtMs: time.nowMs() + timeoutMs });
-      if (unwatch === undefined) watch(timeoutMs);
-      transport
-        .send({ jsonrpc: '2.0', id, method: 'tools/call', params } as JSONRPCMessage, {
-          // Over HTTP a trace is read from the header by whatever stands before the server.
-          ...(traceparent === undefined ? {} : { headers: { traceparent } }),
-          onRequestStreamEnd: () =>
-            settled(id, { kind: 'failed', thrown: new ProtocolError(streamEndedCode, streamEndedWords) }),
-        })
+      const open = calls.begin(call, timeoutMs, () => tooLate(id));
+      waiting.set(id, { settle, onProgress, open });
+      open
+        .run(() =>
+          transport.send({ jsonrpc: '2.0', id, method: 'tools/call', params } as JSONRPCMessage, {
+            // Over HTTP a trace is read from the header by whatever stands before the server.
+            ...(traceparent === undefined ? {} : { headers: { traceparent } }),
+            onRequestStreamEnd: () =>
+              settled(id, { kind: 'failed', thrown: new ProtocolError(streamEndedCode, streamEndedWords) }),
+          }),
+        )
         .catch((thrown: unknown) => settled(id, { kind: 'failed', thrown }));
       return () => {
         if (!waiting.has(id)) return;
@@ -145,8 +137,6 @@ export function createDirectCalls(transport: Transport, timeoutMs: number, time:
       };
     },
     closed() {
-      unwatch?.();
-      unwatch = undefined;
       const thrown = new SdkError(SdkErrorCode.ConnectionClosed, 'Connection closed');
       for (const id of [...waiting.keys()]) settled(id, { kind: 'failed', thrown });
     },

@@ -13,9 +13,9 @@ import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { Logger } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
-import { type CallClock, createCallClock } from './call-clock.ts';
 import { readConnectError } from './connect-errors.ts';
 import { streamEndedWords, tellEndedStreams } from './mend-transport.ts';
+import { type AskingCall, createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
 import { createStandingStream } from './standing-stream.ts';
 import { type OpenTransport, openTransport, type TransportPorts } from './transports.ts';
@@ -25,10 +25,14 @@ export type RequestAnswer =
   | { readonly kind: 'answered'; readonly result: JsonObject }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** What answers a server that asks something of its client; params and results are the protocol's. Never rejects. */
+/**
+ * What answers a server that asks something of its client; params and results are the protocol's. `calls` are those that it
+ * may ask for. Never rejects.
+ */
 export interface RequestDesk {
-  elicit(params: JsonObject, signal: AbortSignal): Promise<RequestAnswer>;
-  sample(params: JsonObject, signal: AbortSignal): Promise<RequestAnswer>;
+  /** Holds the clocks of the calls while a person is asked. */
+  elicit(params: JsonObject, signal: AbortSignal, calls: readonly AskingCall[]): Promise<RequestAnswer>;
+  sample(params: JsonObject, signal: AbortSignal, calls: readonly AskingCall[]): Promise<RequestAnswer>;
 }
 
 export interface SessionPorts {
@@ -94,14 +98,14 @@ async function attemptOnce(
   try {
     limit.throwIfAborted();
     opened = await openTransport(settings, { ...ports.transport, wrapFetch, signal: limit });
-    const time = createCallClock();
-    const client = createClient(settings, { ...ports, time }, handshake);
+    const calls = createOpenCalls();
+    const client = createClient(settings, { ...ports, calls }, handshake);
     if (handshake === 'discover') completeResults(opened.transport);
     // The pipes of a child are one stream, and its end is the connection's.
     if (settings.transport.kind !== 'stdio') streamEnded = tellEndedStreams(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
-    const session = createSession({ client, opened, stream, settings, era, time, log: ports.log }, ports.facts);
+    const session = createSession({ client, opened, stream, settings, era, calls, log: ports.log }, ports.facts);
     const listing = await orAborted(session.list(limit), limit);
     return { kind: 'opened', session, listing };
   } catch (thrown) {
@@ -118,7 +122,7 @@ async function attemptOnce(
 
 function createClient(
   settings: ServerSettings,
-  ports: SessionPorts & { readonly time: CallClock },
+  ports: SessionPorts & { readonly calls: OpenCalls },
   handshake: Handshake,
 ): Client {
   const { elicitation, sampling } = settings;
@@ -141,17 +145,15 @@ function createClient(
   );
   if (elicitation.enabled) {
     client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
-      const release = ports.time.hold();
-      const answer = ports.requests.elicit(params as unknown as JsonObject, mcpReq.signal).finally(release);
-      return resultOf(await answer) as never;
+      const asking = ports.calls.asking();
+      return resultOf(await ports.requests.elicit(params as unknown as JsonObject, mcpReq.signal, asking)) as never;
     });
   }
   if (sampling.enabled) {
-    client.setRequestHandler(
-      'sampling/createMessage',
-      async ({ params }, { mcpReq }) =>
-        resultOf(await ports.requests.sample(params as unknown as JsonObject, mcpReq.signal)) as never,
-    );
+    client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq }) => {
+      const asking = ports.calls.asking();
+      return resultOf(await ports.requests.sample(params as unknown as JsonObject, mcpReq.signal, asking)) as never;
+    });
   }
   return client;
 }

@@ -13,12 +13,12 @@ import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import type { Utility } from '../../machines/mcp/tool-name.ts';
 import type { Logger } from '../ports.ts';
-import type { CallClock } from './call-clock.ts';
 import { type CallOutcome, readCallError } from './call-outcome.ts';
 import { readConnectError } from './connect-errors.ts';
 import { cleanProgress, createDirectCalls, type Progress } from './direct-calls.ts';
 import { createListMender, type MendedList } from './mend-listing.ts';
 import { tellInTurn } from './mend-transport.ts';
+import type { OpenCalls } from './open-calls.ts';
 import type { StandingStream } from './standing-stream.ts';
 import { subscribeToChanges } from './subscribe-changes.ts';
 import type { OpenTransport } from './transports.ts';
@@ -49,6 +49,8 @@ export interface SessionFacts {
 }
 
 export interface CallOptions {
+  /** By which the gateway knows the call. */
+  readonly id?: string | undefined;
   readonly onProgress?: ((progress: Progress) => void) | undefined;
   /** The trace that the call belongs to, which the server is told. */
   readonly traceparent?: string | undefined;
@@ -78,8 +80,7 @@ export interface SessionParts {
   readonly stream: StandingStream | undefined;
   readonly settings: ServerSettings;
   readonly era: Era;
-  /** Of the calls; held while a person is asked. */
-  readonly time: CallClock;
+  readonly calls: OpenCalls;
   readonly log: Logger;
 }
 
@@ -98,7 +99,7 @@ const utilityLists: Partial<Record<Utility, 'resources/list' | 'prompts/list'>> 
 const brokenStream = /terminated|fetch failed|ECONNRE|socket|other side closed/i;
 
 export function createSession(
-  { client, opened, stream, settings, era, time, log }: SessionParts,
+  { client, opened, stream, settings, era, calls, log }: SessionParts,
   facts: SessionFacts,
 ): Session {
   const ended = new AbortController();
@@ -126,6 +127,9 @@ export function createSession(
     else log.log('debug', `mcp server "${settings.name}": ${error.message}`, { server: settings.name });
   };
   tellInTurn(opened.transport);
+  // What is sent to the standard streams of a command is answered on one stream, and so it is over SSE.
+  if (settings.transport.kind === 'http') calls.tieByStream();
+  else if (era === 'stateless') calls.tieByAnswer(opened.transport);
   const mender = createListMender(opened.transport, era === 'legacy');
   /** Asks for a list, and logs what of it is left out. */
   async function listed<Value>(...asked: Parameters<typeof mender.ask<Value>>): Promise<MendedList<Value>> {
@@ -137,7 +141,7 @@ export function createSession(
     return given;
   }
   // The stateless era wants an envelope about each request, mirrored headers and more rounds, and the client makes those.
-  const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs, time) : undefined;
+  const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs, calls) : undefined;
   for (const list of ['tools', 'resources', 'prompts'] as const) {
     client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged());
   }
@@ -154,7 +158,8 @@ export function createSession(
       log.log('debug', `mcp server "${settings.name}": cannot listen for changes: ${causeOf(thrown)}`);
     void subscribeToChanges(client, { missed, refused, signal: ended.signal });
   } else if (openStream !== undefined) {
-    stream?.keep({ reopen: openStream, missed, signal: ended.signal });
+    // A stream of a call may have ended in the context of that call.
+    stream?.keep({ reopen: () => calls.outside(openStream), missed, signal: ended.signal });
   }
 
   /** Counts a call in; the returned function tells how it ended. */
@@ -198,18 +203,21 @@ export function createSession(
     const finish = (outcome: CallOutcome): void => {
       if (isOver) return;
       isOver = true;
-      unlimit();
+      call.end();
       done(outcome);
     };
     const cut = (outcome: CallOutcome): void => {
       if (!isOver) stop.abort();
       finish(outcome);
     };
-    const unlimit = time.after(settings.timeoutMs, () => cut({ kind: 'timedOut', afterMs: settings.timeoutMs }));
-    send(requestOptions(stop.signal, options)).then(
-      (result) => finish({ kind: 'result', result }),
-      (thrown) => finish(outcomeOfFailure(thrown)),
-    );
+    const { timeoutMs } = settings;
+    const call = calls.begin(options.id, timeoutMs, () => cut({ kind: 'timedOut', afterMs: timeoutMs }));
+    call
+      .run(() => send(requestOptions(stop.signal, options)))
+      .then(
+        (result) => finish({ kind: 'result', result }),
+        (thrown) => finish(outcomeOfFailure(thrown)),
+      );
     return () => cut({ kind: 'cancelled' });
   }
 
@@ -269,14 +277,14 @@ export function createSession(
         settle(unsent());
         return nothingToCancel;
       }
-      const { onProgress, traceparent } = options;
+      const { id, onProgress, traceparent } = options;
       if (direct === undefined) {
         const trace = traceparent === undefined ? {} : { _meta: { traceparent } };
         const params = { name: tool, arguments: args, ...trace };
         return throughClient(async (request) => (await client.callTool(params, request)) as Json, options, settle);
       }
       const done = begun(settle);
-      return direct.call({ tool, args, onProgress, traceparent }, (answer) => {
+      return direct.call({ tool, args, id, onProgress, traceparent }, (answer) => {
         if (answer.kind === 'result') done(heldAgainst(outputs.get(tool), tool, answer.result));
         else done(answer.kind === 'failed' ? outcomeOfFailure(answer.thrown) : answer);
       });

@@ -30,7 +30,7 @@ const windowMs = 60_000;
 /** More than a person takes in at a time; a server that asks on and on must not bury the questions of the others. */
 const mostForms = 10;
 /** A form stops the clock of its call, and a server may ask again after each refusal. */
-const mostUnfilled = 3;
+export const mostUnfilled = 3;
 /** A form is put before a person and lies in a context: as much as can be read, in characters. */
 const longestQuestion = 4_000;
 const longestForm = 65_536;

@@ -28,8 +28,11 @@ export type AnswerVerdict =
   | { readonly kind: 'refused'; readonly reason: string };
 
 export interface Approvals {
-  /** Asks; returns the question's id. Answers once, unless it is withdrawn. */
-  ask(question: Question, answered: (answer: ApprovalAnswer) => void): string;
+  /**
+   * Asks; returns the question's id. Answers once, unless it is withdrawn.
+   * @param runs those that wait for the answer: the run of the question, or each that it may be asked for
+   */
+  ask(question: Question, answered: (answer: ApprovalAnswer) => void, runs?: readonly string[]): string;
   withdraw(id: string): void;
   answer(id: string, grant: boolean, by: string, values?: JsonObject): AnswerVerdict;
   list(): readonly JsonObject[];
@@ -75,13 +78,15 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
   }
 
   return {
-    ask(question, answered) {
+    ask(question, answered, runs = question.run === undefined ? [] : [question.run]) {
       last += 1;
       const id = `a${mark}${last}`;
       waiting.set(id, answered);
-      const run = question.run === undefined ? undefined : followed.get(question.run);
-      run?.open.add(id);
-      if (run?.open.size === 1) run.changed(true);
+      for (const each of runs) {
+        const run = followed.get(each);
+        run?.open.add(id);
+        if (run?.open.size === 1) run.changed(true);
+      }
       // There is no room any more, and nobody whom the question would reach.
       if (ward().spawn(id, { ...question, id, askedAtMs: nowMs() }) === undefined)
         settled(id, { verdict: 'denied', values: null });
@@ -146,7 +151,9 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
       return () => {
         // The next attempt of a run may be followed already.
         if (followed.get(run) === mine) followed.delete(run);
-        for (const id of mine.open) ward().get(id)?.send({ type: 'approval.deny', by: 'the end of its run' });
+        // One that may be asked for another run too goes with the calls that it is asked for.
+        for (const id of mine.open)
+          if (contextOf(id)?.run === run) ward().get(id)?.send({ type: 'approval.deny', by: 'the end of its run' });
       };
     },
     onAsked(listener) {

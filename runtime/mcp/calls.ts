@@ -67,10 +67,6 @@ export interface Calls {
   get(id: string): LiveCall | undefined;
   /** What a run has under way, oldest first. */
   ofRun(run: string): readonly CallUnderWay[];
-  /** The calls that a session works on. */
-  at(connection: string): readonly string[];
-  /** The run whose call a session works on; undefined where it works on none or on several. */
-  runAt(connection: string): string | undefined;
   /** A person is asked for a call. */
   waits(id: string, question: string, isOpen: () => boolean): void;
   /** The chart of a call has ended. */
@@ -166,17 +162,6 @@ export function createCalls(
         found.push({ id, tool: request.name, startedAtMs, ...(approval === undefined ? {} : { approval }) });
       }
       return found;
-    },
-    at: (connection) => [...rows].flatMap(([id, { sentTo }]) => (sentTo === connection ? [id] : [])),
-    runAt(connection) {
-      let run: string | undefined;
-      let sent = 0;
-      for (const { request, sentTo } of rows.values()) {
-        if (sentTo !== connection) continue;
-        sent += 1;
-        run = request.run;
-      }
-      return sent === 1 ? run : undefined;
     },
     waits(id, question, isOpen) {
       const row = rows.get(id);

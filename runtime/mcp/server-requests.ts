@@ -4,20 +4,23 @@
  * @see SRV-1 and SRV-2 in docs/specification.md
  */
 
+import type { AskingCall } from '../../actors/mcp/open-calls.ts';
 import type { RequestAnswer, RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
-import { connectionKey } from './sessions.ts';
+import { mostUnfilled } from '../../machines/mcp/server-request.ts';
 
 export interface LiveServerRequest {
   /** Which server of which profile. */
   readonly of: string;
   readonly params: JsonObject;
   readonly signal: AbortSignal;
-  /** The calls that the server worked on when it asked and that have not ended; undefined where it asked unbidden. */
+  /** The calls that the server may ask for and that have not ended; undefined where it asked unbidden. */
   readonly during: Set<string> | undefined;
   readonly answer: (answer: RequestAnswer) => void;
+  /** Lets the clocks of the calls run again. */
+  readonly release: () => void;
   /** What a person filled in, or what the model made. */
   made: JsonObject | undefined;
   /** What of a form a person is shown. */
@@ -47,16 +50,20 @@ export interface ServerRequests {
   crashed(id: string): void;
 }
 
+interface Asked {
+  readonly params: JsonObject;
+  readonly signal: AbortSignal;
+  readonly calls: readonly AskingCall[];
+}
+
 const windowMs = 60_000;
 
 /**
- * @param callsAt the calls that a connection's session works on
  * @param withdraw takes back the question that a form asked
  */
 export function createServerRequests(
   ward: () => WardHandle<ServerRequestInput>,
   steadyMs: () => number,
-  callsAt: (connection: string) => readonly string[],
   withdraw: (approval: string) => void = () => {},
 ): ServerRequests {
   const rows = new Map<string, LiveServerRequest>();
@@ -65,11 +72,16 @@ export function createServerRequests(
   const unfilled = new Map<string, number>();
   let last = 0;
 
-  function start(
-    input: Omit<ServerRequestInput, 'id'>,
-    params: JsonObject,
-    signal: AbortSignal,
-  ): Promise<RequestAnswer> {
+  /**
+   * A form is declined to a call that had three which were not filled in, so one that is admitted is none of its, and does
+   * not stop its clock: no server holds a call for as long as others come.
+   */
+  function mayBeFor(calls: readonly AskingCall[]): readonly AskingCall[] {
+    const eligible = calls.filter(({ id }) => (unfilled.get(id ?? '') ?? 0) < mostUnfilled);
+    return eligible.length > 0 ? eligible : calls;
+  }
+
+  function start(input: Omit<ServerRequestInput, 'id'>, { params, signal, calls }: Asked): Promise<RequestAnswer> {
     return new Promise((resolve) => {
       last += 1;
       const id = `q${last}`;
@@ -78,13 +90,20 @@ export function createServerRequests(
         signal.removeEventListener('abort', cancel);
         resolve(given);
       };
-      const during = new Set(callsAt(connectionKey(input.profile, input.server)));
+      const isForm = input.kind === 'elicitation';
+      const asking = isForm ? mayBeFor(calls) : calls;
+      const during = new Set(asking.flatMap((call) => call.id ?? []));
+      // Only a person is waited for however long it takes.
+      const holds = isForm ? asking.map((call) => call.hold()) : [];
       rows.set(id, {
         during: during.size === 0 ? undefined : during,
         of: keyOf(input.profile, input.server),
         params,
         signal,
         answer,
+        release: () => {
+          for (const release of holds) release();
+        },
         made: undefined,
         form: undefined,
         question: undefined,
@@ -103,6 +122,7 @@ export function createServerRequests(
   function answered(id: string, answer: RequestAnswer): void {
     const row = rows.get(id);
     rows.delete(id);
+    row?.release();
     if (row?.form !== undefined && row.made === undefined)
       for (const call of row.during ?? []) unfilled.set(call, (unfilled.get(call) ?? 0) + 1);
     row?.answer(answer);
@@ -110,8 +130,8 @@ export function createServerRequests(
 
   return {
     deskOf: (profile, server) => ({
-      elicit: (params, signal) => start({ profile, server, kind: 'elicitation' }, params, signal),
-      sample: (params, signal) => start({ profile, server, kind: 'sampling' }, params, signal),
+      elicit: (params, signal, calls) => start({ profile, server, kind: 'elicitation' }, { params, signal, calls }),
+      sample: (params, signal, calls) => start({ profile, server, kind: 'sampling' }, { params, signal, calls }),
     }),
     get: (id) => rows.get(id),
     recent(profile, server) {

@@ -22,8 +22,8 @@ import type { Redactor } from '../redact.ts';
 export interface ServerRequestPorts {
   readonly requests: ServerRequests;
   readonly approvals: Approvals;
-  /** The run whose call the server works on, as far as that is certain. */
-  readonly runAt: (profile: string, server: string) => string | undefined;
+  /** The run that a call belongs to. */
+  readonly runOf: (call: string) => string | undefined;
   /** A person is asked for a call. */
   readonly waits: (call: string, question: string, isOpen: () => boolean) => void;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
@@ -51,12 +51,15 @@ export function wireServerRequest(ports: ServerRequestPorts) {
         const settings = ports.settings(context.profile, context.server);
         if (row?.form === undefined || settings === undefined) return;
         const { message, requestedSchema } = row.form;
-        const run = ports.runAt(context.profile, context.server);
+        const during = [...(row.during ?? [])];
+        const runs = new Set(during.map(ports.runOf));
+        const [run] = runs;
         row.question = ports.approvals.ask(
           {
             profile: context.profile,
             server: context.server,
-            ...(run === undefined ? {} : { run }),
+            // Of several it may be for any.
+            ...(run === undefined || runs.size > 1 ? {} : { run }),
             kind: 'form',
             tool: '',
             message: ports.redactor.text(message),
@@ -67,10 +70,10 @@ export function wireServerRequest(ports: ServerRequestPorts) {
             if (values !== null) row.made = values;
             self.send({ type: 'approval.settled', verdict });
           },
+          [...runs].flatMap((each) => each ?? []),
         );
         const { question } = row;
-        for (const call of row.during ?? [])
-          ports.waits(call, question, () => ports.approvals.show(question) !== undefined);
+        for (const call of during) ports.waits(call, question, () => ports.approvals.show(question) !== undefined);
       },
       withdrawQuestion: ({ context }) => {
         const question = requests.get(context.id)?.question;

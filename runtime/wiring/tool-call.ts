@@ -216,7 +216,8 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
     }
     const connection = ports.connections().get(key);
     const number = numberOf(connection);
-    const { args } = row.request;
+    const { args, onProgress, traceparent } = row.request;
+    const options = { id: context.id, onProgress, traceparent };
     row.sentTo = key;
     connection?.send({ type: 'call.began', atMs: ports.steadyMs() });
     const ended = (outcome: CallOutcome): void => {
@@ -227,8 +228,8 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
       settle(outcome);
     };
     return tool.kind === 'utility'
-      ? session.callUtility(tool.tool as Utility, args, row.request, ended)
-      : session.call(tool.tool, args, row.request, ended);
+      ? session.callUtility(tool.tool as Utility, args, options, ended)
+      : session.call(tool.tool, args, options, ended);
   };
   row.abandon = ports.lanes.run({ server: key, parallel: settings.parallel }, work, (outcome) => {
     if (outcome.kind === 'outdated') tell(outcome);

@@ -4,37 +4,65 @@ import { lentTime } from '../../support/lent-time.ts';
 
 const hourMs = 3_600_000;
 
-t.test('TRU-5 · LIF-3 · what is due fires by the time that passes while nobody holds the clock', (t) => {
+t.test(
+  'TRU-5 · LIF-3 · a clock fires by the time that passes while nothing holds it, whatever holds the others',
+  (t) => {
+    const time = lentTime(t);
+    const clock = createCallClock();
+    const fired: string[] = [];
+    const first = clock.begin(3 * hourMs, () => fired.push('first'));
+    clock.begin(3 * hourMs, () => fired.push('ended')).end();
+    clock.begin(4 * hourMs, () => fired.push('never held'));
+    time.pass(hourMs);
+    const one = first.hold();
+    const other = first.hold();
+    time.pass(2 * hourMs);
+    one();
+    one();
+    t.same(fired, [], 'it stands still until each hold is over');
+    time.pass(24 * hourMs);
+    t.same(fired, ['never held']);
+    other();
+    time.pass(hourMs);
+    t.same(fired, ['never held']);
+    time.pass(hourMs);
+    t.same(fired, ['never held', 'first']);
+    t.end();
+  },
+);
+
+t.test('TRU-5 · LIF-3 · a call that ends while it is held never fires, nor does one that is held too late', (t) => {
   const time = lentTime(t);
   const clock = createCallClock();
   const fired: string[] = [];
-  clock.after(3 * hourMs, () => fired.push('first'));
-  clock.after(3 * hourMs, () => fired.push('cancelled'))();
-  time.pass(hourMs);
-  const one = clock.hold();
-  const other = clock.hold();
-  clock.after(hourMs / 2, () => fired.push('begun while held'));
-  time.pass(24 * hourMs);
-  one();
-  one();
-  time.pass(24 * hourMs);
-  t.same(fired, [], 'it stands still until each hold is over');
-  other();
-  time.pass(hourMs);
-  t.same(fired, ['begun while held']);
-  time.pass(hourMs);
-  t.same(fired, ['begun while held', 'first']);
+  const held = clock.begin(hourMs, () => fired.push('held'));
+  const release = held.hold();
+  held.end();
+  release();
+  const late = clock.begin(hourMs, () => fired.push('late'));
+  time.pass(2 * hourMs);
+  late.hold()();
+  time.pass(2 * hourMs);
+  t.same(fired, ['late']);
   t.end();
 });
 
-t.test('LIF-3 · SRV-1 · what is asked while no call is due stops no call that begins later', (t) => {
+t.test('LIF-3 · each call has its own time, in whatever order they begin', (t) => {
   const time = lentTime(t);
   const clock = createCallClock();
   const fired: string[] = [];
-  const release = clock.hold();
-  clock.after(hourMs, () => fired.push('due'));
+  clock.begin(3 * hourMs, () => fired.push('long'));
+  const short = clock.begin(hourMs, () => fired.push('short'));
+  clock.begin(hourMs, () => {
+    fired.push('ends the next');
+    last.end();
+  });
+  const last = clock.begin(hourMs, () => fired.push('ended in time'));
+  const release = short.hold();
   time.pass(hourMs);
-  t.same(fired, ['due']);
   release();
+  time.pass(hourMs);
+  time.pass(hourMs);
+  t.same(fired, ['ends the next', 'short', 'long']);
   t.end();
 });

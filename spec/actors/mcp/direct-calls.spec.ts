@@ -1,7 +1,7 @@
 import { type JSONRPCMessage, ProtocolError, SdkError, type Transport } from '@modelcontextprotocol/client';
 import t from 'tap';
-import { createCallClock } from '../../../actors/mcp/call-clock.ts';
 import { createDirectCalls, type DirectAnswer } from '../../../actors/mcp/direct-calls.ts';
+import { createOpenCalls } from '../../../actors/mcp/open-calls.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { until } from '../../support/processes.ts';
 import { fc } from '../../support/property.ts';
@@ -25,7 +25,7 @@ function stage(timeoutMs = 60_000) {
     },
     onmessage: (message) => void passed.push(message),
   };
-  const calls = createDirectCalls(transport, timeoutMs, createCallClock());
+  const calls = createDirectCalls(transport, timeoutMs, createOpenCalls());
   const told: DirectAnswer[] = [];
   const call = (more: object = {}) =>
     calls.call({ tool: 'echo', args: { a: 1 }, onProgress: undefined, traceparent: undefined, ...more }, (answer) =>

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import type { RequestAnswer } from '../../../actors/mcp/open-session.ts';
+import type { RequestDesk } from '../../../actors/mcp/open-session.ts';
 import { makeHome } from '../../support/home.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { invisibleWords, taggedTool } from '../../support/mcp/odd-tools.ts';
@@ -213,25 +213,61 @@ t.test('LIF-12 · TRU-2 · a call that is cut from here hears why, over every tr
   }
 });
 
-t.test('LIF-3 · TRU-5 · the time of a call stands still while a person is asked for it', async (t) => {
-  const time = lentTime(t);
-  for (const kind of ['http', 'modern'] as const) {
-    const peer = await started(t, { kind });
-    const answers: (() => void)[] = [];
-    const elicit = (): Promise<RequestAnswer> =>
-      new Promise((resolve) => {
-        answers.push(() => resolve({ kind: 'answered', result: { action: 'accept', content: { name: 'Ada' } } }));
-      });
-    const { session } = await opened(t, { url: peer.url, timeout: 30 }, { requests: { elicit } });
-    const call = session.call('ask', {});
-    await until(() => answers.length === 1);
-    // Less than the peer itself waits for its form.
-    time.pass(45_000);
-    for (const answer of answers) answer();
-    t.match(await call, { kind: 'result' }, kind);
-    t.match(await session.call('echo', { text: 'well' }), { kind: 'result' }, kind);
-  }
-});
+/** Forms that stop the clocks of their calls until the spec fills them in. */
+function forms() {
+  const asked: { readonly ids: readonly (string | undefined)[]; readonly fill: () => void }[] = [];
+  const elicit: RequestDesk['elicit'] = (_params, _signal, calls) =>
+    new Promise((resolve) => {
+      const holds = calls.map((call) => call.hold());
+      const fill = (): void => {
+        for (const release of holds) release();
+        resolve({ kind: 'answered', result: { action: 'accept', content: { name: 'Ada' } } });
+      };
+      asked.push({ ids: calls.map(({ id }) => id), fill });
+    });
+  return { asked, requests: { elicit } };
+}
+
+t.test(
+  'LIF-3 · TRU-5 · the time of a call stands still while a person is asked for it, and no other one',
+  async (t) => {
+    const time = lentTime(t);
+    const tied = { http: true, modern: true, 'modern stdio': true, stdio: false, sse: false } as const;
+    for (const [kind, isTied] of Object.entries(tied)) {
+      const over = kind === 'http' || kind === 'modern' || kind === 'sse' ? kind : undefined;
+      const peer = over === undefined ? undefined : await started(t, { kind: over, tools: ['ask', 'slow', 'echo'] });
+      const entry =
+        peer === undefined
+          ? { ...stdioPeer(kind === 'stdio' ? 'legacy' : 'modern') }
+          : { url: peer.url, ...(over === 'sse' ? { transport: 'sse' } : {}) };
+      const { asked, requests } = forms();
+      const { session } = await opened(t, { ...entry, timeout: 20 } as never, { requests });
+      const ids = isTied ? ['asks'] : ['other', 'asks'];
+
+      const other = session.call('slow', {}, { id: 'other' });
+      const call = session.call('ask', {}, { id: 'asks' });
+      await until(() => asked.length === 1);
+      t.same(asked[0]?.ids, ids, kind);
+      // All of it together is less than the peer itself waits for its form.
+      time.pass(25_000);
+      if (isTied) t.same(await other, { kind: 'timedOut', afterMs: 20_000 }, `${kind}: nobody is asked for this one`);
+      asked[0]?.fill();
+      t.match(await call, { kind: 'result' }, kind);
+      if (!isTied) time.pass(20_000);
+      t.match(await other, { kind: 'timedOut' }, kind);
+
+      const alone = session.call('ask', {}, { id: 'alone' });
+      await until(() => asked.length === 2);
+      t.same(asked[1]?.ids, ['alone'], `${kind}: the only one that is open`);
+      time.pass(25_000);
+      const begun = session.call('slow', {}, { id: 'begun later' });
+      time.pass(20_000);
+      t.match(await begun, { kind: 'timedOut' }, `${kind}: one that begins later is not asked for`);
+      asked[1]?.fill();
+      t.match(await alone, { kind: 'result' }, kind);
+    }
+  },
+);
 
 t.test('LIF-1 · an SSE stream that breaks ends the session, and says so once', async (t) => {
   const peer = await started(t, { kind: 'sse' });

@@ -70,19 +70,6 @@ t.test('INS-2 · what a run has under way is known by its key, until it has sett
   t.end();
 });
 
-t.test('SRV-1 · what a server asks belongs to the run whose call it works on, where it works on one alone', (t) => {
-  const { ward, calls } = stage();
-  for (const run of ['r1', 'r2']) void calls.start({ ...request, run });
-  const [first, second] = ward.spawned.map(({ key }) => calls.get(key));
-  t.equal(calls.runAt('default/s'), undefined, 'nothing was sent yet');
-  if (first !== undefined) first.sentTo = 'default/s';
-  t.equal(calls.runAt('default/s'), 'r1');
-  t.equal(calls.runAt('default/other'), undefined);
-  if (second !== undefined) second.sentTo = 'default/s';
-  t.equal(calls.runAt('default/s'), undefined, 'either may be meant');
-  t.end();
-});
-
 t.test('TRU-3 · SRV-1 · an entry that went tells the calls that it found and that no session has', (t) => {
   const { ward, calls } = stage();
   for (let each = 0; each < 3; each += 1) void calls.start(request);
@@ -93,7 +80,6 @@ t.test('TRU-3 · SRV-1 · an entry that went tells the calls that it found and t
   }
   const row = calls.get(sent?.key ?? '');
   if (row !== undefined) row.sentTo = 's';
-  t.same([calls.at('s'), calls.at('other')], [[sent?.key], []]);
   calls.retire('s@work', 'removed');
   calls.retire('s', 'removed');
   t.same(

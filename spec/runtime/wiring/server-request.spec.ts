@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import type { ModelVerdict } from '../../../actors/agent/stream-model.ts';
+import type { AskingCall } from '../../../actors/mcp/open-calls.ts';
 import type { Question, StopReason, Tokens } from '../../../machines/agent/model-talk.ts';
 import { compile } from '../../../machines/base/compile.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
@@ -53,7 +54,6 @@ function stage(
   const requests: ServerRequests = createServerRequests(
     () => ward(),
     () => live.steadyMs,
-    () => [],
   );
   const ward = startWard<ServerRequestInput>(
     t,
@@ -61,7 +61,7 @@ function stage(
       wireServerRequest({
         requests,
         approvals,
-        runAt: (profile, server) => (profile === 'work' && server === 's' ? 'r1' : undefined),
+        runOf: (call) => (call.startsWith('r') ? call.slice(0, 2) : undefined),
         waits: () => {},
         settings: () => live.settings,
         model: () => live.model,
@@ -76,11 +76,20 @@ function stage(
     ),
   );
   const never = new AbortController().signal;
-  const elicit = (params: JsonObject = form, { profile = 'default', signal = never } = {}) =>
-    requests.deskOf(profile, 's').elicit(params, signal);
+  /** The clocks that stand still, by call. */
+  const held: string[] = [];
+  const call = (id: string): AskingCall => ({
+    id,
+    hold: () => {
+      held.push(id);
+      return () => void held.splice(held.indexOf(id), 1);
+    },
+  });
+  const elicit = (params: JsonObject = form, { calls = [] as readonly string[], signal = never } = {}) =>
+    requests.deskOf('default', 's').elicit(params, signal, calls.map(call));
   const sample = (params: JsonObject = { messages: [] }, signal = never) =>
-    requests.deskOf('default', 's').sample(params, signal);
-  return { live, askedModel, approvals, elicit, sample, ward };
+    requests.deskOf('default', 's').sample(params, signal, [call('c1')]);
+  return { live, held, requests, askedModel, approvals, elicit, sample, ward };
 }
 
 const form: JsonObject = {
@@ -101,10 +110,46 @@ t.test('SRV-1 · TRU-3 · a form is put before a person without secrets, and wha
 
   t.same(await answer, { kind: 'answered', result: { action: 'accept', content: { name: 'Ada' } } });
 
-  const ofRun = elicit(form, { profile: 'work' });
+  const ofRun = elicit(form, { calls: ['r1-1', 'r1-2'] });
   t.same([...approvals.runsThatWait()], [['r1', 'a2']], 'the run whose call the server works on waits');
   approvals.answer('a2', false, 'me');
   t.same(await ofRun, { kind: 'answered', result: { action: 'decline' } });
+});
+
+t.test('TRU-5 · SRV-1 · the clocks of the calls that a form may be for stand still, and their runs wait', async (t) => {
+  const { approvals, elicit, sample, held } = stage(t);
+  const waits: string[] = [];
+  const forget = ['r1', 'r2'].map((run) => approvals.whileAsked(run, (is) => void waits.push(`${run} ${is}`)));
+  const shared = elicit(form, { calls: ['r1-1', 'r2-1', 'c1'] });
+  t.same(held, ['r1-1', 'r2-1', 'c1']);
+  t.same(waits, ['r1 true', 'r2 true']);
+  t.notOk('run' in (approvals.list()[0] ?? {}), 'either run may be meant');
+  forget[0]?.();
+  t.equal(approvals.list().length, 1, 'the end of one run takes no question of another');
+  approvals.answer('a1', true, 'me', { name: 'Ada' });
+  await shared;
+  t.same([held, waits], [[], ['r1 true', 'r2 true', 'r2 false']]);
+  t.match(await sample(), { kind: 'answered' });
+  t.same(held, [], 'a model is no person');
+});
+
+t.test('TRU-5 · SRV-1 · three forms that are not filled in stop the clock of a call, and no further one', async (t) => {
+  const { approvals, elicit, held, requests } = stage(t);
+  const decline = async (answer: Promise<unknown>): Promise<void> => {
+    for (const { id } of approvals.list()) approvals.answer(String(id), false, 'me');
+    await answer;
+  };
+  // Others come without end, and the first is open all the while.
+  for (const other of ['c1', 'c2', 'c3']) await decline(elicit(form, { calls: ['long', other] }));
+  const further = elicit(form, { calls: ['long', 'c4'] });
+  t.same(held, ['c4'], 'it is asked for the other');
+  await decline(further);
+  t.same(await elicit(form, { calls: ['long'] }), { kind: 'answered', result: { action: 'decline' } });
+  t.same([held, approvals.list()], [[], []], 'it is declined to the call itself');
+  requests.callEnded('long');
+  const again = elicit(form, { calls: ['long'] });
+  t.same(held, ['long']);
+  await decline(again);
 });
 
 t.test('SRV-1 · a form that its server takes back is before nobody any more', async (t) => {
