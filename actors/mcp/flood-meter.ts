@@ -1,7 +1,7 @@
 /**
  * Counts what a server sends without being asked, a second at a time, and reports a server that keeps flooding: lines that
  * are no messages, notifications, requests, and answers to nothing; a long message as several lines. Answers to requests
- * are not counted, nor is the progress of a request that asked for it, however much of it comes.
+ * are not counted, nor is the progress of a request that asked for it, up to more than an honest caller can use.
  * @see LIF-14 in docs/specification.md
  */
 
@@ -13,8 +13,10 @@ export interface FloodMeter {
   /**
    * Counts the messages of a transport; to be called before the client connects to it.
    * @param bytesOf the length of the message that is being handed on; measured where it is not given
+   * @returns what makes it see each message first, to be called once nothing more is put in front of the client: what
+   * keeps a message from the client would keep it from the meter
    */
-  watch(transport: Transport, bytesOf?: (message: JSONRPCMessage) => number): void;
+  watch(transport: Transport, bytesOf?: (message: JSONRPCMessage) => number): () => void;
   /** The lines counted since it was last asked. */
   taken(): number;
 }
@@ -22,6 +24,10 @@ export interface FloodMeter {
 /** In a second. A server that logs each of its steps stays far below. */
 const floodLines = 2_000;
 const floodSeconds = 5;
+/** Lines of progress that a request which asks for progress may have in a second. A hundred notifications are honest. */
+const progressLines = 200;
+/** The same of all requests together: a flood is not made honest by many calls. */
+const allProgressLines = 2_000;
 
 /** A message as long as this costs as much as one line more. */
 const bytesOfLine = 4_096;
@@ -41,8 +47,12 @@ export function createFloodMeter(flooded: (why: string) => void, nowMs = () => p
   let seconds = 0;
   let reported = false;
   let untaken = 0;
+  /** Lines of progress that were asked for in this second, by token. */
+  const progressed = new Map<unknown, number>();
+  let allProgressed = 0;
 
-  const count = (lines: number): void => {
+  /** Begins the next second where this one is over. */
+  const tick = (): void => {
     const elapsedMs = nowMs() - beganAtMs;
     if (elapsedMs >= 1_000) {
       seconds = counted > floodLines && elapsedMs < 2_000 ? seconds + 1 : 0;
@@ -54,9 +64,25 @@ export function createFloodMeter(flooded: (why: string) => void, nowMs = () => p
       }
       beganAtMs += elapsedMs;
       counted = 0;
+      progressed.clear();
+      allProgressed = 0;
     }
+  };
+  const count = (lines: number): void => {
+    tick();
     counted += lines;
     untaken += lines;
+  };
+  /** Counts what is beyond what a request may have. */
+  const countProgress = (token: unknown, lines: number): void => {
+    tick();
+    const ofToken = (progressed.get(token) ?? 0) + lines;
+    if (ofToken > progressLines || allProgressed + lines > allProgressLines) {
+      count(lines);
+      return;
+    }
+    progressed.set(token, ofToken);
+    allProgressed += lines;
   };
 
   return {
@@ -70,7 +96,6 @@ export function createFloodMeter(flooded: (why: string) => void, nowMs = () => p
       let owed = 0;
       /** The requests that wait for their progress, too. Each has its own id for the token. */
       const awaited = new Set<unknown>();
-      const take = transport.onmessage;
       const send = transport.send.bind(transport);
       transport.send = (message, options) => {
         if ('method' in message && 'id' in message) {
@@ -81,17 +106,34 @@ export function createFloodMeter(flooded: (why: string) => void, nowMs = () => p
         }
         return send(message, options);
       };
-      const isAskedFor = (message: JSONRPCMessage): boolean =>
-        'method' in message &&
-        message.method === 'notifications/progress' &&
-        awaited.has(message.params?.progressToken);
-      transport.onmessage = (message, extra) => {
+      /** The token of a request that waits for this progress; undefined for any other message. */
+      const awaitedBy = (message: JSONRPCMessage): unknown => {
+        if (!('method' in message) || message.method !== 'notifications/progress') return undefined;
+        const token = message.params?.progressToken;
+        return awaited.has(token) ? token : undefined;
+      };
+      const see = (message: JSONRPCMessage): void => {
         if (!('method' in message) && owed > 0) {
           owed -= 1;
           awaited.delete(message.id);
-        } else if (!isAskedFor(message)) count(linesOf(bytesOf(message)));
-        take?.(message, extra);
+          return;
+        }
+        const token = awaitedBy(message);
+        if (token === undefined) count(linesOf(bytesOf(message)));
+        else countProgress(token, linesOf(bytesOf(message)));
       };
+      let latest = 0;
+      const seeFirst = (): void => {
+        latest += 1;
+        const place = latest;
+        const take = transport.onmessage;
+        transport.onmessage = (message, extra) => {
+          if (place === latest) see(message);
+          take?.(message, extra);
+        };
+      };
+      seeFirst();
+      return seeFirst;
     },
   };
 }

@@ -19,6 +19,7 @@ import { cleanProgress, createDirectCalls, type Progress } from './direct-calls.
 import { createListMender, type MendedList } from './mend-listing.ts';
 import { tellInTurn } from './mend-transport.ts';
 import type { OpenCalls } from './open-calls.ts';
+import { paceProgress } from './progress-pace.ts';
 import type { StandingStream } from './standing-stream.ts';
 import { subscribeToChanges } from './subscribe-changes.ts';
 import type { OpenTransport } from './transports.ts';
@@ -142,6 +143,7 @@ export function createSession(
   }
   // The stateless era wants an envelope about each request, mirrored headers and more rounds, and the client makes those.
   const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs, calls) : undefined;
+  opened.meterFirst();
   for (const list of ['tools', 'resources', 'prompts'] as const) {
     client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged());
   }
@@ -272,11 +274,12 @@ export function createSession(
       };
     },
 
-    call(tool, args, options, settle) {
+    call(tool, args, given, tell) {
       if (ended.signal.aborted) {
-        settle(unsent());
+        tell(unsent());
         return nothingToCancel;
       }
+      const { options, settle } = paced(given, tell);
       const { id, onProgress, traceparent } = options;
       if (direct === undefined) {
         const trace = traceparent === undefined ? {} : { _meta: { traceparent } };
@@ -290,11 +293,12 @@ export function createSession(
       });
     },
 
-    callUtility(utility, args, options, settle) {
+    callUtility(utility, args, given, tell) {
       if (ended.signal.aborted) {
-        settle(unsent());
+        tell(unsent());
         return nothingToCancel;
       }
+      const { options, settle } = paced(given, tell);
       const ask = (request: ReturnType<typeof requestOptions>) => callUtility(client, utility, args, request);
       const list = utilityLists[utility];
       return throughClient(
@@ -346,6 +350,19 @@ function heldAgainst(schema: JsonObject | undefined, tool: string, result: JsonO
   return {
     kind: 'unusable',
     why: `its structured content does not match the tool's output schema: ${verdict.errorMessage}`,
+  };
+}
+
+/** Paces the progress of a call; what waits of it comes before its outcome. */
+function paced(options: CallOptions, settle: Settle): { readonly options: CallOptions; readonly settle: Settle } {
+  if (options.onProgress === undefined) return { options, settle };
+  const { take, end } = paceProgress(options.onProgress);
+  return {
+    options: { ...options, onProgress: take },
+    settle: (outcome) => {
+      end();
+      settle(outcome);
+    },
   };
 }
 

@@ -44,6 +44,8 @@ export interface StdioTransport extends Transport {
   exitStatus(): number | string | null | undefined;
   /** How the child ended and its last words, for the reason of a failure; undefined while it runs. */
   whyClosed(): string | undefined;
+  /** Has the flood meter see each message before whatever was put in front of the client. */
+  meterFirst(): void;
 }
 
 /** What waits for the end of the turn, and of the write before it: none of it was handed to the system. */
@@ -257,13 +259,14 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       return end(graceMs);
     },
     exitStatus: () => status,
+    meterFirst: () => seeFirst(),
     whyClosed: () => {
       if (why === undefined) return undefined;
       const words = endOf(redactShapes(blotted(tail.toString('utf8'), plan.env)), keptStderrBytes);
       return words === '' ? why : `${why}; it said: ${words}`;
     },
   };
-  meter.watch(transport, () => lineBytes);
+  const seeFirst = meter.watch(transport, () => lineBytes);
   return transport;
 }
 

@@ -54,6 +54,8 @@ export interface OpenTransport {
   ledTo(): string | undefined;
   /** The end of the child in words, its last words with it; for HTTP, why the gateway cut the server off. */
   whyClosed(): string | undefined;
+  /** Has the flood meter see each message before whatever was put in front of the client. */
+  meterFirst(): void;
   /** Asks for the stream on which a server speaks unasked; rejects where it is refused. Of Streamable HTTP alone. */
   readonly openStream?: () => Promise<void>;
 }
@@ -66,8 +68,8 @@ export async function openTransport(settings: ServerSettings, ports: TransportPo
   if (plan.kind !== 'stdio') return openHttp(server, plan, ports);
   const { log, onStderr } = ports;
   const transport = createStdioTransport({ server, plan, cwd: plan.cwd ?? ports.cwd, log, onStderr });
-  const { close, exitStatus, whyClosed } = transport;
-  return { transport, close, exitStatus, ledTo: () => undefined, whyClosed };
+  const { close, exitStatus, whyClosed, meterFirst } = transport;
+  return { transport, close, exitStatus, ledTo: () => undefined, whyClosed, meterFirst };
 }
 
 async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): Promise<OpenTransport> {
@@ -97,7 +99,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     redirectPolicy: 'follow',
     ...(authProvider === undefined ? {} : { authProvider }),
   });
-  meter.watch(transport);
+  const meterFirst = meter.watch(transport);
   return {
     transport,
     close: async () => {
@@ -108,6 +110,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     exitStatus: () => undefined,
     ledTo: connections.ledTo,
     whyClosed: () => why,
+    meterFirst,
     // Of what it said before nothing is asked for again: the lists are read anew.
     ...(transport instanceof StreamableHTTPClientTransport ? { openStream: () => transport.resumeStream('') } : {}),
   };

@@ -7,6 +7,7 @@ import { isJsonObject } from '../../machines/base/json.ts';
 import { askCli, runCli } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import {
+  type CallAnswer,
   cached,
   child,
   commandOf,
@@ -365,6 +366,26 @@ t.test('LIF-14 · LIF-7 · a server that floods is cut off and backed off, and t
   t.match(error, /floods the gateway: \d+ lines in a second that nothing asked for/);
   await isWell(t, gateway);
 });
+
+t.test(
+  'LIF-14 · SRV-3 · a server that floods the progress of a call is ended, and its caller has a few of it',
+  async (t) => {
+    const gateway = await startGateway(t, { eager: commandOf(hostilePeer('progress')), healthy: child(t).entry });
+    for (const name of ['eager', 'healthy']) await gateway.reaches(name, 'connected');
+    let passed = 0;
+    const control = await controlOf(t, gateway.home);
+    control.onNotification((method) => {
+      if (method === 'mcp.progress') passed += 1;
+    });
+
+    const startedAtMs = performance.now();
+    const { error } = (await control.call('mcp.call', { name: 'mcp__eager__tool' })) as CallAnswer;
+
+    t.match(error?.message, /floods the gateway: \d+ lines in a second that nothing asked for/);
+    t.ok(passed >= 1 && passed <= 7 + (performance.now() - startedAtMs) / 100, `${passed} were passed on`);
+    await isWell(t, gateway);
+  },
+);
 
 t.test('LIF-15 · sixteen of many stdio servers start at once, and the others after them', async (t) => {
   const own = folder(t);

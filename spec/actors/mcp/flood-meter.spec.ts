@@ -81,7 +81,7 @@ t.test('LIF-14 · a long message counts as many lines, whether its length is giv
 });
 
 t.test('LIF-14 · SRV-3 · the progress of a request that waits for it is not counted, any other is', async (t) => {
-  const { meter } = metered();
+  const { meter, clock } = metered();
   const transport = transportOf();
   meter.watch(transport, () => 0);
   const progressOf = (progressToken: number) =>
@@ -93,7 +93,12 @@ t.test('LIF-14 · SRV-3 · the progress of a request that waits for it is not co
   for (const id of [1, 2]) {
     await transport.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { _meta: { progressToken: id } } });
   }
-  for (let count = 0; count < 100; count += 1) progressOf(1);
+  for (let count = 0; count < 200; count += 1) progressOf(1);
+  t.equal(meter.taken(), 0);
+  for (let count = 0; count < 50; count += 1) progressOf(1);
+  t.equal(meter.taken(), 50, 'no caller needs so much of it');
+  clock.nowMs += 1_000;
+  progressOf(1);
   t.equal(meter.taken(), 0);
   progressOf(3);
   t.equal(meter.taken(), 1);
@@ -102,4 +107,45 @@ t.test('LIF-14 · SRV-3 · the progress of a request that waits for it is not co
   progressOf(1);
   progressOf(2);
   t.equal(meter.taken(), 2);
+});
+
+t.test('LIF-14 · a flood of progress is ended, over one call or many; a hundred a second is none', async (t) => {
+  for (const [calls, perSecond, floods] of [
+    [1, 100, false],
+    [20, 100, false],
+    [1, 3_000, true],
+    [100, 190, true],
+  ] as const) {
+    const { meter, reports, clock } = metered();
+    const transport = transportOf();
+    meter.watch(transport, () => 0);
+    for (let id = 0; id < calls; id += 1)
+      await transport.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { _meta: { progressToken: id } } });
+    for (let step = 0; step < 7 * perSecond; step += 1) {
+      clock.nowMs += 1_000 / perSecond;
+      for (let progressToken = 0; progressToken < calls; progressToken += 1)
+        transport.onmessage?.({
+          jsonrpc: '2.0',
+          method: 'notifications/progress',
+          params: { progressToken, progress: step },
+        });
+    }
+    t.equal(reports.length, floods ? 1 : 0, `${calls} calls with ${perSecond} a second`);
+  }
+});
+
+t.test('LIF-14 · what is kept from the client is counted, and nothing is counted twice', async (t) => {
+  const { meter } = metered();
+  const transport = transportOf();
+  const seeFirst = meter.watch(transport, () => 0);
+  const before = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    if ('method' in message) before?.(message, extra);
+  };
+  seeFirst();
+  await transport.send({ jsonrpc: '2.0', id: 1, method: 'tools/call' });
+  for (const id of [1, 1]) transport.onmessage?.({ jsonrpc: '2.0', id, result: {} });
+  t.equal(meter.taken(), 1, 'the second answers nothing');
+  transport.onmessage?.({ jsonrpc: '2.0', method: 'notifications/message' });
+  t.equal(meter.taken(), 1);
 });

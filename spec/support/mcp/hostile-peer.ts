@@ -18,6 +18,8 @@ export type Harm =
   | 'changes'
   /** Writes notifications without end, from its first connection on. */
   | 'flood'
+  /** Writes progress of its call without end, and never answers. */
+  | 'progress'
   /** Asks for so many forms at once; its tool tells how many were answered. */
   | 'forms'
   /** Asks on and on and reads nothing any more. */
@@ -42,7 +44,7 @@ export function hostilePeer(harm: Harm): StdioPeer {
 interface Message {
   readonly id?: number | string;
   readonly method?: string;
-  readonly params?: { readonly protocolVersion?: string };
+  readonly params?: { readonly protocolVersion?: string; readonly _meta?: { readonly progressToken?: number } };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) main(process.argv[2] as Harm);
@@ -63,11 +65,13 @@ function main(harm: Harm): void {
       }
     } else if (method === 'tools/call' && harm === 'dying-words') {
       process.stderr.write(`upstream refused Authorization: Bearer ${leakedToken}\n`, () => process.exit(3));
+    } else if (method === 'tools/call' && harm === 'progress') {
+      flood('notifications/progress', { progressToken: params?._meta?.progressToken ?? 0, progress: 1 });
     } else if (method === 'tools/call') {
       send({ id: id ?? 0, result: resultOf(harm, told) });
     } else if (method === 'notifications/initialized') {
       if (harm === 'changes') sayOn(told);
-      if (harm === 'flood') flood();
+      if (harm === 'flood') flood('notifications/message', { level: 'info', data: '' });
       if (harm === 'forms')
         for (let form = 0; form < mostForms; form += 1) send({ id: `form-${form}`, ...formRequest });
     } else if (method === undefined) told.answered += 1;
@@ -126,12 +130,8 @@ function sayOn(told: { said: number }): void {
   send({ method: 'notifications/tools/list_changed' }, () => setImmediate(sayOn, told));
 }
 
-function flood(): void {
-  const message = JSON.stringify({
-    jsonrpc: '2.0',
-    method: 'notifications/message',
-    params: { level: 'info', data: '' },
-  });
+function flood(method: string, params: JsonObject): void {
+  const message = JSON.stringify({ jsonrpc: '2.0', method, params });
   const block = `${message}\n`.repeat(500);
   const goOn = (): void => void process.stdout.write(block, () => setImmediate(goOn));
   goOn();

@@ -1,0 +1,49 @@
+/**
+ * Passes on the progress of one call no faster than a caller can use it: ten a second after a short burst. Of what comes
+ * faster only the newest is kept, and the last one is always passed on.
+ * @see LIF-14 and SRV-3 in docs/specification.md
+ */
+
+import type { Progress } from './direct-calls.ts';
+
+export interface ProgressPace {
+  take(progress: Progress): void;
+  /** The call is over: passes on what waits. */
+  end(): void;
+}
+
+const everyMs = 100;
+/** A call with a few steps shows each of them. */
+const burstMs = 4 * everyMs;
+
+export function paceProgress(pass: (progress: Progress) => void): ProgressPace {
+  /** When the next one is due at the steady pace. */
+  let nextMs = Number.NEGATIVE_INFINITY;
+  let waiting: Progress | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  function passOn(progress: Progress): void {
+    nextMs = Math.max(nextMs, performance.now()) + everyMs;
+    pass(progress);
+  }
+
+  function passWaiting(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (waiting !== undefined) passOn(waiting);
+    waiting = undefined;
+  }
+
+  return {
+    take(progress) {
+      const waitMs = nextMs - burstMs - performance.now();
+      if (timer === undefined && waitMs <= 0) {
+        passOn(progress);
+        return;
+      }
+      waiting = progress;
+      timer ??= setTimeout(passWaiting, Math.ceil(waitMs)).unref();
+    },
+    end: passWaiting,
+  };
+}
