@@ -4,10 +4,21 @@
  * @see TRU-1, TRU-2, TRU-3 and LIF-7 in docs/specification.md
  */
 
+import { strangersWords } from './strangers-words.ts';
+
+/** A registered name, and the server it is of. */
+interface ServerTool {
+  readonly server: string;
+  readonly name: string;
+}
+
 /** The codes are stable: scripts match on them. */
 export interface CallFault {
   readonly code:
     | 'unknown_tool'
+    | 'unknown_resource'
+    | 'ambiguous_resource'
+    | 'unknown_prompt'
     | 'invalid_arguments'
     | 'invalid_schema'
     | 'approval_denied'
@@ -30,6 +41,27 @@ export interface FaultyCall {
 
 export function noSuchTool(name: string): CallFault {
   return { code: 'unknown_tool', message: `no tool is named "${name}"; \`agent mcp tools\` lists them` };
+}
+
+export function noSuchResource(uri: string): CallFault {
+  const message = `no mcp server offers the resource ${quoted(uri)}; \`resources/list\` lists those of the servers that can be reached, \`agent mcp list\` shows the others`;
+  return { code: 'unknown_resource', message };
+}
+
+/** No listing names the address, and the templates of several servers take it. */
+export function resourceOfMany(uri: string, tools: readonly ServerTool[]): CallFault {
+  const servers = tools.map(({ server }) => `"${server}"`).join(', ');
+  const message = `the resource ${quoted(uri)} may be of the mcp servers ${servers}; call ${tools.map(({ name }) => name).join(' or ')} instead`;
+  return { code: 'ambiguous_resource', message };
+}
+
+export function noSuchPrompt(name: string): CallFault {
+  const message = `no prompt is named ${quoted(name)}; \`prompts/list\` lists those of the servers that can be reached, \`agent mcp list\` shows the others`;
+  return { code: 'unknown_prompt', message };
+}
+
+function quoted(given: string): string {
+  return JSON.stringify(strangersWords(given));
 }
 
 /** The tool was there when the call came, and is not the same any more where it is to be sent. */

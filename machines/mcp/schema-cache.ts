@@ -6,6 +6,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import type { Offered } from './offers.ts';
 import type { ServerSettings, TransportPlan } from './server-settings.ts';
 
 export interface CachedDiscovery {
@@ -19,6 +20,8 @@ export interface CachedDiscovery {
   readonly leftOut?: readonly string[];
   readonly capabilities: JsonObject;
   readonly instructions?: string;
+  /** What clients were last answered of its resources and prompts. */
+  readonly offered?: Offered;
 }
 
 export type CacheReading =
@@ -74,7 +77,8 @@ function sorted(map: Readonly<Record<string, string>>): Json {
   return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
-function discoveryOf({ fingerprint, savedAtMs, ttlMs, tools, leftOut, capabilities, instructions }: JsonObject) {
+function discoveryOf(entry: JsonObject) {
+  const { fingerprint, savedAtMs, ttlMs, tools, leftOut, capabilities, instructions, offered } = entry;
   if (typeof fingerprint !== 'string') return 'it has no fingerprint';
   if (typeof savedAtMs !== 'number') return 'it has no time';
   if (ttlMs !== undefined && typeof ttlMs !== 'number') return 'its time to live is not a number';
@@ -82,6 +86,7 @@ function discoveryOf({ fingerprint, savedAtMs, ttlMs, tools, leftOut, capabiliti
   if (leftOut !== undefined && !isTexts(leftOut)) return 'what it leaves out is not a list of texts';
   if (!isJsonObject(capabilities)) return 'it has no capabilities';
   if (instructions !== undefined && typeof instructions !== 'string') return 'its instructions are not a text';
+  if (offered !== undefined && !isOffered(offered)) return 'its resources and prompts are not lists of them';
   return {
     fingerprint,
     savedAtMs,
@@ -90,11 +95,19 @@ function discoveryOf({ fingerprint, savedAtMs, ttlMs, tools, leftOut, capabiliti
     ...(leftOut === undefined ? {} : { leftOut }),
     capabilities,
     ...(instructions === undefined ? {} : { instructions }),
+    ...(offered === undefined ? {} : { offered }),
   } satisfies CachedDiscovery;
 }
 
 function isTexts(value: Json): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === 'string');
+}
+
+function isOffered(value: Json): value is JsonObject & Offered {
+  return (
+    isJsonObject(value) &&
+    Object.values(value).every((rows) => Array.isArray(rows) && rows.every((row) => isJsonObject(row)))
+  );
 }
 
 function isTool(value: Json): value is JsonObject {

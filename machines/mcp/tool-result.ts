@@ -21,7 +21,7 @@ export interface Shaping {
 }
 
 /** Counts down the characters of text that the result may still hold, and up those that it lost. */
-interface Allowance {
+export interface Allowance {
   left: number;
   lost: number;
 }
@@ -114,7 +114,7 @@ function takeText(text: string, allowance: Allowance): string | undefined {
 }
 
 /** Half a structure is none, so it is kept whole or left out. */
-function fitWhole<Value extends Json>(value: Value, allowance: Allowance): Value | undefined {
+export function fitWhole<Value extends Json>(value: Value, allowance: Allowance): Value | undefined {
   const length = lengthOf(JSON.stringify(value));
   if (length > allowance.left) {
     allowance.lost += length;

@@ -11,6 +11,7 @@ const discovery: CachedDiscovery = {
   tools: [{ name: 'a', inputSchema: { type: 'object' } }],
   capabilities: { tools: { listChanged: true } },
   instructions: 'Be kind.',
+  offered: { 'resources/list': [{ uri: 'a://b', name: 'b' }], 'prompts/list': [] },
 };
 
 function input(entry: JsonObject): string {
@@ -18,7 +19,7 @@ function input(entry: JsonObject): string {
 }
 
 t.test('LIF-6 · what was written is read again', (t) => {
-  const { ttlMs: _, instructions: __, ...bare } = discovery;
+  const { ttlMs: _, instructions: __, offered: ___, ...bare } = discovery;
 
   t.same(readCache(cacheText(discovery), 'f1', 1_100), { kind: 'fresh', discovery });
   t.same(readCache(cacheText(bare), 'f1', 1e15), { kind: 'fresh', discovery: bare }, 'without a time to live it holds');

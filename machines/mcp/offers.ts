@@ -1,0 +1,38 @@
+/**
+ * The resources and prompts that a server offers beside its tools: the requests that reach them, and which utility tool
+ * stands for each request. What a caller may not do by the utility tool it may not do by the request.
+ * @see CLI-5 and FLT-2 in docs/specification.md
+ */
+
+import type { JsonObject } from '../base/json.ts';
+import type { Utility } from './tool-name.ts';
+
+/** The lists of a server that may change. */
+export type ListName = 'tools' | 'resources' | 'prompts';
+export const listNames: readonly ListName[] = ['tools', 'resources', 'prompts'];
+
+export type OfferList = 'resources/list' | 'resources/templates/list' | 'prompts/list';
+export type OfferMethod = OfferList | 'resources/read' | 'prompts/get';
+
+/** The rows of each list, as a client was last answered. */
+export type Offered = Readonly<Partial<Record<OfferList, readonly JsonObject[]>>>;
+
+/** The utility tool under whose name, schema and filters a request is made. */
+export const utilityOf: Readonly<Record<OfferMethod, Utility>> = {
+  'resources/list': 'list_resources',
+  'resources/templates/list': 'list_resources',
+  'resources/read': 'read_resource',
+  'prompts/list': 'list_prompts',
+  'prompts/get': 'get_prompt',
+};
+
+/** Where the rows of a list lie in its result, and what names a row. */
+export const offerRows = {
+  'resources/list': { key: 'resources', id: 'uri' },
+  'resources/templates/list': { key: 'resourceTemplates', id: 'uriTemplate' },
+  'prompts/list': { key: 'prompts', id: 'name' },
+} as const satisfies Readonly<Record<OfferList, { readonly key: string; readonly id: string }>>;
+
+export function isOfferList(method: OfferMethod | undefined): method is OfferList {
+  return method !== undefined && method in offerRows;
+}

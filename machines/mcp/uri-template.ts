@@ -1,0 +1,71 @@
+/**
+ * Decides whether an address may come from a URI template: every variable of any value, none expanded. Its time is bounded
+ * by the product of both lengths, whatever a server writes into its template.
+ * @see CLI-5 in docs/specification.md
+ * @see [RFC 6570 §3.2](https://www.rfc-editor.org/rfc/rfc6570.html#section-3.2)
+ */
+
+/** Longer templates and addresses match nothing: the cost grows with both. */
+const maxLength = 2_048;
+
+type Part =
+  | { readonly kind: 'literal'; readonly text: string }
+  /** `first` is what an expansion begins with where it is not empty; `stops` are characters that it never holds. */
+  | { readonly kind: 'value'; readonly first: string; readonly isOptional: boolean; readonly stops: string };
+
+/** By the operator of an expression. A plain value has its reserved characters encoded, so it never holds a `/`. */
+const operators: Readonly<Record<string, Omit<Extract<Part, { kind: 'value' }>, 'kind'>>> = {
+  '+': { first: '', isOptional: false, stops: '' },
+  '#': { first: '#', isOptional: true, stops: '' },
+  '.': { first: '.', isOptional: true, stops: '/?#' },
+  '/': { first: '/', isOptional: true, stops: '?#' },
+  ';': { first: ';', isOptional: true, stops: '/?#' },
+  '?': { first: '?', isOptional: true, stops: '#' },
+  '&': { first: '&', isOptional: true, stops: '#' },
+};
+
+const plain = { first: '', isOptional: false, stops: '/?#' } as const;
+
+export function matchesTemplate(template: string, uri: string): boolean {
+  if (template.length > maxLength || uri.length > maxLength) return false;
+  let starts = new Set([0]);
+  for (const part of partsOf(template)) {
+    starts = part.kind === 'literal' ? afterLiteral(uri, starts, part.text) : afterValue(uri, starts, part);
+    if (starts.size === 0) return false;
+  }
+  return starts.has(uri.length);
+}
+
+function afterLiteral(uri: string, starts: ReadonlySet<number>, text: string): Set<number> {
+  const ends = new Set<number>();
+  for (const at of starts) if (uri.startsWith(text, at)) ends.add(at + text.length);
+  return ends;
+}
+
+function afterValue(
+  uri: string,
+  starts: ReadonlySet<number>,
+  { first, isOptional, stops }: Extract<Part, { kind: 'value' }>,
+) {
+  const ends = new Set<number>(isOptional ? starts : []);
+  let isInside = false;
+  for (let at = 0; at < uri.length; at += 1) {
+    const character = uri.charAt(at);
+    const goesOn = !stops.includes(character);
+    if (first === '') isInside = (isInside || starts.has(at)) && goesOn;
+    // What begins an expansion need not be allowed within it.
+    else isInside = (starts.has(at) && character === first) || (isInside && goesOn);
+    if (isInside) ends.add(at + 1);
+  }
+  return ends;
+}
+
+/** A brace that never closes is a literal. */
+function partsOf(template: string): readonly Part[] {
+  return template.split(/(\{[^{}]*\})/).flatMap((text): readonly Part[] => {
+    if (text === '') return [];
+    if (!text.startsWith('{') || !text.endsWith('}')) return [{ kind: 'literal', text }];
+    const known = operators[text.charAt(1)];
+    return [{ kind: 'value', ...(known ?? plain) }];
+  });
+}
