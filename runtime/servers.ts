@@ -29,6 +29,7 @@ import { assembleLogins } from './login-half.ts';
 import { type Approvals, createApprovals } from './mcp/approvals.ts';
 import { type CallMemo, type CallMemory, createCallMemory } from './mcp/call-memory.ts';
 import { type Calls, createCalls } from './mcp/calls.ts';
+import { createOffers, type Offers } from './mcp/offers.ts';
 import { createReach } from './mcp/reach.ts';
 import { createReconcile, type Reconcile } from './mcp/reconcile.ts';
 import { redactedCalls } from './mcp/redacted-calls.ts';
@@ -80,6 +81,7 @@ export interface Servers {
   /** The last calls that runs have made. */
   readonly memory: CallMemory;
   readonly settled: Settled;
+  readonly offers: Offers;
   registry(profile: string): Registry | undefined;
   serves(profile: string): boolean;
   /** The folder of a profile's server logs. */
@@ -277,8 +279,17 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     log,
   });
 
+  const offers = createOffers({
+    calls,
+    registry: (profile) => registries.get(profile),
+    state: (profile, server) =>
+      connections().get(connectionKey(profile, server))?.getSnapshot().value as string | undefined,
+    keep: sessions.keepOffered,
+  });
+
   return {
     logic: compile(logic, compiling),
+    offers,
     calls,
     approvals,
     chats,

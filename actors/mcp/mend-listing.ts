@@ -14,6 +14,11 @@ import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 const lists = {
   'tools/list': { key: 'tools', noun: 'tool', schema: specTypeSchemas.Tool },
   'resources/list': { key: 'resources', noun: 'resource', schema: specTypeSchemas.Resource },
+  'resources/templates/list': {
+    key: 'resourceTemplates',
+    noun: 'resource template',
+    schema: specTypeSchemas.ResourceTemplate,
+  },
   'prompts/list': { key: 'prompts', noun: 'prompt', schema: specTypeSchemas.Prompt },
 } as const;
 

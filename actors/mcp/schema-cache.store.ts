@@ -43,7 +43,7 @@ export function createSchemaCache(folder: string, log: Logger): SchemaCache {
         return { kind: 'absent' };
       }
     },
-    write(settings, { tools, leftOut, capabilities, instructions, ttlMs }, nowMs) {
+    write(settings, { tools, leftOut, capabilities, instructions, offered, ttlMs }, nowMs) {
       const text = cacheText({
         fingerprint: fingerprintOf(settings),
         savedAtMs: nowMs,
@@ -51,6 +51,7 @@ export function createSchemaCache(folder: string, log: Logger): SchemaCache {
         ...(leftOut === undefined ? {} : { leftOut }),
         capabilities,
         ...(instructions === undefined ? {} : { instructions }),
+        ...(offered === undefined ? {} : { offered }),
         ...(ttlMs === undefined ? {} : { ttlMs }),
       });
       const path = pathOf(settings);

@@ -9,6 +9,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Era } from '../../machines/mcp/era.ts';
 import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
+import { isOfferList, type ListName, listNames, type Offered, type OfferMethod } from '../../machines/mcp/offers.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import type { Utility } from '../../machines/mcp/tool-name.ts';
@@ -23,7 +24,7 @@ import { paceProgress } from './progress-pace.ts';
 import type { StandingStream } from './standing-stream.ts';
 import { subscribeToChanges } from './subscribe-changes.ts';
 import type { OpenTransport } from './transports.ts';
-import { callUtility } from './utility-tools.ts';
+import { askOffer, asToolResult, methodOf } from './utility-tools.ts';
 import { resultChecks } from './validate-arguments.ts';
 
 /** What a server offers, as it was listed. */
@@ -34,6 +35,8 @@ export interface Listing {
   readonly leftOut?: readonly string[];
   readonly capabilities: JsonObject;
   readonly instructions?: string;
+  /** What clients were last answered of its resources and prompts, in a listing that is remembered. */
+  readonly offered?: Offered;
   /** How long the server lets the list hold. */
   readonly ttlMs?: number;
 }
@@ -43,8 +46,8 @@ export interface SessionFacts {
   closed(why: string): void;
   /** A listing found that the server has forgotten the session; a call that does says so itself. */
   expired(): void;
-  /** The server's lists changed. */
-  listChanged(): void;
+  /** These lists of the server changed, or may have changed unheard. */
+  listChanged(lists: readonly ListName[]): void;
   /** A log message of the server. */
   logged(line: string): void;
 }
@@ -66,6 +69,8 @@ export interface Session {
   /** Returns what cancels the call, on the wire too. */
   call(tool: string, args: JsonObject, options: CallOptions, settle: Settle): () => void;
   callUtility(utility: Utility, args: JsonObject, options: CallOptions, settle: Settle): () => void;
+  /** The same for the request that a utility makes, answered as the protocol answers it. */
+  ask(method: OfferMethod, args: JsonObject, options: CallOptions, settle: Settle): () => void;
   /** Undefined where the server lives; otherwise why it is taken for dead. */
   ping(): Promise<string | undefined>;
   /** Resolves when nothing of the session is left, its child's group included. Calls under way hear why. */
@@ -91,11 +96,6 @@ const longestTimeoutMs = 2 ** 31 - 1;
 /** Of a server's log messages. */
 const longestLine = 4_000;
 const nothingToCancel = (): void => {};
-/** The utilities that list. */
-const utilityLists: Partial<Record<Utility, 'resources/list' | 'prompts/list'>> = {
-  list_resources: 'resources/list',
-  list_prompts: 'prompts/list',
-};
 /** The words of the SDK's event stream when the connection under it broke. */
 const brokenStream = /terminated|fetch failed|ECONNRE|socket|other side closed/i;
 
@@ -144,8 +144,8 @@ export function createSession(
   // The stateless era wants an envelope about each request, mirrored headers and more rounds, and the client makes those.
   const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs, calls) : undefined;
   opened.meterFirst();
-  for (const list of ['tools', 'resources', 'prompts'] as const) {
-    client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged());
+  for (const list of listNames) {
+    client.setNotificationHandler(`notifications/${list}/list_changed`, () => facts.listChanged([list]));
   }
   client.setNotificationHandler('notifications/message', ({ params }) => {
     const text = typeof params.data === 'string' ? params.data : JSON.stringify(params.data);
@@ -154,7 +154,7 @@ export function createSession(
     facts.logged(`[${params.level}] ${strangersWords(`${from} ${text}`, longestLine)}`);
   });
   const { openStream } = opened;
-  const missed = (): void => facts.listChanged();
+  const missed = (): void => facts.listChanged(listNames);
   if (era === 'stateless') {
     const refused = (thrown: unknown): void =>
       log.log('debug', `mcp server "${settings.name}": cannot listen for changes: ${causeOf(thrown)}`);
@@ -221,6 +221,25 @@ export function createSession(
         (thrown) => finish(outcomeOfFailure(thrown)),
       );
     return () => cut({ kind: 'cancelled' });
+  }
+
+  function askFor(...[send, given, tell]: Parameters<typeof throughClient>): () => void {
+    if (ended.signal.aborted) {
+      tell(unsent());
+      return nothingToCancel;
+    }
+    const { options, settle } = paced(given, tell);
+    return throughClient(send, options, settle);
+  }
+
+  async function offered(
+    method: OfferMethod,
+    args: JsonObject,
+    request: ReturnType<typeof requestOptions>,
+  ): Promise<JsonObject> {
+    if (!isOfferList(method)) return askOffer(client, method, args, request);
+    const { answer } = await listed(method, () => askOffer(client, method, args, request));
+    return answer;
   }
 
   function whyClosed(): string | undefined {
@@ -293,20 +312,14 @@ export function createSession(
       });
     },
 
-    callUtility(utility, args, given, tell) {
-      if (ended.signal.aborted) {
-        tell(unsent());
-        return nothingToCancel;
-      }
-      const { options, settle } = paced(given, tell);
-      const ask = (request: ReturnType<typeof requestOptions>) => callUtility(client, utility, args, request);
-      const list = utilityLists[utility];
-      return throughClient(
-        async (request) => (list === undefined ? ask(request) : (await listed(list, () => ask(request))).answer),
+    callUtility: (utility, args, options, settle) =>
+      askFor(
+        async (request) => asToolResult(utility, await offered(methodOf[utility], args, request)),
         options,
         settle,
-      );
-    },
+      ),
+
+    ask: (method, args, options, settle) => askFor((request) => offered(method, args, request), options, settle),
 
     async ping() {
       const options = { timeout: pingTimeoutMs, signal: ended.signal };

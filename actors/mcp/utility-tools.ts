@@ -5,6 +5,7 @@
 
 import type { Client, RequestOptions } from '@modelcontextprotocol/client';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { OfferMethod } from '../../machines/mcp/offers.ts';
 import type { Utility } from '../../machines/mcp/tool-name.ts';
 
 const text = { type: 'string' } as const;
@@ -43,34 +44,47 @@ export const utilityTools: Readonly<Record<Utility, JsonObject>> = {
   },
 };
 
-/** Answers in the shape of a tool's result. Rejects with what the SDK throws. */
-export async function callUtility(
+/** Asks for what a utility, or the request that stands behind it, is about. Rejects with what the SDK throws. */
+export async function askOffer(
   client: Client,
-  utility: Utility,
+  method: OfferMethod,
   args: JsonObject,
   options: RequestOptions,
-): Promise<Json> {
-  switch (utility) {
-    case 'list_resources': {
+): Promise<JsonObject> {
+  switch (method) {
+    case 'resources/list': {
       const { resources } = await client.listResources(undefined, options);
-      return asText({ resources });
+      return { resources } as unknown as JsonObject;
     }
-    case 'read_resource': {
-      const { contents } = await client.readResource({ uri: String(args.uri) }, options);
-      return { content: contents.map((resource) => ({ type: 'resource', resource })) } as unknown as Json;
+    case 'resources/templates/list': {
+      const { resourceTemplates } = await client.listResourceTemplates(undefined, options);
+      return { resourceTemplates } as unknown as JsonObject;
     }
-    case 'list_prompts': {
+    case 'resources/read':
+      return (await client.readResource({ uri: String(args.uri) }, options)) as unknown as JsonObject;
+    case 'prompts/list': {
       const { prompts } = await client.listPrompts(undefined, options);
-      return asText({ prompts });
+      return { prompts } as unknown as JsonObject;
     }
-    case 'get_prompt': {
+    case 'prompts/get': {
       const given = (args.arguments ?? {}) as Record<string, string>;
-      const prompt = await client.getPrompt({ name: String(args.name), arguments: given }, options);
-      return asText(prompt);
+      const params = { name: String(args.name), arguments: given };
+      return (await client.getPrompt(params, options)) as unknown as JsonObject;
     }
   }
 }
 
-function asText(value: unknown): Json {
-  return { content: [{ type: 'text', text: JSON.stringify(value) }] };
+/** The request that a utility makes. */
+export const methodOf: Readonly<Record<Utility, OfferMethod>> = {
+  list_resources: 'resources/list',
+  read_resource: 'resources/read',
+  list_prompts: 'prompts/list',
+  get_prompt: 'prompts/get',
+};
+
+/** Gives the answer to a utility's request the shape of a tool's result. */
+export function asToolResult(utility: Utility, answer: JsonObject): Json {
+  if (utility !== 'read_resource') return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
+  const contents = answer.contents as readonly Json[];
+  return { content: contents.map((resource) => ({ type: 'resource', resource })) };
 }

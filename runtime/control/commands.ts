@@ -31,6 +31,7 @@ import {
 import { inspectCommands } from './inspect-commands.ts';
 import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
+import { offerCommands } from './offer-commands.ts';
 import { Refusal } from './refusal.ts';
 import type { DaemonView, HistoryQuery } from './view.ts';
 
@@ -59,6 +60,7 @@ export interface Command {
 
 export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
   ...mcpCommands,
+  ...offerCommands,
   ...linkCommands,
   ...deliveryCommands,
   ...chatCommands,

@@ -5,12 +5,13 @@
 
 import { loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { createCredentials } from '../../actors/oauth/credentials.store.ts';
-import { toolFilter } from '../../machines/agent/toolset.ts';
+import { type ServerTool, toolFilter } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { carriedTraceparent } from '../../machines/base/traceparent.ts';
 import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
+import type { ListName } from '../../machines/mcp/offers.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Command, CommandHost, CommandPeer } from './commands.ts';
@@ -28,7 +29,8 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
       const profile = profileIn(mcp, params);
       const server = optionalText(params, 'server');
       if (server !== undefined) knownIn(mcp, profile, server);
-      return mcp.tools(profile, server).filter(allowedBy(params));
+      const allows = allowedBy(params);
+      return mcp.tools(profile, server).filter((row) => allows(toolIn(row)));
     }),
   ],
   [
@@ -88,7 +90,10 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
       run: (params, host, peer) => {
         const mcp = mcpOf(host);
         const profile = profileIn(mcp, params);
-        peer.onEnd(mcp.onToolsChanged(profile, () => peer.notify('mcp.toolsChanged', {})));
+        const tell = (lists: readonly ListName[]): void => {
+          for (const list of lists) peer.notify(`mcp.${list}Changed`, {});
+        };
+        peer.onEnd(mcp.onListsChanged(profile, tell));
         return Promise.resolve({ watching: profile });
       },
     },
@@ -177,12 +182,15 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
   ],
 ];
 
-function ofServers(run: (mcp: McpView, params: JsonObject) => unknown): Command {
+export function ofServers(run: (mcp: McpView, params: JsonObject) => unknown): Command {
   return { access: 'daemon', run: async (params, host) => run(mcpOf(host), params) };
 }
 
 /** Work that ends early when whoever asked for it leaves. */
-async function whileAsked<Value>(peer: CommandPeer, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+export async function whileAsked<Value>(
+  peer: CommandPeer,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value> {
   const gone = new AbortController();
   const forget = peer.onEnd(() => gone.abort());
   try {
@@ -194,18 +202,21 @@ async function whileAsked<Value>(peer: CommandPeer, work: (signal: AbortSignal) 
 }
 
 /** A program that a run started says so, that its calls may be found with the run. */
-function ofRun(params: JsonObject): { readonly run?: string; readonly traceparent?: string } {
+export function ofRun(params: JsonObject): { readonly run?: string; readonly traceparent?: string } {
   const run = optionalText(params, 'run');
   const traceparent = carriedTraceparent(optionalText(params, 'traceparent'));
   return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
 /** Tells which tools a caller that is bound to toolsets may see; one that is not may see all. */
-function allowedBy(params: JsonObject): (row: JsonObject) => boolean {
+export function allowedBy(params: JsonObject): (tool: ServerTool) => boolean {
   const toolsets = optionalText(params, 'toolsets');
   if (toolsets === undefined) return () => true;
-  const isAllowed = toolFilter(toolsets.split(','));
-  return ({ server, name }) => isAllowed({ server: String(server), name: String(name) });
+  return toolFilter(toolsets.split(','));
+}
+
+function toolIn({ server, name }: JsonObject): ServerTool {
+  return { server: String(server), name: String(name) };
 }
 
 function mayCall(
@@ -215,10 +226,10 @@ function mayCall(
 ): boolean {
   if (optionalText(params, 'toolsets') === undefined) return true;
   const row = mcp.tools(profile).find((tool) => tool.name === name);
-  return row === undefined || allowedBy(params)(row);
+  return row === undefined || allowedBy(params)(toolIn(row));
 }
 
-function mcpOf({ daemon }: CommandHost): McpView {
+export function mcpOf({ daemon }: CommandHost): McpView {
   if (daemon === undefined) {
     throw new Refusal('gateway-not-running', 'the gateway is not running; start it with `agent gateway`');
   }
@@ -295,18 +306,18 @@ function refuseApproval(id: string): never {
 }
 
 /** The profile that is meant, which must be one that the daemon serves. */
-function profileIn(mcp: McpView, params: JsonObject): ProfileName {
+export function profileIn(mcp: McpView, params: JsonObject): ProfileName {
   const profile = profileOf(params.profile);
   if (!mcp.serves(profile)) throw notServed(profile);
   return profile;
 }
 
-function optionalText(params: JsonObject, name: string): string | undefined {
+export function optionalText(params: JsonObject, name: string): string | undefined {
   const value = params[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function textOf(params: JsonObject, name: string): string {
+export function textOf(params: JsonObject, name: string): string {
   const value = optionalText(params, name);
   if (value === undefined) throw new Refusal('params-missing', `the parameter "${name}" is missing`);
   return value;

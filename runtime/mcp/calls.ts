@@ -8,6 +8,7 @@ import type { Progress } from '../../actors/mcp/direct-calls.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import { type CallFault, gatewayIsNotUp } from '../../machines/mcp/call-faults.ts';
+import type { OfferMethod } from '../../machines/mcp/offers.ts';
 import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
 import type { RegisteredTool } from './registry.ts';
@@ -17,6 +18,8 @@ export interface CallRequest {
   readonly profile: string;
   readonly name: string;
   readonly args: JsonObject;
+  /** Of the name of a utility: makes its request itself, whose answer is the `structuredContent` of the result. */
+  readonly method?: OfferMethod;
   readonly caller: string;
   /** The key of the run that calls, where one does. */
   readonly run?: string;

@@ -8,6 +8,7 @@ import type { Listing } from '../../actors/mcp/session.ts';
 import { utilityTools } from '../../actors/mcp/utility-tools.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { type ListName, listNames, type Offered, type OfferList } from '../../machines/mcp/offers.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { chooseTools } from '../../machines/mcp/tool-filter.ts';
 import {
@@ -32,10 +33,16 @@ export interface Registry {
   forget(server: string): void;
   /** Which tools of a server are left out, and why. */
   leftOut(server: string): readonly string[];
+  /** What a server listed, with what it offers beside its tools; undefined while it has listed nothing. */
+  listing(server: string): Listing | undefined;
+  /** Remembers what a client was answered; returns whether that is another list than before. */
+  keepOffered(server: string, list: OfferList, rows: readonly JsonObject[]): boolean;
   find(name: string): RegisteredTool | undefined;
   all(): readonly RegisteredTool[];
-  /** Calls back after each change until the returned function is called. */
-  onChange(listener: () => void): () => void;
+  /** A server says that lists other than its tools changed. */
+  announce(lists: readonly ListName[]): void;
+  /** Calls back after each change, with the lists that may be others now, until the returned function is called. */
+  onChange(listener: (lists: readonly ListName[]) => void): () => void;
 }
 
 /** A server's own names, with what they were made from. */
@@ -49,7 +56,8 @@ export function createRegistry(log: Logger): Registry {
   const listings = new Map<string, Listing>();
   /** Made once for each listing: hundreds of servers list one after the other, and each of them rebuilds the whole. */
   const named = new Map<string, Own>();
-  const listeners = new Set<() => void>();
+  const offered = new Map<string, Offered>();
+  const listeners = new Set<(lists: readonly ListName[]) => void>();
   let tools: ReadonlyMap<string, RegisteredTool> = new Map();
 
   function ownOf(settings: ServerSettings): Own | undefined {
@@ -63,18 +71,23 @@ export function createRegistry(log: Logger): Registry {
     return made;
   }
 
-  function rebuild(): void {
+  function announce(lists: readonly ListName[]): void {
+    for (const listener of listeners) listener(lists);
+  }
+
+  function rebuild(lists: readonly ListName[]): void {
     const { byName, collisions } = mergeNames(servers.flatMap((settings) => ownOf(settings) ?? []));
     for (const collision of collisions) {
       const text = describeCollision(collision);
       log.warnOnce(`mcp/collision/${text}`, text);
     }
     tools = byName;
-    for (const listener of listeners) listener();
+    announce(lists);
   }
 
   function forgetListing(server: string): boolean {
     named.delete(server);
+    offered.delete(server);
     return listings.delete(server);
   }
 
@@ -83,19 +96,32 @@ export function createRegistry(log: Logger): Registry {
       servers = next;
       const names = new Set(next.map(({ name }) => name));
       for (const name of [...listings.keys()]) if (!names.has(name)) forgetListing(name);
-      rebuild();
+      rebuild(listNames);
     },
     learn(server, listing) {
       listings.set(server, listing);
-      rebuild();
+      if (listing.offered !== undefined) offered.set(server, listing.offered);
+      rebuild(['tools']);
       let count = 0;
       for (const tool of named.get(server)?.tools ?? []) if (tools.get(tool.name) === tool) count += 1;
       return count;
     },
     forget(server) {
-      if (forgetListing(server)) rebuild();
+      if (forgetListing(server)) rebuild(listNames);
     },
     leftOut: (server) => listings.get(server)?.leftOut ?? [],
+    listing(server) {
+      const listing = listings.get(server);
+      const rows = offered.get(server);
+      return listing === undefined || rows === undefined ? listing : { ...listing, offered: rows };
+    },
+    keepOffered(server, list, rows) {
+      const before = offered.get(server);
+      if (!listings.has(server) || JSON.stringify(before?.[list]) === JSON.stringify(rows)) return false;
+      offered.set(server, { ...before, [list]: rows });
+      return true;
+    },
+    announce,
     find: (name) => tools.get(name),
     all: () => [...tools.values()],
     onChange(listener) {

@@ -7,14 +7,16 @@
 import type { RequestDesk } from '../../actors/mcp/open-session.ts';
 import type { SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { createServerLog, type ServerLog } from '../../actors/mcp/server-log.ts';
-import type { Listing, Session } from '../../actors/mcp/session.ts';
+import type { Session } from '../../actors/mcp/session.ts';
 import type { Credentials } from '../../actors/oauth/credentials.store.ts';
 import { renewalsSettled } from '../../actors/oauth/renewal.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { inProfile } from '../../machines/base/names.ts';
 import { backoffMs } from '../../machines/base/restart.ts';
 import type { Handshake } from '../../machines/mcp/era.ts';
+import type { ListName, OfferList } from '../../machines/mcp/offers.ts';
 import type {
   CloseInput,
   ConnectInput,
@@ -65,6 +67,8 @@ export interface Sessions {
   /** The session of a connection; undefined while it has none. */
   get(key: string): Session | undefined;
   ping(key: string): void;
+  /** Remembers what a client was answered of a server's resources or prompts, for the time when the server sleeps. */
+  keepOffered(profile: string, server: string, list: OfferList, rows: readonly JsonObject[]): void;
   /** A call found its session broken, or forgotten by the server; one that another call found so before is passed over. */
   lose(key: string, how: Loss, session?: Session): void;
   /** Resolves when every log, every remembered listing and every token that is being renewed is written. */
@@ -108,9 +112,15 @@ export function createSessions(ports: SessionsPorts): Sessions {
   const busyMs = ports.busyMs ?? (() => performance.eventLoopUtilization().active);
   const starts = createStartSlots(mostStarts, ports.isAwaited);
 
+  /** When the tools of a connection were listed; what they hold until counts from then. */
+  const listedAtMs = new Map<string, number>();
+
   /** Written beside the work; whoever stops waits for it. */
-  function remember(profile: string, settings: ServerSettings, listing: Listing): void {
-    const written = ports.cache(profile).write(settings, listing, ports.nowMs());
+  function remember(profile: string, settings: ServerSettings, atMs: number): void {
+    const listing = ports.registry(profile).listing(settings.name);
+    if (listing === undefined) return;
+    listedAtMs.set(connectionKey(profile, settings.name), atMs);
+    const written = ports.cache(profile).write(settings, listing, atMs);
     writes.add(written);
     void written.finally(() => writes.delete(written));
   }
@@ -137,25 +147,31 @@ export function createSessions(ports: SessionsPorts): Sessions {
     const credentials = ports.credentials(profile);
     inUse.add(credentials);
     let relisting = false;
-    let stale = false;
+    const stale = new Set<ListName>();
     let failures = 0;
+    const relistTools = async (): Promise<void> => {
+      const listing = await live.get(key)?.session.list(AbortSignal.timeout(settings.connectTimeoutMs));
+      if (listing === undefined || live.get(key)?.number !== number) return;
+      ports.tell(key, { type: 'tools.listed', tools: ports.registry(profile).learn(server, listing) });
+      remember(profile, settings, ports.nowMs());
+    };
     /** One listing at a time, and a pause after each; what changes meanwhile is listed after it. */
-    const relist = async (): Promise<void> => {
-      stale = true;
+    const relist = async (lists: readonly ListName[]): Promise<void> => {
+      for (const list of lists) stale.add(list);
       if (relisting) return;
       relisting = true;
-      while (stale && live.get(key)?.number === number) {
-        stale = false;
+      while (stale.size > 0 && live.get(key)?.number === number) {
+        const isOfTools = stale.delete('tools');
+        // Resources and prompts are listed when a client asks for them.
+        if (stale.size > 0) ports.registry(profile).announce([...stale]);
+        stale.clear();
         const beganAtMs = busyMs();
         try {
-          const listing = await live.get(key)?.session.list(AbortSignal.timeout(settings.connectTimeoutMs));
-          if (listing === undefined || live.get(key)?.number !== number) break;
-          ports.tell(key, { type: 'tools.listed', tools: ports.registry(profile).learn(server, listing) });
-          remember(profile, settings, listing);
+          if (isOfTools) await relistTools();
           failures = 0;
         } catch (thrown) {
           if (live.get(key)?.number !== number) break;
-          stale = true;
+          stale.add('tools');
           failures += 1;
           const why = `its changed tools cannot be listed and stay as they were: ${causeOf(thrown)}`;
           ports.log.log(failures === 1 ? 'warn' : 'debug', `mcp server "${server}": ${why}; it is tried again`);
@@ -198,7 +214,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
             const standing = live.get(key);
             if (standing?.number === number) lose(key, { kind: 'expired' }, standing.session);
           },
-          listChanged: () => void relist(),
+          listChanged: (lists) => void relist(lists),
           logged: (line) => serverLog.write(Buffer.from(`${line}\n`)),
         },
         requests: ports.requests(profile, server),
@@ -218,9 +234,13 @@ export function createSessions(ports: SessionsPorts): Sessions {
     }
     live.set(key, { number, session: verdict.session });
     const tools = ports.registry(profile).learn(server, verdict.listing);
-    remember(profile, settings, verdict.listing);
+    remember(profile, settings, ports.nowMs());
+    // While it was away, its resources and prompts were left out.
+    const { capabilities } = verdict.listing;
+    const back = (['resources', 'prompts'] as const).filter((list) => capabilities[list] !== undefined);
+    if (back.length > 0) ports.registry(profile).announce(back);
     // What changed while it was listed was told when nobody could list it again.
-    if (stale) void relist();
+    if (stale.size > 0) void relist([]);
     return { kind: 'connected', era: verdict.session.era, tools };
   }
 
@@ -280,6 +300,12 @@ export function createSessions(ports: SessionsPorts): Sessions {
       void standing?.session.ping().then((why) => {
         if (why !== undefined) lose(key, { kind: 'broken', why }, standing?.session);
       });
+    },
+    keepOffered(profile, server, list, rows) {
+      const settings = ports.settings(profile, server);
+      const atMs = listedAtMs.get(connectionKey(profile, server));
+      const isNew = ports.registry(profile).keepOffered(server, list, rows);
+      if (isNew && settings !== undefined && atMs !== undefined) remember(profile, settings, atMs);
     },
     lose,
     async closeFiles() {

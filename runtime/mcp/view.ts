@@ -5,7 +5,10 @@
  */
 
 import { readLog } from '../../actors/mcp/server-log.ts';
+import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { joinInstructions } from '../../machines/mcp/instructions.ts';
+import type { ListName } from '../../machines/mcp/offers.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -15,6 +18,7 @@ import type { Redactor } from '../redact.ts';
 import type { Servers } from '../servers.ts';
 import type { AnswerVerdict } from './approvals.ts';
 import type { CallAnswer, CallRequest } from './calls.ts';
+import type { Offers } from './offers.ts';
 import { connectionKey } from './sessions.ts';
 
 export interface McpView {
@@ -29,8 +33,11 @@ export interface McpView {
   /** Makes the connection anew; false where there is none. */
   reconnect(profile: string, server: string): boolean;
   logs(profile: string, server: string, lines: number): Promise<readonly string[]>;
-  /** Calls back whenever the tools of a profile changed, until the returned function is called. */
-  onToolsChanged(profile: string, listener: () => void): () => void;
+  /** Calls back whenever lists of a profile changed, until the returned function is called. */
+  onListsChanged(profile: string, listener: (lists: readonly ListName[]) => void): () => void;
+  readonly offers: Offers;
+  /** What the servers say of their use, where the caller may use a tool of them; undefined where none says anything. */
+  instructions(profile: string, allows: (tool: ServerTool) => boolean): string | undefined;
   approvals(): readonly JsonObject[];
   approval(id: string): JsonObject | undefined;
   answer(id: string, grant: boolean, by: string, values?: JsonObject): AnswerVerdict;
@@ -136,7 +143,18 @@ export function createMcpView(servers: Servers, redactor: Redactor, steadyMs: ()
     },
     logs: async (profile, server, lines) =>
       (await readLog(servers.logFolder(profile), server, lines)).map((line) => redactor.text(line)),
-    onToolsChanged: (profile, listener) => servers.registry(profile)?.onChange(listener) ?? (() => {}),
+    offers: servers.offers,
+    instructions(profile, allows) {
+      const registry = servers.registry(profile);
+      const offering = new Set((registry?.all() ?? []).filter(allows).map(({ server }) => server));
+      return joinInstructions(
+        [...offering].flatMap((server) => {
+          const { instructions } = registry?.listing(server) ?? {};
+          return instructions === undefined ? [] : [{ server, instructions: redactor.text(instructions) }];
+        }),
+      );
+    },
+    onListsChanged: (profile, listener) => servers.registry(profile)?.onChange(listener) ?? (() => {}),
     approvals: () => approvals.list(),
     approval: (id) => approvals.show(id),
     answer: (id, grant, by, values) => approvals.answer(id, grant, by, values),

@@ -19,6 +19,8 @@ import {
   uncheckedArguments,
   unclear,
 } from '../../machines/mcp/call-faults.ts';
+import { shapeOffer } from '../../machines/mcp/offer-result.ts';
+import { isOfferList } from '../../machines/mcp/offers.ts';
 import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
@@ -125,6 +127,9 @@ function find(context: CallContext, tool: RegisteredTool | undefined, ports: Too
   const settings = tool === undefined ? undefined : ports.settings(profile, tool.server);
   const row = ports.calls.get(id);
   if (tool === undefined || settings === undefined) return findLater(context, ports);
+  // A tool of the server has the utility's name by now.
+  if (row?.request.method !== undefined && tool.kind !== 'utility')
+    return { kind: 'refused', fault: toolIsGone({ ...context, server: tool.server }) };
   // A yes, and a caller's choice, were for that server's tool.
   const before = row?.tool;
   if (before !== undefined && !isSame(before, tool)) return { kind: 'refused', fault: toolIsGone(context) };
@@ -216,7 +221,7 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
     }
     const connection = ports.connections().get(key);
     const number = numberOf(connection);
-    const { args, onProgress, traceparent } = row.request;
+    const { args, method, onProgress, traceparent } = row.request;
     const options = { id: context.id, onProgress, traceparent };
     row.sentTo = key;
     connection?.send({ type: 'call.began', atMs: ports.steadyMs() });
@@ -227,11 +232,14 @@ function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdic
       connection?.send({ type: 'call.ended', session: number, reading: readingOf(outcome, session, ports) });
       settle(outcome);
     };
-    return tool.kind === 'utility'
+    if (tool.kind !== 'utility') return session.call(tool.tool, args, options, ended);
+    return method === undefined
       ? session.callUtility(tool.tool as Utility, args, options, ended)
-      : session.call(tool.tool, args, options, ended);
+      : session.ask(method, args, options, ended);
   };
-  row.abandon = ports.lanes.run({ server: key, parallel: settings.parallel }, work, (outcome) => {
+  // A listing for a client waits for no tool, as that of the tools does not.
+  const parallel = settings.parallel || isOfferList(row.request.method);
+  row.abandon = ports.lanes.run({ server: key, parallel }, work, (outcome) => {
     if (outcome.kind === 'outdated') tell(outcome);
     else tell(verdictOf(outcome, { context, cap: settings.resultCap, row, log: ports.log }));
   });
@@ -296,7 +304,8 @@ function fieldsOf({ server, profile, run, id }: CallContext): Record<string, unk
 }
 
 function keepResult(given: Json, { context, cap, row, log }: Answered): void {
-  const { result, notes } = shapeResult(given, cap);
+  const { method } = row.request;
+  const { result, notes } = method === undefined ? shapeResult(given, cap) : shapeOffer(method, given, cap);
   for (const note of notes) {
     log.log('warn', `mcp server "${context.server}": ${context.name}: ${note}`, fieldsOf(context));
   }

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import type { ListName } from '../../../machines/mcp/offers.ts';
 import type { CommandHost } from '../../../runtime/control/commands.ts';
 import { mcpCommands } from '../../../runtime/control/mcp-commands.ts';
 import type { Refusal } from '../../../runtime/control/refusal.ts';
@@ -203,10 +204,10 @@ t.test(
 
 t.test('CON-4 · TRU-3 · who watches tools or questions hears of them until it leaves', async (t) => {
   const left: string[] = [];
-  let changed = (): void => {};
+  let changed = (_: readonly ListName[]): void => {};
   let asked = (_: JsonObject): void => {};
   const { run, told, leave } = stage(t, {
-    onToolsChanged: (_, listener) => {
+    onListsChanged: (_, listener) => {
       changed = listener;
       return () => void left.push('tools');
     },
@@ -218,10 +219,11 @@ t.test('CON-4 · TRU-3 · who watches tools or questions hears of them until it 
   });
   t.same(await run('mcp.watch'), { watching: 'default' });
   t.same(await run('approvals.watch'), { pending: [{ id: 'a1' }] });
-  changed();
+  changed(['tools', 'prompts']);
   asked({ id: 'a2' });
   t.same(told, [
     ['mcp.toolsChanged', {}],
+    ['mcp.promptsChanged', {}],
     ['approvals.asked', { id: 'a2' }],
   ]);
   leave();

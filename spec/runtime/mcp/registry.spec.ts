@@ -72,6 +72,27 @@ t.test('FLT-4 · a new list replaces the old in one step: what still exists is n
   t.end();
 });
 
+t.test('CLI-5 · LIF-6 · what a server offers beside its tools is remembered as long as its listing', (t) => {
+  const registry = createRegistry(log);
+  const changes: (readonly string[])[] = [];
+  registry.onChange((lists) => void changes.push(lists));
+  registry.configure([server('s')]);
+  const rows = [{ uri: 'a://b', name: 'b' }];
+  t.notOk(registry.keepOffered('s', 'resources/list', rows), 'it has listed nothing');
+  registry.learn('s', listed('one'));
+  t.ok(registry.keepOffered('s', 'resources/list', rows));
+  t.notOk(registry.keepOffered('s', 'resources/list', [...rows]), 'the same again');
+  registry.learn('s', listed('two'));
+  t.match(registry.listing('s'), { tools: [{ name: 'two' }], offered: { 'resources/list': rows } });
+  registry.announce(['resources']);
+  registry.forget('s');
+  registry.learn('s', { ...listed('two'), offered: { 'prompts/list': [] } });
+  t.same(registry.listing('s')?.offered, { 'prompts/list': [] });
+  const all = ['tools', 'resources', 'prompts'];
+  t.same(changes, [all, ['tools'], ['tools'], ['resources'], all, ['tools']]);
+  t.end();
+});
+
 t.test('LIF-12 · what is configured no more is gone; what changed is filtered anew without a listing', (t) => {
   const registry = createRegistry(log);
   registry.configure([server('a'), server('b')]);

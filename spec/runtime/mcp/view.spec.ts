@@ -217,13 +217,13 @@ t.test('LIF-10 · OBS-1 · a server’s log is read with its secrets redacted', 
 t.test('FLT-4 · who watches the tools hears of each change until it stops', (t) => {
   const { view, registry } = stage(t, [{ server: 'a', state: 'connected' }]);
   let changes = 0;
-  const off = view.onToolsChanged('default', () => {
+  const off = view.onListsChanged('default', () => {
     changes += 1;
   });
   registry.learn('a', { tools: [{ name: 'one' }], capabilities: {} });
   off();
   registry.learn('a', { tools: [], capabilities: {} });
   t.equal(changes, 1);
-  view.onToolsChanged('none', () => {})();
+  view.onListsChanged('none', () => {})();
   t.end();
 });

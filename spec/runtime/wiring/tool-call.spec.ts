@@ -62,6 +62,7 @@ function stage(t: Test, entry: JsonObject = {}, { state = 'connected' } = {}) {
   const session = {
     call: (tool: string, args: JsonObject, _: unknown, settle: never) => given(`tool ${tool}`, args, settle),
     callUtility: (name: string, args: JsonObject, _: unknown, settle: never) => given(`utility ${name}`, args, settle),
+    ask: (method: string, args: JsonObject, _: unknown, settle: never) => given(`ask ${method}`, args, settle),
   } as unknown as Session;
   const live = { session: session as Session | undefined, known: true };
   const redactor = createRedactor();
@@ -128,6 +129,20 @@ t.test(
     t.equal(sent[1]?.how, 'utility list_resources');
     sent[1]?.settle(well);
     await listing;
+
+    const asked = calls.start({ ...request, name: 'mcp__s__list_resources', method: 'resources/list', args: {} });
+    await turn();
+    t.equal(sent[2]?.how, 'ask resources/list');
+    sent[2]?.settle({ kind: 'result', result: { resources: [{ uri: 'a://b', name: 'b' }] } });
+    t.match(await asked, {
+      kind: 'result',
+      result: { structuredContent: { resources: [{ uri: 'a://b', name: 'b' }] } },
+    });
+    t.match(
+      await calls.start({ ...request, method: 'resources/list' }),
+      { kind: 'fault', fault: { code: 'unknown_tool' } },
+      'a tool of the server is no utility',
+    );
   },
 );
 

@@ -8,6 +8,7 @@ import type { CallOptions, Session, Settle } from '../../../actors/mcp/session.t
 import type { Logger } from '../../../actors/ports.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { Handshake } from '../../../machines/mcp/era.ts';
+import type { OfferMethod } from '../../../machines/mcp/offers.ts';
 import { readServerSettings, type ServerSettings } from '../../../machines/mcp/server-settings.ts';
 import type { Utility } from '../../../machines/mcp/tool-name.ts';
 
@@ -97,6 +98,8 @@ export function promised(session: Session) {
       run((settle) => session.call(tool, args, options, settle), signal),
     callUtility: (utility: Utility, args: JsonObject, { signal, ...options }: PromisedOptions = {}) =>
       run((settle) => session.callUtility(utility, args, options, settle), signal),
+    ask: (method: OfferMethod, args: JsonObject, { signal, ...options }: PromisedOptions = {}) =>
+      run((settle) => session.ask(method, args, options, settle), signal),
   };
 }
 

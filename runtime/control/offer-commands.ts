@@ -1,0 +1,59 @@
+/**
+ * The commands for what servers offer beside their tools: instructions, resources and prompts, bound to the toolsets of
+ * the caller as its calls are. Part of the one table of the control socket.
+ * @see CLI-3 and CLI-5 in docs/specification.md
+ */
+
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import type { CallAnswer } from '../mcp/calls.ts';
+import type { OfferCaller, Offers } from '../mcp/offers.ts';
+import type { Command } from './commands.ts';
+import { allowedBy, mcpOf, ofRun, ofServers, optionalText, profileIn, textOf, whileAsked } from './mcp-commands.ts';
+
+export const offerCommands: readonly (readonly [string, Command])[] = [
+  [
+    'mcp.instructions',
+    ofServers((mcp, params) => {
+      const instructions = mcp.instructions(profileIn(mcp, params), allowedBy(params));
+      return instructions === undefined ? {} : { instructions };
+    }),
+  ],
+  ['mcp.resources', ofOffers((offers, _, caller) => offers.resources(caller))],
+  ['mcp.resourceTemplates', ofOffers((offers, _, caller) => offers.resourceTemplates(caller))],
+  ['mcp.prompts', ofOffers((offers, _, caller) => offers.prompts(caller))],
+  [
+    'mcp.readResource',
+    ofOffers(async (offers, params, caller) => answerOf(await offers.readResource(textOf(params, 'uri'), caller))),
+  ],
+  [
+    'mcp.getPrompt',
+    ofOffers(async (offers, params, caller) => {
+      const args = isJsonObject(params.arguments) ? params.arguments : {};
+      return answerOf(await offers.getPrompt(textOf(params, 'name'), args, caller));
+    }),
+  ],
+];
+
+function ofOffers(run: (offers: Offers, params: JsonObject, caller: OfferCaller) => Promise<unknown>): Command {
+  return {
+    access: 'daemon',
+    run: async (params, host, peer) => {
+      const mcp = mcpOf(host);
+      const profile = profileIn(mcp, params);
+      return whileAsked(peer, (signal) =>
+        run(mcp.offers, params, {
+          profile,
+          allows: allowedBy(params),
+          caller: optionalText(params, 'caller') ?? 'cli',
+          ...ofRun(params),
+          signal,
+          onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
+        }),
+      );
+    },
+  };
+}
+
+function answerOf(answer: CallAnswer): unknown {
+  return answer.kind === 'result' ? answer.result.structuredContent : { error: answer.fault };
+}

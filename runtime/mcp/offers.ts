@@ -1,0 +1,196 @@
+/**
+ * The resources and prompts of a profile's servers as one offer: lists them, reads a resource at the server that it is of,
+ * and fills a prompt in. Every request is a call under the name of the utility tool that stands for it, so that filters,
+ * trust, limits and supervision hold. A listing wakes no server.
+ * @see CLI-5, FLT-2 and LIF-6 in docs/specification.md
+ */
+
+import { createStopSignal } from '../../actors/stop-signal.ts';
+import type { ServerTool } from '../../machines/agent/toolset.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { noSuchPrompt, noSuchResource, resourceOfMany } from '../../machines/mcp/call-faults.ts';
+import { type OfferList, type OfferMethod, offerRows, utilityOf } from '../../machines/mcp/offers.ts';
+import { mergeNames, namesOfServer } from '../../machines/mcp/tool-name.ts';
+import { matchesTemplate } from '../../machines/mcp/uri-template.ts';
+import type { CallAnswer, CallRequest, Calls } from './calls.ts';
+import type { RegisteredTool, Registry } from './registry.ts';
+
+/** The caller, and the tools that it may use. */
+export interface OfferCaller extends Omit<CallRequest, 'name' | 'args' | 'method'> {
+  readonly allows: (tool: ServerTool) => boolean;
+}
+
+export interface Offers {
+  /** The rows of all servers in the order of the configuration; those of a server that is down are left out. */
+  resources(caller: OfferCaller): Promise<readonly JsonObject[]>;
+  resourceTemplates(caller: OfferCaller): Promise<readonly JsonObject[]>;
+  /** Each prompt under the name `mcp__<server>__<prompt>`. */
+  prompts(caller: OfferCaller): Promise<readonly JsonObject[]>;
+  /** Resolves with the protocol's answer as the `structuredContent` of the result, or with a fault. */
+  readResource(uri: string, caller: OfferCaller): Promise<CallAnswer>;
+  getPrompt(name: string, args: JsonObject, caller: OfferCaller): Promise<CallAnswer>;
+}
+
+export interface OffersPorts {
+  readonly calls: Pick<Calls, 'start'>;
+  readonly registry: (profile: string) => Registry | undefined;
+  /** The state of a server's connection; undefined where there is none. */
+  readonly state: (profile: string, server: string) => string | undefined;
+  readonly keep: (profile: string, server: string, list: OfferList, rows: readonly JsonObject[]) => void;
+}
+
+interface Listed {
+  readonly server: string;
+  readonly rows: readonly JsonObject[];
+}
+
+/** A server that does not list in this time is left out, or listed as it was: programs wait a minute for all. */
+const listingLimitMs = 15_000;
+/** The templates of a server that are tried for one address. */
+const maxTemplates = 200;
+
+const reachable: ReadonlySet<string> = new Set(['connected', 'connecting']);
+const asleep: ReadonlySet<string> = new Set(['lazy', 'recycling']);
+
+export function createOffers({ calls, registry, state, keep }: OffersPorts): Offers {
+  const ask = (tool: RegisteredTool, method: OfferMethod, args: JsonObject, { allows: _, ...caller }: OfferCaller) =>
+    calls.start({ ...caller, name: tool.name, args, method });
+
+  /** The utility tools under whose names the caller may make a request, one a server. */
+  function toolsFor(method: OfferMethod, { profile, allows }: OfferCaller): readonly RegisteredTool[] {
+    const all = registry(profile)?.all() ?? [];
+    return all.filter((tool) => tool.kind === 'utility' && tool.tool === utilityOf[method] && allows(tool));
+  }
+
+  function remembered(profile: string, server: string, list: OfferList): readonly JsonObject[] | undefined {
+    return registry(profile)?.listing(server)?.offered?.[list];
+  }
+
+  async function rowsOf(
+    tool: RegisteredTool,
+    list: OfferList,
+    { wakes, ...caller }: OfferCaller & { readonly wakes: boolean },
+  ): Promise<readonly JsonObject[]> {
+    const { profile } = caller;
+    const { server } = tool;
+    const standing = state(profile, server) ?? '';
+    const before = remembered(profile, server, list);
+    if (asleep.has(standing) && (before !== undefined || !wakes)) return before ?? [];
+    if (!asleep.has(standing) && !reachable.has(standing)) return [];
+    const limit = createStopSignal([caller.signal], listingLimitMs);
+    const answer = await ask(tool, list, {}, { ...caller, signal: limit.signal });
+    limit.release();
+    const given = answer.kind === 'result' ? answer.result.structuredContent : undefined;
+    const rows = isJsonObject(given) ? given[offerRows[list].key] : undefined;
+    // It listed before, and has not gone down: what it has is most likely as it was.
+    if (!Array.isArray(rows)) return isAway(answer) ? [] : (before ?? []);
+    keep(profile, server, list, rows);
+    return rows;
+  }
+
+  function listAll(list: OfferList, caller: OfferCaller, wakes = false): Promise<readonly Listed[]> {
+    const asked = toolsFor(list, caller).map(async (tool) => ({
+      server: tool.server,
+      rows: await rowsOf(tool, list, { ...caller, wakes }),
+    }));
+    return Promise.all(asked);
+  }
+
+  /** What is known of these servers without asking; those that can be reached come first, each in their order. */
+  function known(list: OfferList, tools: readonly RegisteredTool[], profile: string): readonly Listed[] {
+    const isUp = ({ server }: RegisteredTool): boolean => {
+      const standing = state(profile, server) ?? '';
+      return asleep.has(standing) || reachable.has(standing);
+    };
+    const inOrder = [...tools.filter(isUp), ...tools.filter((tool) => !isUp(tool))];
+    return inOrder.map(({ server }) => ({ server, rows: remembered(profile, server, list) ?? [] }));
+  }
+
+  /** Asks the servers of these tools for the lists, so that an address or a name can be looked up in them. */
+  async function learn(lists: readonly OfferList[], tools: readonly RegisteredTool[], caller: OfferCaller) {
+    const servers = new Set(tools.map(({ server }) => server));
+    const allows = ({ server }: ServerTool): boolean => servers.has(server);
+    await Promise.all(lists.map((list) => listAll(list, { ...caller, allows }, true)));
+  }
+
+  return {
+    async resources(caller) {
+      return firstOfEach(await listAll('resources/list', caller));
+    },
+
+    async resourceTemplates(caller) {
+      return (await listAll('resources/templates/list', caller)).flatMap(({ rows }) => rows);
+    },
+
+    async prompts(caller) {
+      const listed = await listAll('prompts/list', caller);
+      const rows = new Map(listed.map(({ server, rows: own }) => [server, byName(own)]));
+      return [...namesOf(listed)].map(([name, { server, tool }]) => ({ ...rows.get(server)?.get(tool), name }));
+    },
+
+    async readResource(uri, caller) {
+      const { profile } = caller;
+      const tools = toolsFor('resources/read', caller);
+      const named = (): RegisteredTool | undefined => {
+        const holder = known('resources/list', tools, profile).find(({ rows }) => rows.some((row) => row.uri === uri));
+        return tools.find(({ server }) => server === holder?.server);
+      };
+      let tool = named();
+      if (tool === undefined) {
+        await learn(['resources/list', 'resources/templates/list'], tools, caller);
+        tool = named();
+      }
+      if (tool === undefined) {
+        const takers = known('resources/templates/list', tools, profile).filter(({ rows }) => takes(rows, uri));
+        const [only, ...others] = tools.filter(({ server }) => takers.some((taker) => taker.server === server));
+        if (only === undefined) return { kind: 'fault', fault: noSuchResource(uri) };
+        if (others.length > 0) return { kind: 'fault', fault: resourceOfMany(uri, [only, ...others]) };
+        tool = only;
+      }
+      return ask(tool, 'resources/read', { uri }, caller);
+    },
+
+    async getPrompt(name, args, caller) {
+      const tools = toolsFor('prompts/get', caller);
+      const find = () => namesOf(known('prompts/list', tools, caller.profile)).get(name);
+      let found = find();
+      if (found === undefined) {
+        await learn(['prompts/list'], tools, caller);
+        found = find();
+      }
+      const tool = tools.find(({ server }) => server === found?.server);
+      if (found === undefined || tool === undefined) return { kind: 'fault', fault: noSuchPrompt(name) };
+      return ask(tool, 'prompts/get', { name: found.tool, arguments: args }, caller);
+    },
+  };
+}
+
+/** One address may be of several servers: the first configured keeps it. */
+function firstOfEach(listed: readonly Listed[]): readonly JsonObject[] {
+  const kept = new Map<string, JsonObject>();
+  for (const { rows } of listed) {
+    for (const row of rows) if (!kept.has(String(row.uri))) kept.set(String(row.uri), row);
+  }
+  return [...kept.values()];
+}
+
+/** Names of prompts are made as those of tools are; the first configured keeps a name. */
+function namesOf(listed: readonly Listed[]) {
+  const own = listed.map(({ server, rows }) => {
+    const natives = rows.map(({ name }) => String(name));
+    return namesOfServer({ server, natives, utilities: [] });
+  });
+  return mergeNames(own).byName;
+}
+
+function byName(rows: readonly JsonObject[]): ReadonlyMap<string, JsonObject> {
+  return new Map(rows.map((row) => [String(row.name), row]));
+}
+
+function takes(templates: readonly JsonObject[], uri: string): boolean {
+  return templates.slice(0, maxTemplates).some(({ uriTemplate }) => matchesTemplate(String(uriTemplate), uri));
+}
+
+function isAway(answer: CallAnswer): boolean {
+  return answer.kind === 'fault' && (answer.fault.code === 'server_unavailable' || answer.fault.code === 'needs_login');
+}

@@ -1,0 +1,131 @@
+import t from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { OfferList } from '../../../machines/mcp/offers.ts';
+import type { CallAnswer, CallRequest } from '../../../runtime/mcp/calls.ts';
+import { createOffers, type OfferCaller } from '../../../runtime/mcp/offers.ts';
+import { createRegistry } from '../../../runtime/mcp/registry.ts';
+import { lentTime } from '../../support/lent-time.ts';
+import { settingsOf } from '../../support/mcp/open-session.ts';
+
+const log = { log: () => {}, warnOnce: () => {} };
+const caller: OfferCaller = { profile: 'default', caller: 'serve', allows: () => true };
+const away: CallAnswer = { kind: 'fault', fault: { code: 'server_unavailable', message: 'it is away' } };
+
+/** Servers by name, each with its state; a call is answered by `answer`. */
+function stage(states: Record<string, string>, answer: (request: CallRequest) => CallAnswer | Promise<CallAnswer>) {
+  const registry = createRegistry(log);
+  registry.configure(Object.keys(states).map((name) => settingsOf({ command: 'x' }, name)));
+  for (const name of Object.keys(states))
+    registry.learn(name, { tools: [], capabilities: { resources: {}, prompts: {} } });
+  const asked: string[] = [];
+  const offers = createOffers({
+    calls: {
+      start: async (request) => {
+        asked.push(`${request.name} ${request.method} ${JSON.stringify(request.args)}`);
+        return answer(request);
+      },
+    },
+    registry: (profile) => (profile === 'default' ? registry : undefined),
+    state: (_, server) => states[server],
+    keep: (_, server, list, rows) => void registry.keepOffered(server, list, rows),
+  });
+  return { offers, registry, asked, states };
+}
+
+function rows(request: CallRequest, listed: Partial<Record<OfferList, readonly JsonObject[]>>): CallAnswer {
+  const { method = 'resources/list' } = request;
+  const key = { 'resources/list': 'resources', 'resources/templates/list': 'resourceTemplates' }[method as string];
+  const structuredContent = { [key ?? 'prompts']: listed[method as OfferList] ?? [] };
+  return { kind: 'result', result: { content: [], structuredContent, isError: false } };
+}
+
+t.test(
+  'CLI-5 · LIF-6 · a sleeping server is listed as before and not woken; one that is down is left out',
+  async (t) => {
+    const { offers, asked, registry } = stage({ a: 'connected', b: 'lazy', c: 'recycling', d: 'parked' }, (request) =>
+      rows(request, { 'resources/list': [{ uri: 'up://x', name: 'x' }] }),
+    );
+    registry.keepOffered('c', 'resources/list', [{ uri: 'sleeping://x', name: 'x' }]);
+    registry.keepOffered('d', 'resources/list', [{ uri: 'down://x', name: 'x' }]);
+
+    t.same(await offers.resources(caller), [
+      { uri: 'up://x', name: 'x' },
+      { uri: 'sleeping://x', name: 'x' },
+    ]);
+    t.same(asked, ['mcp__a__list_resources resources/list {}']);
+    t.same(await offers.resources({ ...caller, profile: 'none' }), []);
+  },
+);
+
+t.test('CLI-5 · LIF-6 · an address that is not known yet wakes the servers that may have it', async (t) => {
+  const { offers, asked } = stage({ a: 'connected', b: 'lazy' }, (request) =>
+    rows(request, request.name.startsWith('mcp__b') ? { 'resources/list': [{ uri: 'b://x', name: 'x' }] } : {}),
+  );
+  await offers.readResource('b://x', caller);
+  t.equal(asked.length, 5);
+  t.equal(asked.at(-1), 'mcp__b__read_resource resources/read {"uri":"b://x"}');
+  await offers.readResource('b://x', caller);
+  t.equal(asked.length, 6, 'and is known from then on');
+});
+
+t.test('CLI-5 · LIF-7 · a reachable server has an address before one that is down, which is tried too', async (t) => {
+  const { offers, asked, registry, states } = stage({ a: 'parked', b: 'connected' }, () => away);
+  for (const name of ['a', 'b']) registry.keepOffered(name, 'resources/list', [{ uri: 'both://x', name: 'x' }]);
+  registry.keepOffered('a', 'prompts/list', [{ name: 'p' }]);
+  t.same(await offers.readResource('both://x', caller), away);
+  states.b = 'parked';
+  await offers.readResource('both://x', caller);
+  await offers.getPrompt('mcp__a__p', {}, caller);
+  t.same(asked, [
+    'mcp__b__read_resource resources/read {"uri":"both://x"}',
+    'mcp__a__read_resource resources/read {"uri":"both://x"}',
+    'mcp__a__get_prompt prompts/get {"name":"p","arguments":{}}',
+  ]);
+});
+
+t.test(
+  'CLI-5 · LIF-3 · a server that does not list in time is listed as before, one that is away is not',
+  async (t) => {
+    const time = lentTime(t);
+    const silent = ({ signal }: CallRequest): Promise<CallAnswer> =>
+      new Promise((resolve) => {
+        const cancelled: CallAnswer = { kind: 'fault', fault: { code: 'cancelled', message: '' } };
+        signal?.addEventListener('abort', () => resolve(cancelled));
+      });
+    const { offers, registry } = stage({ a: 'connected', b: 'connected', c: 'connected' }, (request) => {
+      if (request.name.startsWith('mcp__c')) return away;
+      return silent(request);
+    });
+    for (const name of ['a', 'c']) registry.keepOffered(name, 'prompts/list', [{ name: 'p', title: 'P' }]);
+
+    const listing = offers.prompts(caller);
+    await time.pass(15_000);
+
+    t.same(await listing, [{ name: 'mcp__a__p', title: 'P' }]);
+  },
+);
+
+t.test(
+  'NAM-2 · CLI-5 · prompts that would be named alike are left out, or the first configured keeps the name',
+  async (t) => {
+    const { offers } = stage({ 'a.b': 'connected', 'a-b': 'connected' }, (request) =>
+      rows(request, { 'prompts/list': [{ name: 'one' }, { name: 'x.y' }, { name: 'x-y' }] }),
+    );
+    t.same(await offers.prompts(caller), [{ name: 'mcp__a_b__one' }]);
+  },
+);
+
+t.test('CLI-5 · what no server of the caller has is a fault with its cure', async (t) => {
+  const { offers } = stage({ a: 'connected', b: 'connected' }, (request) =>
+    rows(request, { 'resources/templates/list': [{ uriTemplate: 't://{x}', name: 't' }] }),
+  );
+  const onlyA = { ...caller, allows: ({ server }: { server: string }) => server === 'a' };
+  t.match(await offers.readResource('t://1', caller), {
+    fault: { code: 'ambiguous_resource', message: /call mcp__a__read_resource or mcp__b__read_resource instead/ },
+  });
+  t.match(await offers.readResource('t://1', onlyA), { kind: 'result' });
+  t.match(await offers.readResource('none://1', caller), { fault: { code: 'unknown_resource' } });
+  t.match(await offers.getPrompt('none', {}, caller), {
+    fault: { code: 'unknown_prompt', message: /`prompts\/list`/ },
+  });
+});
