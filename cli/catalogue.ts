@@ -412,8 +412,8 @@ export const catalogue: readonly CliCommand[] = [
     path: ['mcp', 'serve'],
     args: [],
     flags: [{ name: 'toolsets', value: 'list', help: 'Only these: `mcp-<server>` or names of tools.' }, profile],
-    help: 'Offer the supervised tools as one MCP server over stdio, for any other agent program.',
-    load: async () => (await mcpServe()).serveTools,
+    help: 'Offer the supervised tools, resources and prompts as one MCP server over stdio, for any other agent program.',
+    load: async () => (await mcpServe()).serve,
   },
   {
     path: ['link', 'open'],

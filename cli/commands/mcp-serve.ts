@@ -1,44 +1,36 @@
 /**
- * `agent mcp serve`: the supervised, filtered tools as one MCP server over standard input and output, both eras, for any
- * other agent program. Every call goes through the daemon, so trust, filters and supervision hold.
+ * `agent mcp serve`: the supervised, filtered tools, resources and prompts as one MCP server over standard input and
+ * output, both eras, for any other agent program. Keeps the connection by which the gateway reports changes, and makes it
+ * anew when it is lost.
  * @see CLI-5 in docs/specification.md
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import { Server, type Tool } from '@modelcontextprotocol/server';
+import { Server } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { backoffMs } from '../../machines/base/restart.ts';
 import { homePaths } from '../../machines/config/profile.ts';
-import { type CallFault, gatewayLost } from '../../machines/mcp/call-faults.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
-import { callTool, NotRunning } from '../call.ts';
+import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, textFlag } from '../context.ts';
+import { serveOffers } from '../serve/offers.ts';
+import { serveTools } from '../serve/tools.ts';
 import { version } from '../version.ts';
 import { profileOf } from './mcp.ts';
-
-interface Progress {
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-}
-
-interface ToolRow {
-  readonly name: string;
-  readonly description: string;
-  readonly input_schema: JsonObject;
-  readonly output_schema?: JsonObject;
-  readonly title?: string;
-  readonly icons?: Tool['icons'];
-  readonly annotations?: Tool['annotations'];
-  readonly _meta?: JsonObject;
-}
 
 /** Between two tries to connect to the gateway again. */
 const reconnects = { baseDelayMs: 250, longestDelayMs: 5_000 };
 
-export async function serveTools(context: CommandContext): Promise<ExitCode> {
+/** What the gateway notifies of, and how the client is. */
+const changes: Readonly<Record<string, (server: Server) => Promise<void>>> = {
+  'mcp.toolsChanged': (server) => server.sendToolListChanged(),
+  'mcp.resourcesChanged': (server) => server.sendResourceListChanged(),
+  'mcp.promptsChanged': (server) => server.sendPromptListChanged(),
+};
+
+export async function serve(context: CommandContext): Promise<ExitCode> {
   const socket = homePaths(context.home).socket;
   const first = await connectControl(socket);
   if (first === undefined) throw new NotRunning(context.home);
@@ -50,18 +42,16 @@ export async function serveTools(context: CommandContext): Promise<ExitCode> {
   process.stdin.once('end', () => end.abort());
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
   let offered: Server | undefined;
-  const served = serveStdio(() => {
-    offered = createServer(context, socket, { ...bounds, ...runOf(context.env) });
+  const served = serveStdio(async () => {
+    offered = await createServer(context, socket, { ...bounds, ...runOf(context.env) });
     return offered;
   });
-  const announceChange = (): void => {
+  const announceChange = (method: string): void => {
     // There may be no client yet.
-    offered?.sendToolListChanged().catch(() => {});
+    if (offered !== undefined && Object.hasOwn(changes, method)) changes[method]?.(offered).catch(() => {});
   };
   const watch = async (client: ControlClient): Promise<void> => {
-    client.onNotification((method) => {
-      if (method === 'mcp.toolsChanged') announceChange();
-    });
+    client.onNotification(announceChange);
     await client.call('mcp.watch', bounds);
   };
   await watch(first);
@@ -70,7 +60,7 @@ export async function serveTools(context: CommandContext): Promise<ExitCode> {
     await Promise.race([client.closed, ended]);
     client.close();
     client = await connectAgain(socket, end.signal, watch);
-    announceChange();
+    for (const method of Object.keys(changes)) announceChange(method);
   }
   client?.close();
   await served.close();
@@ -102,76 +92,25 @@ function runOf({ AGENT_RUN_ID: run, TRACEPARENT: traceparent }: CommandContext['
   return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
-function createServer({ call }: CommandContext, socket: string, bounds: JsonObject): Server {
+async function createServer(context: CommandContext, socket: string, bounds: JsonObject): Promise<Server> {
+  const instructions = await instructionsOf(context, bounds);
+  const lists = { listChanged: true } as const;
   const server = new Server(
     { name: 'agent-gateway', version: version() },
-    { capabilities: { tools: { listChanged: true } } },
+    {
+      capabilities: { tools: lists, resources: lists, prompts: lists },
+      ...(instructions === undefined ? {} : { instructions }),
+    },
   );
-  server.setRequestHandler('tools/list', async () => {
-    const rows = (await call('mcp.tools', bounds)) as unknown as readonly ToolRow[];
-    return { tools: rows.map(toolOf) };
-  });
-  server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-    // A connection of its own: closing it is how a call is cancelled, be it before the connection stands.
-    const caller = await connectControl(socket, mcpReq.signal);
-    if (caller === undefined) return failure(gatewayLost(params.name, false));
-    const { progressToken } = mcpReq._meta ?? {};
-    if (progressToken !== undefined) {
-      const report = reporter((progress) =>
-        mcpReq.notify({ method: 'notifications/progress', params: { progressToken, ...progress } }),
-      );
-      caller.onNotification((method, told) => report(method, told));
-    }
-    try {
-      const given = {
-        ...bounds,
-        name: params.name,
-        arguments: (params.arguments ?? {}) as JsonObject,
-        caller: 'serve',
-      };
-      const answer = await callTool(caller, given);
-      const { error } = answer as { readonly error?: CallFault };
-      return error === undefined ? (answer as never) : failure(error);
-    } finally {
-      caller.close();
-    }
-  });
+  const gateway = { home: context.home, socket, bounds };
+  serveTools(server, gateway);
+  serveOffers(server, gateway);
   return server;
 }
 
-function toolOf({ name, description, input_schema, output_schema, title, icons, annotations, _meta }: ToolRow): Tool {
-  return {
-    name,
-    description,
-    inputSchema: input_schema as Tool['inputSchema'],
-    ...(output_schema === undefined ? {} : { outputSchema: output_schema as NonNullable<Tool['outputSchema']> }),
-    ...(title === undefined ? {} : { title }),
-    ...(icons === undefined ? {} : { icons }),
-    ...(annotations === undefined ? {} : { annotations }),
-    ...(_meta === undefined ? {} : { _meta }),
-  };
-}
-
-/** As small as may be: a wait is no step of the work. The protocol wants a progress that rises with each notification. */
-const leastStep = 1e-6;
-
-/** Makes notifications of progress of what the gateway reports of a call. */
-function reporter(notify: (progress: Progress) => Promise<void>): (method: string, told: JsonObject) => void {
-  let last = 0;
-  return (method, told) => {
-    const least = last + leastStep;
-    if (method === 'mcp.waiting') last = least;
-    else if (method === 'mcp.progress' && typeof told.progress === 'number') last = Math.max(least, told.progress);
-    else return;
-    notify({
-      progress: last,
-      ...(typeof told.total === 'number' ? { total: told.total } : {}),
-      ...(typeof told.message === 'string' ? { message: told.message } : {}),
-    }).catch(() => {});
-  };
-}
-
-/** A model reads an error of a tool and can act on it; an error of the protocol ends its turn. */
-function failure({ code, message }: CallFault) {
-  return { content: [{ type: 'text' as const, text: `${message} [${code}]` }], isError: true };
+/** A gateway that is gone for now has none, and the client is served when it is back. */
+async function instructionsOf({ call }: CommandContext, bounds: JsonObject): Promise<string | undefined> {
+  const answer = await call('mcp.instructions', bounds).catch(() => ({}));
+  const { instructions } = answer as { readonly instructions?: string };
+  return instructions;
 }

@@ -99,7 +99,7 @@ const doors: readonly (readonly [string, RegExp])[] = [
   ['p-queue', /^actors\/(dispatch\/places|mcp\/call-lanes)\.ts$/],
   ['undici', /^actors\/(mcp\/http-fetch|proxy-agent)\.ts$/],
   ['@modelcontextprotocol/client', /^actors\/(mcp|oauth)\//],
-  ['@modelcontextprotocol/server', /^cli\/commands\/mcp-serve\.ts$/],
+  ['@modelcontextprotocol/server', /^cli\/(commands\/mcp-serve|serve\/\w+)\.ts$/],
   ['@modelcontextprotocol/server/stdio', /^cli\/commands\/mcp-serve\.ts$/],
   ['@opentelemetry/api', /^actors\/telemetry\//],
   ['@opentelemetry/sdk-trace', /^actors\/telemetry\//],

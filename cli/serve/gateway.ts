@@ -1,0 +1,68 @@
+/**
+ * How a request of a client of `agent mcp serve` reaches the gateway: by a connection of its own, whose end cancels it,
+ * with its progress passed on.
+ * @see CLI-5 and SRV-3 in docs/specification.md
+ */
+
+import type { ServerContext } from '@modelcontextprotocol/server';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
+
+export interface ServedGateway {
+  readonly home: string;
+  readonly socket: string;
+  /** The profile, the toolsets and the run that every request is bound to. */
+  readonly bounds: JsonObject;
+}
+
+export type ClientRequest = ServerContext['mcpReq'];
+
+interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/**
+ * Does the work for a client's request; undefined where no gateway listens. Closing the connection is how a request is
+ * cancelled, be it before the connection stands.
+ */
+export async function withGateway<Value>(
+  { socket }: ServedGateway,
+  request: ClientRequest,
+  work: (client: ControlClient) => Promise<Value>,
+): Promise<Value | undefined> {
+  const client = await connectControl(socket, request.signal);
+  if (client === undefined) return undefined;
+  const { progressToken } = request._meta ?? {};
+  if (progressToken !== undefined) {
+    const report = reporter((progress) =>
+      request.notify({ method: 'notifications/progress', params: { progressToken, ...progress } }),
+    );
+    client.onNotification((method, params) => report(method, params));
+  }
+  try {
+    return await work(client);
+  } finally {
+    client.close();
+  }
+}
+
+/** As small as may be: a wait is no step of the work. The protocol wants a progress that rises with each notification. */
+const leastStep = 1e-6;
+
+/** Makes notifications of progress of what the gateway reports of a call. */
+function reporter(notify: (progress: Progress) => Promise<void>): (method: string, told: JsonObject) => void {
+  let last = 0;
+  return (method, told) => {
+    const least = last + leastStep;
+    if (method === 'mcp.waiting') last = least;
+    else if (method === 'mcp.progress' && typeof told.progress === 'number') last = Math.max(least, told.progress);
+    else return;
+    notify({
+      progress: last,
+      ...(typeof told.total === 'number' ? { total: told.total } : {}),
+      ...(typeof told.message === 'string' ? { message: told.message } : {}),
+    }).catch(() => {});
+  };
+}

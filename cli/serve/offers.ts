@@ -1,0 +1,56 @@
+/**
+ * The resources and prompts of `agent mcp serve`: listed, read and filled in at the gateway, under the filters and limits
+ * of the utility tools. What has no answer is an error of the protocol that names its code and its cure.
+ * @see CLI-5 in docs/specification.md
+ */
+
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { CallFault } from '../../machines/mcp/call-faults.ts';
+import { NotRunning } from '../call.ts';
+import { type ClientRequest, type ServedGateway, withGateway } from './gateway.ts';
+
+/** What another request may get. The other codes are of the servers and the gateway. */
+const ofParams: ReadonlySet<CallFault['code']> = new Set(['ambiguous_resource', 'unknown_prompt', 'invalid_arguments']);
+
+export function serveOffers(server: Server, gateway: ServedGateway): void {
+  const ask = async (method: string, request: ClientRequest, params: JsonObject = {}): Promise<Json> => {
+    const given = { ...gateway.bounds, ...params, caller: 'serve' };
+    const answer = await withGateway(gateway, request, (client) => client.call(method, given));
+    if (answer === undefined) throw new NotRunning(gateway.home);
+    return answer;
+  };
+  const resultOf = async (method: string, request: ClientRequest, params: JsonObject): Promise<never> => {
+    const answer = (await ask(method, request, params)) as { readonly error?: CallFault };
+    if (answer.error !== undefined) throw errorOf(answer.error, params);
+    return answer as never;
+  };
+
+  server.setRequestHandler(
+    'resources/list',
+    async (_, { mcpReq }) => ({ resources: await ask('mcp.resources', mcpReq) }) as never,
+  );
+  server.setRequestHandler(
+    'resources/templates/list',
+    async (_, { mcpReq }) => ({ resourceTemplates: await ask('mcp.resourceTemplates', mcpReq) }) as never,
+  );
+  server.setRequestHandler('resources/read', ({ params: { uri } }, { mcpReq }) =>
+    resultOf('mcp.readResource', mcpReq, { uri }),
+  );
+  server.setRequestHandler(
+    'prompts/list',
+    async (_, { mcpReq }) => ({ prompts: await ask('mcp.prompts', mcpReq) }) as never,
+  );
+  server.setRequestHandler('prompts/get', ({ params: { name, arguments: args = {} } }, { mcpReq }) =>
+    resultOf('mcp.getPrompt', mcpReq, { name, arguments: args }),
+  );
+}
+
+function errorOf({ code, message }: CallFault, { uri }: JsonObject): ProtocolError {
+  const words = `${message} [${code}]`;
+  if (code === 'unknown_resource') return new ResourceNotFoundError(String(uri), words);
+  return new ProtocolError(
+    ofParams.has(code) ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError,
+    words,
+  );
+}
