@@ -15,6 +15,8 @@ export interface BodyBounds {
   readonly maxBytes: number;
   /** For the error. */
   readonly who: string;
+  /** Called once where the body is longer. */
+  readonly exceeded?: () => void;
   /** Called once when the body has been read, broke, or was given up; at once where there is none. */
   readonly ended: () => void;
   /** Of the server: what an event stream may take of each turn. */
@@ -26,7 +28,7 @@ export interface BodyBounds {
 /** The answer itself where it has no body; throws where it says that it is too long. */
 export async function boundBody(
   response: Response,
-  { maxBytes, who, ended: tell, share, passes }: BodyBounds,
+  { maxBytes, who, exceeded, ended: tell, share, passes }: BodyBounds,
 ): Promise<Response> {
   const { body, headers, status, statusText } = response;
   let hasEnded = false;
@@ -40,8 +42,10 @@ export async function boundBody(
     return response;
   }
   const isStream = (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream');
-  const tooLong = (): Error =>
-    new Error(`${who}: answers with ${isStream ? 'an event of ' : ''}more than ${maxBytes} bytes`);
+  const tooLong = (): Error => {
+    exceeded?.();
+    return new Error(`${who}: answers with ${isStream ? 'an event of ' : ''}more than ${maxBytes} bytes`);
+  };
   if (!isStream && Number(headers.get('content-length')) > maxBytes) {
     ended();
     await body.cancel();

@@ -103,6 +103,8 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       return lost(!isUnsent(thrown), whyClosed ?? failure.message);
     case 'malformed':
       return unusable(failure.message);
+    case 'oversized':
+      return { kind: 'unusable', why: clean(failure.message) };
     case 'setting':
     case 'revision':
     case 'spawn':

@@ -59,6 +59,14 @@ export class SettingFailure extends Error {
   }
 }
 
+/** A page of a listing is longer than is read. */
+export class OversizedFailure extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'OversizedFailure';
+  }
+}
+
 /** The address answers, but with something that MCP never answers with. */
 export class NotMcpFailure extends Error {
   readonly contentType: string;
@@ -122,6 +130,7 @@ export function readConnectError(thrown: unknown, context: ReadingContext): Conn
   if (thrown instanceof NotMcpFailure) return { kind: 'notMcp', contentType: thrown.contentType };
   if (thrown instanceof UnauthorizedError) return { kind: 'http', status: 401, message: thrown.message };
   if (thrown instanceof SseError) return readSse(thrown);
+  if (thrown instanceof OversizedFailure) return { kind: 'oversized', message: thrown.message };
   if (thrown instanceof ProtocolError) return { kind: 'rpc', code: thrown.code, message: thrown.message };
   if (thrown instanceof SdkHttpError) return readHttp(thrown.status, textOf(thrown.data) ?? thrown.message);
   if (thrown instanceof SdkError) return readSdk(thrown, context);

@@ -13,6 +13,7 @@ import { boundBody } from './bounded-body.ts';
 import { RedirectFailure, SettingFailure } from './connect-errors.ts';
 import { type ProxyEnv, proxyFor } from './env-proxy.ts';
 import { crossesOrigin, type RedirectableRequest, redirectOf, withoutCredentials } from './follow-redirect.ts';
+import type { PageBounds } from './page-bounds.ts';
 import { relayAbort } from './relay-abort.ts';
 import type { ServerTls } from './tls-files.ts';
 import type { TurnShare } from './turn-share.ts';
@@ -26,6 +27,8 @@ export interface ServerFetchSettings {
   readonly version: string;
   /** Of an answer, or of one event of a stream. */
   readonly maxBodyBytes?: number;
+  /** Of the answers with the pages of listings. */
+  readonly pages?: PageBounds;
   /** What its event streams may take of each turn. */
   readonly share?: TurnShare;
   /** Where requests may go; left out: wherever they are sent. */
@@ -53,7 +56,7 @@ const mostRedirects = 5;
 
 /** Throws a SettingFailure for a header that HTTP does not allow. */
 export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
-  const { server, plan, tls, env, version, maxBodyBytes = defaultMaxBodyBytes, reach, share } = settings;
+  const { server, plan, tls, env, version, maxBodyBytes = defaultMaxBodyBytes, reach, share, pages } = settings;
   const own = new URL(plan.url);
   const configured = configuredHeaders(server, plan, own);
   const dispatchers = new Map<string, Dispatcher>();
@@ -80,6 +83,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
     try {
       return await boundBody(await follow(input, init, relay?.signal), {
         maxBytes: maxBodyBytes,
+        ...pages?.of(init),
         who: `mcp server "${server}"`,
         ended,
         ...(share === undefined ? {} : { share }),

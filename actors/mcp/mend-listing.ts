@@ -5,10 +5,19 @@
  * @see FLT-4, LIF-7 and LIF-14 in docs/specification.md
  */
 
-import { SdkError, SdkErrorCode, specTypeSchemas, type Transport } from '@modelcontextprotocol/client';
+import { SdkError, SdkErrorCode, specTypeSchemas } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { type Admission, createAdmission, createLeftOut, type LeftOut } from '../../machines/mcp/listing-limits.ts';
+import {
+  type Admission,
+  createAdmission,
+  createLeftOut,
+  type LeftOut,
+  maxPageBytes,
+  nameOf,
+} from '../../machines/mcp/listing-limits.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { OversizedFailure } from './connect-errors.ts';
+import type { OpenTransport } from './transports.ts';
 
 /** By the method: where its list lies, what an entry is called, and what it has to be. */
 const lists = {
@@ -28,7 +37,8 @@ type List = (typeof lists)[Method];
 export interface ListMender {
   /**
    * Asks for a list; where it is refused as a whole, asks once more and reads it entry by entry. Returns the answer, and a
-   * sentence for each reason why something of it is left out.
+   * sentence for each reason why something of it is left out. Rejects with an OversizedFailure where a page is longer than
+   * is read.
    */
   ask<Value>(method: Method, work: () => Promise<Value>): Promise<MendedList<Value>>;
 }
@@ -42,14 +52,20 @@ export interface MendedList<Value> {
 interface Listed {
   readonly list: List;
   readonly leftOut: LeftOut;
-  /** Of tools only. Resources and prompts are the result of a call, which has bounds of its own. */
-  readonly admission: Admission | undefined;
+  readonly admission: Admission;
+  /** The request for the latest page. */
+  request: string | number;
+  /** Whether its answer is longer than is read. */
+  isTooLong: boolean;
   /** Whether further pages are not asked for. */
   isCut: boolean;
 }
 
 /** Made once the client is connected. Its listing of a method begins with the request without a cursor. */
-export function createListMender(transport: Transport, isLegacy: boolean): ListMender {
+export function createListMender(
+  { transport, messageBytes, isCut }: Pick<OpenTransport, 'transport' | 'messageBytes' | 'isCut'>,
+  isLegacy: boolean,
+): ListMender {
   let mends = false;
   const latest = new Map<Method, Listed>();
   const asked = new Map<string | number, Listed>();
@@ -59,7 +75,8 @@ export function createListMender(transport: Transport, isLegacy: boolean): ListM
     if ('method' in message && 'id' in message && message.method in lists) {
       const method = message.method as Method;
       const standing = message.params?.cursor === undefined ? undefined : latest.get(method);
-      const listed = standing ?? begin(method);
+      const listed = standing ?? begin(method, message.id);
+      listed.request = message.id;
       latest.set(method, listed);
       asked.set(message.id, listed);
     }
@@ -69,15 +86,25 @@ export function createListMender(transport: Transport, isLegacy: boolean): ListM
     if (asked.size > 0 && !('method' in message) && message.id !== undefined) {
       const listed = asked.get(message.id);
       asked.delete(message.id);
-      if (listed !== undefined && 'result' in message)
-        readPage(message.result as JsonObject, listed, { mends, isLegacy });
+      if (listed !== undefined && 'result' in message) {
+        listed.isTooLong = (messageBytes() ?? 0) > maxPageBytes;
+        // The client refuses a result without its list, and what is too long is let go at once.
+        if (listed.isTooLong) Object.assign(message, { result: {} });
+        else readPage(message.result as JsonObject, listed, { mends, isLegacy });
+      }
     }
     take?.(message, extra);
   };
 
   return {
     async ask(method, work) {
+      latest.delete(method);
       const answer = await work().catch((thrown: unknown) => {
+        const standing = latest.get(method);
+        if (standing !== undefined && (standing.isTooLong || isCut(standing.request))) {
+          const words = `the answer to its ${method} has more than ${maxPageBytes / 1_048_576} MiB in one page`;
+          throw new OversizedFailure(words);
+        }
         if (mends || !(thrown instanceof SdkError) || thrown.code !== SdkErrorCode.InvalidResult) throw thrown;
         mends = true;
         return work();
@@ -88,10 +115,11 @@ export function createListMender(transport: Transport, isLegacy: boolean): ListM
   };
 }
 
-function begin(method: Method): Listed {
+function begin(method: Method, request: string | number): Listed {
   const list = lists[method];
   const leftOut = createLeftOut(list.noun);
-  return { list, leftOut, admission: method === 'tools/list' ? createAdmission(leftOut) : undefined, isCut: false };
+  const admission = createAdmission(list.noun, leftOut);
+  return { list, leftOut, admission, request, isTooLong: false, isCut: false };
 }
 
 function sentencesOf({ list, leftOut, isCut }: Listed): readonly string[] {
@@ -109,9 +137,9 @@ function readPage(page: JsonObject, listed: Listed, { mends, isLegacy }: Reading
   const { list, leftOut, admission } = listed;
   const entries = page[list.key];
   if (!Array.isArray(entries)) return;
-  const admitted = admission?.admit(entries) ?? (entries as readonly Json[]);
+  const admitted = admission.admit(entries as readonly Json[]);
   Object.assign(page, { [list.key]: mends ? mended(admitted, { list, leftOut, isLegacy }) : admitted });
-  if (page.nextCursor === undefined || admission?.isOver() !== true) return;
+  if (page.nextCursor === undefined || !admission.isOver()) return;
   listed.isCut = true;
   delete (page as { nextCursor?: unknown }).nextCursor;
 }
@@ -153,9 +181,4 @@ function firstIssue(schema: List['schema'], value: Json): string | undefined {
   return strangersWords(
     `${place === '' ? 'it' : place} is not as it has to be: ${issue.message.replace(/^Invalid input: /, '')}`,
   );
-}
-
-function nameOf(entry: Json): string | undefined {
-  const name = isJsonObject(entry) ? (entry.name ?? entry.uri) : undefined;
-  return typeof name === 'string' ? name : undefined;
 }

@@ -131,7 +131,7 @@ export function createSession(
   // What is sent to the standard streams of a command is answered on one stream, and so it is over SSE.
   if (settings.transport.kind === 'http') calls.tieByStream();
   else if (era === 'stateless') calls.tieByAnswer(opened.transport);
-  const mender = createListMender(opened.transport, era === 'legacy');
+  const mender = createListMender(opened, era === 'legacy');
   /** Asks for a list, and logs what of it is left out. */
   async function listed<Value>(...asked: Parameters<typeof mender.ask<Value>>): Promise<MendedList<Value>> {
     const given = await mender.ask(...asked);

@@ -44,6 +44,10 @@ export interface StdioTransport extends Transport {
   exitStatus(): number | string | null | undefined;
   /** How the child ended and its last words, for the reason of a failure; undefined while it runs. */
   whyClosed(): string | undefined;
+  /** Whether a message was cut off: of which request it was an answer is not known. */
+  isCut(): boolean;
+  /** The length of the message that is being handed on. */
+  messageBytes(): number;
   /** Has the flood meter see each message before whatever was put in front of the client. */
   meterFirst(): void;
 }
@@ -87,6 +91,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   let writing = false;
   /** Of the message that is being handed on. */
   let lineBytes = 0;
+  let overflowed = false;
 
   const onRubbish = (lines: Buffer, count: number): boolean => {
     meter.count(count);
@@ -192,6 +197,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
     const { stdout, stderr } = started;
     const follow = (state: ReadState): void => {
       if (state === 'overflowed') {
+        overflowed = true;
         stdout?.destroy();
         cutOff(`it wrote a message of more than ${maxMessageBytes} bytes`);
       } else if (state === 'waiting') {
@@ -259,6 +265,8 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       return end(graceMs);
     },
     exitStatus: () => status,
+    isCut: () => overflowed,
+    messageBytes: () => lineBytes,
     meterFirst: () => seeFirst(),
     whyClosed: () => {
       if (why === undefined) return undefined;

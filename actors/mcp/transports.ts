@@ -19,6 +19,7 @@ import { NotMcpFailure } from './connect-errors.ts';
 import type { ProxyEnv } from './env-proxy.ts';
 import { createFloodMeter } from './flood-meter.ts';
 import { createServerFetch } from './http-fetch.ts';
+import { createPageBounds } from './page-bounds.ts';
 import { preflight } from './preflight.ts';
 import { createStdioTransport } from './stdio-transport.ts';
 import { readTlsFiles } from './tls-files.ts';
@@ -54,6 +55,10 @@ export interface OpenTransport {
   ledTo(): string | undefined;
   /** The end of the child in words, its last words with it; for HTTP, why the gateway cut the server off. */
   whyClosed(): string | undefined;
+  /** Whether the answer to a listing was cut off while it was read. */
+  isCut(request: string | number): boolean;
+  /** The length of the message that is being handed on, where it is known. */
+  messageBytes(): number | undefined;
   /** Has the flood meter see each message before whatever was put in front of the client. */
   meterFirst(): void;
   /** Asks for the stream on which a server speaks unasked; rejects where it is refused. Of Streamable HTTP alone. */
@@ -68,8 +73,8 @@ export async function openTransport(settings: ServerSettings, ports: TransportPo
   if (plan.kind !== 'stdio') return openHttp(server, plan, ports);
   const { log, onStderr } = ports;
   const transport = createStdioTransport({ server, plan, cwd: plan.cwd ?? ports.cwd, log, onStderr });
-  const { close, exitStatus, whyClosed, meterFirst } = transport;
-  return { transport, close, exitStatus, ledTo: () => undefined, whyClosed, meterFirst };
+  const { close, exitStatus, whyClosed, isCut, messageBytes, meterFirst } = transport;
+  return { transport, close, exitStatus, ledTo: () => undefined, whyClosed, isCut, messageBytes, meterFirst };
 }
 
 async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): Promise<OpenTransport> {
@@ -80,7 +85,8 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     why = reason;
     void transport.close().catch(() => {});
   });
-  const connections = createServerFetch({ server, plan, tls, env, version, share: createTurnShare(meter) });
+  const pages = createPageBounds();
+  const connections = createServerFetch({ server, plan, tls, env, version, pages, share: createTurnShare(meter) });
   if (plan.kind === 'http' && !plan.skipPreflight) {
     const { fetch } = connections;
     const verdict = await preflight({ url: plan.url, fetch, ...(signal === undefined ? {} : { signal }) });
@@ -110,6 +116,8 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     exitStatus: () => undefined,
     ledTo: connections.ledTo,
     whyClosed: () => why,
+    isCut: pages.isCut,
+    messageBytes: () => undefined,
     meterFirst,
     // Of what it said before nothing is asked for again: the lists are read anew.
     ...(transport instanceof StreamableHTTPClientTransport ? { openStream: () => transport.resumeStream('') } : {}),

@@ -27,6 +27,8 @@ export type ConnectFailure =
   | { readonly kind: 'notMcp'; readonly contentType: string }
   /** It answered, and the answer is none of the protocol: no list, one that never ends, no handshake. */
   | { readonly kind: 'malformed'; readonly message: string }
+  /** A page of a listing is longer than is read; the message says of which. */
+  | { readonly kind: 'oversized'; readonly message: string }
   /** It answered the handshake with a revision that is not spoken here. */
   | { readonly kind: 'revision'; readonly offered: string }
   | { readonly kind: 'timeout'; readonly afterMs: number }
@@ -74,6 +76,7 @@ export function isPermanent(failure: ConnectFailure): boolean {
     case 'notMcp':
     case 'redirect':
     case 'malformed':
+    case 'oversized':
     case 'revision':
     case 'setting':
     case 'tlsFile':
@@ -137,6 +140,7 @@ function whatOf(failure: ConnectFailure): string {
     case 'tls':
       return `TLS handshake failed${quoted(failure.message)}`;
     case 'redirect':
+    case 'oversized':
     case 'setting':
     case 'store':
       return strangersWords(failure.message);
@@ -158,6 +162,8 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       return 'check url, or set skip_preflight: true';
     case 'malformed':
       return 'tell its author, or run another version of it';
+    case 'oversized':
+      return 'tell its author to list fewer at a time, or run another version of it';
     case 'revision':
       return 'run a newer version of the server';
     case 'timeout':

@@ -1,10 +1,17 @@
-import t from 'tap';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { hostilePeer, mostTools } from '../../support/mcp/hostile-peer.ts';
 import { listingPeer } from '../../support/mcp/listing-peer.ts';
 import { open, opened } from '../../support/mcp/open-session.ts';
 
 const anyObject = { type: 'object' };
+const tooLong = (method: string) => ({
+  kind: 'oversized',
+  message: `the answer to its ${method} has more than 8 MiB in one page`,
+});
 const well: JsonObject = { name: 'well', inputSchema: anyObject };
 
 function warnings() {
@@ -141,4 +148,103 @@ t.test('LIF-14 · malformed tools are reported together, however many and for wh
   const many = await opened(t, listingPeer({ 'tools/list': [{ tools: odd }] }));
   t.equal(many.listing.leftOut?.length, 11);
   t.match(many.listing.leftOut?.at(-1), / and 7 more are left out: other reasons$/);
+});
+
+t.test('LIF-14 · a page of more than 8 MiB fails a listing over stdio, with its own reason', async (t) => {
+  for (const harm of ['long-page', 'longer-page'] as const) {
+    const { verdict } = await open(t, { ...hostilePeer(harm) });
+    t.match(verdict, { kind: 'failed', failures: [tooLong('tools/list')] }, harm);
+  }
+});
+
+/** A server over HTTP whose answer to a method has no end, or as many bytes as are given. */
+async function longAnswer(
+  t: Test,
+  { on, as, bytes = Number.POSITIVE_INFINITY }: { on: string; as: 'json' | 'event'; bytes?: number },
+) {
+  const server = createServer(async (request, response) => {
+    let text = '';
+    for await (const chunk of request) text += chunk;
+    const { id, method, params } = JSON.parse(text || '{}') as { id?: number; method?: string; params?: JsonObject };
+    if (request.method !== 'POST' || id === undefined) {
+      response.writeHead(request.method === 'POST' ? 202 : 405).end();
+      return;
+    }
+    const handshake = {
+      protocolVersion: params?.protocolVersion ?? '',
+      capabilities: { tools: {}, resources: {}, prompts: {} },
+      serverInfo: { name: 'long', version: '1' },
+    };
+    const page = { tools: [well], resources: [], prompts: [], content: [] };
+    const result = method === 'initialize' ? handshake : page;
+    const isEvent = method === on && as === 'event';
+    response.writeHead(200, { 'content-type': isEvent ? 'text/event-stream' : 'application/json' });
+    const [start = '', end = ''] = JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      result: { _meta: { rest: '|' }, ...result },
+    }).split('|');
+    response.write(`${isEvent ? 'data: ' : ''}${start}`);
+    const cut = new AbortController();
+    response.once('close', () => cut.abort());
+    const chunk = 'x'.repeat(65_536);
+    for (let left = method === on ? bytes : 0; left > 0 && !response.destroyed; left -= chunk.length) {
+      if (!response.write(chunk)) await once(response, 'drain', { signal: cut.signal }).catch(() => {});
+    }
+    response.end(`${end}${isEvent ? '\n\n' : ''}`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp` };
+}
+
+t.test('LIF-14 · a page of more than 8 MiB is not read to its end over HTTP, in a body or an event', async (t) => {
+  for (const as of ['json', 'event'] as const) {
+    const { url } = await longAnswer(t, { on: 'tools/list', as });
+    const { verdict } = await open(t, { url, skip_preflight: true });
+    t.match(verdict, { kind: 'failed', failures: [tooLong('tools/list')] }, as);
+
+    for (const [on, utility] of [
+      ['resources/list', 'list_resources'],
+      ['prompts/list', 'list_prompts'],
+    ] as const) {
+      const peer = await longAnswer(t, { on, as });
+      const { session } = await opened(t, { url: peer.url, skip_preflight: true });
+      t.same(await session.callUtility(utility, {}), { kind: 'unusable', why: tooLong(on).message }, `${as} ${on}`);
+      t.match(await session.call('well', {}), { kind: 'result' }, 'the session is as it was');
+    }
+  }
+});
+
+t.test('LIF-13 · LIF-14 · a result of a call may be longer than a page, over every transport', async (t) => {
+  for (const as of ['json', 'event'] as const) {
+    const bytes = 9 * 1_048_576;
+    const { url } = await longAnswer(t, { on: 'tools/call', as, bytes });
+    const { session } = await opened(t, { url, skip_preflight: true });
+    const outcome = await session.call('well', {});
+    t.match(outcome, { kind: 'result', result: { _meta: { rest: /^x{100}/ } } }, as);
+    t.ok(JSON.stringify(outcome).length > bytes);
+  }
+});
+
+t.test('LIF-14 · resources and prompts beyond the bounds of a listing are left out, and further pages', async (t) => {
+  for (const [list, utility] of [
+    ['resources', 'list_resources'],
+    ['prompts', 'list_prompts'],
+  ] as const) {
+    const noun = list.slice(0, -1);
+    const { said, log } = warnings();
+    const { session } = await opened(t, { ...hostilePeer(`endless-${list}`) }, { log });
+    const answer = JSON.stringify(await session.callUtility(utility, {}));
+    // Its first page answered the listing of tools; two whole pages fit into 4 MiB.
+    const read = ['2_0', '3_9', '4_0', '4_9', '5_0'].map((name) => answer.includes(`mem://${name}`));
+    t.same(read, [true, true, false, false, false]);
+    t.match(said, [
+      new RegExp(`its ${noun}s .* are left out: the definitions of one server may have 4 MiB together`),
+      new RegExp(`its ${noun}s on further pages are left out`),
+    ]);
+  }
 });

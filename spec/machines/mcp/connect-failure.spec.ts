@@ -19,6 +19,7 @@ const permanent: readonly ConnectFailure[] = [
   { kind: 'http', status: 400, message: '', rpcCode: -32022 },
   { kind: 'notMcp', contentType: 'text/html' },
   { kind: 'malformed', message: 'no list' },
+  { kind: 'oversized', message: 'a long page' },
   { kind: 'revision', offered: '1999-01-01' },
   { kind: 'tlsFile', key: 'client_cert', path: '~/a.pem', resolved: '/home/u/a.pem' },
 ];

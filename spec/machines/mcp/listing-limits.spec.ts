@@ -7,7 +7,7 @@ const tool = (name: string, length = 10) => ({ name, description: 'd'.repeat(len
 /** A listing of one page. */
 function admitTools(page: readonly Json[]) {
   const leftOut = createLeftOut('tool');
-  const admission = createAdmission(leftOut);
+  const admission = createAdmission('tool', leftOut);
   return { tools: admission.admit(page), leftOut: leftOut.sentences(), isOver: admission.isOver() };
 }
 
@@ -37,5 +37,21 @@ t.test('NAM-2 · a tool with an empty name, or a control character in it, is lef
   const { tools, leftOut } = admitTools([tool(''), tool('a\u0007b'), tool('well')]);
   t.same(tools, [tool('well')]);
   t.same(leftOut, ['its tools "", "a b" are left out: a name must have a character and no control character']);
+  t.end();
+});
+
+t.test('LIF-14 · resources and prompts have the same bounds, and names and addresses that stay as they are', (t) => {
+  for (const [noun, entry] of [
+    ['resource', { uri: 'mem://a\u{e0041}', name: 'a\u{e0041}' }],
+    ['prompt', { name: '' }],
+  ] as const) {
+    const leftOut = createLeftOut(noun);
+    const admission = createAdmission(noun, leftOut);
+    t.same(admission.admit([entry]), [entry]);
+    const large = { ...entry, description: 'd'.repeat(262_144) };
+    t.same(admission.admit([large, ...Array.from({ length: 10_002 }, () => entry)]).length, 9_999);
+    t.match(leftOut.sentences(), [/may have 256 KiB/, new RegExp(`one server may have 10000 ${noun}s`)]);
+    t.ok(admission.isOver());
+  }
   t.end();
 });

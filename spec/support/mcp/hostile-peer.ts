@@ -31,11 +31,21 @@ export type Harm =
   /** Lists tens of thousands of malformed tools in one page. */
   | 'malformed-tools'
   /** Lists 2 MiB of tools in each page, and names another page after each; its tool reports how many were read. */
-  | 'endless-pages';
+  | 'endless-pages'
+  /** The same with resources or prompts. */
+  | 'endless-resources'
+  | 'endless-prompts'
+  /** Its page and its tool's result have 9 MiB each. */
+  | 'long-page'
+  /** Its page has 11 MiB, which is more than any message may have. */
+  | 'longer-page';
 
 export const mostForms = 500;
 /** Of the harms that list many. */
 export const mostTools = 60_000;
+
+/** Longer than a page may be, and no longer than a message. */
+const long = 'l'.repeat(9 * 1_048_576);
 
 export function hostilePeer(harm: Harm): StdioPeer {
   return { command: process.execPath, args: [fileURLToPath(import.meta.url), harm] };
@@ -63,6 +73,9 @@ function main(harm: Harm): void {
         lines.pause();
         askOn();
       }
+    } else if (method === 'resources/list' || method === 'prompts/list') {
+      told.asked += 1;
+      send({ id: id ?? 0, result: otherPageOf(method, told.asked) });
     } else if (method === 'tools/call' && harm === 'dying-words') {
       process.stderr.write(`upstream refused Authorization: Bearer ${leakedToken}\n`, () => process.exit(3));
     } else if (method === 'tools/call' && harm === 'progress') {
@@ -79,7 +92,7 @@ function main(harm: Harm): void {
 }
 
 const identity = {
-  capabilities: { tools: { listChanged: true } },
+  capabilities: { tools: { listChanged: true }, resources: {}, prompts: {} },
   serverInfo: { name: 'hostile', version: '1.0.0' },
 };
 
@@ -110,9 +123,20 @@ function pageOf(harm: Harm, number: number): JsonObject {
     const tools = Array.from({ length: 10 }, (_, at) => ({ ...toolOf(harm), name: `t${number}_${at}`, description }));
     return { tools: [toolOf(harm), ...tools], nextCursor: String(number) };
   }
+  if (harm === 'long-page') return { tools: [toolOf(harm)], _meta: { rest: long } };
+  if (harm === 'longer-page') return { tools: [toolOf(harm)], _meta: { rest: long, more: 'm'.repeat(2_097_152) } };
   if (harm !== 'many-tools' && harm !== 'malformed-tools') return { tools: [toolOf(harm)] };
   const rest = harm === 'many-tools' ? toolOf(harm) : {};
   return { tools: Array.from({ length: mostTools }, (_, at) => ({ ...rest, name: `t${at}` })) };
+}
+
+function otherPageOf(method: string, number: number): JsonObject {
+  const description = 'd'.repeat(200_000);
+  const entries = Array.from({ length: 10 }, (_, at) => {
+    const uri = `mem://${number}_${at}`;
+    return { name: uri, uri, description };
+  });
+  return { [method.replace('/list', '')]: entries, nextCursor: String(number) };
 }
 
 function resultOf(harm: Harm, told: JsonObject): JsonObject {
