@@ -38,7 +38,7 @@ export interface Admission {
   isOver(): boolean;
 }
 
-type Noun = 'tool' | 'resource' | 'prompt';
+type Noun = 'tool' | 'resource' | 'resource template' | 'prompt';
 type Reason = 'name' | 'size' | 'sum' | 'number';
 
 const reasonsOf = (noun: Noun): Readonly<Record<Reason, string>> => ({
