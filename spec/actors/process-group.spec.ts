@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import files from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import t from 'tap';
 import { type CommandRequest, type CommandResult, endOf, runCommand, scrubbedEnv } from '../../actors/process-group.ts';
 import { makeHome } from '../support/home.ts';
@@ -129,6 +131,33 @@ t.test('SCR-2 · LIF-9 · many commands that end at once leave nothing behind', 
   t.equal(numbersIn(`${home.path}/pids`).length, count);
   await until(() => numbersIn(`${home.path}/pids`).every(hasEnded));
 });
+
+t.test(
+  'SCR-2 · commands that end while one search is under way share the next',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const { readdir } = files;
+    t.teardown(() => {
+      files.readdir = readdir;
+      syncBuiltinESMExports();
+    });
+    const first = deferred<void>();
+    let searches = 0;
+    files.readdir = (async (path: string) => {
+      searches += 1;
+      await first.promise;
+      return readdir(path);
+    }) as typeof readdir;
+    syncBuiltinESMExports();
+    const children = (): number => process.getActiveResourcesInfo().filter((kind) => kind === 'ProcessWrap').length;
+    const before = children();
+    const results = Array.from({ length: 20 }, () => sh('exit 0'));
+    await until(() => children() === before);
+    first.resolve();
+    for (const result of await Promise.all(results)) t.match(result, { kind: 'exited', code: 0 });
+    t.equal(searches, 2, 'the first that ended had one, and all others one together');
+  },
+);
 
 t.test('SCR-2 · a flood on either stream is bounded', async (t) => {
   t.match(await sh('yes'), { kind: 'flooded' });

@@ -62,6 +62,29 @@ t.test('DIS-3 · CON-3 · both kinds of endpoint stream an answer: text, calls, 
   }
 });
 
+t.test('TLS-2 · an endpoint of either kind is asked through the proxy of the environment', async (t) => {
+  const before = { ...process.env };
+  t.teardown(() => {
+    for (const name of ['http_proxy', 'no_proxy']) {
+      if (before[name] === undefined) delete process.env[name];
+      else process.env[name] = before[name];
+    }
+  });
+  for (const [provider, baseUrl, url] of [
+    ['openai-compatible', 'http://model.invalid/v1', 'http://model.invalid/v1/chat/completions'],
+    ['anthropic', 'http://model.invalid', 'http://model.invalid/v1/messages'],
+  ] as const) {
+    const proxy = await startModelServer(t, [{ kind: 'says', text: 'Hi' }]);
+    Object.assign(process.env, { http_proxy: proxy.url, no_proxy: '' });
+    const { verdict } = await ask(t, [], { provider, baseUrl });
+    t.match(verdict, { kind: 'answered', answer: { text: 'Hi' } });
+    t.same(
+      proxy.asked.map(({ path }) => path),
+      [url],
+    );
+  }
+});
+
 t.test('DIS-3 · an endpoint that does not stream is read all the same', async (t) => {
   for (const provider of providers) {
     const script = [{ kind: 'whole', text: 'Hi', calls: [{ name: 'look', args: '{"at":1}' }] }] as const;
