@@ -110,6 +110,20 @@ t.test('TRU-3 · SRV-1 · CLI-5 · questions are listed, shown, watched and answ
   t.match(await denied, { error: { code: 'approval_denied' } });
   t.match(await gateway.cli('approvals', 'deny', second.id), { code: 1, stderr: /\[approval-unknown\]/ });
 
+  const calling = spawn(process.execPath, [main, 'mcp', 'call', 'mcp__notes__write_note', '{"text": "y"}'], {
+    env: { ...process.env, AGENT_HOME: gateway.home.path },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  t.teardown(() => calling.kill('SIGKILL'));
+  let said = '';
+  calling.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    said += chunk;
+  });
+  const third = await gateway.asked();
+  await gateway.cli('approvals', 'deny', third.id);
+  t.same(await once(calling, 'close'), [1, null]);
+  t.match(said, new RegExp(`^waits for approval ${third.id}: \`agent approvals\`\\nagent: .*\\[approval_denied\\]`));
+
   await until(() => seen.includes(second.id));
   const ids = seen
     .trim()
