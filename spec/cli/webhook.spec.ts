@@ -1,42 +1,8 @@
 import t from 'tap';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
 import { listDeliveries, listWebhooks, replayDelivery, subscribeWebhook } from '../../cli/commands/webhook.ts';
-import type { CommandContext } from '../../cli/context.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
-
-interface Stage {
-  readonly answer?: Json;
-  readonly args?: readonly string[];
-  readonly flags?: CommandContext['flags'];
-  readonly isTerminal?: boolean;
-}
-
-/** A command line that asks nobody, and keeps what it asked and said. */
-function stage({ answer = [], args = [], flags = {}, isTerminal = false }: Stage) {
-  const seen = { asked: [] as JsonObject[], printed: '', complained: '' };
-  const context: CommandContext = {
-    args,
-    flags,
-    home: '/home/me/.agent',
-    env: {},
-    out: {
-      isTerminal,
-      coloured: false,
-      columns: 120,
-      print: (text) => {
-        seen.printed += text;
-      },
-      complain: (text) => {
-        seen.complained += text;
-      },
-    },
-    call: (method, params = {}) => {
-      seen.asked.push({ method, ...params });
-      return Promise.resolve(answer);
-    },
-  };
-  return { context, seen };
-}
+import type { JsonObject } from '../../machines/base/json.ts';
+import { stageCommand } from '../support/command-stage.ts';
 
 const row = (key: string, profile = 'default'): JsonObject => ({
   key,
@@ -50,10 +16,10 @@ const row = (key: string, profile = 'default'): JsonObject => ({
 });
 
 t.test('DUR-2 · PRF-1 · the list has a column of profiles where one is not the default one', async (t) => {
-  const plain = stage({ answer: [row('k1')] });
+  const plain = stageCommand({ answer: [row('k1')] });
   await listDeliveries(plain.context);
   t.notMatch(plain.seen.printed, /PROFILE/);
-  const mixed = stage({ answer: [row('k2', 'work'), row('k1')] });
+  const mixed = stageCommand({ answer: [row('k2', 'work'), row('k1')] });
   await listDeliveries(mixed.context);
   t.match(mixed.seen.printed, /ROUTE {2}PROFILE {2}EVENT/);
   t.match(mixed.seen.printed, / r {6}work /);
@@ -62,12 +28,12 @@ t.test('DUR-2 · PRF-1 · the list has a column of profiles where one is not the
 t.test('DUR-2 · a list goes on with the last key, and a terminal is told so where it is full', async (t) => {
   const rows = [row('k2'), row('k1')];
   const flags = { limit: '2', before: 'k3', profile: 'work', route: 'r' };
-  const full = stage({ answer: rows, flags, isTerminal: true });
+  const full = stageCommand({ answer: rows, flags, isTerminal: true });
   await listDeliveries(full.context);
   t.same(full.seen.asked, [{ method: 'webhook.deliveries', limit: 2, before: 'k3', profile: 'work', route: 'r' }]);
   t.match(full.seen.printed, /--before k1\n$/);
   for (const more of [{ isTerminal: false }, { flags: { limit: '3' }, isTerminal: true }]) {
-    const { context, seen } = stage({ answer: rows, flags, ...more });
+    const { context, seen } = stageCommand({ answer: rows, flags, ...more });
     await listDeliveries(context);
     t.notMatch(seen.printed, /--before/);
   }
@@ -82,7 +48,7 @@ t.test(
       ['webhook.replay', replayDelivery],
       ['inspect.why', explainDelivery],
     ] as const) {
-      const { context, seen } = stage({
+      const { context, seen } = stageCommand({
         args,
         flags: { ...flags, json: true },
         answer: { status: 202, body: '' },
@@ -90,11 +56,11 @@ t.test(
       t.equal(await run(context), 0);
       t.same(seen.asked, [{ method, id: 'd1', ...flags }]);
     }
-    const one = stage({ args, flags: { ...flags, json: true }, answer: {} });
+    const one = stageCommand({ args, flags: { ...flags, json: true }, answer: {} });
     t.equal(await listDeliveries(one.context), 0);
     t.same(one.seen.asked, [{ method: 'webhook.delivery', id: 'd1', ...flags }]);
     for (const name of ['limit', 'before', 'status']) {
-      const { context, seen } = stage({ args, flags: { [name]: '1' } });
+      const { context, seen } = stageCommand({ args, flags: { [name]: '1' } });
       t.equal(await listDeliveries(context), 2);
       t.match(seen.complained, new RegExp(`--${name} is for the list`));
       t.same(seen.asked, []);
@@ -105,19 +71,19 @@ t.test(
 t.test('CON-4 · RTE-2 · the list of routes marks one that is switched off', async (t) => {
   const route = { name: 'on', events: [], deliver: 'log', url: 'http://u', enabled: true };
   const broken = { name: 'config.yaml:1', events: [], deliver: '', url: '', problem: 'no' };
-  const { context, seen } = stage({ answer: [route, { ...route, name: 'off', enabled: false }, broken] });
+  const { context, seen } = stageCommand({ answer: [route, { ...route, name: 'off', enabled: false }, broken] });
   await listWebhooks(context);
   t.match(seen.printed, /^NAME +STATE +EVENTS/);
   t.match(seen.printed, /^on +enabled +all/m);
   t.match(seen.printed, /^off +disabled +all/m);
-  const usual = stage({ answer: [route] });
+  const usual = stageCommand({ answer: [route] });
   await listWebhooks(usual.context);
   t.notMatch(usual.seen.printed, /STATE/);
 });
 
 t.test('SUB-1 · DLV-3 · a new subscription that names what is not there is made, and says so', async (t) => {
   const answer = { name: 'cc', url: 'http://u', secret: 's', problem: 'delivers to nothing' };
-  const { context, seen } = stage({ args: ['cc'], answer });
+  const { context, seen } = stageCommand({ args: ['cc'], answer });
   t.equal(await subscribeWebhook(context), 0);
   t.match(seen.printed, /Secret {2}s/);
   t.equal(seen.complained, 'agent: cc delivers to nothing\n');
