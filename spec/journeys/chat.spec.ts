@@ -155,6 +155,7 @@ t.test(
 
     chat.type('/new\r');
     await chat.shows(/forgotten/);
+    t.ok(chat.marksPastes(), 'else the terminal sends a paste as lines that are typed');
     chat.type('\u001b[200~a trace:\r  at one\r  at two\u001b[201~ why?\r');
     await chat.shows(/You said[\s\S]*1 step/);
     const pasted = server.asked.at(-1)?.body.messages as readonly JsonObject[];
@@ -174,6 +175,7 @@ t.test(
     chat.type('typed and let go\u001b[D\u001b[D\u0003');
     chat.type('\u0003');
     t.equal(await chat.exited, 0, 'the whole line is cleared, though the cursor stood within it');
+    t.notOk(chat.marksPastes(), 'the shell has its terminal back as it was');
     const history = join(home.path, 'state', 'chat-history');
     t.match(readFileSync(history, 'utf8'), /^slow\na trace: {3}at one {3}at two why\?\ntwo {2}lines\nslow\nask me\n/);
     t.equal(statSync(history).mode & 0o777, 0o600);

@@ -7,6 +7,8 @@ import { until } from './processes.ts';
 export interface Terminal {
   /** What it has shown so far, without colours and carriage returns. */
   readonly shown: () => string;
+  /** Whether what runs in it has asked for marks around what is pasted (bracketed paste). */
+  readonly marksPastes: () => boolean;
   type(text: string): void;
   /** Resolves once it shows what fits, after what was shown when this was asked before; rejects where it ends first. */
   shows(pattern: RegExp): Promise<void>;
@@ -40,6 +42,7 @@ export function startTerminal(t: Test, words: readonly string[], env: Readonly<R
   const shown = (): string => text.replace(told, '');
   return {
     shown,
+    marksPastes: () => text.lastIndexOf('\u001b[?2004h') > text.lastIndexOf('\u001b[?2004l'),
     type: (typed) => void child.stdin.write(typed),
     async shows(pattern) {
       let isOver = false;
