@@ -16,7 +16,7 @@ export interface PageBounds {
 
 /** Where the SDK writes the method; a call has no quotes in the way of its own. */
 const methodPlace = 200;
-const listing = /"method":"(tools|resources|prompts)\/list"/;
+const listing = /"method":"(?:tools|resources|resources\/templates|prompts)\/list"/;
 
 export function createPageBounds(): PageBounds {
   const cut = new Set<string | number>();

@@ -207,13 +207,10 @@ t.test('LIF-14 · a page of more than 8 MiB is not read to its end over HTTP, in
     const { verdict } = await open(t, { url, skip_preflight: true });
     t.match(verdict, { kind: 'failed', failures: [tooLong('tools/list')] }, as);
 
-    for (const [on, utility] of [
-      ['resources/list', 'list_resources'],
-      ['prompts/list', 'list_prompts'],
-    ] as const) {
+    for (const on of ['resources/list', 'resources/templates/list', 'prompts/list'] as const) {
       const peer = await longAnswer(t, { on, as });
       const { session } = await opened(t, { url: peer.url, skip_preflight: true });
-      t.same(await session.callUtility(utility, {}), { kind: 'unusable', why: tooLong(on).message }, `${as} ${on}`);
+      t.same(await session.ask(on, {}), { kind: 'unusable', why: tooLong(on).message }, `${as} ${on}`);
       t.match(await session.call('well', {}), { kind: 'result' }, 'the session is as it was');
     }
   }
