@@ -51,7 +51,8 @@ t.test(
       home.write(`memory-of-${profile}.jsonl`, JSON.stringify(note));
       const prefix = profile === 'default' ? '' : 'profiles/work/';
       home.write(`${prefix}.env`, `MODEL_KEY=${keyOf(profile)}\n`);
-      const route = { prompt: 'Read it, {n}', deliver: 'slack', profile, secret: secretOf(profile) };
+      const toolsets = [`mcp-${profile}-memory`];
+      const route = { prompt: 'Read it, {n}', deliver: 'slack', toolsets, profile, secret: secretOf(profile) };
       const webhook = { enabled: true, extra: { host: '127.0.0.1', port: 0, routes: { [profile]: route } } };
       home.write(
         `${prefix}config.yaml`,
