@@ -52,6 +52,8 @@ export interface DaemonOptions {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
+  /** How many runs, and how many deliveries, may wait in memory; 10,000 unless given. */
+  readonly mostWaiting?: number;
   /** Is lent the living parts before they start, to count them. */
   readonly lend?: (parts: DaemonParts) => void;
 }
@@ -66,7 +68,7 @@ export interface DaemonParts {
 const trailLength = 24;
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
-export async function runDaemon({ home, env, version, lend }: DaemonOptions): Promise<0 | 1> {
+export async function runDaemon({ home, env, version, mostWaiting, lend }: DaemonOptions): Promise<0 | 1> {
   makeObjectsYoung();
   const paths = homePaths(home);
   const redactor = createRedactor();
@@ -163,6 +165,7 @@ export async function runDaemon({ home, env, version, lend }: DaemonOptions): Pr
     nowMs,
     steadyMs,
     every,
+    mostWaiting,
     log,
   });
 

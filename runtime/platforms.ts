@@ -25,9 +25,11 @@ export interface Platforms
   ask(record: DeliveryRecord, granted: () => void, missed?: (reason: string) => void): () => void;
   /**
    * Keeps a chat for a text that waits for its next try: later ones wait behind it for `order_hold_seconds`, and where a
-   * part of it has arrived until it ends.
+   * part of it has arrived until it ends. One that is on disk alone may find no room in memory, so the bound always holds.
    */
-  hold(record: DeliveryRecord): void;
+  hold(record: DeliveryRecord, where?: 'onDisk'): void;
+  /** For how long later texts of a chat wait for an earlier one. */
+  orderHoldMs(record: DeliveryRecord): number;
   /** A delivery has ended, and holds back nobody any more. */
   release(record: DeliveryRecord): void;
   deduplicatesForMs(record: DeliveryRecord): number;
@@ -133,13 +135,17 @@ export function createPlatforms(ports: LiveTargetsPorts): Platforms {
     return true;
   }
 
-  function hold(record: DeliveryRecord): void {
+  function orderHoldMs({ profile, target }: DeliveryRecord): number {
+    return find(profile, target)?.settings.orderHoldMs ?? defaultOrderHoldMs;
+  }
+
+  function hold(record: DeliveryRecord, where?: 'onDisk'): void {
     const { sent, failedSinceMs, profile, target } = record;
     const entry = find(profile, target);
-    const boundMs = entry?.settings.orderHoldMs ?? defaultOrderHoldMs;
+    const boundMs = orderHoldMs(record);
     // A wall clock that was set back holds nothing up for longer.
     const leftMs = Math.min(boundMs, (failedSinceMs ?? nowMs()) + boundMs - nowMs());
-    const untilMs = sent === undefined ? steadyMs() + leftMs : Number.POSITIVE_INFINITY;
+    const untilMs = sent === undefined || where === 'onDisk' ? steadyMs() + leftMs : Number.POSITIVE_INFINITY;
     entry?.lane?.hold(placeOf(record) ?? '', nameOf(record), untilMs);
   }
 
@@ -197,6 +203,7 @@ export function createPlatforms(ports: LiveTargetsPorts): Platforms {
       return takeBack;
     },
     hold,
+    orderHoldMs,
     release: (record) => find(record.profile, record.target)?.lane?.release(nameOf(record)),
     park() {
       targets.park();

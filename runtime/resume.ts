@@ -12,6 +12,7 @@ import type { Bursts } from '../actors/webhook/bursts.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import { interruptedDelivery, interruptedRun } from '../machines/webhook/interruption.ts';
 import { type DeliveryRecord, type GroupRecord, isOver, type RunRecord } from '../machines/webhook/record.ts';
+import type { OlderOnDisk } from './older-on-disk.ts';
 import { releaseOf, runOf } from './wiring/delivery.ts';
 import type { Wards } from './wiring/wards.ts';
 
@@ -29,6 +30,8 @@ export interface ResumePorts {
   readonly deduplicatesForMs: (record: DeliveryRecord) => number;
   /** Keeps its chat for a delivery that waits for its next try. */
   readonly hold: (record: DeliveryRecord) => void;
+  /** Keeps the chats of what finds no room in order. */
+  readonly older: Pick<OlderOnDisk, 'note' | 'look'>;
   /** How many more runs, and how many more deliveries, may wait in memory. */
   readonly room: () => number;
   readonly deliveryRoom: () => number;
@@ -42,9 +45,15 @@ export async function resumeWork(ports: ResumePorts): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
+  // The oldest first: a chat is kept for one at a time.
+  for (const key of journal.dueKeys('deliveries').reverse()) {
+    const record = journal.get('deliveries', key)?.value;
+    if (record !== undefined) ports.older.note(key, record as unknown as DeliveryRecord);
+  }
   await takeDeliveries(journal, session, ports, Number.MAX_SAFE_INTEGER);
   await refillRuns(ports);
   await takeAll(journal, session, 'groups', ports, (stored) => resumeGroup(stored, ports));
+  ports.older.look();
 }
 
 /** Takes deliveries from the journal whose time has come while they waited there alone. */
@@ -53,6 +62,7 @@ export async function refillDeliveries(ports: ResumePorts): Promise<void> {
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
   await takeDeliveries(journal, session, ports, ports.dueMs());
+  ports.older.look();
 }
 
 async function takeDeliveries(
@@ -145,7 +155,7 @@ async function resumeDelivery(stored: StoredRecord, ports: ResumePorts): Promise
     });
     return;
   }
-  if (next !== record) await put(ports, 'deliveries', key, next as unknown as JsonObject, nowMs, []);
+  if (next !== record) await put(ports, 'deliveries', key, next as unknown as JsonObject, next.queuedAtMs, []);
   const run = next.runKey === undefined ? undefined : ports.keeper.journal()?.get('runs', next.runKey);
   if (run?.dueAtMs === undefined) ports.wards().open({ kind: 'direct', key, record: next });
 }

@@ -74,6 +74,8 @@ export interface WebhookPorts {
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
   readonly every: Every;
+  /** How many runs, and how many deliveries, may wait in memory; 10,000 unless given. */
+  readonly mostWaiting?: number | undefined;
   readonly log: Logger;
 }
 
@@ -118,7 +120,8 @@ const lastAnswersMs = 500;
 /** A body that stalls for this long ends its exchange. */
 const bodyTimeoutMs = 10_000;
 export function assembleWebhooks(ports: WebhookPorts): Webhooks {
-  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } = ports;
+  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, mostWaiting, log } =
+    ports;
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
@@ -166,6 +169,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     whileAsked: ports.whileAsked,
     steadyMs,
     every,
+    mostWaiting,
     log,
   });
   const { wards } = work;

@@ -25,6 +25,7 @@ import { createDeliveryDesk } from './delivery-desk.ts';
 import type { NextId } from './ids.ts';
 import type { Metrics } from './metrics.ts';
 import { countDelivery, countRun } from './metrics-counts.ts';
+import { createOlderOnDisk } from './older-on-disk.ts';
 import type { Platforms } from './platforms.ts';
 import { assemblePlatforms } from './platforms-half.ts';
 import type { ProfileDesk } from './profile-desk.ts';
@@ -62,6 +63,8 @@ export interface WorkPorts {
   /** Milliseconds that only rise. */
   readonly steadyMs: () => number;
   readonly every: Every;
+  /** How many runs, and how many deliveries, may wait in memory; 10,000 unless given. */
+  readonly mostWaiting?: number | undefined;
   readonly log: Logger;
 }
 
@@ -94,14 +97,13 @@ export interface WorkHalf {
 }
 
 const wardNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
-/** Runs that may wait in memory; further ones wait on disk. */
-const mostWaitingRuns = 10_000;
-/** Deliveries likewise: a dead platform must not fill the memory. */
-const mostWaitingDeliveries = 10_000;
+/** Runs that may wait in memory, and deliveries likewise: a dead platform must not fill it. Further ones wait on disk. */
+const defaultMostWaiting = 10_000;
 
 export function assembleWork(ports: WorkPorts): WorkHalf {
   const { root, home, deskOf, keeper, nextId, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } =
     ports;
+  const { mostWaiting = defaultMostWaiting } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
@@ -145,6 +147,15 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   };
 
   const { ward: platformWard, platforms } = assemblePlatforms({ root, home, compiling, nowMs, steadyMs, log });
+  const older = createOlderOnDisk({
+    platforms,
+    isOnDisk: (key) => {
+      const journal = keeper.journal();
+      if (journal === undefined) return true;
+      return journal.get('deliveries', key)?.dueAtMs !== undefined && wards().deliveries.get(key) === undefined;
+    },
+    steadyMs,
+  });
   const startedMs = nowMs() - steadyMs();
   const resumePorts: ResumePorts = {
     keeper,
@@ -157,8 +168,9 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     onInterrupted: (profile) => deskOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
     deduplicatesForMs: platforms.deduplicatesForMs,
     hold: platforms.hold,
-    room: () => mostWaitingRuns - wards().runs.size,
-    deliveryRoom: () => mostWaitingDeliveries - wards().deliveries.size,
+    older,
+    room: () => mostWaiting - wards().runs.size,
+    deliveryRoom: () => mostWaiting - wards().deliveries.size,
   };
   const refill = createRefill({
     resume: resumePorts,
@@ -206,7 +218,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const deliveryWork = wireDelivery({
     keeper,
     writer,
-    platforms: { ...platforms, send: runTraces.tracedSending(platforms.send, eventOf) },
+    platforms: { ...platforms, ask: older.ask, send: runTraces.tracedSending(platforms.send, eventOf) },
     redact: redactor.text,
     nowMs,
     wake,
@@ -308,6 +320,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     },
     abandon() {
       platforms.clear();
+      older.clear();
       cron.schedule.stop();
       for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
       standing = undefined;

@@ -82,10 +82,11 @@ export function wireDelivery(ports: DeliveryPorts) {
         const over = isOver(record);
         const nowMs = ports.nowMs();
         const value = (over ? { ...record, endedAtMs: nowMs } : record) as unknown as JsonObject;
-        const dueAtMs = over ? null : (record.dueAtMs ?? nowMs);
         // One that keeps its chat for itself must come again whatever else waits.
         const free =
           record.status === 'waitingToRetry' && record.sent === undefined && !isWaitedFor(record) && ports.crowded();
+        // Work in hand is looked for after a restart alone, by age, so that the head of a chat comes before those behind it.
+        const dueAtMs = over ? null : free ? (record.dueAtMs ?? nowMs) : record.queuedAtMs;
         void ports.writer
           .write(
             [{ collection: 'deliveries', key, value, dueAtMs, free }],

@@ -97,6 +97,73 @@ t.test('DLV-1 · DLV-4 · a mail server that cannot encrypt now is reported as t
   t.match(await it.reaches('1', 'deadLettered'), { reason: /does not accept the credentials/ });
 });
 
+const smallMemory = { entry: new URL('../support/small-memory.js', import.meta.url).pathname, timePasses: true };
+
+/** Six texts of one chat: the first at the platform, the others behind it, when the daemon is killed. */
+async function killedWithFiveBehind(it: Awaited<ReturnType<typeof openDelivering>>): Promise<void> {
+  const daemon = await it.start();
+  await it.target('slack', 'connected');
+  it.slack.scripts.push('hang');
+  const begun = it.slack.arrival();
+  await it.post(daemon, 'slack', '1');
+  await begun;
+  for (const id of ['2', '3', '4', '5', '6']) {
+    await it.post(daemon, 'slack', id);
+    await it.reaches(id, 'queued');
+  }
+  daemon.kill('SIGKILL');
+  await daemon.exited;
+}
+
+t.test(
+  'DLV-4 · a text that comes after a restart goes behind those of its chat that found no room in memory',
+  async (t) => {
+    const it = await openDelivering(t);
+    it.configure({ slack: { messages_per_minute: 60_000 } });
+    await killedWithFiveBehind(it);
+
+    const daemon = await it.start({}, smallMemory);
+    await it.reaches('3', 'delivered');
+    t.equal((await it.post(daemon, 'slack', '7')).status, 202);
+    // What comes later is done first: where the new text went past the others, it is there by now.
+    await it.post(daemon, 'discord', 'other');
+    await daemon.passUntil(it.reaches('other', 'delivered'));
+    const direct = it.post(daemon, 'directSlack', '8');
+
+    t.equal((await daemon.passUntil(direct)).status, 200);
+    await daemon.passUntil(it.reaches('7', 'delivered'));
+    t.same(
+      texts(it.slack),
+      ['2', '3', '4', '5', '6', '7', '8'].map((id) => `Build ${id} is green.`),
+    );
+  },
+);
+
+t.test('DLV-4 · a chat’s head is taken up first after a restart, however late its next try is due', async (t) => {
+  const it = await openDelivering(t);
+  it.configure({ slack: { messages_per_minute: 60_000 } });
+  const first = await it.start();
+  await it.target('slack', 'connected');
+  it.slack.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '60' } });
+  await it.post(first, 'slack', '1');
+  await it.reaches('1', 'waitingToRetry');
+  for (const id of ['2', '3', '4']) {
+    await it.post(first, 'slack', id);
+    await it.reaches(id, 'queued');
+  }
+  first.kill('SIGKILL');
+  await first.exited;
+
+  const daemon = await it.start({}, smallMemory);
+  await it.post(daemon, 'slack', '5');
+  await daemon.passUntil(it.reaches('5', 'delivered'));
+
+  t.same(
+    texts(it.slack),
+    ['1', '2', '3', '4', '5'].map((id) => `Build ${id} is green.`),
+  );
+});
+
 t.test('DLV-4 · a platform that asks to wait is obeyed, and then has the message once', async (t) => {
   const it = await openDelivering(t);
   const daemon = await it.start();

@@ -51,6 +51,7 @@ async function openRefill({ most = 1_000 } = {}) {
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
     hold: () => {},
+    older: { note: () => {}, look: () => {} },
     room: () => most - living(),
     deliveryRoom: () => 100,
   };

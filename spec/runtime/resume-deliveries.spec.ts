@@ -62,16 +62,19 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => deduplicatesForMs,
     hold: ({ runKey }) => void held.push([runKey ?? '', deliveries.spawned.length]),
+    older: { note: (key) => void noted.push(key), look: () => void noted.push('looked') },
     room: () => 10,
     deliveryRoom: () => room - deliveries.handle().size,
   };
+  /** What was on disk at the start, and when those that were taken up were looked for. */
+  const noted: string[] = [];
   /** For which deliveries a chat was kept, and how many went on by then. */
   const held: [key: string, spawned: number][] = [];
   const put = (collection: 'runs' | 'deliveries', key: string, value: object, dueAtMs: number | null) =>
     keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs }]);
   const stored = (collection: 'runs' | 'deliveries', key: string) => keeper.journal()?.get(collection, key)?.value;
   const living = () => deliveries.spawned.map(({ key }) => key);
-  return { clock, ports, put, stored, living, runs, deliveries, held };
+  return { clock, ports, put, stored, living, runs, deliveries, held, noted };
 }
 
 t.test('DUR-1 · DLV-4 · a delivery whose run has ended goes on by itself, any other with its run', async (t) => {
@@ -126,10 +129,12 @@ t.test(
     }
     await resumeWork(it.ports);
     t.same(it.living(), ['a', 'b'], 'the soonest');
+    t.same(it.noted.splice(0), ['a', 'b', 'c', 'd', 'looked']);
     it.deliveries.end('a');
     it.deliveries.end('b');
     await refillDeliveries(it.ports);
     t.same(it.living(), ['a', 'b'], 'nothing is due yet');
+    t.same(it.noted, ['looked']);
     it.clock.ms = 4_000;
     await refillDeliveries(it.ports);
     t.same(it.living(), ['a', 'b', 'c']);

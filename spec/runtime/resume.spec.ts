@@ -81,6 +81,7 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
     hold: () => {},
+    older: { note: () => {}, look: () => {} },
     room: () => 1_000 - wards.runs.size,
     deliveryRoom: () => 2_000,
     ...more,

@@ -115,7 +115,7 @@ t.test(
     );
     await one.disk.land();
     await turn();
-    t.same(one.steps, [['sent', 'sending', ['sending', 9]]]);
+    t.same(one.steps, [['sent', 'sending', ['sending', 1]]]);
     t.same(one.places, ['asked', 'left'], 'the place is given back when the platform has answered');
     t.equal(one.actor.getSnapshot().status, 'active', 'its outcome is not on disk yet');
     await one.disk.settle();
@@ -134,8 +134,8 @@ t.test('DUR-2 · where the outcome cannot be written, whoever waits is told all 
   await turn();
   await one.disk.refuse();
   t.same(one.steps, [
-    ['sent', 'sending', ['sending', 9]],
-    ['told', 'delivered', ['sending', 9]],
+    ['sent', 'sending', ['sending', 1]],
+    ['told', 'delivered', ['sending', 1]],
   ]);
   t.equal(one.actor.getSnapshot().value, 'unrecorded', 'and it is offered to the journal again');
 });
@@ -182,7 +182,11 @@ t.test('DLV-4 · what is tried again waits in memory, or on disk alone where man
   t.match(waiting.actor.getSnapshot(), { status: 'active', value: 'waitingToRetry' });
   t.match(waiting.steps.at(-1), ['told', 'waitingToRetry']);
   t.ok(waiting.steps.some((step) => (step as string[])[0] === 'retried'));
-  t.match(waiting.journal.get('deliveries', 'k'), { heldBy: waiting.keeper.session() });
+  t.match(
+    waiting.journal.get('deliveries', 'k'),
+    { heldBy: waiting.keeper.session(), dueAtMs: record.queuedAtMs },
+    'a restart takes it up by its age',
+  );
 
   const shelved = await deliver(t, { outcome, crowded: true });
   t.match(shelved.actor.getSnapshot(), { status: 'done', value: 'shelved' });
