@@ -1,42 +1,14 @@
-import { Client as ModernClient } from '@modelcontextprotocol/client';
-import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio';
-import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
+import type { Client as ModernClient } from '@modelcontextprotocol/client';
+import type { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import {
   PromptListChangedNotificationSchema,
   ResourceListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import t, { type Test } from 'tap';
-import { entryOf, eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
+import t from 'tap';
+import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { offeringPeer } from '../support/mcp/offering-peer.ts';
 import { started } from '../support/mcp/plain-client.ts';
-
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
-
-function command({ home }: Gateway, ...more: readonly string[]) {
-  return {
-    command: process.execPath,
-    args: [main, 'mcp', 'serve', ...more],
-    env: { ...(process.env as Record<string, string>), AGENT_HOME: home.path },
-  };
-}
-
-async function legacy(t: Test, gateway: Gateway, ...more: readonly string[]): Promise<LegacyClient> {
-  const client = new LegacyClient({ name: 'spec', version: '1' });
-  t.teardown(() => client.close());
-  await client.connect(new LegacyStdio(command(gateway, ...more)));
-  return client;
-}
-
-async function modern(t: Test, gateway: Gateway, ...more: readonly string[]): Promise<ModernClient> {
-  const client = new ModernClient(
-    { name: 'spec', version: '1' },
-    { versionNegotiation: { mode: { pin: '2026-07-28' } } },
-  );
-  t.teardown(() => client.close());
-  await client.connect(new ModernStdio(command(gateway, ...more)));
-  return client;
-}
+import { legacyServed, modernServed } from '../support/mcp/serve-clients.ts';
 
 const invisible = '\u{E0041}';
 const described = {
@@ -91,7 +63,10 @@ t.test('CLI-5 · what servers offer beside their tools reaches a client of eithe
   for (const name of ['docs', 'more docs', 'notes', 'hidden']) await gateway.reaches(name, 'connected');
   await gateway.reaches('down', 'failed', 'parked', 'backingOff');
 
-  const clients: readonly (LegacyClient | ModernClient)[] = [await legacy(t, gateway), await modern(t, gateway)];
+  const clients: readonly (LegacyClient | ModernClient)[] = [
+    await legacyServed(t, gateway),
+    await modernServed(t, gateway),
+  ];
   for (const client of clients) {
     const words = client.getInstructions() ?? '';
     t.match(
@@ -162,8 +137,8 @@ t.test('CLI-5 · what servers offer beside their tools reaches a client of eithe
 
   await t.test('only of the servers that the toolsets name', async (t) => {
     for (const client of [
-      await legacy(t, gateway, '--toolsets', 'mcp-notes,mcp__docs__read_resource'),
-      await modern(t, gateway, '--toolsets', 'mcp-notes,mcp__docs__read_resource'),
+      await legacyServed(t, gateway, '--toolsets', 'mcp-notes,mcp__docs__read_resource'),
+      await modernServed(t, gateway, '--toolsets', 'mcp-notes,mcp__docs__read_resource'),
     ]) {
       t.notMatch(client.getInstructions(), /more docs/);
       t.same(
@@ -179,13 +154,13 @@ t.test('CLI-5 · what servers offer beside their tools reaches a client of eithe
       await t.rejects(client.readResource({ uri: 'more://x' }), /\[unknown_resource\]/);
       await t.rejects(client.getPrompt({ name: 'mcp__docs__greet_all', arguments: {} }), /\[unknown_prompt\]/);
     }
-    const alone = await legacy(t, gateway, '--toolsets', 'mcp-notes');
+    const alone = await legacyServed(t, gateway, '--toolsets', 'mcp-notes');
     t.equal(alone.getInstructions()?.match(/## mcp server/g)?.length, 1);
     await t.rejects(alone.readResource({ uri: 'doc://one' }), /\[unknown_resource\]/);
   });
 
   await t.test('FLT-4 · a changed list is reported', async (t) => {
-    const client = await legacy(t, gateway);
+    const client = await legacyServed(t, gateway);
     const heard = new Set<string>();
     client.setNotificationHandler(ResourceListChangedNotificationSchema, () => void heard.add('resources'));
     client.setNotificationHandler(PromptListChangedNotificationSchema, () => void heard.add('prompts'));

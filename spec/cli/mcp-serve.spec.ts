@@ -1,50 +1,12 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { Client as ModernClient } from '@modelcontextprotocol/client';
-import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/client/stdio';
-import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import type { PeerTool, ToolAnswer } from '../support/mcp/catalogue.ts';
-import {
-  type CallAnswer,
-  commandOf,
-  entryOf,
-  eventually,
-  type Gateway,
-  startGateway,
-  type ToolRow,
-} from '../support/mcp/gateway.ts';
+import { type CallAnswer, commandOf, entryOf, eventually, startGateway, type ToolRow } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/plain-client.ts';
+import { legacyServed, modernServed, serveCommand } from '../support/mcp/serve-clients.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
-
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
-
-function command({ home }: Gateway, ...more: readonly string[]) {
-  return {
-    command: process.execPath,
-    args: [main, 'mcp', 'serve', ...more],
-    env: { ...(process.env as Record<string, string>), AGENT_HOME: home.path },
-  };
-}
-
-async function legacy(t: Test, gateway: Gateway): Promise<LegacyClient> {
-  const client = new LegacyClient({ name: 'spec', version: '1' });
-  t.teardown(() => client.close());
-  await client.connect(new LegacyStdio(command(gateway)));
-  return client;
-}
-
-async function modern(t: Test, gateway: Gateway): Promise<ModernClient> {
-  const client = new ModernClient(
-    { name: 'spec', version: '1' },
-    { versionNegotiation: { mode: { pin: '2026-07-28' } } },
-  );
-  t.teardown(() => client.close());
-  await client.connect(new ModernStdio(command(gateway)));
-  return client;
-}
 
 t.test('CLI-5 · a client of either era sees the supervised, filtered tools and calls them', async (t) => {
   const peer = stdioPeer();
@@ -53,7 +15,7 @@ t.test('CLI-5 · a client of either era sees the supervised, filtered tools and 
   });
   await gateway.reaches('notes', 'connected');
   const names = ['mcp__notes__add', 'mcp__notes__echo', 'mcp__notes__fail'];
-  for (const client of [await legacy(t, gateway), await modern(t, gateway)]) {
+  for (const client of [await legacyServed(t, gateway), await modernServed(t, gateway)]) {
     const { tools } = await client.listTools();
     t.same(tools.map(({ name }) => name).sort(), names);
     t.match(
@@ -88,7 +50,7 @@ t.test('CLI-5 · FLT-4 · a changed list is told to the client', async (t) => {
   const peer = await started(t, { tools: ['one'] });
   const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
   await gateway.reaches('notes', 'connected');
-  const client = await legacy(t, gateway);
+  const client = await legacyServed(t, gateway);
   let changes = 0;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
     changes += 1;
@@ -105,7 +67,7 @@ t.test('CLI-5 · TRU-1 · an approval holds for who calls by `mcp serve` too', a
   const peer = await started(t);
   const gateway = await startGateway(t, { notes: entryOf(peer, { trust: 'untrusted' }) });
   await gateway.reaches('notes', 'connected');
-  const client = await legacy(t, gateway);
+  const client = await legacyServed(t, gateway);
   const call = client.callTool({ name: 'mcp__notes__write_note', arguments: { text: 'x' } });
   const question = await gateway.asked();
   t.equal(peer.executions('write_note'), 0);
@@ -118,7 +80,7 @@ t.test('CLI-5 · LIF-3 · a call that the client cancels is cancelled at the ser
   const peer = await started(t);
   const gateway = await startGateway(t, { notes: entryOf(peer) });
   await gateway.reaches('notes', 'connected');
-  const client = await legacy(t, gateway);
+  const client = await legacyServed(t, gateway);
   const stop = new AbortController();
   const call = client.callTool({ name: 'mcp__notes__slow', arguments: {} }, undefined, { signal: stop.signal });
   call.catch(() => {});
@@ -135,7 +97,7 @@ t.test('CLI-5 · LIF-3 · a call that is cancelled in the breath that asks for i
   const peer = await started(t);
   const gateway = await startGateway(t, { notes: entryOf(peer) });
   await gateway.reaches('notes', 'connected');
-  const { command: program, args, env } = command(gateway);
+  const { command: program, args, env } = serveCommand(gateway);
   const server = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
   t.teardown(() => server.kill());
   const answers = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
@@ -166,7 +128,7 @@ t.test('LIF-13 · CLI-5 · no size of a permitted result is lost on the way to a
   });
   const gateway = await startGateway(t, { notes: entryOf(peer) });
   await gateway.reaches('notes', 'connected');
-  const client = await legacy(t, gateway);
+  const client = await legacyServed(t, gateway);
   const picture = (await client.callTool({ name: 'mcp__notes__picture' })) as CallAnswer;
   t.ok(picture.content?.some(({ data }) => data === image));
   const escaped = (await client.callTool({ name: 'mcp__notes__escaped' })) as CallAnswer;
@@ -192,7 +154,7 @@ t.test(
     });
     const gateway = await startGateway(t, { notes: entryOf(peer, { tools: { resources: false, prompts: false } }) });
     await gateway.reaches('notes', 'connected');
-    for (const client of [await legacy(t, gateway), await modern(t, gateway)]) {
+    for (const client of [await legacyServed(t, gateway), await modernServed(t, gateway)]) {
       const { tools } = await client.listTools();
       t.match(tools, [{ ...described, description, name: /^mcp__notes__n{41}_[0-9a-f]{10}$/ }]);
       t.equal(tools.length, 1, 'the tool without a name is left out');
@@ -219,8 +181,8 @@ t.test('CLI-5 · SRV-3 · progress reaches a client of either era, if its reques
   const gateway = await startGateway(t, { notes: entryOf(peer) });
   await gateway.reaches('notes', 'connected');
   const call = { name: 'mcp__notes__counting', arguments: {} };
-  const old = await legacy(t, gateway);
-  const young = await modern(t, gateway);
+  const old = await legacyServed(t, gateway);
+  const young = await modernServed(t, gateway);
   const heard: [number, number | undefined][] = [];
   const onprogress = ({ progress, total }: { progress: number; total?: number | undefined }): void =>
     void heard.push([Math.round(progress), total]);
@@ -248,7 +210,7 @@ t.test('CLI-5 · TRU-3 · a call that waits for a person says so every ten secon
   const servers = { notes: entryOf(peer, { trust: 'untrusted' }), forms: entryOf(peer) };
   const gateway = await startGateway(t, servers, { timePasses: true });
   for (const name of ['notes', 'forms']) await gateway.reaches(name, 'connected');
-  const client = await legacy(t, gateway);
+  const client = await legacyServed(t, gateway);
   for (const [name, args, values] of [
     ['mcp__notes__write_note', { text: 'x' }, undefined],
     ['mcp__forms__ask', {}, { name: 'Ada' }],
@@ -278,7 +240,7 @@ t.test('LIF-13 · CLI-5 · many servers with long listings are all offered', asy
   const peer = await started(t, { tools });
   const gateway = await startGateway(t, { one: entryOf(peer), two: entryOf(peer), three: entryOf(peer) });
   for (const name of ['one', 'two', 'three']) await gateway.reaches(name, 'connected');
-  const client = await legacy(t, gateway);
+  const client = await legacyServed(t, gateway);
   t.equal((await client.listTools()).tools.filter(({ name }) => /__tool_/.test(name)).length, 45);
   const { code, stdout } = await gateway.cli('mcp', 'tools', '--json');
   t.equal(code, 0);
@@ -289,7 +251,7 @@ t.test('LIF-13 · TRU-2 · CLI-5 · a gateway that is killed under a call leaves
   const peer = await started(t);
   const gateway = await startGateway(t, { notes: entryOf(peer, { supports_parallel_tool_calls: true }) });
   await gateway.reaches('notes', 'connected');
-  const client = await legacy(t, gateway);
+  const client = await legacyServed(t, gateway);
   const serving = client.callTool({ name: 'mcp__notes__slow', arguments: {} });
   const calling = gateway.cli('mcp', 'call', 'mcp__notes__slow', '--json');
   await eventually(() => peer.executions('slow') === 2);
@@ -312,7 +274,7 @@ t.test('CLI-5 · FLT-4 · it outlives the gateway and connects to the next one',
   const servers = { notes: entryOf(peer) };
   const gateway = await startGateway(t, servers);
   await gateway.reaches('notes', 'connected');
-  const client = await legacy(t, gateway);
+  const client = await legacyServed(t, gateway);
   let changes = 0;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
     changes += 1;
@@ -335,7 +297,7 @@ t.test('CLI-5 · FLT-4 · it outlives the gateway and connects to the next one',
 
 t.test('CLI-5 · it ends with its client', async (t) => {
   const gateway = await startGateway(t, {});
-  const { command: program, args, env } = command(gateway);
+  const { command: program, args, env } = serveCommand(gateway);
   const server = spawn(program, args, { env, stdio: ['pipe', 'ignore', 'ignore'] });
   const exited = new Promise((resolve) => server.once('exit', resolve));
   server.stdin.end();
