@@ -37,8 +37,8 @@ const sets: ReadonlyMap<string, readonly string[]> = new Map<string, readonly st
 const restricted: ReadonlySet<string> = new Set(['terminal']);
 
 /**
- * Without a list a run has the toolset of webhooks, and so no tool of a server: whoever can send an event writes the
- * prompt that the tools are offered to.
+ * Without a list a run has the toolset of webhooks, and so no tool of a server: anyone who can send an event writes
+ * the prompt that the tools are offered to.
  * @param servers the servers of the profile, connected or not
  */
 export function resolveToolsets(asked: readonly string[] | undefined, servers: readonly string[]): Toolsets {

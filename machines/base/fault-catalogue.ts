@@ -85,7 +85,7 @@ export const faultCatalogue = {
   },
   'reload-refused': {
     what: 'The configuration was not taken over: it has findings, or its address cannot be bound. The last good one stays in force.',
-    remedy: 'Mend what the message names (`agent config check` lists findings) and reload again.',
+    remedy: 'Correct what the message names (`agent config check` lists findings) and reload again.',
   },
   'route-unknown': {
     what: 'No route has that name.',
@@ -165,7 +165,7 @@ export const faultCatalogue = {
   },
   'subscription-unfit': {
     what: 'The subscription breaks a rule of routes; most have a code of their own below.',
-    remedy: 'Mend what the message names.',
+    remedy: 'Correct what the message names.',
   },
   'cron-job-unknown': {
     what: 'The cron job does not exist in the profile.',
@@ -206,7 +206,7 @@ export const faultCatalogue = {
   },
   'cron-job-unfit': {
     what: 'The cron job breaks a rule of jobs.',
-    remedy: 'Mend what the message names.',
+    remedy: 'Correct what the message names.',
   },
   'cron-job-exists': {
     what: 'A cron job of that name exists.',
@@ -284,7 +284,7 @@ export const faultCatalogue = {
   },
   'server-entry': {
     what: 'The entry of the MCP server has a finding, so that it cannot be connected.',
-    remedy: 'Mend what the message names; `agent config check` shows every finding at its place.',
+    remedy: 'Correct what the message names; `agent config check` shows every finding at its place.',
   },
   'approval-unknown': {
     what: 'No question of that id waits: it was answered, ran out of time or was withdrawn.',

@@ -1,5 +1,5 @@
 /**
- * Spells a stranger's JSON for a person who is to say yes to it: indented, and with everything that nobody sees written as
+ * Spells a stranger's JSON for a person who is to say yes to it: indented, and with every invisible character written as
  * an escape. What is shown is still the same value, and nothing in it can hide, turn a line around or look like another.
  * @see LNK-2 and TRU-3 in docs/specification.md
  */

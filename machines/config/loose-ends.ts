@@ -78,11 +78,11 @@ function looseBraces({ prompt, deliverExtra }: Route): EntryFinding[] {
   });
 }
 
-/** Whoever reaches the port then speaks to an agent that asks for no leave. */
+/** Anyone who reaches the port then speaks to an agent whose calls need no approval. */
 function looseTools({ toolsets = [] }: Route, { fullServersOf }: RouteWorld): EntryFinding[] {
   const [server] = fullServersOf(toolsets);
   if (server === undefined) return [];
-  const message = `checks no signature and lends its runs tools of the server "${server}", which asks nobody; give the route a secret, or set mcp_servers.${server}.trust: untrusted`;
+  const message = `checks no signature and lends its runs tools of the server "${server}", which run without approval; give the route a secret, or set mcp_servers.${server}.trust: untrusted`;
   return [{ path: ['toolsets'], message, code: 'tools-unsigned' }];
 }
 

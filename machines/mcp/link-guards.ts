@@ -14,7 +14,7 @@ export function loweredGuards(config: JsonObject): readonly string[] {
   const variables = isJsonObject(env) ? Object.keys(env) : [];
   return [
     ...(trust === undefined || trust === 'full' ? ['trust: its tools run without asking you.'] : []),
-    ...(verify === false ? ['ssl_verify: whoever is between you and the server can read and change everything.'] : []),
+    ...(verify === false ? ['ssl_verify: anyone between you and the server can read and change everything.'] : []),
     ...(typeof verify === 'string' ? [`ssl_verify: it trusts the certificates in ${verify}.`] : []),
     ...(leads === true ? ['cross_origin_redirects: what you send may be taken to other servers.'] : []),
     ...(files.length > 0 ? [`client_cert, client_key: it logs in with ${files.join(' and ')} of this computer.`] : []),

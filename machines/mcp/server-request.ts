@@ -1,6 +1,6 @@
 /**
  * Decides what a server may ask of its client: whether a model is run for it and with which bounds, whether a person is
- * asked for values, and which folders are its roots. Runs no model and asks nobody.
+ * asked for values, and which folders are its roots. Runs no model and asks no person.
  * @see SRV-1, SRV-2 and SRV-3 in docs/specification.md
  */
 

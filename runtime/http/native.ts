@@ -119,7 +119,7 @@ async function isTaken({ host, port }: Front, pieces: readonly string[], limitMs
   const answered = answerOf(socket, limitMs);
   for (const piece of pieces) {
     socket.write(piece);
-    // Whoever came later is answered, so the piece has been read.
+    // A later connection is answered, so the piece has been read.
     const other = connect({ host, port });
     other.write(`${line}${plain}`);
     await answerOf(other, limitMs);

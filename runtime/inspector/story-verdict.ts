@@ -36,7 +36,10 @@ const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: str
     'The sender may try again after Retry-After; it is told then what became of the first.',
   ],
   unavailable: ['Refused: the event could not be written down.', '`agent gateway status` tells how the journal is.'],
-  deliveryFailed: ['Not delivered: the target did not take it.', 'Mend what the reason names; the sender tries again.'],
+  deliveryFailed: [
+    'Not delivered: the target did not take it.',
+    'Correct what the reason names; the sender tries again.',
+  ],
   internal: ['Refused: the gateway failed on it.', 'The log tells more, by the request’s id.'],
 };
 
@@ -112,9 +115,9 @@ export function cureFor(sources: StorySources): string {
     case 'deadLettered':
       return delivery === undefined
         ? freed
-        : `Mend what the reason names; then \`agent deliveries retry ${delivery.key}\` sends its text again.`;
+        : `Correct what the reason names; then \`agent deliveries retry ${delivery.key}\` sends its text again.`;
     case 'dropped':
-      return `Mend what the reason names; then ${again}`;
+      return `Correct what the reason names; then ${again}`;
     case 'interrupted':
       return freed;
     case 'cancelled':

@@ -99,7 +99,7 @@ t.test('DUR-3 · HOME-2 · who never had the home leaves the socket of who has t
   }
 });
 
-t.test('DUR-3 · a lock file that names nobody is waited out, and ends no gateway', mounting, async (t) => {
+t.test('DUR-3 · a lock file that names no process is waited out, and ends no gateway', mounting, async (t) => {
   const home = configured(t);
   const daemon = await startOn(t, readOnly, { AGENT_HOME: home.path, FOLDER: home.path });
   const lock = `${home.path}/gateway.lock`;

@@ -629,33 +629,30 @@ syncBuiltinESMExports();
   );
 });
 
-t.test(
-  'SEC-3 · bodies that nobody has verified fill a budget, and who comes beyond it is told to come back',
-  async (t) => {
-    const small = config('auto', '        one: {}\n').replace('max_body', 'max_unverified_bytes: 1500\n      max_body');
-    const home = makeHome(t, { 'config.yaml': small, 'scripts/agent.mjs': agent });
-    const daemon = await startDaemon(t, home.path);
-    const port = Number(new URL(daemon.url).port);
-    const post = (head: string, body: string): string =>
-      `POST /webhooks/one HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n${body}`;
-    const holding = await openRaw(port);
-    holding.write(post('content-length: 1400', 'half'));
-    // Answered after the first was read: the route is known, the body is not asked for.
-    const declared = await openRaw(port);
-    declared.write(post('content-length: 200', ''));
-    t.match(await declared.received((text) => text.includes('}')), /^HTTP\/1\.1 503 [\s\S]*retry-after: 5\r\n/i);
-    const chunked = await openRaw(port);
-    chunked.write(post('transfer-encoding: chunked', `c8\r\n${'x'.repeat(200)}\r\n`));
-    t.match(await chunked.received((text) => text.includes('}')), /^HTTP\/1\.1 503 [\s\S]*retry-after: 5\r\n/i);
-    t.match(await cliJson(home.path, 'webhook', 'deliveries'), [
-      { status: 'refused', reason: /max_unverified_bytes/ },
-      { status: 'refused', reason: /max_unverified_bytes/ },
-    ]);
+t.test('SEC-3 · unverified bodies fill a budget, and a sender beyond it is asked to come back', async (t) => {
+  const small = config('auto', '        one: {}\n').replace('max_body', 'max_unverified_bytes: 1500\n      max_body');
+  const home = makeHome(t, { 'config.yaml': small, 'scripts/agent.mjs': agent });
+  const daemon = await startDaemon(t, home.path);
+  const port = Number(new URL(daemon.url).port);
+  const post = (head: string, body: string): string =>
+    `POST /webhooks/one HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n${body}`;
+  const holding = await openRaw(port);
+  holding.write(post('content-length: 1400', 'half'));
+  // Answered after the first was read: the route is known, the body is not asked for.
+  const declared = await openRaw(port);
+  declared.write(post('content-length: 200', ''));
+  t.match(await declared.received((text) => text.includes('}')), /^HTTP\/1\.1 503 [\s\S]*retry-after: 5\r\n/i);
+  const chunked = await openRaw(port);
+  chunked.write(post('transfer-encoding: chunked', `c8\r\n${'x'.repeat(200)}\r\n`));
+  t.match(await chunked.received((text) => text.includes('}')), /^HTTP\/1\.1 503 [\s\S]*retry-after: 5\r\n/i);
+  t.match(await cliJson(home.path, 'webhook', 'deliveries'), [
+    { status: 'refused', reason: /max_unverified_bytes/ },
+    { status: 'refused', reason: /max_unverified_bytes/ },
+  ]);
 
-    holding.socket.destroy();
-    await eventually(async () => (await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status === 202);
-  },
-);
+  holding.socket.destroy();
+  await eventually(async () => (await postSigned(`${daemon.url}/webhooks/one`, {}, { secret })).status === 202);
+});
 
 t.test('SEC-3 · slow bodies that declare much hold no room that they do not use', async (t) => {
   const small = config('auto', '        one: {}\n').replace('max_body_bytes: 2000', 'max_unverified_bytes: 2097152');

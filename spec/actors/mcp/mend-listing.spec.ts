@@ -20,7 +20,7 @@ function warnings() {
 }
 
 t.test(
-  'FLT-4 · LIF-14 · a tool that is none of the protocol is left out alone, and told with its reason',
+  'FLT-4 · LIF-14 · a tool that is none of the protocol is left out alone, and reported with its reason',
   async (t) => {
     const rows: readonly (readonly [Json, RegExp])[] = [
       [{ name: 'odd' }, /^mcp server "peer": its tool "odd" is left out: inputSchema is not .* tell its author$/],
@@ -45,7 +45,7 @@ t.test(
       );
       t.match(said, [message]);
       t.equal(said.length, 1);
-      t.match(listing.leftOut, [/^its tool .* is left out/], 'the listing keeps it for whoever looks');
+      t.match(listing.leftOut, [/^its tool .* is left out/], 'the listing keeps it');
     }
   },
 );

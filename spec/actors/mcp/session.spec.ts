@@ -250,7 +250,8 @@ t.test(
       t.same(asked[0]?.ids, ids, kind);
       // All of it together is less than the peer itself waits for its form.
       time.pass(25_000);
-      if (isTied) t.same(await other, { kind: 'timedOut', afterMs: 20_000 }, `${kind}: nobody is asked for this one`);
+      if (isTied)
+        t.same(await other, { kind: 'timedOut', afterMs: 20_000 }, `${kind}: no person is asked for this one`);
       asked[0]?.fill();
       t.match(await call, { kind: 'result' }, kind);
       if (!isTied) time.pass(20_000);

@@ -52,7 +52,7 @@ t.test('SUB-2 · a broken record is skipped and reported, the others stand', (t)
   t.end();
 });
 
-t.test('SUB-2 · SUB-5 · whatever spoils the file, the last good set stands until it is mended', (t) => {
+t.test('SUB-2 · SUB-5 · whatever spoils the file, the last good set stands until it is corrected', (t) => {
   const { home, path, store, names } = fixture(t, two);
   t.same(names(), ['one', 'two']);
   for (const text of ['', '\n', '{', '[]', 'null', '"x"', '{"one":', '\0\0\0\0']) {

@@ -7,7 +7,7 @@ t.test('SEC-2 · each setting that lowers a guard is named with what it does', (
   const rows: readonly (readonly [JsonObject, readonly string[]])[] = [
     [{}, []],
     [{ ssl_verify: true, cross_origin_redirects: false, roots: [], env: {} }, []],
-    [{ ssl_verify: false }, ['ssl_verify: whoever is between you and the server can read and change everything.']],
+    [{ ssl_verify: false }, ['ssl_verify: anyone between you and the server can read and change everything.']],
     [{ ssl_verify: '/ca.pem' }, ['ssl_verify: it trusts the certificates in /ca.pem.']],
     [{ cross_origin_redirects: true }, ['cross_origin_redirects: what you send may be taken to other servers.']],
     [
@@ -21,8 +21,8 @@ t.test('SEC-2 · each setting that lowers a guard is named with what it does', (
     t.same(loweredGuards({ ...entry, trust: 'untrusted' }), expected, JSON.stringify(entry));
     for (const key of Object.keys(entry)) t.ok(Object.hasOwn(serverEntrySchema.properties, key), key);
   }
-  const asksNobody = ['trust: its tools run without asking you.'];
-  t.same(loweredGuards({ trust: 'full' }), asksNobody);
-  t.same(loweredGuards({}), asksNobody, 'as without the key');
+  const unasked = ['trust: its tools run without asking you.'];
+  t.same(loweredGuards({ trust: 'full' }), unasked);
+  t.same(loweredGuards({}), unasked, 'as without the key');
   t.end();
 });

@@ -235,7 +235,7 @@ t.test('INS-2 · what is under way, failed or unknown is told as that, with what
       'failed',
       { delivery: { key: 'k1', record: { ...delivery, status: 'failed', reason: 'chat not found' } } },
       /^Not delivered to sms: chat not found\.$/,
-      /Mend what the reason names; then `agent deliveries retry k1` sends its text again/,
+      /Correct what the reason names; then `agent deliveries retry k1` sends its text again/,
     ],
     [
       'delivering',
