@@ -79,19 +79,6 @@ export function bounded(text: string, longest = longestCell): string {
   return cutTo(oneLine(text), longest);
 }
 
-/** Characters of a tool's description, and of what a form asks for, that stand with a question. */
-const longestDescription = 240;
-const longestRequest = 1_000;
-
-/**
- * What a server says of the call or the form that it asks about: one line in quotes that can pose as no part of the
- * question; empty where it says nothing (SEC-7).
- */
-export function wordsOfServer(server: string, words: string, kind: string): string {
-  const line = bounded(words, kind === 'form' ? longestRequest : longestDescription);
-  return line === '' ? '' : `${bounded(server)} says: “${line}”`;
-}
-
 /** A sentence under its row, in a few lines at most. */
 function underneath(out: Output, text: string): string[] {
   if (text === '') return [];

@@ -5,8 +5,8 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { shownJson, withoutGaps } from '../../machines/base/shown-json.ts';
-import { plain, wordsOfServer } from '../terminal.ts';
+import { shownJson, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
+import { bounded, plain } from '../terminal.ts';
 import type { Lines } from './lines.ts';
 import type { ChatScreen } from './screen.ts';
 
@@ -18,6 +18,7 @@ export interface QuestionPorts {
 }
 
 const longestDetail = 4_000;
+const mostChoices = 50;
 
 /** Asks, and answers the gateway. One that is answered or withdrawn meanwhile is let go. */
 export async function askQuestion(id: string, ports: QuestionPorts): Promise<void> {
@@ -52,7 +53,7 @@ async function yesOrNo(
   const left = shown.length - longestDetail;
   // Nobody may be led to say yes to the harmless beginning of a long call.
   if (left > 0) screen.set(`${left} more characters are not shown; agent approvals show ${id} shows them all`);
-  const words = wordsOfServer(String(server), String(message ?? ''), 'tool');
+  const words = plain(wordsOfServer(String(server), String(message ?? ''), 'tool'));
   if (words !== '') screen.set(words);
   for (;;) {
     const line = await lines.answer('  allow it? [y/n] ', signal);
@@ -64,17 +65,19 @@ async function yesOrNo(
 
 async function fillIn({ server, message, detail }: JsonObject, ports: QuestionPorts): Promise<Given | undefined> {
   const { screen, lines, signal } = ports;
-  screen.say(`? ${wordsOfServer(String(server), String(message ?? ''), 'form')}`);
+  screen.say(`? ${plain(wordsOfServer(String(server), String(message ?? ''), 'form'))}`);
   const { properties, required } = isJsonObject(detail) ? detail : {};
   const needed: readonly Json[] = Array.isArray(required) ? required : [];
   const values: Record<string, Json> = {};
   for (const [name, field] of Object.entries(isJsonObject(properties) ? properties : {})) {
     const known = isJsonObject(field) ? field : {};
     const choices = choicesOf(known);
-    for (const [index, choice] of choices.entries()) screen.say(`    ${index + 1}. ${plain(choice)}`);
+    const shown = choices.slice(0, mostChoices);
+    for (const [index, choice] of shown.entries()) screen.say(`    ${index + 1}. ${quoted(choice)}`);
+    if (choices.length > mostChoices) screen.set(`${choices.length - mostChoices} more choices are not shown`);
     const isNeeded = needed.includes(name);
     const hint = isNeeded ? '(empty: decline)' : '(empty: leave out)';
-    const line = await lines.answer(`  ${plain(String(known.title ?? name))} ${hint} `, signal);
+    const line = await lines.answer(`  ${quoted(String(known.title ?? name))} ${hint} `, signal);
     if (line === undefined) return undefined;
     if (line.trim() === '') {
       if (isNeeded) return { grant: false };
@@ -83,6 +86,11 @@ async function fillIn({ server, message, detail }: JsonObject, ports: QuestionPo
     values[name] = readField(line.trim(), known, choices);
   }
   return { grant: true, values };
+}
+
+/** A word of the asker's, which can pose as no part of the question (SEC-7). */
+function quoted(text: string): string {
+  return `“${bounded(text)}”`;
 }
 
 function choicesOf({ enum: choices }: JsonObject): readonly string[] {

@@ -1,14 +1,14 @@
 /** `agent approvals …`: the questions that wait for a person. @see TRU-3, SRV-1 and SEC-7 in docs/specification.md */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import { shownJson, withoutGaps } from '../../machines/base/shown-json.ts';
+import { shownJson, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { followUntilEnd } from '../follow.ts';
-import { ago, bold, dim, plain, printJson, table, wordsOfServer } from '../terminal.ts';
+import { ago, bold, dim, plain, printJson, table } from '../terminal.ts';
 import { parseObject } from './mcp.ts';
 
 interface ApprovalRow {
@@ -42,14 +42,19 @@ export async function showApproval(context: CommandContext): Promise<ExitCode> {
   const { out } = context;
   out.print(`${bold(out, row.id)}  ${row.kind}  ${plain(row.server)}  ${plain(row.tool ?? '')}\n`);
   out.print(`${withoutGaps(shownJson(row.detail)).replace(/^/gm, '    ')}\n`);
-  const words = wordsOfServer(row.server, row.message, row.kind);
+  const words = plain(wordsOfServer(row.server, row.message, row.kind));
   if (words !== '') out.print(`  ${words}\n`);
   out.print(`  expires in ${remaining(row.expires_at)}\n`);
   if (out.isTerminal) {
-    const values = row.kind === 'form' ? ` --values '${plain(JSON.stringify(blankForm(row.detail)))}'` : '';
+    const values = row.kind === 'form' ? ` --values ${shellWord(plain(JSON.stringify(blankForm(row.detail))))}` : '';
     out.print(dim(out, `  agent approvals approve ${row.id}${values}\n  agent approvals deny ${row.id}\n`));
   }
   return 0;
+}
+
+/** One word for a shell, whatever is in it: the names of fields are the server's. */
+function shellWord(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** The fields that a form needs, to be filled in. */
@@ -87,7 +92,7 @@ async function watchApprovals(context: CommandContext): Promise<ExitCode> {
     else {
       const what = String(row.tool ?? row.kind);
       context.out.print(
-        `${plain(String(row.id))}  ${plain(String(row.server))}  ${plain(what)}  ${wordsOfServer(String(row.server), String(row.message), String(row.kind))}\n`,
+        `${plain(String(row.id))}  ${plain(String(row.server))}  ${plain(what)}  ${plain(wordsOfServer(String(row.server), String(row.message), String(row.kind)))}\n`,
       );
     }
   };

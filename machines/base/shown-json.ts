@@ -1,8 +1,10 @@
 /**
  * Spells a stranger's JSON for a person who is to say yes to it: indented, and with every invisible character written as
  * an escape. What is shown is still the same value, and nothing in it can hide, turn a line around or look like another.
- * @see LNK-2 and TRU-3 in docs/specification.md
+ * @see LNK-2, TRU-3, SEC-2 and SEC-7 in docs/specification.md
  */
+
+import { cut } from './json.ts';
 
 /**
  * Control characters, those that only format (directions, joiners, tags, soft hyphens), separators that end lines, and
@@ -28,4 +30,19 @@ const gap = /(?<=\S)\p{Zs}{9,}/gu;
 /** Blanks in a row can push what follows out of sight: of many, only their number is shown. */
 export function withoutGaps(text: string): string {
   return text.replace(gap, (found) => ` …(${found.length} blanks)… `);
+}
+
+/** Characters of a tool's description, and of what a form asks for, that stand with a question. */
+const longestDescription = 240;
+const longestRequest = 1_000;
+
+/**
+ * What a server says of the call or the form that it asks about: one line in quotes that can pose as no part of the
+ * question; empty where it says nothing (SEC-7).
+ */
+export function wordsOfServer(server: string, words: string, kind: string): string {
+  const line = shownText(words.replace(/\s+/gu, ' ').trim());
+  const longest = kind === 'form' ? longestRequest : longestDescription;
+  const kept = cut(line, longest);
+  return line === '' ? '' : `${server} says: “${kept}${kept === line ? '' : '…'}”`;
 }

@@ -124,7 +124,7 @@ t.test(
     t.ok(existsSync(folder));
 
     chat.type('ask me\r');
-    await chat.shows(/agent says: “the chat asks: Which color\?”[\s\S]*2\. blue[\s\S]*Answer/);
+    await chat.shows(/agent says: “the chat asks: Which color\?”[\s\S]*2\. “blue”[\s\S]*“Answer”/);
     chat.type('2\r');
     await chat.shows(/2 steps/);
     t.match(JSON.stringify(server.asked.at(-1)?.body.messages), /"content":"blue"/);

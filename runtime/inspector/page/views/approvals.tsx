@@ -1,12 +1,13 @@
 /**
  * Approvals: every question that waits for a person, with what is asked in full; yes, no, or the values of a form. What was
  * answered says so for a moment where it stands, and nothing that has just moved takes a click.
- * @see TRU-1 and TRU-3 in docs/specification.md
+ * @see TRU-1, TRU-3 and SEC-7 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../../machines/base/json.ts';
+import { wordsOfServer } from '../../../../machines/base/shown-json.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
 import { spellCountdown } from '../data/format.ts';
@@ -126,6 +127,8 @@ function Question({
   const isOfRun = row.tool === 'clarify' && isForm;
   const over = answered !== '' ? answered : endedAtMs === undefined ? '' : overWords(row, endedAtMs);
   const isHeld = busy || !looksArmed;
+  const words = wordsOfServer(row.server, row.message, row.kind);
+  const said = words === '' ? null : <p class="message">{words}</p>;
 
   async function answer(grant: boolean, values?: JsonObject): Promise<void> {
     if (busy || over !== '' || !isArmed()) return;
@@ -181,20 +184,27 @@ function Question({
           </>
         )}
       </p>
-      {row.message === '' ? null : <p class="message">{row.message}</p>}
       <Answered asked={asked}>
         {(full) =>
           isForm ? (
-            <SchemaForm id={`approval-${row.id}`} schema={full.detail} onValues={(values) => void answer(true, values)}>
-              {buttons(
-                <button type="submit" class="main" aria-disabled={isHeld}>
-                  Send
-                </button>,
-              )}
-            </SchemaForm>
+            <>
+              {said}
+              <SchemaForm
+                id={`approval-${row.id}`}
+                schema={full.detail}
+                onValues={(values) => void answer(true, values)}
+              >
+                {buttons(
+                  <button type="submit" class="main" aria-disabled={isHeld}>
+                    Send
+                  </button>,
+                )}
+              </SchemaForm>
+            </>
           ) : (
             <>
               <JsonText value={full.detail ?? {}} label="Arguments" />
+              {said}
               <div class="buttons">
                 {buttons(
                   <button type="button" class="main" aria-disabled={isHeld} onClick={() => void answer(true)}>

@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process';
+import t from 'tap';
+import { showApproval } from '../../cli/commands/approvals.ts';
+import { stageCommand } from '../support/command-stage.ts';
+
+t.test('SEC-7 · CLI-2 · the command that answers a form is one that a shell reads as it stands', async (t) => {
+  const field = "n'; echo taken | cat #";
+  const answer = {
+    id: 'a1',
+    kind: 'form',
+    server: 'notes',
+    profile: 'default',
+    message: 'Who?',
+    asked_at: '2026-01-01T00:00:00Z',
+    expires_at: '2026-01-01T00:05:00Z',
+    detail: { type: 'object', properties: { [field]: { type: 'string' } }, required: [field] },
+  };
+  const { context, seen } = stageCommand({ answer, args: ['a1'], isTerminal: true });
+  t.equal(await showApproval(context), 0);
+  const line =
+    seen.printed
+      .split('\n')
+      .find((one) => one.includes(' approve '))
+      ?.trim() ?? '';
+  const words = execFileSync('sh', ['-c', line.replace(/^agent /, "printf '%s\\n' ")], { encoding: 'utf8' });
+  t.same(words.split('\n'), ['approvals', 'approve', 'a1', '--values', JSON.stringify({ [field]: '…' }), '']);
+});
