@@ -74,7 +74,7 @@ interface Chat {
   nextMs: number;
 }
 
-/** A chat is forgotten when its gap is long over; looked at whenever so many are known. */
+/** A chat is forgotten when its gap is long over; looked at when so many are known, and again with twice what is left. */
 const mostIdleChats = 1_000;
 
 export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
@@ -89,13 +89,18 @@ export function createLane(pace: Pace, { steadyMs, wake }: LanePorts): Lane {
   let pumping = false;
   let again = false;
   let parking = false;
+  let sweepAt = mostIdleChats;
   /** What a cleared lane gave out counts no more. */
   let life = 0;
 
   function chatOf(name: string): Chat {
     let chat = chats.get(name);
     if (chat === undefined) {
-      if (chats.size >= mostIdleChats) forgetIdle();
+      if (chats.size >= sweepAt) {
+        forgetIdle();
+        // One that is kept cannot go: to look at all of them for each new one would cost their square.
+        sweepAt = Math.max(mostIdleChats, 2 * chats.size);
+      }
       chat = {
         waiting: new Set(),
         goesOn: undefined,

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { createLane, type Lane } from '../../../actors/dispatch/lanes.ts';
 import type { Pace } from '../../../machines/dispatch/pace.ts';
+import { isLinear } from '../../support/linear.ts';
 import { fc } from '../../support/property.ts';
 import { turnedTime } from '../../support/turned-time.ts';
 
@@ -262,5 +263,14 @@ t.test('DLV-4 · a chat is kept for one that is tried again, for a bounded time'
   it.ask('a4', 'a');
   it.leave('a3');
   t.same(it.granted.at(-1), 'a4', 'a delivery keeps one chat');
+  t.end();
+});
+
+t.test('DLV-4 · what it costs to keep chats grows with their number', (t) => {
+  const keep = (size: number) => () => {
+    const { lane } = laneOf({ concurrency: 9 });
+    for (let chat = 0; chat < size; chat += 1) lane.hold(`c${chat}`, `d${chat}`, 5_000);
+  };
+  t.ok(isLinear(keep, 1_000));
   t.end();
 });
