@@ -1,6 +1,6 @@
 /**
  * Keeps the order of a chat whose deliveries wait in the journal alone, because a start found more than the memory takes: a
- * new text of the chat asks for its place once they have been taken up, for `order_hold_seconds` at most. Remembers one
+ * new text of the chat asks for its place once they have been taken up, or none was for `order_hold_seconds`. Remembers one
  * delivery for each such chat, the youngest, however many wait. Reads no record and sends nothing.
  * @see DLV-4 in docs/specification.md
  */
@@ -32,8 +32,8 @@ interface Chat {
   /** The youngest delivery that was left on disk. */
   key: string;
   queuedAtMs: number;
-  /** By the steady clock. */
-  readonly untilMs: number;
+  /** By the steady clock; later with each of its deliveries that is taken up. */
+  untilMs: number;
   readonly behind: Set<() => void>;
 }
 
@@ -66,7 +66,12 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
     },
     ask(record, granted, missed) {
       const chat = chats.size === 0 ? undefined : chats.get(chatOf(record) ?? '');
-      if (chat === undefined || record.queuedAtMs <= chat.queuedAtMs) return platforms.ask(record, granted, missed);
+      if (chat === undefined) return platforms.ask(record, granted, missed);
+      if (record.queuedAtMs <= chat.queuedAtMs) {
+        // The time bounds a chat that stands still, not one with much to send.
+        chat.untilMs = steadyMs() + platforms.orderHoldMs(record);
+        return platforms.ask(record, granted, missed);
+      }
       let leave = (): void => {};
       const go = (): void => {
         leave = platforms.ask(record, granted, missed);

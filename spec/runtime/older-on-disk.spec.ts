@@ -77,12 +77,25 @@ t.test('DLV-4 · nothing waits for what is on disk longer than its chat is kept,
   leave();
   t.same(it.left, ['new']);
 
-  it.note('b', 30);
-  it.ask('gone with its gateway', 40);
+  it.note('y', 30);
+  it.note('x', 25);
+  it.ask('late', 40);
+  it.clock.ms = 1_900;
+  it.onDisk.delete('x');
+  it.ask('x', 25);
+  it.clock.ms = 2_500;
+  it.order.look();
+  t.same(it.asked, ['new', 'x'], 'one was taken up in the meantime: much to send is no standstill');
+  it.clock.ms = 2_900;
+  it.order.look();
+  t.same(it.asked, ['new', 'x', 'late']);
+
+  it.note('b', 50);
+  it.ask('gone with its gateway', 60);
   it.order.clear();
   it.clock.ms = 9_000;
   it.order.look();
-  t.same(it.asked, ['new']);
+  t.same(it.asked, ['new', 'x', 'late']);
   t.end();
 });
 
