@@ -38,7 +38,7 @@ export interface ListMender {
   /**
    * Asks for a list; where it is refused as a whole, asks once more and reads it entry by entry. Returns the answer, and a
    * sentence for each reason why something of it is left out. Rejects with an OversizedFailure where a page is longer than
-   * is read.
+   * is read. Lists of one method are read one after another, as each has bounds of its own.
    */
   ask<Value>(method: Method, work: () => Promise<Value>): Promise<MendedList<Value>>;
 }
@@ -68,6 +68,8 @@ export function createListMender(
 ): ListMender {
   let mends = false;
   const latest = new Map<Method, Listed>();
+  /** By the method, the end of the last listing that was asked for; never rejects. */
+  const turns = new Map<Method, Promise<void>>();
   const asked = new Map<string | number, Listed>();
   const send = transport.send.bind(transport);
   const take = transport.onmessage;
@@ -96,21 +98,28 @@ export function createListMender(
     take?.(message, extra);
   };
 
+  async function read<Value>(method: Method, work: () => Promise<Value>): Promise<MendedList<Value>> {
+    latest.delete(method);
+    const answer = await work().catch((thrown: unknown) => {
+      const standing = latest.get(method);
+      if (standing !== undefined && (standing.isTooLong || isCut(standing.request))) {
+        const words = `the answer to its ${method} has more than ${maxPageBytes / 1_048_576} MiB in one page`;
+        throw new OversizedFailure(words);
+      }
+      if (mends || !(thrown instanceof SdkError) || thrown.code !== SdkErrorCode.InvalidResult) throw thrown;
+      mends = true;
+      return work();
+    });
+    const listed = latest.get(method);
+    return { answer, leftOut: listed === undefined ? [] : sentencesOf(listed) };
+  }
+
   return {
-    async ask(method, work) {
-      latest.delete(method);
-      const answer = await work().catch((thrown: unknown) => {
-        const standing = latest.get(method);
-        if (standing !== undefined && (standing.isTooLong || isCut(standing.request))) {
-          const words = `the answer to its ${method} has more than ${maxPageBytes / 1_048_576} MiB in one page`;
-          throw new OversizedFailure(words);
-        }
-        if (mends || !(thrown instanceof SdkError) || thrown.code !== SdkErrorCode.InvalidResult) throw thrown;
-        mends = true;
-        return work();
-      });
-      const listed = latest.get(method);
-      return { answer, leftOut: listed === undefined ? [] : sentencesOf(listed) };
+    ask(method, work) {
+      const reading = (turns.get(method) ?? Promise.resolve()).then(() => read(method, work));
+      const over = (): void => {};
+      turns.set(method, reading.then(over, over));
+      return reading;
     },
   };
 }

@@ -245,3 +245,20 @@ t.test('LIF-14 · resources and prompts beyond the bounds of a listing are left 
     ]);
   }
 });
+
+t.test(
+  'LIF-14 · listings of one method at once have bounds of their own, also after one that ended early',
+  async (t) => {
+    for (const list of ['resources', 'prompts'] as const) {
+      const { session } = await opened(t, { ...hostilePeer(`endless-${list}`) });
+      const ask = (signal?: AbortSignal) => session.ask(`${list}/list`, {}, signal === undefined ? {} : { signal });
+      const leaving = new AbortController();
+      const asked = [ask(leaving.signal), ask(), ask(leaving.signal), ask(), ask()];
+      leaving.abort();
+      const read = (await Promise.all(asked)).map((outcome) =>
+        outcome.kind === 'result' ? (outcome.result as Record<string, readonly Json[]>)[list]?.length : outcome.kind,
+      );
+      t.same(read, ['cancelled', 20, 'cancelled', 20, 20], list);
+    }
+  },
+);
