@@ -13,6 +13,7 @@ import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
+import type { CallRequest } from '../mcp/calls.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { Command, CommandHost, CommandPeer } from './commands.ts';
 import { notServed, profileOf } from './home-view.ts';
@@ -51,12 +52,8 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
             profile,
             name,
             args: isJsonObject(params.arguments) ? params.arguments : {},
-            caller: optionalText(params, 'caller') ?? 'cli',
-            ...ofRun(params),
+            ...callerOf(params, peer),
             signal,
-            onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
-            onWaiting: (question) =>
-              peer.notify('mcp.waiting', { question, message: `waits for approval ${question}: \`agent approvals\`` }),
           }),
         );
         return answer.kind === 'result' ? answer.result : { error: answer.fault };
@@ -201,11 +198,24 @@ export async function whileAsked<Value>(
   }
 }
 
-/** A program that a run started says so, that its calls may be found with the run. */
-export function ofRun(params: JsonObject): { readonly run?: string; readonly traceparent?: string } {
+/**
+ * The caller of a call or an offer, with the run that started it where the parameters name one. Its peer is notified of
+ * progress, and of each approval that the request waits for.
+ */
+export function callerOf(
+  params: JsonObject,
+  peer: CommandPeer,
+): Pick<CallRequest, 'caller' | 'run' | 'traceparent' | 'onProgress' | 'onWaiting'> {
   const run = optionalText(params, 'run');
   const traceparent = carriedTraceparent(optionalText(params, 'traceparent'));
-  return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
+  return {
+    caller: optionalText(params, 'caller') ?? 'cli',
+    ...(run === undefined ? {} : { run }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+    onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
+    onWaiting: (question) =>
+      peer.notify('mcp.waiting', { question, message: `waits for approval ${question}: \`agent approvals\`` }),
+  };
 }
 
 /** Tells which tools a caller that is bound to toolsets may see; one that is not may see all. */

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { CallAnswer } from '../mcp/calls.ts';
 import type { OfferCaller, Offers } from '../mcp/offers.ts';
 import type { Command } from './commands.ts';
-import { allowedBy, mcpOf, ofRun, ofServers, optionalText, profileIn, textOf, whileAsked } from './mcp-commands.ts';
+import { allowedBy, callerOf, mcpOf, ofServers, profileIn, textOf, whileAsked } from './mcp-commands.ts';
 
 export const offerCommands: readonly (readonly [string, Command])[] = [
   [
@@ -44,10 +44,8 @@ function ofOffers(run: (offers: Offers, params: JsonObject, caller: OfferCaller)
         run(mcp.offers, params, {
           profile,
           allows: allowedBy(params),
-          caller: optionalText(params, 'caller') ?? 'cli',
-          ...ofRun(params),
+          ...callerOf(params, peer),
           signal,
-          onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),
         }),
       );
     },

@@ -14,8 +14,9 @@ function stage() {
   const answering =
     <Answer>(what: string, answer: Answer) =>
     (...given: readonly unknown[]): Promise<Answer> => {
-      const { allows, onProgress, signal, ...caller } = given.at(-1) as OfferCaller;
+      const { allows, onProgress, onWaiting, signal, ...caller } = given.at(-1) as OfferCaller;
       onProgress?.({ progress: 1, total: 2 });
+      onWaiting?.('q1');
       leave();
       const mayCall = allows({ server: 'a', name: 'mcp__a__x' });
       asked.push([what, ...given.slice(0, -1), caller, mayCall, signal?.aborted]);
@@ -55,7 +56,10 @@ t.test('CLI-5 · CLI-3 · what is offered is bound to the caller, and ends with 
     ['read', 'a://b', { profile: 'default', caller: 'serve', run: 'r1' }, true, true],
     ['prompt', 'p', { who: 'Ada' }, { profile: 'default', caller: 'cli' }, true, true],
   ]);
-  t.same(told[0], ['mcp.progress', { progress: 1, total: 2 }]);
+  t.same(told.slice(-2), [
+    ['mcp.progress', { progress: 1, total: 2 }],
+    ['mcp.waiting', { question: 'q1', message: 'waits for approval q1: `agent approvals`' }],
+  ]);
   t.same(await run('mcp.instructions'), { instructions: 'of default' });
   t.same(await run('mcp.instructions', { toolsets: 'mcp-b' }), {});
 });
