@@ -19,7 +19,8 @@ export interface ServerInstructions {
 }
 
 const heading = '## mcp server';
-const headingLine = /^(?=[^\S\n]*#*[^\S\n]*mcp server)/gimu;
+/** Blanks are looked for again only behind signs: two runs side by side would take the square of their length. */
+const headingLine = /^(?=[^\S\n]*(?:#+[^\S\n]*)?mcp server)/gimu;
 /** A word is looked for this far back from the cut; an unbroken text is cut within. */
 const longestWord = 200;
 /** Room for the last line. */
@@ -49,12 +50,13 @@ export function joinInstructions(rows: readonly ServerInstructions[]): string | 
 function readable(given: string): string {
   // Only so much is looked at as may be kept.
   const looked = cut(given, 4 * maxServerInstructions);
-  const text = stripTags(looked)
+  const clean = stripTags(looked)
     .replace(/\r\n?|[\u2028\u2029]/gu, '\n')
     .replace(/[^\P{Cc}\n\t]/gu, '')
-    .trim()
-    .replace(headingLine, '> ');
-  const isWhole = looked === given && cut(text, maxServerInstructions) === text;
+    .trim();
+  const kept = cut(clean, maxServerInstructions);
+  const text = kept.replace(headingLine, '> ');
+  const isWhole = looked === given && kept === clean && cut(text, maxServerInstructions) === text;
   return isWhole ? text : cutAtWord(text);
 }
 

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { joinInstructions, maxInstructions } from '../../../machines/mcp/instructions.ts';
+import { isLinear } from '../../support/linear.ts';
 
 t.test('CLI-5 · each server is named, in order, and one without words is not', (t) => {
   t.equal(
@@ -35,5 +36,22 @@ t.test('CLI-5 · each is cut at a word, and all together are bounded', (t) => {
   const all = joinInstructions(many) ?? '';
   t.ok(all.length <= maxInstructions);
   t.match(all, /\n\n\[instructions of 13 more servers left out: 32000 characters in all\]$/);
+  t.end();
+});
+
+t.test('CLI-5 · LIF-14 · no instructions take more time than their length does', (t) => {
+  const shapes: Record<string, (size: number) => string> = {
+    'blanks in a line': (size) => `x\n${' '.repeat(size)}x`,
+    'blanks around signs': (size) => `x\n${' '.repeat(size / 2)}${'#'.repeat(size / 4)}${' '.repeat(size / 4)}x`,
+    'lines of blanks': (size) => `x${'\n   #  '.repeat(size / 8)}x`,
+  };
+  for (const [name, shape] of Object.entries(shapes)) {
+    const prepare = (size: number) => {
+      const instructions = shape(size);
+      return () => joinInstructions([{ server: 's', instructions }]);
+    };
+    t.ok(isLinear(prepare, 240), `${name}, all of it kept`);
+    t.ok(isLinear(prepare, 1_000), `${name}, cut`);
+  }
   t.end();
 });
