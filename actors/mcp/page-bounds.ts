@@ -14,15 +14,23 @@ export interface PageBounds {
   isCut(id: string | number): boolean;
 }
 
-/** Where the SDK writes the method; a call has no quotes in the way of its own. */
+/** The method stands before the params in all that is sent, so the first that is read is the request's own. */
 const methodPlace = 200;
-const listing = /"method":"(?:tools|resources|resources\/templates|prompts)\/list"/;
+const firstMethod = /"method":"([^"]*)"/;
+const listings: ReadonlySet<string> = new Set([
+  'tools/list',
+  'resources/list',
+  'resources/templates/list',
+  'prompts/list',
+]);
 
 export function createPageBounds(): PageBounds {
   const cut = new Set<string | number>();
   return {
     of({ body }) {
-      if (typeof body !== 'string' || !listing.test(body.slice(0, methodPlace))) return undefined;
+      if (typeof body !== 'string') return undefined;
+      const method = firstMethod.exec(body.slice(0, methodPlace))?.[1];
+      if (method === undefined || !listings.has(method)) return undefined;
       const { id } = JSON.parse(body) as { readonly id: string | number };
       return { maxBytes: maxPageBytes, exceeded: () => void cut.add(id) };
     },

@@ -227,6 +227,14 @@ t.test('LIF-13 · LIF-14 · a result of a call may be longer than a page, over e
   }
 });
 
+t.test('LIF-14 · a call whose arguments read like the request for a page is not cut off as one', async (t) => {
+  const bytes = 9 * 1_048_576;
+  const { url } = await longAnswer(t, { on: 'tools/call', as: 'json', bytes });
+  const { session } = await opened(t, { url, skip_preflight: true });
+  for (const method of ['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list'])
+    t.match(await session.call('well', { method, params: {} }), { kind: 'result' }, method);
+});
+
 t.test('LIF-14 · resources and prompts beyond the bounds of a listing are left out, and further pages', async (t) => {
   for (const [list, utility] of [
     ['resources', 'list_resources'],
