@@ -1,8 +1,8 @@
 /**
  * The calls of one session that are open, and for which of them the server asks something: the call on whose stream, or in
  * whose answer, the request arrived, where each request has a stream or an answer of its own; the only one that is open;
- * else any of them. The SDK hands a request to its handler without the stream that it came on, so the asynchronous context
- * of the call carries that.
+ * else any of them. What arrives for a call that has ended is asked for none. The SDK hands a
+ * request to its handler without the stream that it came on, so the asynchronous context of the call carries that.
  * @see TRU-5 and SRV-1 in docs/specification.md
  */
 
@@ -27,7 +27,7 @@ export interface OpenCall extends AskingCall {
 export interface OpenCalls {
   /** Opens a call; `late` is called once its clock has run for so many milliseconds. */
   begin(id: string | undefined, ms: number, late: () => void): OpenCall;
-  /** The calls that the request which is being handled may be asked for; none where none is open. */
+  /** The calls that the request which is being handled may be asked for; none where none is open, or its own has ended. */
   asking(): readonly AskingCall[];
   /** Runs what belongs to no call. */
   outside<Value>(work: () => Value): Value;
@@ -43,6 +43,8 @@ const current = new AsyncLocalStorage<OpenCall>();
 export function createOpenCalls(): OpenCalls {
   const clock = createCallClock();
   const open = new Set<OpenCall>();
+  /** A server may still ask something on the stream of one. */
+  const ended = new WeakSet<OpenCall>();
   /** By the id of the request that was sent last for the call. */
   const sent = new Map<string | number, OpenCall>();
   let isTied = false;
@@ -62,6 +64,7 @@ export function createOpenCalls(): OpenCalls {
         end: () => {
           time.end();
           open.delete(call);
+          ended.add(call);
           for (const [request, of] of sent) if (of === call) sent.delete(request);
         },
       };
@@ -69,8 +72,9 @@ export function createOpenCalls(): OpenCalls {
       return call;
     },
     asking() {
-      const call = own();
-      return call === undefined ? [...open] : [call];
+      const call = current.getStore();
+      if (call !== undefined && ended.has(call)) return [];
+      return call !== undefined && open.has(call) ? [call] : [...open];
     },
     outside: (work) => current.exit(work),
     tieByStream() {

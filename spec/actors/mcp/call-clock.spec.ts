@@ -1,5 +1,7 @@
+import { EventEmitter, once } from 'node:events';
 import t from 'tap';
 import { createCallClock } from '../../../actors/mcp/call-clock.ts';
+import { createOpenCalls } from '../../../actors/mcp/open-calls.ts';
 import { lentTime } from '../../support/lent-time.ts';
 
 const hourMs = 3_600_000;
@@ -65,4 +67,28 @@ t.test('LIF-3 · each call has its own time, in whatever order they begin', (t) 
   time.pass(hourMs);
   t.same(fired, ['ends the next', 'short', 'long']);
   t.end();
+});
+
+t.test('TRU-5 · what arrives on the stream of a call that has ended is asked for no other call', async (t) => {
+  const calls = createOpenCalls();
+  calls.tieByStream();
+  const asked = () => calls.asking().map(({ id }) => id);
+  const arrival = new EventEmitter();
+  const arrived = () => once(arrival, 'come');
+  const ended = calls.begin('ended', hourMs, () => {});
+  const open = calls.begin('open', hourMs, () => {});
+  t.teardown(() => open.end());
+  const onItsStream = ended.run(() => arrived().then(asked));
+  const ofAnotherSession = ended.run(() => arrived().then(() => otherCalls.asking().map(({ id }) => id)));
+  const otherCalls = createOpenCalls();
+  const other = otherCalls.begin('other', hourMs, () => {});
+  t.teardown(() => other.end());
+
+  t.same(ended.run(asked), ['ended']);
+  ended.end();
+  arrival.emit('come');
+
+  t.same(await onItsStream, []);
+  t.same(await ofAnotherSession, ['other'], 'to another session the call is none of its');
+  t.same(asked(), ['open'], 'and what arrives elsewhere may be for any that is open');
 });
