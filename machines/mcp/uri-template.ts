@@ -1,12 +1,16 @@
 /**
- * Decides whether an address may come from a URI template: every variable of any value, none expanded. Its time is bounded
- * by the product of both lengths, whatever a server writes into its template.
+ * Decides whether an address may come from a URI template: every variable of any value, none expanded. The steps that it
+ * takes are counted over all the templates that are tried for one address, so that no servers can hold the loop with theirs.
  * @see CLI-5 in docs/specification.md
  * @see [RFC 6570 §3.2](https://www.rfc-editor.org/rfc/rfc6570.html#section-3.2)
  */
 
 /** Longer templates and addresses match nothing: the cost grows with both. */
 const maxLength = 2_048;
+/** A template with more matches nothing. */
+const maxExpressions = 16;
+/** For all templates that are tried for one address: some 30 ms. */
+export const maxSteps = 1_000_000;
 
 type Part =
   | { readonly kind: 'literal'; readonly text: string }
@@ -26,10 +30,29 @@ const operators: Readonly<Record<string, Omit<Extract<Part, { kind: 'value' }>, 
 
 const plain = { first: '', isOptional: false, stops: '/?#' } as const;
 
-export function matchesTemplate(template: string, uri: string): boolean {
-  if (template.length > maxLength || uri.length > maxLength) return false;
+/**
+ * Returns what says whether a template may have made the address. Where the templates that it is given have taken so many
+ * steps together, it says no to each further one.
+ */
+export function templateMatcher(uri: string, steps = maxSteps): (template: string) => boolean {
+  let left = steps;
+  /** Whether so many more may be taken. */
+  const takes = (count: number): boolean => {
+    left -= count;
+    return left >= 0;
+  };
+  return (template) => {
+    if (template.length > maxLength || uri.length > maxLength || !takes(template.length)) return false;
+    const parts = partsOf(template);
+    if (parts.filter(({ kind }) => kind === 'value').length > maxExpressions) return false;
+    return matches(parts, uri, takes);
+  };
+}
+
+function matches(parts: readonly Part[], uri: string, takes: (count: number) => boolean): boolean {
   let starts = new Set([0]);
-  for (const part of partsOf(template)) {
+  for (const part of parts) {
+    if (!takes(part.kind === 'literal' ? starts.size * part.text.length : uri.length)) return false;
     starts = part.kind === 'literal' ? afterLiteral(uri, starts, part.text) : afterValue(uri, starts, part);
     if (starts.size === 0) return false;
   }

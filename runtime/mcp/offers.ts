@@ -11,7 +11,7 @@ import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { noSuchPrompt, noSuchResource, resourceOfMany } from '../../machines/mcp/call-faults.ts';
 import { type OfferList, type OfferMethod, offerRows, utilityOf } from '../../machines/mcp/offers.ts';
 import { mergeNames, namesOfServer } from '../../machines/mcp/tool-name.ts';
-import { matchesTemplate } from '../../machines/mcp/uri-template.ts';
+import { maxSteps, templateMatcher } from '../../machines/mcp/uri-template.ts';
 import type { CallAnswer, CallRequest, Calls } from './calls.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
 
@@ -141,7 +141,9 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
         tool = named();
       }
       if (tool === undefined) {
-        const takers = known('resources/templates/list', tools, profile).filter(({ rows }) => takes(rows, uri));
+        // Each has its share of the steps: what one server lists takes nothing from another.
+        const steps = maxSteps / tools.length;
+        const takers = known('resources/templates/list', tools, profile).filter(({ rows }) => takes(rows, uri, steps));
         const [only, ...others] = tools.filter(({ server }) => takers.some((taker) => taker.server === server));
         if (only === undefined) return { kind: 'fault', fault: noSuchResource(uri) };
         if (others.length > 0) return { kind: 'fault', fault: resourceOfMany(uri, [only, ...others]) };
@@ -187,8 +189,9 @@ function byName(rows: readonly JsonObject[]): ReadonlyMap<string, JsonObject> {
   return new Map(rows.map((row) => [String(row.name), row]));
 }
 
-function takes(templates: readonly JsonObject[], uri: string): boolean {
-  return templates.slice(0, maxTemplates).some(({ uriTemplate }) => matchesTemplate(String(uriTemplate), uri));
+function takes(templates: readonly JsonObject[], uri: string, steps: number): boolean {
+  const matches = templateMatcher(uri, steps);
+  return templates.slice(0, maxTemplates).some(({ uriTemplate }) => matches(String(uriTemplate)));
 }
 
 function isAway(answer: CallAnswer): boolean {

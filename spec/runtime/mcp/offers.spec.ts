@@ -129,3 +129,19 @@ t.test('CLI-5 · what no server of the caller has is a fault with its cure', asy
     fault: { code: 'unknown_prompt', message: /`prompts\/list`/ },
   });
 });
+
+t.test(
+  'CLI-5 · LIF-14 · templates that take too many steps match nothing, and cost no other server its own',
+  async (t) => {
+    const costly = Array.from({ length: 100 }, () => ({ uriTemplate: `t://${'{+a}'.repeat(16)}!`, name: 'costly' }));
+    const matching = { uriTemplate: 't://{+a}', name: 'matching' };
+    const { offers, asked } = stage({ a: 'connected', b: 'connected' }, (request) =>
+      rows(request, {
+        'resources/templates/list': request.name.startsWith('mcp__a') ? [...costly, matching] : [matching],
+      }),
+    );
+    const uri = `t://${'a'.repeat(2_000)}`;
+    t.match(await offers.readResource(uri, caller), { kind: 'result' });
+    t.match(asked.at(-1), /^mcp__b__read_resource/);
+  },
+);
