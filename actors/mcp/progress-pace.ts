@@ -16,14 +16,18 @@ const everyMs = 100;
 /** A call with a few steps shows each of them. */
 const burstMs = 4 * everyMs;
 
-export function paceProgress(pass: (progress: Progress) => void): ProgressPace {
+/** @param steadyMs milliseconds that only rise; those of the process unless given */
+export function paceProgress(
+  pass: (progress: Progress) => void,
+  steadyMs: () => number = () => performance.now(),
+): ProgressPace {
   /** When the next one is due at the steady pace. */
   let nextMs = Number.NEGATIVE_INFINITY;
   let waiting: Progress | undefined;
   let timer: NodeJS.Timeout | undefined;
 
   function passOn(progress: Progress): void {
-    nextMs = Math.max(nextMs, performance.now()) + everyMs;
+    nextMs = Math.max(nextMs, steadyMs()) + everyMs;
     pass(progress);
   }
 
@@ -36,7 +40,7 @@ export function paceProgress(pass: (progress: Progress) => void): ProgressPace {
 
   return {
     take(progress) {
-      const waitMs = nextMs - burstMs - performance.now();
+      const waitMs = nextMs - burstMs - steadyMs();
       if (timer === undefined && waitMs <= 0) {
         passOn(progress);
         return;
