@@ -6,7 +6,7 @@
  * @see CLI-2 in docs/specification.md
  */
 
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, rmSync } from 'node:fs';
 import { build } from 'vite';
 
 const target = 'dist/bundle';
@@ -37,9 +37,3 @@ await build({
   },
 });
 chmodSync('dist/cli/main.js', 0o755);
-mkdirSync(`${target}/licences`, { recursive: true });
-for (const name of gathered) {
-  const licence = readdirSync(`node_modules/${name}`).find((file) => /^licen[cs]e/i.test(file));
-  if (licence === undefined) throw new Error(`${name} has no licence beside it`);
-  copyFileSync(`node_modules/${name}/${licence}`, `${target}/licences/${name}.txt`);
-}

@@ -1,10 +1,10 @@
 /**
  * Builds the inspector's page into `dist/runtime/inspector/page`: one HTML file, one style sheet, one script, and the
- * layout engine as a worker of its own that is fetched with the first chart. The licences of what is bundled lie beside it.
+ * layout engine as a worker of its own that is fetched with the first chart.
  * @see INS-2 in docs/specification.md
  */
 
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { build } from 'vite';
 
 const source = 'runtime/inspector/page';
@@ -30,6 +30,3 @@ await build({
     chunkSizeWarningLimit: 2_000,
   },
 });
-mkdirSync(`${target}/licences`, { recursive: true });
-copyFileSync('node_modules/preact/LICENSE', `${target}/licences/preact.txt`);
-copyFileSync('node_modules/elkjs/LICENSE.md', `${target}/licences/elkjs.md`);

@@ -1,0 +1,64 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import t from 'tap';
+
+interface Locked {
+  readonly dev?: true;
+  readonly hasInstallScript?: true;
+}
+
+const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, Locked> };
+const bill = JSON.parse(readFileSync('dist/sbom.cdx.json', 'utf8')) as {
+  bomFormat: string;
+  components: readonly { name: string; version: string; licenses?: readonly unknown[]; hashes?: readonly unknown[] }[];
+};
+const named = new Set(bill.components.map(({ name }) => name));
+const licences = readdirSync('dist/licences').map((file) => file.slice(0, file.lastIndexOf('@')).replace('__', '/'));
+
+t.test(
+  'SEC-9 · the bill of materials names what is shipped, each with its licence and digest, and nothing else',
+  async (t) => {
+    const { dependencies, optionalDependencies, devDependencies } = JSON.parse(
+      readFileSync('package.json', 'utf8'),
+    ) as Record<string, Record<string, string>>;
+
+    t.equal(bill.bomFormat, 'CycloneDX');
+    t.same(
+      Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => !named.has(name)),
+      [],
+    );
+    t.same(
+      Object.keys(devDependencies ?? {}).filter((name) => named.has(name)),
+      ['elkjs', 'preact'],
+      'of the development’s packages those alone whose code lies in the page',
+    );
+    t.same(
+      bill.components.filter(({ licenses, hashes }) => !licenses?.length || !hashes?.length),
+      [],
+    );
+    t.same(licences.toSorted(), [...named].toSorted());
+  },
+);
+
+t.test('SEC-9 · what is packed holds the bill and the licences', async (t) => {
+  const [packed] = JSON.parse(
+    execFileSync('npm', ['pack', '--dry-run', '--json'], { encoding: 'utf8', stdio: 'pipe' }),
+  ) as [{ readonly files: readonly { readonly path: string }[] }];
+  const paths = packed.files.map(({ path }) => path);
+
+  t.ok(paths.includes('dist/sbom.cdx.json'));
+  t.equal(paths.filter((path) => path.startsWith('dist/licences/')).length, licences.length);
+});
+
+t.test('SEC-9 · installing runs no scripts, and the packages that have one do without it', async (t) => {
+  t.match(readFileSync('.npmrc', 'utf8'), /^ignore-scripts=true$/m);
+  const shipped = Object.entries(packages).filter(
+    ([, { dev, hasInstallScript }]) => dev !== true && hasInstallScript === true,
+  );
+
+  t.same(
+    shipped.map(([path]) => path),
+    ['node_modules/lmdb', 'node_modules/msgpackr-extract'],
+    'a new one needs a look whether it works without its script, and a line in decision 0002',
+  );
+});
