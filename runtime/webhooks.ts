@@ -11,6 +11,7 @@ import { createKeeper, type JournalKeeper } from '../actors/store/keeper.ts';
 import { openLmdbJournal } from '../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../actors/store/memory-journal.ts';
 import { createClaimDelivery } from '../actors/webhook/claim-delivery.ts';
+import { createScriptPlaces } from '../actors/webhook/script-places.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done, type Fault } from '../machines/base/fault.ts';
 import { Roster } from '../machines/base/roster.ts';
@@ -173,6 +174,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     log,
   });
   const { wards } = work;
+  const scriptPlaces = createScriptPlaces(() => settings().webhook.scriptConcurrency);
 
   const requestLogic = wireRequest({
     desk: {
@@ -206,9 +208,12 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       placeOf: work.placeOf,
       hasRoom: work.hasRoom,
     }),
-    runScript: (input, signal) => {
-      const desk = deskOf(input.route.profile);
-      return desk === undefined ? Promise.resolve({ kind: 'missing' }) : desk.runScript(input, signal);
+    runScript: async (input, signal) => {
+      const { profile, name } = input.route;
+      const desk = deskOf(profile);
+      if (desk === undefined) return { kind: 'missing' };
+      const result = await scriptPlaces.inTurn(`${profile}/${name}`, signal, () => desk.runScript(input, signal));
+      return result ?? { kind: 'aborted' };
     },
     wards,
   });

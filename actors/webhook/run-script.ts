@@ -26,19 +26,6 @@ export type RunScript = (
 
 const maxOutputBytes = 1_048_576;
 
-/** Scripts of all routes that run at once; each is three processes. A script's time begins with its place. */
-const mostAtOnce = 16;
-
-interface Waiting {
-  readonly route: string;
-  begin(): void;
-}
-
-/** First come, first served, but for those whose route has its share. */
-const waiting = new Set<Waiting>();
-/** How many scripts of each route run. */
-const running = new Map<string, number>();
-
 /** Node 22 strips types when asked, later ones by themselves; an older one refuses the script, which ignores the request. */
 const typeFlags = ['--experimental-strip-types'].filter((flag) => process.allowedNodeEnvironmentFlags.has(flag));
 
@@ -49,69 +36,19 @@ export function createRunScript({ scripts, home }: ScriptSettings): RunScript {
     const argv = interpreted(file);
     if (argv === undefined)
       return { kind: 'missing', why: 'neither executable nor with an interpreter in its first line' };
-    const result = await inTurn(`${route.profile}/${route.name}`, signal, () =>
-      runCommand({
-        argv,
-        cwd: home,
-        env: scrubbedEnv({ AGENT_ROUTE: route.name, AGENT_PROFILE: route.profile }),
-        stdin: spell(payload),
-        timeoutMs: route.scriptTimeoutMs,
-        maxOutputBytes,
-        signal,
-      }),
-    );
-    if (result === undefined) return { kind: 'aborted' };
+    const result = await runCommand({
+      argv,
+      cwd: home,
+      env: scrubbedEnv({ AGENT_ROUTE: route.name, AGENT_PROFILE: route.profile }),
+      stdin: spell(payload),
+      timeoutMs: route.scriptTimeoutMs,
+      maxOutputBytes,
+      signal,
+    });
     if (result.kind === 'exited') return { kind: 'exited', code: result.code, stdout: result.stdout };
     if (result.kind !== 'missing') return { kind: result.kind };
     return { kind: 'missing', why: result.cause ?? `its interpreter "${argv[0]}" is not there or may not be executed` };
   };
-}
-
-/** Whether a route may begin one more: it leaves the others at least as many places as it has. */
-function hasShare(route: string): boolean {
-  let taken = 0;
-  for (const count of running.values()) taken += count;
-  return (running.get(route) ?? 0) < mostAtOnce - taken;
-}
-
-/** Begins work when its route has a place for it; resolves with undefined where the signal aborts before. */
-async function inTurn<Value>(
-  route: string,
-  signal: AbortSignal,
-  work: () => Promise<Value>,
-): Promise<Value | undefined> {
-  if (!(await havePlace(route, signal))) return undefined;
-  try {
-    return await work();
-  } finally {
-    const left = (running.get(route) ?? 0) - 1;
-    if (left > 0) running.set(route, left);
-    else running.delete(route);
-    for (const next of waiting) if (hasShare(next.route)) next.begin();
-  }
-}
-
-/** Takes a place and resolves with true, or with false where the signal aborts before there is one. */
-function havePlace(route: string, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const begin = (): void => {
-      waiting.delete(mine);
-      signal.removeEventListener('abort', leave);
-      running.set(route, (running.get(route) ?? 0) + 1);
-      resolve(true);
-    };
-    const leave = (): void => {
-      waiting.delete(mine);
-      resolve(false);
-    };
-    const mine = { route, begin };
-    if (signal.aborted) leave();
-    else if (hasShare(route)) begin();
-    else {
-      waiting.add(mine);
-      signal.addEventListener('abort', leave, { once: true });
-    }
-  });
 }
 
 /** The interpreter by the file's extension, else by its first line; a file without one must be executable. */

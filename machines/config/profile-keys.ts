@@ -8,7 +8,14 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import type { ConfigPath } from './document.ts';
 
 const sections: readonly ConfigPath[] = [['gateway'], ['inspector'], ['telemetry'], ['agent', 'concurrency']];
-const listenerKeys = ['host', 'port', 'rate_limit', 'max_body_bytes', 'max_unverified_bytes'] as const;
+const listenerKeys = [
+  'host',
+  'port',
+  'rate_limit',
+  'max_body_bytes',
+  'max_unverified_bytes',
+  'script_concurrency',
+] as const;
 const adapter = ['platforms', 'webhook'] as const;
 const paths: readonly ConfigPath[] = [
   ...sections,

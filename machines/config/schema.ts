@@ -40,6 +40,12 @@ const webhookKeys = {
     default: 67_108_864,
     description: 'Memory in bytes for payloads under way whose signature is not checked yet, over all connections.',
   },
+  script_concurrency: {
+    type: 'integer',
+    minimum: 1,
+    default: 8,
+    description: 'Scripts of routes at the same time; others wait for their turn.',
+  },
   routes: { type: 'object', additionalProperties: routeSchema, description: 'Route name to route.' },
 } as const;
 

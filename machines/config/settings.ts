@@ -18,6 +18,8 @@ export interface WebhookSettings {
   readonly maxBodyBytes: number;
   /** Bodies under way that no signature was checked of hold no more than this, together (SEC-3). */
   readonly maxUnverifiedBytes: number;
+  /** Scripts of routes that run at once (LIM-4). */
+  readonly scriptConcurrency: number;
   readonly routes: readonly RouteWithSecret[];
 }
 

@@ -14,6 +14,7 @@ export interface ListenerSettings {
   readonly rateLimit: number;
   readonly maxBodyBytes: number;
   readonly maxUnverifiedBytes: number;
+  readonly scriptConcurrency: number;
 }
 
 export interface VariableFinding {
@@ -55,6 +56,7 @@ export function readListener(
       port,
       rateLimit: (webhookKey(webhook, 'rate_limit')?.value as number | undefined) ?? 30,
       maxUnverifiedBytes: (webhookKey(webhook, 'max_unverified_bytes')?.value as number | undefined) ?? 67_108_864,
+      scriptConcurrency: (webhookKey(webhook, 'script_concurrency')?.value as number | undefined) ?? 8,
       maxBodyBytes: (webhookKey(webhook, 'max_body_bytes')?.value as number | undefined) ?? 1_048_576,
       ...(secret === undefined || secret === '' ? {} : { secret }),
     },

@@ -74,3 +74,23 @@ t.test('COA-3 · a burst that settles while the run before it is under way waits
   letGo(home, 'b');
   await steps(home, 6);
 });
+
+t.test('LIM-4 · so many scripts at once over all routes, and the next when one has ended', async (t) => {
+  const scripted = ['one', 'two'].map((name) => `        ${name}: {prompt: "{n}", script: held.sh}\n`).join('');
+  const home = makeHome(t, {
+    'config.yaml': webhookConfig(`${scripted}        plain: {prompt: "{n}"}\n`, { webhook: 'script_concurrency: 1' }),
+    'scripts/held.sh': `${agent.replace('read -r p', 'p=$(grep -o "[ab]" | head -n 1)')}echo seen\n`,
+    'steps.txt': '',
+    'go.txt': '',
+  });
+  const daemon = await startDaemon(t, home.path);
+  const first = send(daemon, 'one', 'a');
+  t.same(await steps(home, 1), ['begin a']);
+  letGo(home, 'b');
+  const second = send(daemon, 'two', 'b');
+  // A script that might begin would have, while these are answered behind it.
+  for (const n of ['c', 'd', 'e', 'f']) await send(daemon, 'plain', n);
+  letGo(home, 'a');
+  t.same(await steps(home, 4), ['begin a', 'end a', 'begin b', 'end b']);
+  await Promise.all([first, second]);
+});

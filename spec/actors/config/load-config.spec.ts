@@ -84,9 +84,14 @@ t.test('PRF-2 · CFG-1 · what only counts in the home is a warning in a profile
     'inspector: {port: 1}',
     'telemetry: {otlp_endpoint: "http://e"}',
     'agent: {concurrency: 2}',
-    ...['host: 127.0.0.1', 'port: 1', 'rate_limit: 1', 'max_body_bytes: 1', 'max_unverified_bytes: 1'].flatMap(
-      (key) => [`platforms: {webhook: {${key}}}`, `platforms: {webhook: {extra: {${key}}}}`],
-    ),
+    ...[
+      'host: 127.0.0.1',
+      'port: 1',
+      'rate_limit: 1',
+      'max_body_bytes: 1',
+      'max_unverified_bytes: 1',
+      'script_concurrency: 1',
+    ].flatMap((key) => [`platforms: {webhook: {${key}}}`, `platforms: {webhook: {extra: {${key}}}}`]),
     'platforms: {webhook: {enabled: false}}',
   ];
   const warnings = (config: string, env = ''): unknown => {

@@ -1,6 +1,5 @@
 import { symlinkSync } from 'node:fs';
 import t from 'tap';
-import { runCommand, scrubbedEnv } from '../../../actors/process-group.ts';
 import { createRunScript } from '../../../actors/webhook/run-script.ts';
 import { defaultProfile, routeName } from '../../../machines/base/names.ts';
 import type { Route } from '../../../machines/config/route.ts';
@@ -113,55 +112,4 @@ t.test('SCR-2 · a script sees none of the gateway’s variables', async (t) => 
   const text = seen.kind === 'exited' ? seen.stdout : '';
   t.match(text, /^PATH=/m);
   t.notMatch(text, /WEBHOOK_SECRET_OF_SPEC/);
-});
-
-/** Whatever had been started before has begun when so many that are started one after the other have ended. */
-async function othersBegin({ path }: TestHome): Promise<void> {
-  for (let n = 0; n < 20; n += 1) {
-    const plain = { cwd: path, env: scrubbedEnv(), stdin: '', timeoutMs: 600_000, maxOutputBytes: 1_000 };
-    await runCommand({ argv: ['true'], ...plain });
-  }
-}
-
-t.test(
-  'SCR-2 · the scripts of one route leave room for those of others, and a request that is gone leaves the queue',
-  async (t) => {
-    const home = makeHome(t);
-    home.write('scripts/held.sh', 'echo $$ >>"$AGENT_ROUTE"; until [ -e go ]; do sleep 0.1; done; echo $$');
-    const begun = (name: string): number => numbersIn(`${home.path}/${name}`).length;
-    const routes = ['a', 'b', 'c', 'd', 'e'];
-    const shares = [8, 4, 2, 1, 1];
-    const gone = new AbortController();
-    const leaving = Array.from({ length: 9 }, () => run(home, 'held.sh', 600_000, gone.signal, 'a'));
-    const results = routes.flatMap((route) =>
-      Array.from({ length: 10 }, () => run(home, 'held.sh', 600_000, never, route)),
-    );
-    // Each has half of what those before it have left.
-    await until(() => routes.every((route, at) => begun(route) >= (shares[at] ?? 0)));
-    await othersBegin(home);
-    t.same(routes.map(begun), shares);
-
-    gone.abort();
-
-    for (const result of await Promise.all(leaving)) t.match(result, { kind: 'aborted' });
-    home.write('go', '');
-    for (const result of await Promise.all(results)) t.match(result, { kind: 'exited', code: 0 });
-    t.same(routes.map(begun), [18, 10, 10, 10, 10], 'the ninth of those that left never began, and all others did');
-  },
-);
-
-t.test('SCR-2 · no more than sixteen scripts run at once', async (t) => {
-  const home = makeHome(t);
-  const counted = 'mkdir -p now; touch now/$$; ls now | wc -l >>seen; until [ -e go ]; do sleep 0.1; done; rm now/$$';
-  home.write('scripts/held.sh', counted);
-  const results = Array.from({ length: 24 }, (_, n) => run(home, 'held.sh', 600_000, never, `r${n}`));
-  await until(() => numbersIn(`${home.path}/seen`).length >= 16);
-  await othersBegin(home);
-  t.equal(numbersIn(`${home.path}/seen`).length, 16);
-  home.write('go', '');
-
-  for (const result of await Promise.all(results)) t.match(result, { kind: 'exited', code: 0 });
-  const seen = numbersIn(`${home.path}/seen`);
-  t.equal(seen.length, 24);
-  t.ok(Math.max(...seen) <= 16, `${seen}`);
 });

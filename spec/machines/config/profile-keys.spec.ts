@@ -5,7 +5,7 @@ import { keysOfTheHome, variablesOfTheHome } from '../../../machines/config/prof
 const found = (written: JsonObject): readonly string[] => keysOfTheHome(written).map((path) => path.join('.'));
 
 t.test('PRF-2 · names each key of a profile that counts in the home alone, and no other', (t) => {
-  const listener = ['host', 'port', 'rate_limit', 'max_body_bytes', 'max_unverified_bytes'];
+  const listener = ['host', 'port', 'rate_limit', 'max_body_bytes', 'max_unverified_bytes', 'script_concurrency'];
   const rows: readonly (readonly [JsonObject, readonly string[]])[] = [
     [{}, []],
     [{ gateway: { front: 'node' }, inspector: {}, telemetry: {} }, ['gateway', 'inspector', 'telemetry']],

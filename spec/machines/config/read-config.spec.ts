@@ -21,6 +21,7 @@ t.test('ADP-1 · CON-3 · DUR-1 · DUR-2 · an empty file is every default', (t)
       rateLimit: 30,
       maxBodyBytes: 1_048_576,
       maxUnverifiedBytes: 67_108_864,
+      scriptConcurrency: 8,
       routes: [],
     },
     agent: { runner: 'echo', command: [], timeoutMs: 600_000, concurrency: 4, onInterrupted: 'rerun' },

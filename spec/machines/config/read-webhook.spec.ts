@@ -35,6 +35,7 @@ t.test('ADP-1 · each key stands under extra or beside it, extra wins, and the e
     ['rate_limit', 'rateLimit', 3, 4],
     ['max_body_bytes', 'maxBodyBytes', 5, 6],
     ['max_unverified_bytes', 'maxUnverifiedBytes', 7, 8],
+    ['script_concurrency', 'scriptConcurrency', 10, 11],
   ];
   const env = { WEBHOOK_PORT: '9', WEBHOOK_SECRET: 'of-the-environment' };
   const webhook = (value: object): Record<string, unknown> =>
