@@ -52,18 +52,19 @@ export function createSourceReader(ports: SourceReaderPorts): SourceReader {
 
 /** Everything of a home that tells one reading of a profile's subscriptions from another. */
 function rulesOf(home: LoadedHome, profile: ProfileName): string {
-  const { host, secret, profiles } = subscriptionContext(home, profile);
-  return JSON.stringify([host, secret, profiles === undefined ? null : [...profiles]]);
+  const { host, secret, allowWeakSecrets, profiles } = subscriptionContext(home, profile);
+  return JSON.stringify([host, secret, allowWeakSecrets, profiles === undefined ? null : [...profiles]]);
 }
 
 /** What a profile's dynamic routes are held against. */
 export function subscriptionContext(home: LoadedHome, profile: ProfileName): SubscriptionContext {
   const { main, existing } = home;
-  const { host } = main.settings.webhook;
+  const { host, allowWeakSecrets } = main.settings.webhook;
   const { secret } = (home.profiles.get(profile) ?? main).settings.webhook;
   return {
     profile,
     host,
+    allowWeakSecrets,
     checkFilters: filterChecker(main.paths.home),
     ...(secret === undefined ? {} : { secret }),
     ...(main.settings.gateway.multiplexProfiles ? { profiles: existing } : {}),

@@ -72,9 +72,9 @@ export function loadHome(source: HomeSource): LoadedHome {
   const read = [main];
   if (main.profile.settings.gateway.multiplexProfiles) {
     const { webhook, workspace } = main.profile.settings;
-    const { host, secret } = webhook;
+    const { host, secret, allowWeakSecrets } = webhook;
     for (const name of named) {
-      const listener = { host, ...(secret === undefined ? {} : { secret }) };
+      const listener = { host, allowWeakSecrets, ...(secret === undefined ? {} : { secret }) };
       const loaded = loadProfile(name, source, { known: { listener }, stamps, workspace });
       profiles.set(name, loaded.profile);
       read.push(loaded);

@@ -15,6 +15,7 @@ const listenerKeys = [
   'max_body_bytes',
   'max_unverified_bytes',
   'script_concurrency',
+  'allow_weak_secrets',
 ] as const;
 const adapter = ['platforms', 'webhook'] as const;
 const paths: readonly ConfigPath[] = [

@@ -9,6 +9,7 @@ import { defaultProfile, type ProfileName, profileName, routeName } from '../bas
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
 import { type RouteSecret, type RouteWithSecret, templateToken } from './route.ts';
+import { weaknessOf } from './secret-strength.ts';
 import type { EntryFinding } from './server-entry.ts';
 import { canonicalTarget, cureOfTarget } from './targets.ts';
 
@@ -20,6 +21,8 @@ export interface RouteContext {
   readonly secret?: string;
   /** The listener's bind address. */
   readonly host: string;
+  /** Whether a weak secret is a warning alone where the listener is bound outside loopback. */
+  readonly allowWeakSecrets?: boolean;
   readonly checkFilters: FilterChecker;
   /** Keys that the schema has refused already; what hangs on them is not judged. */
   readonly unread?: ReadonlySet<string>;
@@ -97,16 +100,37 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
     );
   }
   const secret = unread('secret') ? undefined : secretOf(written, context, refuse);
+  const warnings: EntryFinding[] = [];
+  const own = written.secret === undefined ? undefined : secret;
+  const weak = own?.kind === 'shared' ? weakOutside({ secret: own.secret, route: name }, context) : undefined;
+  if (weak !== undefined && context.allowWeakSecrets !== true) refuse(['secret'], weak, weakSecretCode);
+  else if (weak !== undefined) {
+    warnings.push({ path: ['secret'], message: `route "${name}" ${weak}`, code: weakSecretCode });
+  }
+  if (own !== undefined && !isHeaderSafe(own)) {
+    warnings.push({ path: ['secret'], message: `route "${name}" ${unsafeSecret}`, code: 'secret-not-header-safe' });
+  }
   const conditions = Array.isArray(written.filters) ? (written.filters as readonly JsonObject[]) : [];
   for (const found of context.checkFilters(conditions, profile ?? context.profile)) {
     refuse(['filters', ...found.path], `has a filter that cannot be used: ${found.message}`, found.code);
   }
   if (findings.length > 0 || secret === undefined || profile === undefined) return { ok: false, findings };
-  const warnings: EntryFinding[] =
-    written.secret === undefined || isHeaderSafe(secret)
-      ? []
-      : [{ path: ['secret'], message: `route "${name}" ${unsafeSecret}`, code: 'secret-not-header-safe' }];
   return { ok: true, value: { route: routeOf(name, written, context, profile, deliver), secret }, warnings };
+}
+
+export const weakSecretCode = 'secret-weak';
+
+/**
+ * Why a secret is too weak for a listener that other machines reach, as the rest of a sentence; undefined where it will do,
+ * or the listener is bound to loopback (SEC-6).
+ */
+export function weakOutside(
+  { secret, route }: { readonly secret: string; readonly route?: string | undefined },
+  { host }: { readonly host: string },
+): string | undefined {
+  const weakness = loopbackHosts.has(host) || secret === insecureSecret ? undefined : weaknessOf(secret, route);
+  if (weakness === undefined) return undefined;
+  return `has a secret that ${weakness}, while the adapter binds "${host}"; make one by \`openssl rand -hex 32\`, bind 127.0.0.1, localhost or ::1, or set platforms.webhook.extra.allow_weak_secrets: true`;
 }
 
 /** Why a secret is warned of; HMAC schemes do not mind. */

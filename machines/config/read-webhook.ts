@@ -11,7 +11,14 @@ import type { ConfigPath } from './document.ts';
 import type { Findings } from './findings.ts';
 import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
 import { keysOfTheHome, variablesOfTheHome } from './profile-keys.ts';
-import { type FilterChecker, isHeaderSafe, readRoute, unsafeSecret } from './read-route.ts';
+import {
+  type FilterChecker,
+  isHeaderSafe,
+  readRoute,
+  unsafeSecret,
+  weakOutside,
+  weakSecretCode,
+} from './read-route.ts';
 import type { RouteWithSecret } from './route.ts';
 import type { WebhookSettings } from './settings.ts';
 import { readListener, webhookKey } from './webhook-settings.ts';
@@ -24,13 +31,14 @@ export interface WebhookSource {
    * The listener of the home, which the routes of a named profile share: its address always, its secret where the profile
    * has none of its own.
    */
-  readonly listener?: { readonly host: string; readonly secret?: string };
+  readonly listener?: { readonly host: string; readonly secret?: string; readonly allowWeakSecrets?: boolean };
   /** The profiles that exist; absent where that is not known. */
   readonly profiles?: ReadonlySet<string>;
 }
 
 const adapter: ConfigPath = ['platforms', 'webhook'];
 const ofAdapter: DiagnosticScope = { kind: 'webhook' };
+const loopback = 'localhost';
 
 export function readWebhook(findings: Findings, source: WebhookSource): WebhookSettings {
   const { written } = findings;
@@ -44,13 +52,18 @@ export function readWebhook(findings: Findings, source: WebhookSource): WebhookS
   }
   if (isNamed) reportKeysOfTheHome(findings, source);
   const own = listener.settings.secret;
-  reportSecret(findings, source, { webhook, secret: own });
+  const { host, allowWeakSecrets = false } = source.listener ?? listener.settings;
+  reportSecret(findings, source, {
+    webhook,
+    secret: own,
+    host: isHostUnread(findings, isNamed) ? loopback : host,
+    allowWeakSecrets,
+  });
 
-  const { host } = source.listener ?? listener.settings;
   // A profile that says what its secret is, if only that it is empty, is never opened by the home's.
   const saysSecret = webhookKey(webhook, 'secret') !== undefined || env.WEBHOOK_SECRET !== undefined;
   const secret = own ?? (saysSecret ? undefined : source.listener?.secret);
-  const shared = { host, ...(secret === undefined ? {} : { secret }) };
+  const shared = { host, allowWeakSecrets, ...(secret === undefined ? {} : { secret }) };
   return { ...listener.settings, ...shared, routes: readRoutes(findings, source, shared) };
 }
 
@@ -85,11 +98,19 @@ function reportKeysOfTheHome(findings: Findings, source: WebhookSource): void {
   }
 }
 
-/** A global secret that is a reference to nothing, or that no header can carry. */
+/** A global secret that is a reference to nothing, that is weak, or that no header can carry. */
 function reportSecret(
   findings: Findings,
   source: WebhookSource,
-  { webhook, secret }: { readonly webhook: JsonObject; readonly secret: string | undefined },
+  {
+    webhook,
+    secret,
+    host,
+    allowWeakSecrets,
+  }: Pick<WebhookSettings, 'host' | 'allowWeakSecrets'> & {
+    readonly webhook: JsonObject;
+    readonly secret: string | undefined;
+  },
 ): void {
   if (secret === undefined) return;
   const under = webhookKey(webhook, 'secret')?.under;
@@ -99,11 +120,18 @@ function reportSecret(
     const code = 'secret-unresolved';
     if (under === undefined) {
       const message = `WEBHOOK_SECRET refers to "${unset}", and references are not read in variables; write the secret itself`;
-      findings.reportOutside(source.listener === undefined ? 'WEBHOOK_SECRET' : envFileOf(source), { message, code });
+      findings.reportOutside(placeOfVariable(source), { message, code });
     } else {
       const message = `the global webhook secret refers to "${unset}", which is not set; set ${unset} in .env or in the environment`;
       findings.report({ path, message, code });
     }
+  }
+  const weak = unset === undefined ? weakOutside({ secret }, { host }) : undefined;
+  if (weak !== undefined) {
+    const severity = allowWeakSecrets ? 'warning' : 'error';
+    const found = { message: `the webhook adapter ${weak}`, code: weakSecretCode };
+    if (under === undefined) findings.reportOutside(placeOfVariable(source), found, severity);
+    else findings.report({ path, ...found }, ofAdapter, severity);
   }
   if (under !== undefined && !isHeaderSafe({ kind: 'shared', secret })) {
     const message = `the webhook adapter ${unsafeSecret}`;
@@ -114,13 +142,11 @@ function reportSecret(
 function readRoutes(
   findings: Findings,
   source: WebhookSource,
-  { host, secret }: { readonly host: string; readonly secret?: string },
+  { host, secret, allowWeakSecrets }: Pick<WebhookSettings, 'host' | 'secret' | 'allowWeakSecrets'>,
 ): readonly RouteWithSecret[] {
   const { written } = findings;
   const isNamed = source.listener !== undefined;
   const multiplexes = objectAt(written, 'gateway').multiplex_profiles === true;
-  // A host that cannot be read refuses the start by itself; no route is blamed for what it might be.
-  const hostUnread = !isNamed && [adapter, [...adapter, 'extra']].some((place) => findings.unreadAt(place).has('host'));
   const prefix = routesPath(written);
   const routes: RouteWithSecret[] = [];
   for (const [name, route] of Object.entries(objectAt(written, ...prefix.map(String)))) {
@@ -132,7 +158,8 @@ function readRoutes(
     const read = readRoute(name, resolved, {
       source: 'static',
       profile: source.profile,
-      host: hostUnread ? 'localhost' : host,
+      host: isHostUnread(findings, isNamed) ? loopback : host,
+      allowWeakSecrets,
       unread,
       checkFilters: source.checkFilters,
       ...(secret === undefined ? {} : { secret }),
@@ -163,6 +190,15 @@ function readRoutes(
     }
   }
   return routes;
+}
+
+/** A host that cannot be read refuses the start by itself; no secret is blamed for what it might be. */
+function isHostUnread(findings: Findings, isNamed: boolean): boolean {
+  return !isNamed && [adapter, [...adapter, 'extra']].some((place) => findings.unreadAt(place).has('host'));
+}
+
+function placeOfVariable(source: WebhookSource): string {
+  return source.listener === undefined ? 'WEBHOOK_SECRET' : envFileOf(source);
 }
 
 function envFileOf({ profile }: WebhookSource): string {

@@ -46,6 +46,11 @@ const webhookKeys = {
     default: 8,
     description: 'Scripts of routes at the same time; others wait for their turn.',
   },
+  allow_weak_secrets: {
+    type: 'boolean',
+    default: false,
+    description: 'Makes a weak secret on a listener outside loopback a warning, not an error.',
+  },
   routes: { type: 'object', additionalProperties: routeSchema, description: 'Route name to route.' },
 } as const;
 

@@ -1,24 +1,34 @@
 /**
- * Says what is weak about a shared secret, in words that name none of it: too short, too few different characters, or a
- * word that everybody tries first.
- * @see CLI-2 in docs/specification.md
+ * Says what is weak about a shared secret, in words that quote none of it: too short, too few different characters, a row
+ * of keys, a word that everybody tries first, or the name of its route.
+ * @see SEC-6 and CLI-2 in docs/specification.md
  */
 
 /** HMAC keys shorter than this can be tried out; what `generate` makes has 64. */
 const shortest = 16;
 const fewestKinds = 6;
 const common =
-  /^(?:(?:my|the|your|a)?[-_ ]?(?:webhook|hmac|shared|super|top)?[-_ ]?(?:secret|password|passwd|token|key)|changeme|change[-_ ]?me|replace[-_ ]?me|example|test|testing|default|admin|letmein|qwerty\w*|hunter2)[-_ ]?(?:key|here|\d{0,6}|!*)$/i;
+  /^(?:(?:my|the|your|a)?[-_ ]?(?:webhook|hmac|shared|super|top)?[-_ ]?(?:[-_ ]?(?:secret|password|passwd|token|key))+|changeme|change[-_ ]?me|replace[-_ ]?me|example|test|testing|default|admin|letmein|qwerty\w*|hunter2)[-_ ]?(?:key|here|\d*|!*)$/i;
+/** What a hand types that runs along the keys or the alphabet. */
+const rows = ['1234567890', '0123456789abcdef', 'abcdefghijklmnopqrstuvwxyz', 'qwertyuiopasdfghjklzxcvbnm'];
 
-/** What is weak; undefined for a secret that will do. */
-export function weaknessOf(secret: string): string | undefined {
+/** What is weak, as a verb and the rest of its sentence; undefined for a secret that will do. */
+export function weaknessOf(secret: string, route?: string): string | undefined {
   // Standard Webhooks: the prefix is no part of the key.
   const key = secret.startsWith('whsec_') ? secret.slice('whsec_'.length) : secret;
+  if (route !== undefined && key.toLowerCase() === route.toLowerCase()) return 'is the name of its route';
   if (common.test(key)) return 'is a word that everybody tries first';
-  if (key.length < shortest) return `has ${key.length} characters; ${shortest} are the least`;
+  if (key.length < shortest)
+    return `has ${key.length} ${key.length === 1 ? 'character' : 'characters'}, fewer than ${shortest}`;
   const kinds = new Set(key).size;
+  if (kinds === 1) return 'is one character, repeated';
   if (kinds < fewestKinds) return `has only ${kinds} different characters`;
-  return isRepeated(key) ? 'repeats a short piece' : undefined;
+  if (isRepeated(key)) return 'repeats a short piece';
+  return rows.some((row) => isAlong(row, key.toLowerCase())) ? 'is a row of neighbouring keys or letters' : undefined;
+}
+
+function isAlong(row: string, key: string): boolean {
+  return row.repeat(Math.ceil(key.length / row.length) + 1).includes(key);
 }
 
 function isRepeated(key: string): boolean {

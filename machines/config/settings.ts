@@ -20,6 +20,8 @@ export interface WebhookSettings {
   readonly maxUnverifiedBytes: number;
   /** Scripts of routes that run at once (LIM-4). */
   readonly scriptConcurrency: number;
+  /** Whether a weak secret on a listener outside loopback is a warning alone (SEC-6). */
+  readonly allowWeakSecrets: boolean;
   readonly routes: readonly RouteWithSecret[];
 }
 

@@ -15,6 +15,8 @@ export interface ListenerSettings {
   readonly maxBodyBytes: number;
   readonly maxUnverifiedBytes: number;
   readonly scriptConcurrency: number;
+  /** Whether a weak secret outside loopback is a warning alone. */
+  readonly allowWeakSecrets: boolean;
 }
 
 export interface VariableFinding {
@@ -57,6 +59,7 @@ export function readListener(
       rateLimit: (webhookKey(webhook, 'rate_limit')?.value as number | undefined) ?? 30,
       maxUnverifiedBytes: (webhookKey(webhook, 'max_unverified_bytes')?.value as number | undefined) ?? 67_108_864,
       scriptConcurrency: (webhookKey(webhook, 'script_concurrency')?.value as number | undefined) ?? 8,
+      allowWeakSecrets: webhookKey(webhook, 'allow_weak_secrets')?.value === true,
       maxBodyBytes: (webhookKey(webhook, 'max_body_bytes')?.value as number | undefined) ?? 1_048_576,
       ...(secret === undefined || secret === '' ? {} : { secret }),
     },

@@ -1,14 +1,14 @@
 /**
- * Looks at secrets: weak ones of routes, routes that check no signature, and any that lie in a config.yaml, which people
- * show to each other. Names none of them.
- * @see SIG-5 and CLI-2 in docs/specification.md
+ * Looks at secrets: weak ones, as far as the configuration's own findings do not report them; routes that check no
+ * signature; and any that lie in a config.yaml, which people show to each other. Names none of them.
+ * @see SIG-5, SEC-6 and CLI-2 in docs/specification.md
  */
 
 import { readFileSync } from 'node:fs';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { defaultProfile } from '../../machines/base/names.ts';
 import { parseDocument } from '../../machines/config/document.ts';
-import { insecureSecret } from '../../machines/config/read-route.ts';
+import { insecureSecret, weakOutside } from '../../machines/config/read-route.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import { weaknessOf } from '../../machines/config/secret-strength.ts';
 import { isSecretName } from '../redact.ts';
@@ -19,6 +19,10 @@ import { type Examined, type Finding, good } from './finding.ts';
 const globalSecret = 'platforms.webhook.extra.secret';
 
 export function checkSecrets({ home }: Examined): readonly Finding[] {
+  const { host } = home.main.settings.webhook;
+  /** Outside loopback each is a finding of the configuration, but for those of subscriptions. */
+  const weaknessHere = (secret: string, route?: string): string | undefined =>
+    weakOutside({ secret, route }, { host }) === undefined ? weaknessOf(secret, route) : undefined;
   const findings: Finding[] = [];
   const shared = new Set<string>();
   for (const { name, paths, settings } of home.profiles.values()) {
@@ -26,7 +30,7 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
     const isHome = name === defaultProfile;
     const env = isHome ? '.env' : `profiles/${name}/.env`;
     // A profile that has none of its own is opened by the home's.
-    const weak = secret === undefined || shared.has(secret) ? undefined : weaknessOf(secret);
+    const weak = secret === undefined || shared.has(secret) ? undefined : weaknessHere(secret);
     if (secret !== undefined) shared.add(secret);
     if (weak !== undefined) {
       findings.push({
@@ -67,7 +71,7 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
         cure: 'give it a secret in place of INSECURE_NO_AUTH',
       });
     } else if (!shared.has(secret.secret)) {
-      const own = weaknessOf(secret.secret);
+      const own = (route.source === 'dynamic' ? weaknessOf : weaknessHere)(secret.secret, route.name);
       if (own === undefined) continue;
       findings.push({
         level: 'warning',

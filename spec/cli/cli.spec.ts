@@ -121,7 +121,7 @@ t.test('CLI-1 · HOME-2 · who stopped the gateway has its home for himself', as
 
 t.test('SUB-1 · HOME-3 · subscriptions are made, refused and removed without a daemon', async (t) => {
   const home = makeHome(t, {
-    'config.yaml': 'platforms: {webhook: {secret: abcdef, routes: {fixed: {}}}}\n',
+    'config.yaml': 'platforms: {webhook: {secret: long-enough-secret, routes: {fixed: {}}}}\n',
     'cron/jobs.json': '[{"id":"j","prompt":"p"}]',
   });
   const agent = (...words: string[]) => runCli(words, home.path);

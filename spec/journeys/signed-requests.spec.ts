@@ -4,7 +4,7 @@ import { sign } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
 import { signV2 } from '../../machines/webhook/signature.ts';
-import { type Daemon, type LogLine, startDaemon } from '../support/daemon.ts';
+import { type Daemon, type LogLine, runCli, startDaemon } from '../support/daemon.ts';
 import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
 import { openRaw } from '../support/raw-http.ts';
@@ -190,3 +190,36 @@ for (const { front, skip } of fronts) {
     );
   });
 }
+
+t.test('SEC-6 · SIG-5 · a weak secret stops the adapter outside loopback, unless that is allowed', async (t) => {
+  const token = 'glft-1234567';
+  const config = (listener: string): string =>
+    `inspector: {enabled: false}\nplatforms: {webhook: {enabled: true, port: 0, ${listener}, routes: {gl: {secret: ${token}, prompt: x}}}}\n`;
+  const why =
+    /route "gl" has a secret that has 12 characters, fewer than 16, while the adapter binds "0\.0\.0\.0"; make one by .* \[secret-weak\]/;
+  const home = makeHome(t, { 'config.yaml': config('host: 0.0.0.0') });
+  await t.rejects(startDaemon(t, home.path), why, 'at start');
+  const checked = await runCli(['config', 'check'], home.path);
+  t.equal(checked.code, 1);
+  t.match(checked.stdout, why);
+  const looked = await runCli(['doctor', '--offline', '--json'], home.path);
+  t.equal(looked.code, 1);
+  t.match(looked.stdout, /has 12 characters, fewer than 16/);
+  t.notMatch(checked.stdout + looked.stdout, token, 'the secret itself is shown nowhere');
+
+  for (const listener of ['host: 127.0.0.1', 'host: 0.0.0.0, allow_weak_secrets: true']) {
+    home.write('config.yaml', config(listener));
+    const daemon = await startDaemon(t, home.path);
+    const warnings = daemon.log.filter(({ level, code }) => level === 'warn' && code === 'secret-weak');
+    t.equal(warnings.length, listener.includes('allow') ? 1 : 0, listener);
+    const port = new URL(daemon.url).port;
+    const answer = await fetch(`http://127.0.0.1:${port}/webhooks/gl`, {
+      method: 'POST',
+      body: '{}',
+      headers: { 'content-type': 'application/json', 'x-gitlab-token': token },
+    });
+    t.equal(answer.status, 202, listener);
+    daemon.kill('SIGTERM');
+    await daemon.exited;
+  }
+});

@@ -37,7 +37,7 @@ t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, rea
   const first = problems.now();
   t.match(first, [{ code: 'route-secret-missing' }]);
   t.equal(problems.now(), first, 'the same list');
-  home.write('.env', 'WEBHOOK_SECRET=abcdefgh\n');
+  home.write('.env', 'WEBHOOK_SECRET=long-enough-secret\n');
   t.same(problems.now(), []);
   t.end();
 });
@@ -47,11 +47,11 @@ t.test('OBS-1 · every secret of a home is learnt', (t) => {
   learnSecrets(
     load(
       t,
-      'platforms: {webhook: {secret: global-one, routes: {r: {secret: route-one}}}, sms: {auth_token: target-one}}\n',
+      'platforms: {webhook: {secret: the-global-secret-one, routes: {r: {secret: the-route-secret-one}}}, sms: {auth_token: target-one}}\n',
     ),
     redactor,
   );
-  t.equal(redactor.text('global-one route-one target-one'), '[redacted] [redacted] [redacted]');
+  t.equal(redactor.text('the-global-secret-one the-route-secret-one target-one'), '[redacted] [redacted] [redacted]');
   t.end();
 });
 

@@ -25,14 +25,14 @@ function stage(t: Test, files: Readonly<Record<string, string>>) {
 }
 
 const config = (more = '', multiplex = true): string =>
-  `gateway: {multiplex_profiles: ${multiplex}}\nplatforms: {webhook: {secret: the-secret, routes: {fixed: {}}${more}}}\n`;
+  `gateway: {multiplex_profiles: ${multiplex}}\nplatforms: {webhook: {secret: the-secret-of-the-home, routes: {fixed: {}}${more}}}\n`;
 
 t.test('PRF-1 · PRF-2 · the sources are those of every profile that is served, and of no other', (t) => {
   const files = {
     'config.yaml': config(),
-    'webhook_subscriptions.json': '{"mine": {"secret": "of-mine"}}',
+    'webhook_subscriptions.json': '{"mine": {"secret": "of-mine-and-no-other"}}',
     'profiles/work/config.yaml': 'platforms: {webhook: {routes: {theirs: {}}}}\n',
-    'profiles/work/webhook_subscriptions.json': '{"at-work": {"secret": "of-at-work"}}',
+    'profiles/work/webhook_subscriptions.json': '{"at-work": {"secret": "of-at-work-and-no-other"}}',
   };
   const { read, dynamic, learnt } = stage(t, files);
   const served = read();
@@ -46,7 +46,7 @@ t.test('PRF-1 · PRF-2 · the sources are those of every profile that is served,
   );
   t.same([...served.subscriptions.keys()], ['default', 'work']);
   t.same([dynamic(served), dynamic(served, work)], [['mine'], ['at-work']]);
-  t.same(learnt, ['of-mine', 'of-at-work'], 'OBS-1: every secret of a subscription is learnt');
+  t.same(learnt, ['of-mine-and-no-other', 'of-at-work-and-no-other'], 'OBS-1: every secret of a subscription is learnt');
 
   const alone = stage(t, { ...files, 'config.yaml': config('', false) });
   const unserved = alone.read();
@@ -61,12 +61,12 @@ t.test('PRF-1 · PRF-2 · the sources are those of every profile that is served,
 t.test('SUB-2 · CFG-2 · the last good subscriptions outlive reloads, and are read by the rules of the newest', (t) => {
   const { home, read, dynamic, lines } = stage(t, {
     'config.yaml': config(),
-    'webhook_subscriptions.json': '{"own": {"secret": "of-its-own"}, "lent": {}}',
+    'webhook_subscriptions.json': '{"own": {"secret": "of-its-own-and-no-other"}, "lent": {}}',
   });
   t.same(dynamic(read()), ['own', 'lent'], 'one of them by the secret of all');
 
   home.write('webhook_subscriptions.json', '{ broken');
-  home.write('config.yaml', config().replace('secret: the-secret, ', ''));
+  home.write('config.yaml', config().replace('secret: the-secret-of-the-home, ', ''));
   const next = read();
 
   t.same(dynamic(next), ['own'], 'the one without a secret is none any more');
@@ -93,11 +93,11 @@ t.test("PRF-2 · SUB-2 · a profile's subscriptions without a secret follow the 
       .subscriptions.get(work)
       ?.current()
       .routes.map(({ secret }) => secret.kind === 'shared' && secret.secret);
-  t.same(used(), ['the-secret']);
-  home.write('profiles/work/.env', 'WEBHOOK_SECRET=of-work\n');
-  t.same(used(), ['of-work']);
-  home.write('profiles/work/config.yaml', 'platforms: {webhook: {secret: of-the-file}}\n');
-  t.same(used(), ['of-the-file']);
+  t.same(used(), ['the-secret-of-the-home']);
+  home.write('profiles/work/.env', 'WEBHOOK_SECRET=of-the-work-profile\n');
+  t.same(used(), ['of-the-work-profile']);
+  home.write('profiles/work/config.yaml', 'platforms: {webhook: {secret: of-the-file-itself}}\n');
+  t.same(used(), ['of-the-file-itself']);
   t.end();
 });
 
@@ -125,7 +125,7 @@ t.test('SIG-5 · SUB-3 · a subscription is held against the listener, the profi
   t.match(subscriptionContext(loaded, work), {
     profile: 'work',
     host: '0.0.0.0',
-    secret: 'the-secret',
+    secret: 'the-secret-of-the-home',
     profiles: new Set(['default', 'work']),
   });
   home.write('config.yaml', config(', host: 127.0.0.1', false));

@@ -6,7 +6,7 @@ import { makeHome } from '../../support/home.ts';
 t.test('HOME-1 · PRF-2 · each profile has its own settings and secrets', (t) => {
   const home = makeHome(t, {
     'config.yaml':
-      'gateway: {multiplex_profiles: true}\nagent: {runner: echo}\nplatforms: {webhook: {secret: from-home, routes: {}}}\n',
+      'gateway: {multiplex_profiles: true}\nagent: {runner: echo}\nplatforms: {webhook: {secret: from-the-home-itself, routes: {}}}\n',
     'profiles/work/config.yaml':
       'agent: {runner: command, command: ["${TOOL}"]}\nplatforms: {webhook: {routes: {mine: {}}}}\n',
     'profiles/work/.env': 'TOOL=worker\n',
@@ -16,7 +16,7 @@ t.test('HOME-1 · PRF-2 · each profile has its own settings and secrets', (t) =
   t.same(loaded.diagnostics, []);
   t.same(work?.settings.agent.command, ['worker']);
   t.match(work?.settings.webhook.routes, [
-    { route: { name: 'mine', profile: 'work' }, secret: { secret: 'from-home' } },
+    { route: { name: 'mine', profile: 'work' }, secret: { secret: 'from-the-home-itself' } },
   ]);
   t.end();
 });
@@ -25,23 +25,27 @@ const home = (webhook: string): string =>
   `gateway: {multiplex_profiles: true}\nplatforms: {webhook: {enabled: true, host: 127.0.0.1, ${webhook}}}\n`;
 
 t.test("PRF-2 · SIG-5 · a profile's routes are opened by its own secret where it has one, else by the home's", (t) => {
-  const routes = 'routes: {plain: {}, own: {secret: of-the-route}}';
+  const routes = 'routes: {plain: {}, own: {secret: of-the-route-itself}}';
   const rows: readonly (readonly [config: string, env: string, secret: string | undefined])[] = [
-    [`platforms: {webhook: {${routes}}}`, '', 'of-the-home'],
-    [`platforms: {webhook: {extra: {secret: of-work, ${routes}}}}`, '', 'of-work'],
-    [`platforms: {webhook: {secret: of-work, ${routes}}}`, '', 'of-work'],
-    [`platforms: {webhook: {secret: "\${KEY}", ${routes}}}`, 'KEY=of-work', 'of-work'],
-    [`platforms: {webhook: {${routes}}}`, 'WEBHOOK_SECRET=of-work', 'of-work'],
+    [`platforms: {webhook: {${routes}}}`, '', 'of-the-home-itself'],
+    [`platforms: {webhook: {extra: {secret: of-the-work-profile, ${routes}}}}`, '', 'of-the-work-profile'],
+    [`platforms: {webhook: {secret: of-the-work-profile, ${routes}}}`, '', 'of-the-work-profile'],
+    [`platforms: {webhook: {secret: "\${KEY}", ${routes}}}`, 'KEY=of-the-work-profile', 'of-the-work-profile'],
+    [`platforms: {webhook: {${routes}}}`, 'WEBHOOK_SECRET=of-the-work-profile', 'of-the-work-profile'],
     [`platforms: {webhook: {${routes}}}`, 'WEBHOOK_SECRET=', undefined],
-    [`platforms: {webhook: {secret: of-the-file, ${routes}}}`, 'WEBHOOK_SECRET=', 'of-the-file'],
-    [`platforms: {webhook: {secret: of-the-file, ${routes}}}`, 'WEBHOOK_SECRET=of-work', 'of-the-file'],
-    [`platforms: {webhook: {secret: "", ${routes}}}`, 'WEBHOOK_SECRET=of-work', undefined],
+    [`platforms: {webhook: {secret: of-the-file-itself, ${routes}}}`, 'WEBHOOK_SECRET=', 'of-the-file-itself'],
+    [
+      `platforms: {webhook: {secret: of-the-file-itself, ${routes}}}`,
+      'WEBHOOK_SECRET=of-the-work-profile',
+      'of-the-file-itself',
+    ],
+    [`platforms: {webhook: {secret: "", ${routes}}}`, 'WEBHOOK_SECRET=of-the-work-profile', undefined],
   ];
   // The process's environment is the home's.
   for (const env of [{}, { WEBHOOK_SECRET: 'of-the-process', WEBHOOK_PORT: 'high' }]) {
     for (const [config, variables, secret] of rows) {
       const { path } = makeHome(t, {
-        'config.yaml': home('secret: of-the-home, port: 1'),
+        'config.yaml': home('secret: of-the-home-itself, port: 1'),
         'profiles/work/config.yaml': `${config}\n`,
         'profiles/work/.env': `${variables}\n`,
       });
@@ -51,7 +55,7 @@ t.test("PRF-2 · SIG-5 · a profile's routes are opened by its own secret where 
       t.same([webhook?.host, webhook?.secret], ['127.0.0.1', secret], title);
       t.same(
         webhook?.routes.map(({ secret: used }) => used.kind === 'shared' && used.secret),
-        secret === undefined ? ['of-the-route'] : [secret, 'of-the-route'],
+        secret === undefined ? ['of-the-route-itself'] : [secret, 'of-the-route-itself'],
         title,
       );
     }
@@ -68,7 +72,7 @@ t.test("PRF-2 · SIG-5 · a profile's secret that cannot be used is a finding, n
     ['platforms: {webhook: {secret: 5, routes: {r: {}}}}', '', { code: 'wrong-type' }],
   ] as const) {
     const { path } = makeHome(t, {
-      'config.yaml': home('secret: of-the-home'),
+      'config.yaml': home('secret: of-the-home-itself'),
       'profiles/work/config.yaml': `${config}\n`,
       'profiles/work/.env': `${env}\n`,
     });
@@ -96,7 +100,7 @@ t.test('PRF-2 · CFG-1 · what only counts in the home is a warning in a profile
   ];
   const warnings = (config: string, env = ''): unknown => {
     const { path } = makeHome(t, {
-      'config.yaml': home('secret: of-the-home'),
+      'config.yaml': home('secret: of-the-home-itself'),
       'profiles/work/config.yaml': `${config}\n`,
       'profiles/work/.env': env,
     });
@@ -108,13 +112,16 @@ t.test('PRF-2 · CFG-1 · what only counts in the home is a warning in a profile
   for (const variable of ['WEBHOOK_PORT=1', 'WEBHOOK_ENABLED=perhaps']) {
     t.same(warnings('', variable), [['the .env of the profile "work"', 'profile-key-unused', 'warning']], variable);
   }
-  t.same(warnings('platforms: {webhook: {enabled: true, secret: of-work}}\nagent: {timeout_seconds: 5}'), []);
+  t.same(
+    warnings('platforms: {webhook: {enabled: true, secret: of-the-work-profile}}\nagent: {timeout_seconds: 5}'),
+    [],
+  );
   t.end();
 });
 
 t.test('PRF-2 · CFG-3 · a key that only counts in the home takes nothing else of its profile with it', (t) => {
   const { path } = makeHome(t, {
-    'config.yaml': home('secret: of-the-home'),
+    'config.yaml': home('secret: of-the-home-itself'),
     'profiles/work/config.yaml': [
       'agent: {concurrency: 2, runner: command, command: [cat]}',
       'telemetry: {otlp_endpoint: "http://e"}',

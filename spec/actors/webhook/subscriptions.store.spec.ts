@@ -29,8 +29,8 @@ function fixture(t: Test, text?: string): Fixture {
   return { home, path, store, names: () => store.current().routes.map(({ route }) => route.name), reads: () => reads };
 }
 
-const one = '{"one":{"secret":"abcdef"}}';
-const two = '{"one":{"secret":"abcdef"},"two":{"secret":"abcdef"}}';
+const one = '{"one":{"secret":"long-enough-secret"}}';
+const two = '{"one":{"secret":"long-enough-secret"},"two":{"secret":"long-enough-secret"}}';
 
 t.test('SUB-2 · the file is read once for each change, and its absence is an empty set', (t) => {
   const { home, path, names, reads } = fixture(t);
@@ -45,7 +45,7 @@ t.test('SUB-2 · the file is read once for each change, and its absence is an em
 });
 
 t.test('SUB-2 · a broken record is skipped and reported, the others stand', (t) => {
-  const { store, names } = fixture(t, '{"ok":{"secret":"abcdef"},"Bad Name":{},"typed":{"events":"push"}}');
+  const { store, names } = fixture(t, '{"ok":{"secret":"long-enough-secret"},"Bad Name":{},"typed":{"events":"push"}}');
   t.same(names(), ['ok']);
   t.same(new Set(store.current().problems.map(({ name }) => name)), new Set(['Bad Name', 'typed']));
   t.equal(store.current().fault, undefined);
@@ -85,7 +85,9 @@ t.test('SUB-2 · mended permissions are seen, though they leave the stamp as it 
 t.test('SUB-2 · a change is written under the lock and seen at once; a refused or failed one is a fault', async (t) => {
   const { home, path, store, names } = fixture(t);
   const added = await Promise.all(
-    ['a', 'b', 'c', 'd'].map((name) => store.update((text) => editSubscriptions(text, name, { secret: 'abcdef' }))),
+    ['a', 'b', 'c', 'd'].map((name) =>
+      store.update((text) => editSubscriptions(text, name, { secret: 'long-enough-secret' })),
+    ),
   );
   t.same(
     added.map(({ ok }) => ok),
@@ -110,7 +112,7 @@ t.test('SUB-2 · a change is written under the lock and seen at once; a refused 
 t.test('HOME-3 · SUB-1 · the first change makes the folder that the file lies in, for its owner alone', async (t) => {
   const { home, path, store, names } = fixture(t);
   rmSync(home.path, { recursive: true });
-  t.match(await store.update((text) => editSubscriptions(text, 'a', { secret: 'abcdef' })), { ok: true });
+  t.match(await store.update((text) => editSubscriptions(text, 'a', { secret: 'long-enough-secret' })), { ok: true });
   t.same(names(), ['a']);
   t.same(
     [home.path, path].map((one) => (statSync(one).mode & 0o777).toString(8)),
@@ -119,7 +121,9 @@ t.test('HOME-3 · SUB-1 · the first change makes the folder that the file lies 
 });
 
 t.test('SUB-2 · SIG-5 · new rules are held against the last good text, also while the file is corrupt', (t) => {
-  const home = makeHome(t, { 'subs.json': '{"open":{"secret":"INSECURE_NO_AUTH"},"shut":{"secret":"abcdef"}}' });
+  const home = makeHome(t, {
+    'subs.json': '{"open":{"secret":"INSECURE_NO_AUTH"},"shut":{"secret":"long-enough-secret"}}',
+  });
   let host = '127.0.0.1';
   const store = createSubscriptionsStore({
     path: `${home.path}/subs.json`,
@@ -142,7 +146,9 @@ t.test(
   'SUB-2 · what an update wrote is the last good set, also where nobody asked before the file was spoilt',
   async (t) => {
     const { home, store, names } = fixture(t);
-    t.match(await store.update((text) => editSubscriptions(text, 'mine', { secret: 'abcdef' })), { ok: true });
+    t.match(await store.update((text) => editSubscriptions(text, 'mine', { secret: 'long-enough-secret' })), {
+      ok: true,
+    });
     home.write('subs.json', '{ broken');
     t.same(names(), ['mine']);
   },
@@ -151,7 +157,7 @@ t.test(
 /** More than is read at once. */
 function long(changed: Readonly<Record<string, object>> = {}): string {
   const all: Record<string, object> = {};
-  for (let at = 0; at < 800; at += 1) all[`sub-${at}`] = { secret: 'abcdef', description: 'x'.repeat(100) };
+  for (let at = 0; at < 800; at += 1) all[`sub-${at}`] = { secret: 'long-enough-secret', description: 'x'.repeat(100) };
   return JSON.stringify({ ...all, ...changed }, null, 2);
 }
 
@@ -164,7 +170,7 @@ t.test('SUB-2 · a long file is read between other work; the set before it answe
   const { home, names, store } = fixture(t, long());
   t.equal(names().length, 800, 'the first set is waited for');
   const before = store.current().routes;
-  home.write('subs.json', long({ fresh: { secret: 'abcdef' }, 'sub-7': { secret: 'other' } }));
+  home.write('subs.json', long({ fresh: { secret: 'long-enough-secret' }, 'sub-7': { secret: 'another-long-secret' } }));
 
   t.equal(store.current().routes, before, 'not a record of it is in force yet');
   await until(() => store.current().routes !== before);
@@ -182,7 +188,7 @@ t.test('SUB-2 · a long file that is spoilt keeps the last good set; a newer one
   await until(() => store.current().fault !== undefined);
   t.same([names().length, store.current().fault?.code], [800, 'subscriptions-corrupt']);
 
-  home.write('subs.json', long({ late: { secret: 'abcdef' } }));
+  home.write('subs.json', long({ late: { secret: 'long-enough-secret' } }));
   names();
   home.write('subs.json', one);
   t.same(names(), ['one']);
@@ -193,7 +199,7 @@ t.test('SUB-2 · a long file that is spoilt keeps the last good set; a newer one
 t.test('SUB-2 · an update of a long file is in force when it has resolved', async (t) => {
   const { store, names } = fixture(t, long());
   t.equal(names().length, 800);
-  const updated = await store.update((text) => editSubscriptions(text, 'mine', { secret: 'abcdef' }));
+  const updated = await store.update((text) => editSubscriptions(text, 'mine', { secret: 'long-enough-secret' }));
   t.same([updated.ok, names().at(-1)], [true, 'mine']);
 });
 
@@ -209,7 +215,7 @@ t.test(
     });
     const names = (): string[] => store.current().routes.map(({ route }) => route.name);
     t.ok(names().includes('open'));
-    home.write('subs.json', long({ open: { secret: 'INSECURE_NO_AUTH' }, next: { secret: 'abcdef' } }));
+    home.write('subs.json', long({ open: { secret: 'INSECURE_NO_AUTH' }, next: { secret: 'long-enough-secret' } }));
     names();
     await new Promise((resolve) => setImmediate(resolve));
 

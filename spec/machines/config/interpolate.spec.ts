@@ -4,7 +4,7 @@ import { fc } from '../../support/property.ts';
 
 const scope: InterpolationScope = {
   secrets: new Map([
-    ['SECRET', 'from-the-scope'],
+    ['SECRET', 'from-the-very-scope'],
     ['EMPTY', ''],
   ]),
   env: { SECRET: 'from-env', OTHER: 'other' },
@@ -15,8 +15,8 @@ const scope: InterpolationScope = {
 
 t.test('INT-1 · INT-2 · references resolve once, scope before environment, unset ones stay', (t) => {
   const rows: readonly (readonly [string, string])[] = [
-    ['${SECRET}', 'from-the-scope'],
-    ['${env:SECRET}', 'from-the-scope'],
+    ['${SECRET}', 'from-the-very-scope'],
+    ['${env:SECRET}', 'from-the-very-scope'],
     ['${OTHER}/${OTHER}', 'other/other'],
     ['${UNSET} ${env:UNSET}', '${UNSET} ${env:UNSET}'],
     ['[${EMPTY}]', '[]'],

@@ -19,6 +19,7 @@ t.test('ADP-1 · CON-3 · DUR-1 · DUR-2 · an empty file is every default', (t)
       host: '0.0.0.0',
       port: 8_644,
       rateLimit: 30,
+      allowWeakSecrets: false,
       maxBodyBytes: 1_048_576,
       maxUnverifiedBytes: 67_108_864,
       scriptConcurrency: 8,
@@ -41,11 +42,13 @@ t.test('CFG-2 · OBS-1 · no finding shows what a reference stands for, wherever
     (text) => ({ mcp_servers: { s: { url: 'https://e.org', auth: 'oauth', oauth: { client_metadata_url: text } } } }),
     (text) => ({ mcp_servers: { s: { url: 'https://e.org', client_cert: [text, text, text, text], ssl_verify: 5 } } }),
     (text) => ({
-      platforms: { webhook: { secret: 'abcdefgh', port: text, host: 5, routes: { r: { deliver: text } } } },
+      platforms: { webhook: { secret: 'long-enough-secret', port: text, host: 5, routes: { r: { deliver: text } } } },
     }),
     (text) => ({ platforms: { webhook: { secret: text, host: '0.0.0.0', routes: { r: { profile: text } } } } }),
     (text) => ({
-      platforms: { webhook: { secret: 'abcdefgh', routes: { r: { filters: [{ field: 'a', regex: `(${text}` }] } } } },
+      platforms: {
+        webhook: { secret: 'long-enough-secret', routes: { r: { filters: [{ field: 'a', regex: `(${text}` }] } } },
+      },
     }),
     (text) => ({ platforms: { messenger_a: { token: text, timeout_seconds: text, enabled: text } } }),
     (text) => ({ agent: { runner: text, timeout_seconds: text, model: { base_url: text, api_key: text } } }),

@@ -42,15 +42,43 @@ t.test('SIG-2 · a secret that a header may not carry whole is warned of, and us
   const rows: readonly (readonly [secret: string, safe: boolean])[] = [
     [secret, true],
     ['with space inside', true],
-    ['geheimnisß', false],
-    ['geheißmnis', false],
-    [' led', false],
-    ['trailed ', false],
-    ['tab\tbed', false],
+    ['ein-langes-geheimnisß', false],
+    ['ein-langes-geheißmnis', false],
+    [' led-by-one-space', false],
+    ['trailed-by-one-space ', false],
+    ['held-by-a-tab\tbed', false],
   ];
   for (const [given, safe] of rows) {
     const found = read({ secret: given });
     t.same(found.ok && found.warnings.map(({ code }) => code), safe ? [] : ['secret-not-header-safe'], given);
+  }
+  t.end();
+});
+
+t.test('SEC-6 · SIG-5 · a weak secret is refused outside loopback, and a warning where that is allowed', (t) => {
+  const cases: readonly (readonly [host: string, allowed: boolean, given: string, found: string])[] = [
+    ['0.0.0.0', false, 'fifteen-letters', 'refused: has 15 characters, fewer than 16'],
+    ['0.0.0.0', false, 'sixteen-letters!', ''],
+    ['192.0.2.7', false, 'x', 'refused: has 1 character, fewer than 16'],
+    ['::', false, 'Webhook-Secret-2026', 'refused: is a word that everybody tries first'],
+    ['0.0.0.0', false, 'deploys-of-the-shop', 'refused: is the name of its route'],
+    ['0.0.0.0', true, 'fifteen-letters', 'warning: has 15 characters, fewer than 16'],
+    ['0.0.0.0', true, 'sixteen-letters!', ''],
+    ['127.0.0.1', false, 'x', ''],
+    ['localhost', false, 'x', ''],
+    ['::1', false, 'deploys-of-the-shop', ''],
+  ];
+  for (const [host, allowWeakSecrets, given, expected] of cases) {
+    const name = 'Deploys-of-the-shop';
+    const context = { source: 'static', profile: defaultProfile, host, allowWeakSecrets, checkFilters } as const;
+    const found = readRoute(name, { secret: given }, context);
+    const told = found.ok ? found.warnings : found.findings;
+    const [why = ''] = told.map(({ message, code, path }) => {
+      t.same([code, path], ['secret-weak', ['secret']]);
+      return /has a secret that (.*), while the adapter binds/.exec(message)?.[1] ?? message;
+    });
+    t.equal(why === '' ? '' : `${found.ok ? 'warning' : 'refused'}: ${why}`, expected, `${host} ${given}`);
+    if (given.length > 5) t.notMatch(told.map(({ message }) => message).join(), given, 'the secret is not quoted');
   }
   t.end();
 });

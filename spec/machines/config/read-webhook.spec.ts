@@ -2,7 +2,9 @@ import t from 'tap';
 import { readText as read } from '../../support/read-config.ts';
 
 t.test('RTE-1 · SCR-2 · COA-1 · an empty route, and an empty coalesce block, are every default', (t) => {
-  const { settings } = read('platforms: {webhook: {secret: abcdefgh, routes: {r: {}, c: {coalesce: {key: id}}}}}');
+  const { settings } = read(
+    'platforms: {webhook: {secret: long-enough-secret, routes: {r: {}, c: {coalesce: {key: id}}}}}',
+  );
   const route = {
     name: 'r',
     source: 'static',
@@ -16,7 +18,7 @@ t.test('RTE-1 · SCR-2 · COA-1 · an empty route, and an empty coalesce block, 
     deliverExtra: {},
     deliverOnly: false,
   };
-  const shared = { kind: 'shared', secret: 'abcdefgh' };
+  const shared = { kind: 'shared', secret: 'long-enough-secret' };
   t.same(settings.webhook.routes, [
     { route, secret: shared },
     {
@@ -36,6 +38,7 @@ t.test('ADP-1 · each key stands under extra or beside it, extra wins, and the e
     ['max_body_bytes', 'maxBodyBytes', 5, 6],
     ['max_unverified_bytes', 'maxUnverifiedBytes', 7, 8],
     ['script_concurrency', 'scriptConcurrency', 10, 11],
+    ['allow_weak_secrets', 'allowWeakSecrets', true, false],
   ];
   const env = { WEBHOOK_PORT: '9', WEBHOOK_SECRET: 'of-the-environment' };
   const webhook = (value: object): Record<string, unknown> =>

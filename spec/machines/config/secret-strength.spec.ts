@@ -3,17 +3,24 @@ import t from 'tap';
 import { weaknessOf } from '../../../machines/config/secret-strength.ts';
 import { fc } from '../../support/property.ts';
 
-t.test('CLI-2 · weak secrets are told by what is weak about them, and not by themselves', (t) => {
+t.test('SEC-6 · CLI-2 · weak secrets are told by what is weak about them, and not by themselves', (t) => {
   const rows: readonly (readonly [string, RegExp | undefined])[] = [
     ['secret', /everybody tries/],
     ['my-webhook-secret', /everybody tries/],
     ['changeme123', /everybody tries/],
     ['your_secret_here', /everybody tries/],
     ['whsec_test', /everybody tries/],
-    ['k9#mQ2', /has 6 characters; 16/],
-    ['aaaaaaaaaaaaaaaaaaaaaaaa', /only 1 different/],
+    ['k9#mQ2', /has 6 characters, fewer than 16/],
+    ['aaaaaaaaaaaaaaaaaaaaaaaa', /one character, repeated/],
     ['abababababababababababab', /only 2 different/],
     ['abcdefabcdefabcdef', /repeats/],
+    ['changemechangeme', /repeats/],
+    ['supersecretpassword', /everybody tries/],
+    ['password123456789012', /everybody tries/],
+    ['1234567890123456', /row of neighbouring/],
+    ['0123456789ABCDEF', /row of neighbouring/],
+    ['abcdefghijklmnopqrst', /row of neighbouring/],
+    ['qwertzuiopasdfghjkl', undefined],
     ['correct horse battery staple', undefined],
     [randomBytes(32).toString('hex'), undefined],
   ];

@@ -10,9 +10,9 @@ t.test('SUB-3 · CFG-2 · CFG-3 · a broken subscription is skipped and told of 
   const context = { profile: defaultProfile, host: '0.0.0.0', checkFilters };
   const result = readSubscriptions(
     JSON.stringify({
-      good: { secret: 'abcdef' },
-      'Bad Name': { secret: 'abcdef' },
-      typo: { secret: 'abcdef', promt: 'x' },
+      good: { secret: 'long-enough-secret' },
+      'Bad Name': { secret: 'long-enough-secret' },
+      typo: { secret: 'long-enough-secret', promt: 'x' },
       bare: {},
     }),
     context,
@@ -36,10 +36,10 @@ t.test('SUB-3 · CFG-2 · CFG-3 · a broken subscription is skipped and told of 
     ['Bad', { secret: '', promt: 'x' }, ['subscription-name', 'unknown-key', 'route-secret-empty']],
     [
       'two',
-      { prompt: 5, deliver: 'fax', deliver_only: true, cron_job: 'j', secret: 's' },
+      { prompt: 5, deliver: 'fax', deliver_only: true, cron_job: 'j', secret: 'long-enough-secret' },
       ['wrong-type', 'deliver-unknown', 'cron-job-with-deliver-only'],
     ],
-    ['once', { filters: [5, { field: 'a' }], secret: 's' }, ['wrong-type', 'filter-operator']],
+    ['once', { filters: [5, { field: 'a' }], secret: 'long-enough-secret' }, ['wrong-type', 'filter-operator']],
     ['typed', { deliver: 5, deliver_only: true, secret: 5 }, ['wrong-type', 'wrong-type']],
     ['none', 'text', ['wrong-type']],
   ];
@@ -60,7 +60,7 @@ t.test('SUB-3 · CFG-2 · CFG-3 · a broken subscription is skipped and told of 
 
 t.test('FIL-2 · SUB-1 · an operand beyond 2^53 keeps its digits', (t) => {
   const context = { profile: defaultProfile, host: '0.0.0.0', checkFilters };
-  const text = '{"one":{"secret":"abcdef","filters":[{"field":"id","in":[10000000000000000001]}]}}';
+  const text = '{"one":{"secret":"long-enough-secret","filters":[{"field":"id","in":[10000000000000000001]}]}}';
   const read = readSubscriptions(text, context);
   const filters = read.ok ? read.routes.map(({ route }) => route.filters) : [];
   t.strictSame(filters, [[{ field: 'id', in: ['10000000000000000001'] }]]);

@@ -10,7 +10,7 @@ t.test(
     const one = examined(t, {
       'config.yaml': `platforms: {webhook: {enabled: true, secret: ${strong}, routes: {r: {prompt: p, delivr: log}}}}\nmcp_servers:\n  s: {command: x, env: {A: "\${UNSET_A}", B: "\${SET_B}"}}\n  off: {command: x, enabled: false, env: {A: "\${UNSET_C}"}}\n`,
       '.env': 'SET_B=1\n',
-      'webhook_subscriptions.json': '{"Bad Name": {"secret": "x"}}',
+      'webhook_subscriptions.json': '{"Bad Name": {"secret": "long-enough-secret"}}',
     });
     const found = troubles(checkConfig(one));
     t.same(codes(found), ['wrong config-finding', 'warning config-finding', 'warning subscription-finding']);

@@ -4,13 +4,16 @@ import { codes, examined, troubles } from '../../support/examined.ts';
 
 const strong = 'k3Yq9-vT7mZ1pX4w';
 
-t.test('SIG-5 · CLI-2 · weak and open secrets are told, and never shown', (t) => {
+t.test('SIG-5 · SEC-6 · CLI-2 · weak and open secrets are told, and never shown', (t) => {
   const rows: readonly (readonly [string, readonly string[]])[] = [
     [`extra: {secret: "\${WEBHOOK_SECRET}"}, routes: {r: {prompt: p}}`, []],
     [`extra: {secret: ${strong}}`, ['note secret-open']],
-    ['extra: {secret: hunter2-x}', ['warning secret-weak', 'note secret-open']],
+    ['host: 127.0.0.1, extra: {secret: hunter2-x}', ['warning secret-weak', 'note secret-open']],
+    // The configuration's own findings report it.
+    ['host: 0.0.0.0, extra: {secret: hunter2-x}', ['note secret-open']],
+    ['host: 0.0.0.0, allow_weak_secrets: true, extra: {secret: hunter2-x}', ['note secret-open']],
     [
-      `extra: {secret: "\${WEBHOOK_SECRET}"}, routes: {r: {prompt: p, secret: hunter2-x}}`,
+      `host: 127.0.0.1, extra: {secret: "\${WEBHOOK_SECRET}"}, routes: {r: {prompt: p, secret: hunter2-x}}`,
       ['note secret-open', 'warning secret-weak'],
     ],
     ['host: 127.0.0.1, routes: {r: {prompt: p, secret: INSECURE_NO_AUTH}}', ['warning unsigned-route']],
@@ -58,7 +61,7 @@ mcp_servers:
 t.test('PRF-2 · CLI-2 · so are those of a profile, by its own name', (t) => {
   const files = {
     'config.yaml':
-      'gateway: {multiplex_profiles: true}\nplatforms: {webhook: {enabled: true, secret: "${WEBHOOK_SECRET}"}}\n',
+      'gateway: {multiplex_profiles: true}\nplatforms: {webhook: {enabled: true, host: 127.0.0.1, secret: "${WEBHOOK_SECRET}"}}\n',
     '.env': `WEBHOOK_SECRET=${strong}\n`,
   };
   const told = (config: string, env = '') =>
