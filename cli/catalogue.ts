@@ -172,9 +172,17 @@ export const catalogue: readonly CliCommand[] = [
       {
         name: 'secret',
         value: 'secret',
-        help: 'Global HMAC secret; `generate` makes one, `-` reads a line of the input.',
+        help: 'Secret of the route, or the global one; `generate` makes one, `-` reads a line of the input.',
         form: 'text',
       },
+      { name: 'route', value: 'name', help: 'Route to make or to change; it gets a secret of its own.', form: 'text' },
+      {
+        name: 'toolsets',
+        value: 'list',
+        help: 'Toolsets of the route, such as agent-webhook,mcp-files; without it no tools of servers.',
+        form: 'text',
+      },
+      { name: 'weak-secret', help: 'Use a secret though it is weak, outside loopback too.' },
       { name: 'runner', value: 'runner', help: 'What runs the agent.', oneOf: ['echo', 'command', 'model'] },
       { name: 'agent-command', value: 'words', help: 'The command of the agent, quoted as a whole.', form: 'text' },
       {

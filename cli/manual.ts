@@ -120,12 +120,14 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   'gateway setup': {
     about: [
       'Asks on a terminal, step by step; nothing is written before the last answer. Every answer is also a flag, and with flags nothing is asked. Keys that are not answered stay as they are, comments and order too; secrets go into .env.',
+      'A route has a secret of its own: 32 random bytes under a variable of its own, unless --secret gives one. So has each route of config.yaml that would have none. A weak secret is refused: fewer than 16 characters, a word that everybody tries first, the name of the route. Runs of a new route have no tools of MCP servers but those of --toolsets.',
       'With --test the gateway is started where it does not run, a subscription is made, and a signed event is sent through it.',
     ],
     examples: [
       ['gateway setup', 'ask'],
-      ['gateway setup --enable --port 8644 --secret generate', 'answer by flags'],
-      ['gateway setup --enable --secret generate --runner echo --test', 'answer, start and send a first event'],
+      ['gateway setup --enable --port 8644 --route github', 'answer by flags'],
+      ['gateway setup --route github --toolsets agent-webhook,mcp-files', 'lend a route tools of a server'],
+      ['gateway setup --enable --route github --runner echo --test', 'answer, start and send a first event'],
     ],
     exits: { 4: 'No terminal and no flags, or the questions were left.' },
     files: config,

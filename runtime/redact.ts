@@ -6,7 +6,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../machines/base/json.ts';
-import { insecureSecret } from '../machines/config/read-route.ts';
+import { insecureSecret } from '../machines/config/secret-strength.ts';
 
 export interface Redactor {
   /** Learns an exact secret. One shorter than six characters, or an everyday word, would hide what is no secret. */

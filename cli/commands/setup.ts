@@ -13,14 +13,16 @@ import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
-import { type Answers, answersOf, hasAnswers, linesAsked } from '../setup/answers.ts';
+import { type Answers, answersOf, hasAnswers, linesAsked, secretOf } from '../setup/answers.ts';
 import {
   editsOf,
   placeOfModelKey,
   placeOfSecret,
+  placesOfRouteSecrets,
   type SecretPlace,
   type Standing,
   webhookValue,
+  withRouteSecrets,
 } from '../setup/edits.ts';
 import { sendFirstEvent } from '../setup/first-event.ts';
 import { wrapped } from '../terminal.ts';
@@ -54,7 +56,8 @@ async function setupByQuestions(context: CommandContext): Promise<ExitCode> {
     }
     written = await write(context, answers);
     if (written === undefined) return 1;
-    for (const line of written) prompts.step(line);
+    // Beside the rule and its two blanks.
+    for (const line of written) prompts.step(wrapped(line, context.out.columns - 3, '').join('\n'));
     const wants =
       answers.enabled === true && (await prompts.confirm('Start the gateway and send a first event?', true));
     if (!wants) {
@@ -71,22 +74,33 @@ async function setupByQuestions(context: CommandContext): Promise<ExitCode> {
 
 async function ask(context: CommandContext, prompts: Prompts, standing: Standing): Promise<Answers | undefined> {
   const { askAll } = await import('../setup/questions.ts');
-  const variables = parseEnvFile((await readText(homePaths(context.home).env)) ?? '');
-  const { variable } = placeOfSecret(standing);
-  const hasSecret =
-    variables.has(variable) || (context.env[variable] ?? '') !== '' || webhookValue(standing, 'secret') !== undefined;
+  const variables = await variablesOf(context);
+  const hasSecret = hasGlobalSecret(standing, variables);
   const running = await connectControl(homePaths(context.home).socket);
   running?.close();
-  return askAll(prompts, { standing, hasSecret, isRunning: running !== undefined });
+  return askAll(prompts, { standing, variables, hasSecret, isRunning: running !== undefined });
+}
+
+/** The names of the variables that are set, by `.env` or the environment. */
+async function variablesOf({ home, env }: CommandContext): Promise<ReadonlySet<string>> {
+  const ofFile = parseEnvFile((await readText(homePaths(home).env)) ?? '');
+  return new Set([...ofFile.keys(), ...Object.keys(env).filter((name) => env[name] !== '')]);
+}
+
+function hasGlobalSecret(standing: Standing, variables: ReadonlySet<string>): boolean {
+  return variables.has(placeOfSecret(standing).variable) || webhookValue(standing, 'secret') !== undefined;
 }
 
 /** Says what was written; undefined, with the complaint made, where nothing could be. */
-async function write(context: CommandContext, answers: Answers): Promise<readonly string[] | undefined> {
+async function write(context: CommandContext, given: Answers): Promise<readonly string[] | undefined> {
   const paths = homePaths(context.home);
   await ensurePrivateFolder(paths.home);
   const before = await configText(context);
   const standing = standingIn(before);
-  if (editConfig(before, editsOf(answers, standing)) === undefined) {
+  const variables = await variablesOf(context);
+  const hasGlobal = hasGlobalSecret(standing, variables);
+  const answers = withRouteSecrets(given, standing, { variables, hasGlobal, generate: () => secretOf('generate') });
+  if (editConfig(before, editsOf(answers, standing, variables)) === undefined) {
     refuse(context, `${paths.config} is not YAML, or a key on the way is no mapping; see \`agent config check\``, 1);
     return undefined;
   }
@@ -101,10 +115,18 @@ async function write(context: CommandContext, answers: Answers): Promise<readonl
     }
   };
   await keep(answers.secret, placeOfSecret(standing));
+  const routes = answers.routes ?? [];
+  const places = placesOfRouteSecrets(routes, standing, variables);
+  for (const { name, secret } of routes) {
+    const place = places.get(name);
+    if (place === undefined) continue;
+    await keep(secret, place);
+    told.push(`Its sender posts to /webhooks/${name} and signs by ${place.variable}.`);
+  }
   await keep(answers.model?.key, placeOfModelKey(standing));
   let changed = false;
   await updateFileLocked(paths.config, (text = '') => {
-    const edited = editConfig(text, editsOf(answers, standingIn(text)));
+    const edited = editConfig(text, editsOf(answers, standingIn(text), variables));
     changed = edited !== undefined && edited !== text;
     return changed ? edited : undefined;
   });

@@ -1,9 +1,11 @@
 /**
  * What the setup was answered, by flags; and how a written secret or command is read. What is absent stays as it is.
- * @see CLI-1 in docs/specification.md
+ * @see CLI-1 and SEC-6 in docs/specification.md
  */
 
 import { randomBytes } from 'node:crypto';
+import { dynamicRoutePattern } from '../../machines/base/names.ts';
+import { insecureSecret, weaknessOf } from '../../machines/config/secret-strength.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 
 export interface Answers {
@@ -12,11 +14,22 @@ export interface Answers {
   readonly port?: number;
   /** Of the inspector page, where the one that stands is taken. */
   readonly inspectorPort?: number;
+  /** The global one. */
   readonly secret?: string;
+  readonly routes?: readonly RouteAnswer[];
+  /** A weak secret was given on purpose. */
+  readonly allowWeakSecrets?: true;
   readonly runner?: Runner;
   /** The argument vector of a command runner. */
   readonly command?: readonly string[];
   readonly model?: ModelAnswers;
+}
+
+/** A route of config.yaml, which is made where none has that name. */
+export interface RouteAnswer {
+  readonly name: string;
+  readonly secret?: string;
+  readonly toolsets?: readonly string[];
 }
 
 export interface ModelAnswers {
@@ -37,6 +50,8 @@ const answerFlags = [
   'host',
   'port',
   'secret',
+  'route',
+  'toolsets',
   'runner',
   'agent-command',
   'model-provider',
@@ -60,6 +75,18 @@ export function answersOf(context: CommandContext, input: readonly string[]): An
   };
   const secret = secretFlag('secret');
   const key = secretFlag('model-key');
+  const route = textFlag(context, 'route');
+  const toolsets = textFlag(context, 'toolsets');
+  if (route !== undefined && !dynamicRoutePattern.test(route)) return { misused: `--route "${route}" ${badName}` };
+  if (toolsets !== undefined && route === undefined)
+    return { misused: '--toolsets needs --route, whose runs have them' };
+  const weakness = secret === undefined || secret === '' ? undefined : whyWeak(secret, route);
+  const takesWeak = hasFlag(context, 'weak-secret');
+  if (weakness !== undefined && !takesWeak) {
+    return {
+      misused: `the secret ${weakness}; give \`generate\` or a better one, or --weak-secret to use it all the same`,
+    };
+  }
   if (secret === '' || key === '') return { misused: 'a secret given as "-" must be a line of the standard input' };
   const commandText = textFlag(context, 'agent-command');
   const command = commandText === undefined ? undefined : wordsOf(commandText);
@@ -80,11 +107,23 @@ export function answersOf(context: CommandContext, input: readonly string[]): An
     enabled: enable ? true : disable ? false : undefined,
     host: textFlag(context, 'host'),
     port: port === undefined ? undefined : Number(port),
-    secret: secret === undefined ? undefined : secretOf(secret),
+    ...answersOfRoute(secret === undefined ? undefined : secretOf(secret), route, toolsets),
+    allowWeakSecrets: weakness === undefined ? undefined : true,
     runner: runner as Runner | undefined,
     command,
     model: hasModel ? model : undefined,
   });
+}
+
+/** A secret is that of the route, where one is named, and the global one otherwise. */
+function answersOfRoute(
+  secret: string | undefined,
+  name: string | undefined,
+  list: string | undefined,
+): Pick<Answers, 'secret' | 'routes'> {
+  if (name === undefined) return definite({ secret });
+  const toolsets = list?.split(',').map((one) => one.trim());
+  return { routes: [{ name, ...definite({ secret, toolsets: toolsets?.filter((one) => one !== '') }) }] };
 }
 
 /** How many lines of the input the flags ask for. */
@@ -94,6 +133,14 @@ export function linesAsked(context: CommandContext): number {
 
 export function secretOf(given: string): string {
   return given === 'generate' ? randomBytes(32).toString('hex') : given;
+}
+
+export const badName = 'must be lower-case letters, digits, "-" and "_", first a letter or digit';
+
+/** Why a secret that a person typed is no good, as a verb and the rest of its sentence; undefined for a sound one. */
+export function whyWeak(secret: string, route?: string): string | undefined {
+  if (secret === 'generate') return undefined;
+  return secret === insecureSecret ? 'means that no signature is checked' : weaknessOf(secret, route);
 }
 
 /** The words of a command as a shell would part them, with nothing expanded; none where a quote has no end. */

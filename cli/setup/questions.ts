@@ -5,13 +5,27 @@
  */
 
 import { bindingFault, freePortAbove, whyUnbound } from '../../actors/binding.ts';
-import type { Json } from '../../machines/base/json.ts';
+import { isJsonObject, type Json } from '../../machines/base/json.ts';
+import { dynamicRoutePattern } from '../../machines/base/names.ts';
 import type { Prompts } from '../prompts.ts';
-import { type Answers, definite, type ModelAnswers, providers, type Runner, secretOf, wordsOf } from './answers.ts';
-import { type Standing, webhookValue } from './edits.ts';
+import {
+  type Answers,
+  badName,
+  definite,
+  type ModelAnswers,
+  providers,
+  type RouteAnswer,
+  type Runner,
+  secretOf,
+  whyWeak,
+  wordsOf,
+} from './answers.ts';
+import { defaultToolsets, hasOwnSecret, routesIn, type Standing, webhookValue } from './edits.ts';
 
 export interface Asked {
   readonly standing: Standing;
+  /** Those that are set. */
+  readonly variables: ReadonlySet<string>;
   /** Whether the gateway of this home runs, and so has its ports itself. */
   readonly isRunning: boolean;
   /** Whether a global secret is set, wherever. */
@@ -42,18 +56,59 @@ async function askWebhook(prompts: Prompts, asked: Asked): Promise<Answers> {
   const { standing, hasSecret } = asked;
   const host = await askHost(prompts, textOf(webhookValue(standing, 'host')));
   const port = await askPort(prompts, 'Port', { host, port: Number(webhookValue(standing, 'port') ?? 8_644) }, asked);
-  const kept = hasSecret ? [{ value: 'keep', label: 'Keep the one that is set' }] : [];
+  // Each route gets a secret of its own; a global one is not made anew.
+  const secret = hasSecret ? await askSecret(prompts, 'Secret of routes without one of their own', true) : undefined;
+  const route = await askRoute(prompts, asked);
+  return { host, port, ...definite({ secret, routes: route && [route] }) };
+}
+
+/** Undefined where the one that is set is kept. */
+async function askSecret(
+  prompts: Prompts,
+  question: string,
+  isSet: boolean,
+  route?: string,
+): Promise<string | undefined> {
   const how = await prompts.select(
-    'Global secret, by which senders sign',
+    question,
     [
-      ...kept,
+      ...(isSet ? [{ value: 'keep', label: 'Keep the one that is set' }] : []),
       { value: 'generate', label: 'Generate one', hint: '32 random bytes, into .env' },
-      { value: 'own', label: 'Type one' },
+      { value: 'own', label: 'Type one', hint: 'where the sender fixes it' },
     ],
-    hasSecret ? 'keep' : 'generate',
+    isSet ? 'keep' : 'generate',
   );
-  const typed = how === 'own' ? await prompts.secret('Secret', notEmpty) : undefined;
-  return { host, port, ...(how === 'keep' ? {} : { secret: typed ?? secretOf('generate') }) };
+  if (how === 'keep') return undefined;
+  return how === 'generate' ? secretOf(how) : prompts.secret('Secret', (text) => secretProblem(text, route));
+}
+
+/** A route with a secret of its own and, of the servers' tools, only those that are chosen. */
+async function askRoute(prompts: Prompts, { standing, variables }: Asked): Promise<RouteAnswer | undefined> {
+  const routes = routesIn(standing);
+  const name = await prompts.text('Name of a route, such as github (empty: none)', '', (text) =>
+    text === '' || dynamicRoutePattern.test(text) ? undefined : `It ${badName}`,
+  );
+  if (name === '') return undefined;
+  const written = routes[name];
+  const { toolsets = defaultToolsets } = isJsonObject(written) ? written : {};
+  const secret = await askSecret(prompts, 'Secret by which its sender signs', hasOwnSecret(written, variables), name);
+  return { name, ...definite({ secret, toolsets: await askToolsets(prompts, standing, toolsets) }) };
+}
+
+/** The toolsets with those servers that are chosen; undefined where no server is configured. */
+async function askToolsets(prompts: Prompts, standing: Standing, held: Json): Promise<readonly string[] | undefined> {
+  const configured = standing('mcp_servers');
+  const servers = isJsonObject(configured) ? Object.keys(configured) : [];
+  if (servers.length === 0) return undefined;
+  const toolsets = Array.isArray(held) ? held.map(String) : [];
+  const isOf = (server: string) => (toolset: string) => toolset === server || toolset === `mcp-${server}`;
+  const chosen = await prompts.several(
+    'Servers whose tools its runs may use',
+    servers.map((server) => ({ value: server, label: server })),
+    servers.filter((server) => toolsets.some(isOf(server))),
+  );
+  const others = toolsets.filter((toolset) => !servers.some((server) => isOf(server)(toolset)));
+  return [...others, ...chosen.map((server) => `mcp-${server}`)];
 }
 
 /** Asks until the port can be had; one that is taken is asked for anew, with the next free one as the answer. */
@@ -143,7 +198,7 @@ async function askModel(prompts: Prompts, standing: Standing): Promise<ModelAnsw
 }
 
 /** Secrets are named and not shown. */
-function summary({ enabled, host, port, inspectorPort, secret, runner, command, model }: Answers): string {
+function summary({ enabled, host, port, inspectorPort, secret, routes = [], runner, command, model }: Answers): string {
   const listener = enabled === true ? `on, at ${host}:${port}` : 'off';
   const held = secret === undefined ? [] : ['secret    into .env'];
   const how = model === undefined ? (command ?? []).map(spelled).join(' ') : `${model.name}, ${model.baseUrl}`;
@@ -151,9 +206,18 @@ function summary({ enabled, host, port, inspectorPort, secret, runner, command, 
     `webhooks  ${listener}`,
     ...(inspectorPort === undefined ? [] : [`inspector at port ${inspectorPort}`]),
     ...held,
+    ...routes.flatMap(summaryOfRoute),
     `agent     ${runner}${how === '' ? '' : `: ${how}`}`,
     ...(model?.key === undefined ? [] : ['API key   into .env']),
   ].join('\n');
+}
+
+function summaryOfRoute({ name, secret, toolsets = [] }: RouteAnswer): readonly string[] {
+  const servers = toolsets.flatMap((toolset) => /^mcp-(.+)$/.exec(toolset)?.[1] ?? []);
+  return [
+    `route     ${name}${secret === undefined ? '' : ', its secret into .env'}`,
+    `tools     ${servers.length === 0 ? 'none of the servers' : `of ${servers.join(', ')}`}`,
+  ];
 }
 
 function textOf(value: Json | undefined): string | undefined {
@@ -167,6 +231,12 @@ function spelled(word: string): string {
 
 function notEmpty(text: string): string | undefined {
   return text.trim() === '' ? 'It must not be empty' : undefined;
+}
+
+function secretProblem(text: string, route: string | undefined): string | undefined {
+  if (text === '') return notEmpty(text);
+  const weakness = whyWeak(text, route);
+  return weakness && `It ${weakness}; type a better one`;
 }
 
 function portProblem(text: string): string | undefined {

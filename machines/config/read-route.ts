@@ -9,7 +9,7 @@ import { defaultProfile, type ProfileName, profileName, routeName } from '../bas
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
 import { type RouteSecret, type RouteWithSecret, templateToken } from './route.ts';
-import { weaknessOf } from './secret-strength.ts';
+import { insecureSecret, weaknessOf } from './secret-strength.ts';
 import type { EntryFinding } from './server-entry.ts';
 import { canonicalTarget, cureOfTarget } from './targets.ts';
 
@@ -41,8 +41,6 @@ export type RouteRead =
   | { readonly ok: true; readonly value: RouteWithSecret; readonly warnings: readonly EntryFinding[] }
   | { readonly ok: false; readonly findings: readonly EntryFinding[] };
 
-/** A secret that means: do not check. */
-export const insecureSecret = 'INSECURE_NO_AUTH';
 const loopbackHosts: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '::1']);
 /** What a header carries unchanged through every front and proxy. */
 const headerSafe = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;

@@ -4,6 +4,9 @@
  * @see SEC-6 and CLI-2 in docs/specification.md
  */
 
+/** A secret that means: do not check. */
+export const insecureSecret = 'INSECURE_NO_AUTH';
+
 /** HMAC keys shorter than this can be tried out; what `generate` makes has 64. */
 const shortest = 16;
 const fewestKinds = 6;

@@ -1,5 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync } from 'node:fs';
 import t from 'tap';
+import { parse } from 'yaml';
+import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
@@ -32,39 +34,39 @@ t.test('CLI-1 · HOME-4 · setup changes what is given and nothing else', async 
 t.test('CLI-1 · ADP-1 · the secret goes where it takes effect', async (t) => {
   const start = 'platforms: {webhook: {enabled: true, host: 127.0.0.1, port: 0, routes: {r: {}}, ';
   const rows: readonly (readonly [string, string, string, RegExp])[] = [
-    [`${start}}}\n`, `${start}}}\n`, '# mine\n\nA=1\nWEBHOOK_SECRET="new-secret-new"\n', /as WEBHOOK_SECRET/],
+    [`${start}}}\n`, `${start}}}\n`, '# mine\n\nA=1\nWEBHOOK_SECRET="a-new-secret-of-it"\n', /as WEBHOOK_SECRET/],
     [
-      `${start}extra: {secret: old-old-old}}} # c\n`,
+      `${start}extra: {secret: the-old-one-of-it}}} # c\n`,
       `${start}extra: {secret: "\${WEBHOOK_SECRET}"}}} # c\n`,
-      '# mine\n\nA=1\nWEBHOOK_SECRET="new-secret-new"\n',
+      '# mine\n\nA=1\nWEBHOOK_SECRET="a-new-secret-of-it"\n',
       /platforms\.webhook\.extra\.secret held a secret that would have won/,
     ],
     [
-      `${start}secret: old-old-old}}\n`,
+      `${start}secret: the-old-one-of-it}}\n`,
       `${start}secret: "\${WEBHOOK_SECRET}"}}\n`,
-      '# mine\n\nA=1\nWEBHOOK_SECRET="new-secret-new"\n',
+      '# mine\n\nA=1\nWEBHOOK_SECRET="a-new-secret-of-it"\n',
       /platforms\.webhook\.secret held a secret/,
     ],
     [
       `${start}secret: "\${env:HOOKS}"}}\n`,
       `${start}secret: "\${env:HOOKS}"}}\n`,
-      '# mine\n\nA=1\nHOOKS="new-secret-new"\n',
+      '# mine\n\nA=1\nHOOKS="a-new-secret-of-it"\n',
       /as HOOKS/,
     ],
   ];
   for (const [config, expected, env, told] of rows) {
     const home = makeHome(t, { 'config.yaml': config, '.env': '# mine\n\nA=1\n' });
-    const result = await runCli(['gateway', 'setup', '--secret', 'new-secret-new'], home.path);
+    const result = await runCli(['gateway', 'setup', '--secret', 'a-new-secret-of-it'], home.path);
     t.equal(result.code, 0, result.stderr);
     t.match(result.stdout, told);
-    t.notMatch(result.stdout, /new-secret-new|old-old-old/);
+    t.notMatch(result.stdout, /a-new-secret-of-it|the-old-one-of-it/);
     t.same(
       [readFileSync(`${home.path}/config.yaml`, 'utf8'), readFileSync(`${home.path}/.env`, 'utf8')],
       [expected, env],
     );
     const { url, kill, exited } = await startDaemon(t, home.path);
-    t.equal((await postSigned(`${url}/webhooks/r`, {}, { secret: 'new-secret-new' })).status, 202);
-    t.equal((await postSigned(`${url}/webhooks/r`, {}, { secret: 'old-old-old' })).status, 401);
+    t.equal((await postSigned(`${url}/webhooks/r`, {}, { secret: 'a-new-secret-of-it' })).status, 202);
+    t.equal((await postSigned(`${url}/webhooks/r`, {}, { secret: 'the-old-one-of-it' })).status, 401);
     kill('SIGTERM');
     await exited;
   }
@@ -75,6 +77,18 @@ t.test('CLI-2 · CLI-1 · flags that contradict each other, are empty or of anot
   const rows: readonly (readonly [readonly string[], RegExp])[] = [
     [['gateway', 'setup', '--enable', '--disable'], /exclude each other/],
     [['gateway', 'setup', '--secret', ''], /--secret must not be empty/],
+    [['gateway', 'setup', '--secret', 'changeme'], /the secret is a word that everybody tries first; give `generate`/],
+    [
+      ['gateway', 'setup', '--secret', 'k9#mQ2-too-few'],
+      /the secret has 14 characters, fewer than 16; .*--weak-secret/,
+    ],
+    [['gateway', 'setup', '--secret', 'INSECURE_NO_AUTH'], /the secret means that no signature is checked/],
+    [
+      ['gateway', 'setup', '--route', 'deploys-of-the-shop', '--secret', 'deploys-of-the-shop'],
+      /the name of its route/,
+    ],
+    [['gateway', 'setup', '--route', 'Bad Name'], /--route "Bad Name" must be lower-case letters/],
+    [['gateway', 'setup', '--toolsets', 'web'], /--toolsets needs --route/],
     [['gateway', 'setup', '--host='], /--host must not be empty/],
     [['gateway', 'setup', '--port', 'abc'], /--port "abc" must be a whole number from 0 to 65535/],
     [['gateway', 'setup', '--port', '99999'], /--port "99999"/],
@@ -96,3 +110,83 @@ t.test('CLI-2 · CLI-1 · flags that contradict each other, are empty or of anot
   t.equal((await runCli(['gateway', 'setup', '--enable'], broken.path)).code, 1);
   t.equal(readFileSync(`${broken.path}/config.yaml`, 'utf8'), 'platforms: 5\n');
 });
+
+t.test(
+  'CLI-1 · SEC-6 · each route gets a secret of its own, and no tool of a server that was not chosen',
+  async (t) => {
+    const home = makeHome(t, {
+      'config.yaml':
+        'platforms: # c1\n  webhook: {enabled: true, host: 127.0.0.1, port: 0}\nmcp_servers: {files: {command: x}}\n',
+      '.env': 'WEBHOOK_SECRET_A_B=of-something-else\n',
+    });
+    chmodSync(`${home.path}/.env`, 0o644);
+    const setup = async (...flags: readonly string[]) => {
+      const result = await runCli(['gateway', 'setup', ...flags], home.path);
+      t.equal(result.code, 0, result.stderr);
+      return result.stdout;
+    };
+    const routes = () => parse(readFileSync(`${home.path}/config.yaml`, 'utf8')).platforms.webhook.extra.routes;
+    const variables = () => parseEnvFile(readFileSync(`${home.path}/.env`, 'utf8'));
+
+    t.match(await setup('--route', 'github'), /as WEBHOOK_SECRET_GITHUB\.\nIts sender posts to \/webhooks\/github/);
+    await setup('--route', 'a-b', '--toolsets', 'agent-webhook, mcp-files');
+    t.match(await setup('--route', 'a_b', '--secret', 'typed-by-the-person'), /WEBHOOK_SECRET_A_B_3/);
+
+    t.same(routes(), {
+      github: { secret: '${WEBHOOK_SECRET_GITHUB}', toolsets: ['agent-webhook'] },
+      'a-b': { secret: '${WEBHOOK_SECRET_A_B_2}', toolsets: ['agent-webhook', 'mcp-files'] },
+      a_b: { secret: '${WEBHOOK_SECRET_A_B_3}', toolsets: ['agent-webhook'] },
+    });
+    const made = variables();
+    t.match(made.get('WEBHOOK_SECRET_GITHUB'), /^[0-9a-f]{64}$/);
+    t.match(made.get('WEBHOOK_SECRET_A_B_2'), /^[0-9a-f]{64}$/);
+    t.not(made.get('WEBHOOK_SECRET_A_B_2'), made.get('WEBHOOK_SECRET_GITHUB'));
+    t.equal(made.get('WEBHOOK_SECRET_A_B_3'), 'typed-by-the-person');
+    t.equal(made.get('WEBHOOK_SECRET_A_B'), 'of-something-else');
+    t.notOk(made.has('WEBHOOK_SECRET'), 'there is no secret that all share');
+    t.equal(statSync(`${home.path}/.env`).mode & 0o777, 0o600);
+
+    await setup('--route', 'a-b', '--toolsets', 'web');
+    t.same(routes()['a-b'], { secret: '${WEBHOOK_SECRET_A_B_2}', toolsets: ['web'] });
+    t.same(variables(), made, 'the secret of a route stays');
+
+    const { url, kill, exited } = await startDaemon(t, home.path);
+    const status = async (secret = '') => (await postSigned(`${url}/webhooks/github`, {}, { secret })).status;
+    t.equal(await status(made.get('WEBHOOK_SECRET_GITHUB')), 202);
+    t.equal(await status(made.get('WEBHOOK_SECRET_A_B_2')), 401, 'the secret of another route opens nothing');
+    kill('SIGTERM');
+    await exited;
+  },
+);
+
+t.test(
+  'CLI-1 · SEC-6 · routes without any secret get one each, and a weak one is used only where that is said',
+  async (t) => {
+    const routes =
+      'routes: {one: {prompt: x}, own: {secret: "${MINE}", prompt: x}, two: {prompt: x}, three: {secret: "${UNSET}"}}';
+    const home = makeHome(t, {
+      'config.yaml': `platforms: {webhook: {enabled: true, host: 0.0.0.0, ${routes}}}\n`,
+      '.env': 'MINE=a-secret-of-its-own\n',
+    });
+    const config = () => parse(readFileSync(`${home.path}/config.yaml`, 'utf8')).platforms.webhook;
+    t.equal((await runCli(['gateway', 'setup', '--port', '0'], home.path)).code, 0);
+    const secrets = Object.values(config().routes as Record<string, { secret: string }>).map(({ secret }) => secret);
+    t.same(secrets, ['${WEBHOOK_SECRET_ONE}', '${MINE}', '${WEBHOOK_SECRET_TWO}', '${UNSET}']);
+    t.match(
+      readFileSync(`${home.path}/.env`, 'utf8'),
+      /^UNSET="[0-9a-f]{64}"$/m,
+      'a variable that was not set has a value',
+    );
+
+    const weak = await runCli(
+      ['gateway', 'setup', '--route', 'one', '--secret', 'glft-12345', '--weak-secret'],
+      home.path,
+    );
+    t.equal(weak.code, 0, weak.stderr);
+    t.notMatch(weak.stdout, 'glft-12345');
+    t.equal(config().extra.allow_weak_secrets, true);
+    const checked = await runCli(['config', 'check'], home.path);
+    t.equal(checked.code, 0);
+    t.match(checked.stdout, /warning: route "one" has a secret that has 10 characters[\s\S]*\n1 finding\n/);
+  },
+);

@@ -123,12 +123,21 @@ t.test('CLI-1 · a secret can come from the input, so that no list of processes 
 
 t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: noTerminal }, async (t) => {
   const home = startingHome(t);
+  home.write(
+    'config.yaml',
+    `${quiet}mcp_servers: {files: {command: x, enabled: false}, notes: {command: x, enabled: false}}\n`,
+  );
   const answered = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
     [/Receive webhooks\?/, enter],
     [/Who may reach it\?/, enter],
     [/Port/, `\u0015999999${enter}`],
     [/whole number from 0 to 65535/, `\u00150${enter}`],
-    [/Global secret/, enter],
+    [/Name of a route/, `Bad Name${enter}`],
+    [/lower-case letters, digits/, `\u0015github${enter}`],
+    [/Secret by which its sender signs/, `${down}${enter}`],
+    [/Secret\n/, `changeme${enter}`],
+    [/It is a word that everybody tries first/, `\u0015typed-by-the-person${enter}`],
+    [/Servers whose tools its runs may use/, `${down} ${enter}`],
     [/What runs the agent\?/, `${down}${enter}`],
     [/Its command/, `cat${enter}`],
     [/Write it\?/, enter],
@@ -138,15 +147,17 @@ t.test('CLI-1 · the questions on a terminal: answered, refused, left', { skip: 
   t.match(answered.screen, /webhooks +on, at 127\.0\.0\.1:0[\s\S]*agent +command: cat[\s\S]*delivered to the log/);
   t.match(
     readFileSync(`${home.path}/config.yaml`, 'utf8'),
-    /^inspector: \{enabled: false\} # quiet\n[\s\S]*port: 0\n[\s\S]*command:\n {4}- cat\n/,
+    /^inspector: \{enabled: false\} # quiet\n[\s\S]*port: 0\n[\s\S]*toolsets:\n +- agent-webhook\n +- mcp-notes\n[\s\S]*command:\n {4}- cat\n/,
   );
-  const secret = /WEBHOOK_SECRET="([0-9a-f]{64})"/.exec(readFileSync(`${home.path}/.env`, 'utf8'))?.[1];
-  t.ok(secret !== undefined && !answered.screen.includes(secret));
+  t.equal(readFileSync(`${home.path}/.env`, 'utf8'), 'WEBHOOK_SECRET_GITHUB="typed-by-the-person"\n');
+  t.notMatch(answered.screen, /typed-by-the-person|changeme/);
 
   const before = readFileSync(`${home.path}/config.yaml`, 'utf8');
   const left = await converse(t, ['gateway', 'setup'], { AGENT_HOME: home.path }, [
     [/Receive webhooks\?/, enter],
-    [/Who may reach it\?/, ctrlC],
+    [/Who may reach it\?/, enter],
+    [/Port/, enter],
+    [/Name of a route/, ctrlC],
   ]);
   t.equal(left.code, 4);
   t.match(left.screen, /nothing was written/);
@@ -171,7 +182,7 @@ t.test('CLI-1 · ports that another program has are not written', { skip: noTerm
     [/Port/, `\u0015${taken}${enter}`],
     // The question comes after the word, and what is typed before it is lost.
     [/cannot be had: another program has it[\s\S]*Port/, enter],
-    [/Global secret/, enter],
+    [/Name of a route/, enter],
     [/inspector page's 127\.0\.0\.1:\d+ cannot be had[\s\S]*Port of the inspector page/, enter],
     [/What runs the agent\?/, enter],
     [/Write it\?/, enter],
