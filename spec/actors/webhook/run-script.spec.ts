@@ -8,14 +8,13 @@ import { makeHome, type TestHome } from '../../support/home.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { numbersIn, until } from '../../support/processes.ts';
 
-const never = new AbortController().signal;
 const payload = { title: 'it’s "quoted"', big: 'x'.repeat(300_000) };
 
 function run(
   home: TestHome,
   script: string,
   scriptTimeoutMs = 600_000,
-  signal = never,
+  signal = new AbortController().signal,
   name = 'deploys',
 ): Promise<ScriptResult> {
   const route = { name: routeName(name), profile: defaultProfile, script, scriptTimeoutMs } as Route;
