@@ -1,14 +1,13 @@
 import { readFileSync, renameSync, rmSync, utimesSync } from 'node:fs';
-import { mock } from 'node:test';
 import t from 'tap';
 import { stampOf } from '../../actors/files.ts';
 import { watchConfig } from '../../runtime/config-watch.ts';
 import { createTicks } from '../../runtime/ticks.ts';
 import { makeHome } from '../support/home.ts';
+import { type LentTime, lentTime } from '../support/lent-time.ts';
 
 t.test('CFG-2 · LIF-12 · every way of changing a file is noticed once, within two seconds', (t) => {
-  mock.timers.enable({ apis: ['setInterval'] });
-  t.teardown(() => mock.timers.reset());
+  const time = lentTime(t);
   const home = makeHome(t, { 'config.yaml': 'a: 1\n' });
   const config = `${home.path}/config.yaml`;
   let watched = [config, `${home.path}/.env`];
@@ -51,20 +50,19 @@ t.test('CFG-2 · LIF-12 · every way of changing a file is noticed once, within 
   for (const [title, act, expected] of rows) {
     changes = 0;
     act();
-    mock.timers.tick(2_000);
+    passSeconds(time, 2);
     t.equal(changes, expected, title);
   }
   changes = 0;
   stop();
   home.write('.env', 'A=2222\n');
-  mock.timers.tick(5_000);
+  passSeconds(time, 5);
   t.equal(changes, 0, 'nobody watches any more');
   t.end();
 });
 
 t.test('LIF-12 · a change between the first reading and the first look is noticed', (t) => {
-  mock.timers.enable({ apis: ['setInterval'] });
-  t.teardown(() => mock.timers.reset());
+  const time = lentTime(t);
   const home = makeHome(t, { 'config.yaml': 'a: 1\n' });
   const paths = [`${home.path}/config.yaml`, `${home.path}/.env`];
   const read = stampsOf(paths);
@@ -76,14 +74,13 @@ t.test('LIF-12 · a change between the first reading and the first look is notic
   };
   const stop = watchConfig({ read, paths: () => paths, changed }, createTicks());
   t.teardown(stop);
-  mock.timers.tick(3_000);
+  passSeconds(time, 3);
   t.equal(changes, 1);
   t.end();
 });
 
 t.test('LIF-12 · CFG-2 · a file that is being written is not read before it is at rest', (t) => {
-  mock.timers.enable({ apis: ['setInterval'] });
-  t.teardown(() => mock.timers.reset());
+  const time = lentTime(t);
   const home = makeHome(t, { 'config.yaml': 'a: 1\n' });
   const config = `${home.path}/config.yaml`;
   const found: string[] = [];
@@ -94,20 +91,19 @@ t.test('LIF-12 · CFG-2 · a file that is being written is not read before it is
   const stop = watchConfig({ read: stampsOf([config]), paths: () => [config], changed }, createTicks());
   t.teardown(stop);
   home.write('config.yaml', '');
-  mock.timers.tick(1_000);
+  time.pass(1_000);
   home.write('config.yaml', 'a: 12\n');
-  mock.timers.tick(1_000);
+  time.pass(1_000);
   t.same(found, []);
-  mock.timers.tick(1_000);
+  time.pass(1_000);
   t.same(found, ['a: 12\n']);
-  mock.timers.tick(2_000);
+  passSeconds(time, 2);
   t.equal(found.length, 1);
   t.end();
 });
 
 t.test('LIF-12 · a change that nobody could look at yet is told until somebody has', async (t) => {
-  mock.timers.enable({ apis: ['setInterval'] });
-  t.teardown(() => mock.timers.reset());
+  const time = lentTime(t);
   const home = makeHome(t, { 'config.yaml': 'a: 1\n' });
   const paths = [`${home.path}/config.yaml`];
   const answers = [false, false, true];
@@ -117,11 +113,16 @@ t.test('LIF-12 · a change that nobody could look at yet is told until somebody 
   t.teardown(stop);
   home.write('config.yaml', 'a: 12\n');
   for (let second = 0; second < 5; second += 1) {
-    mock.timers.tick(1_000);
+    time.pass(1_000);
     await Promise.resolve();
   }
   t.equal(changes, 3);
 });
+
+/** One after the other, as the beats of a second come. */
+function passSeconds(time: LentTime, seconds: number): void {
+  for (let second = 0; second < seconds; second += 1) time.pass(1_000);
+}
 
 function stampsOf(paths: readonly string[]): ReadonlyMap<string, string | undefined> {
   return new Map(paths.map((path) => [path, stampOf(path)]));

@@ -46,7 +46,11 @@ t.test('PRF-1 · PRF-2 · the sources are those of every profile that is served,
   );
   t.same([...served.subscriptions.keys()], ['default', 'work']);
   t.same([dynamic(served), dynamic(served, work)], [['mine'], ['at-work']]);
-  t.same(learnt, ['of-mine-and-no-other', 'of-at-work-and-no-other'], 'OBS-1: every secret of a subscription is learnt');
+  t.same(
+    learnt,
+    ['of-mine-and-no-other', 'of-at-work-and-no-other'],
+    'OBS-1: every secret of a subscription is learnt',
+  );
 
   const alone = stage(t, { ...files, 'config.yaml': config('', false) });
   const unserved = alone.read();

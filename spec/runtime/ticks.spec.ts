@@ -1,10 +1,9 @@
-import { mock } from 'node:test';
 import t from 'tap';
 import { createTicks } from '../../runtime/ticks.ts';
+import { lentTime } from '../support/lent-time.ts';
 
 t.test('CON-2 · all that looks again and again shares one timer, each at its own pace', (t) => {
-  mock.timers.enable({ apis: ['setInterval'] });
-  t.teardown(() => mock.timers.reset());
+  const time = lentTime(t);
   const every = createTicks();
   const heard: string[] = [];
   const stops = [
@@ -18,27 +17,26 @@ t.test('CON-2 · all that looks again and again shares one timer, each at its ow
     ['second', 'third', 'at least a second'],
   ]) {
     heard.length = 0;
-    mock.timers.tick(1_000);
+    time.pass(1_000);
     t.same(heard, expected);
   }
   stops[0]?.();
   heard.length = 0;
-  mock.timers.tick(3_000);
+  for (let second = 0; second < 3; second += 1) time.pass(1_000);
   t.same(heard, ['at least a second', 'at least a second', 'third', 'at least a second']);
   for (const stop of stops) stop();
   heard.length = 0;
-  mock.timers.tick(3_000);
+  for (let second = 0; second < 3; second += 1) time.pass(1_000);
   t.same(heard, []);
   const again = every(() => heard.push('again'), 1_000);
-  mock.timers.tick(1_000);
+  time.pass(1_000);
   t.same(heard, ['again']);
   again();
   t.end();
 });
 
 t.test('CON-2 · one that stops another in the same beat, or itself, harms nobody', (t) => {
-  mock.timers.enable({ apis: ['setInterval'] });
-  t.teardown(() => mock.timers.reset());
+  const time = lentTime(t);
   const every = createTicks();
   const heard: string[] = [];
   const stopSelf = every(() => {
@@ -48,7 +46,7 @@ t.test('CON-2 · one that stops another in the same beat, or itself, harms nobod
   }, 1_000);
   const stopOther = every(() => heard.push('never'), 1_000);
   const stopLast = every(() => heard.push('still'), 1_000);
-  mock.timers.tick(2_000);
+  for (let second = 0; second < 2; second += 1) time.pass(1_000);
   t.same(heard, ['once', 'still', 'still']);
   stopLast();
   t.end();

@@ -1,4 +1,3 @@
-import { mock } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { createStandingStream } from '../../../actors/mcp/standing-stream.ts';
@@ -12,11 +11,8 @@ const times = { reopenMs: 15, longestReopenMs: 60, missedPauseMs: 0, holdMs: 0, 
 function stage(t: Test, more: Partial<typeof times> = {}) {
   const stream = createStandingStream({ ...times, ...more });
   const ended = new AbortController();
-  mock.timers.enable({ apis: ['setTimeout'] });
-  t.teardown(() => {
-    ended.abort();
-    mock.timers.reset();
-  });
+  const time = lentTime(t);
+  t.teardown(() => ended.abort());
   const one = { reply: 'stream' as Reply, asked: 0, missed: 0 };
   let last: ReadableStreamDefaultController<Uint8Array> | undefined;
   const fetch = stream.watch(async () => {
@@ -58,15 +54,15 @@ function stage(t: Test, more: Partial<typeof times> = {}) {
     cut: () => last?.error(new Error('reset')),
     finish: () => last?.close(),
     end: () => ended.abort(),
+    giveBack: () => time.giveBack(),
+    /** Several tries from here, and all that follows of them. */
+    async aWhile(ms = 500): Promise<void> {
+      for (let passed = 0; passed < ms; passed += 5) {
+        time.pass(5);
+        await setImmediate();
+      }
+    },
   };
-}
-
-/** Several tries from here, and all that follows of them. */
-async function aWhile(ms = 500): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 5) {
-    mock.timers.tick(5);
-    await setImmediate();
-  }
 }
 
 t.test('FLT-4 · a stream that breaks, or ends, is opened again, and what it may have said is asked for', async (t) => {
@@ -76,10 +72,10 @@ t.test('FLT-4 · a stream that breaks, or ends, is opened again, and what it may
     one.keep();
     t.equal(one.one.missed, 0, 'it stands from the beginning');
     one[how]();
-    await aWhile();
+    await one.aWhile();
     t.same([one.one.asked, one.one.missed], [2, 1], how);
     one.end();
-    mock.timers.reset();
+    one.giveBack();
   }
 });
 
@@ -89,18 +85,18 @@ t.test('FLT-4 · it is tried for as long as the session lives, and no longer', a
     one.one.reply = reply;
     await one.open().catch(() => {});
     one.keep();
-    await aWhile(15 + 30 + 3 * 60);
+    await one.aWhile(15 + 30 + 3 * 60);
     t.same([one.one.asked, one.one.missed], [6, 0], 'later each time, and nothing can be asked for');
     one.one.reply = 'stream';
-    await aWhile();
+    await one.aWhile();
     t.equal(one.one.missed, 1);
     one.one.reply = reply;
     one.end();
     one.cut();
     const { asked } = one.one;
-    await aWhile();
+    await one.aWhile();
     t.equal(one.one.asked, asked);
-    mock.timers.reset();
+    one.giveBack();
   }
 });
 
@@ -110,9 +106,9 @@ t.test('FLT-4 · a server that has no such stream is not asked again', async (t)
     one.one.reply = reply;
     await one.open().catch(() => {});
     one.keep();
-    await aWhile();
+    await one.aWhile();
     t.same([one.one.asked, one.one.missed], [1, 0], JSON.stringify(reply));
-    mock.timers.reset();
+    one.giveBack();
   }
   // A passing failure before it does not make it one that has such a stream.
   const one = stage(t);
@@ -120,7 +116,7 @@ t.test('FLT-4 · a server that has no such stream is not asked again', async (t)
   await one.open().catch(() => {});
   one.one.reply = { status: 404 };
   one.keep();
-  await aWhile();
+  await one.aWhile();
   t.same([one.one.asked, one.one.missed], [2, 0]);
 });
 
@@ -132,7 +128,7 @@ t.test(
     one.keep();
     one.one.reply = { status: 404 };
     one.cut();
-    await aWhile(30);
+    await one.aWhile(30);
     t.same([one.one.asked, one.one.missed], [2, 1]);
   },
 );
@@ -141,10 +137,10 @@ t.test('FLT-4 · what broke while the session was opened is made good once it is
   const one = stage(t);
   await one.open();
   one.cut();
-  await aWhile();
+  await one.aWhile();
   t.equal(one.one.asked, 1, 'nobody wants it yet');
   one.keep();
-  await aWhile();
+  await one.aWhile();
   t.same([one.one.asked, one.one.missed], [2, 1]);
 });
 
@@ -152,12 +148,12 @@ t.test('FLT-4 · one that is being asked for is not asked for twice, and posts a
   const one = stage(t);
   await one.fetch('http://server.test/mcp', { method: 'POST' });
   one.keep();
-  await aWhile();
+  await one.aWhile();
   t.equal(one.one.asked, 1);
   await one.open();
   one.one.reply = 'hang';
   one.cut();
-  await aWhile();
+  await one.aWhile();
   t.equal(one.one.asked, 3);
 });
 
@@ -167,7 +163,7 @@ t.test('FLT-4 · a stream that ends again and again has its server listed no mor
   one.keep();
   for (let ends = 1; ends <= 5; ends += 1) {
     one.finish();
-    await aWhile(50);
+    await one.aWhile(50);
     t.equal(one.one.asked, ends + 1);
   }
   t.equal(one.one.missed, 1);

@@ -170,7 +170,10 @@ t.test('SUB-2 · a long file is read between other work; the set before it answe
   const { home, names, store } = fixture(t, long());
   t.equal(names().length, 800, 'the first set is waited for');
   const before = store.current().routes;
-  home.write('subs.json', long({ fresh: { secret: 'long-enough-secret' }, 'sub-7': { secret: 'another-long-secret' } }));
+  home.write(
+    'subs.json',
+    long({ fresh: { secret: 'long-enough-secret' }, 'sub-7': { secret: 'another-long-secret' } }),
+  );
 
   t.equal(store.current().routes, before, 'not a record of it is in force yet');
   await until(() => store.current().routes !== before);

@@ -1,4 +1,3 @@
-import { mock } from 'node:test';
 import t, { type Test } from 'tap';
 import { type AnyActorLogic, type AnyActorRef, createActor, createMachine, fromTransition } from 'xstate';
 import { createPlaces } from '../../../actors/dispatch/places.ts';
@@ -6,6 +5,7 @@ import type { FrontMove } from '../../../machines/webhook/gateway.machine.ts';
 import type { FrontKeeper } from '../../../runtime/front-keeper.ts';
 import { wireGateway } from '../../../runtime/wiring/gateway.ts';
 import type { Wards } from '../../../runtime/wiring/wards.ts';
+import { lentTime } from '../../support/lent-time.ts';
 import { deferred, turn } from '../../support/turns.ts';
 import { fakeWard } from '../../support/wards.ts';
 
@@ -13,8 +13,7 @@ const inert = fromTransition((state: undefined) => state, undefined) as unknown 
 
 /** The gateway's chart with its real effects, over fronts and wards in the hand. The time is the spec's. */
 function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
-  mock.timers.enable({ apis: ['setTimeout'] });
-  t.teardown(() => mock.timers.reset());
+  const time = lentTime(t);
   const steps: string[] = [];
   const lines: unknown[] = [];
   const groups = fakeWard<unknown>(() => ({ value: 'pending' }));
@@ -73,10 +72,11 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     deliveries,
     places,
     answered,
+    giveBack: () => time.giveBack(),
     state: () => ref.getSnapshot().value as string,
     passes: async (ms: number): Promise<void> => {
       nowMs += ms;
-      mock.timers.tick(ms);
+      time.pass(ms);
       await turn();
     },
   };
@@ -189,7 +189,7 @@ t.test('CON-2 · DUR-1 · what rests on disk as well is not waited for, unless a
       isWaitedFor ? 'active' : 'done',
       `${ward} ${value} ${JSON.stringify(record)}`,
     );
-    mock.timers.reset();
+    one.giveBack();
   }
 });
 
@@ -226,7 +226,7 @@ t.test(
       });
       await turn();
       t.equal(granted, 1, 'places are granted as before');
-      mock.timers.reset();
+      one.giveBack();
     }
   },
 );
