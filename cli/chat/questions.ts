@@ -5,8 +5,8 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { shownJson, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
-import { bounded, plain } from '../terminal.ts';
+import { inQuotes, shownJson, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
+import { plain } from '../terminal.ts';
 import type { Lines } from './lines.ts';
 import type { ChatScreen } from './screen.ts';
 
@@ -90,7 +90,7 @@ async function fillIn({ server, message, detail }: JsonObject, ports: QuestionPo
 
 /** A word of the asker's, which can pose as no part of the question (SEC-7). */
 function quoted(text: string): string {
-  return `“${bounded(text)}”`;
+  return plain(inQuotes(text));
 }
 
 function choicesOf({ enum: choices }: JsonObject): readonly string[] {

@@ -41,8 +41,14 @@ const longestRequest = 1_000;
  * question; empty where it says nothing (SEC-7).
  */
 export function wordsOfServer(server: string, words: string, kind: string): string {
-  const line = shownText(words.replace(/\s+/gu, ' ').trim());
-  const longest = kind === 'form' ? longestRequest : longestDescription;
+  const quoted = inQuotes(words, kind === 'form' ? longestRequest : longestDescription);
+  return quoted === '' ? '' : `${server} says: ${quoted}`;
+}
+
+/** Words of a server within a question: one line in quotes, cut where it is long; empty where there are none (SEC-7). */
+export function inQuotes(words: string, longest = longestDescription): string {
+  // A quote of its own would end ours.
+  const line = shownText(words.replace(/\s+/gu, ' ').replace(/[“”]/gu, '"').trim());
   const kept = cut(line, longest);
-  return line === '' ? '' : `${server} says: “${kept}${kept === line ? '' : '…'}”`;
+  return line === '' ? '' : `“${kept}${kept === line ? '' : '…'}”`;
 }

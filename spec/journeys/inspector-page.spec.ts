@@ -251,7 +251,7 @@ t.test('one daemon, looked at', options, async (t) => {
     await open.context.close();
   });
 
-  await t.test('TRU-3 · a call is approved, another denied, a form filled in', async (t) => {
+  await t.test('TRU-3 · SEC-7 · a call is approved, another denied, a form filled in', async (t) => {
     const open = await openInspector(browser, gateway);
     const { page } = open;
     await goTo(open, '#/now');
@@ -276,7 +276,7 @@ t.test('one daemon, looked at', options, async (t) => {
     t.equal(wordsOf(await denied), '[approval_denied]');
     const filled = gateway.call('mcp__peer__ask');
     await page.getByText('What is your name?').waitFor();
-    await page.getByLabel('name').fill('Ada');
+    await page.getByLabel('“name”').fill('Ada');
     await page.getByRole('button', { name: 'Send' }).click();
     t.match(wordsOf(await filled), /Ada/);
     await page.getByText('Nothing waits for you').waitFor();

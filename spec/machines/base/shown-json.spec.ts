@@ -1,5 +1,5 @@
 import t from 'tap';
-import { shownJson, shownText, withoutGaps, wordsOfServer } from '../../../machines/base/shown-json.ts';
+import { inQuotes, shownJson, shownText, withoutGaps, wordsOfServer } from '../../../machines/base/shown-json.ts';
 import { fc } from '../../support/property.ts';
 
 const hidden = [
@@ -48,5 +48,6 @@ t.test('SEC-7 · what a server says is one bounded line in quotes, with its name
   t.equal(wordsOfServer('notes', 'x'.repeat(999), 'tool'), `notes says: “${'x'.repeat(240)}…”`);
   t.equal(wordsOfServer('notes', 'x'.repeat(1_001), 'form'), `notes says: “${'x'.repeat(1_000)}…”`);
   t.equal(wordsOfServer('notes', ' \n', 'tool'), '');
+  t.same([inQuotes(' a\nb '), inQuotes(' '), inQuotes('abcd', 3)], ['“a b”', '', '“abc…”']);
   t.end();
 });

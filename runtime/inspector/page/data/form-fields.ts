@@ -1,10 +1,11 @@
 /**
  * Reads a JSON Schema into the fields of a form, and a filled-in form back into arguments. What a form cannot draw becomes
  * a field of JSON text, so that every tool can be called.
- * @see INS-2 and TRU-3 in docs/specification.md
+ * @see INS-2, TRU-3 and SEC-7 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../../../../machines/base/json.ts';
+import { inQuotes } from '../../../../machines/base/shown-json.ts';
 
 export interface FormField {
   readonly name: string;
@@ -43,6 +44,17 @@ export function fieldsOf(schema: Json | undefined): readonly FormField[] {
     fieldOf(name, isJsonObject(property) ? property : {}, required.has(name)),
   );
   return [...fields.filter((field) => field.required), ...fields.filter((field) => !field.required)];
+}
+
+/** The fields of a form that a server asks for: its words can pose as no part of the page's own question (SEC-7). */
+export function quotedFields(fields: readonly FormField[]): readonly FormField[] {
+  return fields.map((field) => ({
+    ...field,
+    // A title of blanks alone would leave a field without a name.
+    label: inQuotes(field.label) || inQuotes(field.name) || '“”',
+    description: inQuotes(field.description),
+    choices: field.choices.map((choice) => ({ ...choice, label: inQuotes(choice.label) || '“”' })),
+  }));
 }
 
 /** What a form shows before anybody has typed. */

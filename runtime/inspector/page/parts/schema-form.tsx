@@ -1,16 +1,25 @@
 /**
  * A form made from a JSON Schema: for the arguments of a tool and for what a server asks a person. Problems stand at their
  * fields and are told to a reader of screens.
- * @see INS-2 and TRU-3 in docs/specification.md
+ * @see INS-2, TRU-3 and SEC-7 in docs/specification.md
  */
 
 import type { ComponentChildren, JSX, TargetedInputEvent } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
-import { entriesOf, type FormEntries, type FormField, fieldsOf, readEntries } from '../data/form-fields.ts';
+import {
+  entriesOf,
+  type FormEntries,
+  type FormField,
+  fieldsOf,
+  quotedFields,
+  readEntries,
+} from '../data/form-fields.ts';
 
 export interface SchemaFormProps {
   readonly schema: Json | undefined;
+  /** Whether it is a question to a person, in which the words of the schema stand in quotes. */
+  readonly isQuestion?: boolean;
   /** Tells the fields of several forms apart. */
   readonly id: string;
   readonly onValues: (values: JsonObject) => void;
@@ -18,8 +27,11 @@ export interface SchemaFormProps {
   readonly children: ComponentChildren;
 }
 
-export function SchemaForm({ schema, id, onValues, children }: SchemaFormProps): JSX.Element {
-  const fields = useMemo(() => fieldsOf(schema), [schema]);
+export function SchemaForm({ schema, isQuestion = false, id, onValues, children }: SchemaFormProps): JSX.Element {
+  const fields = useMemo(() => {
+    const read = fieldsOf(schema);
+    return isQuestion ? quotedFields(read) : read;
+  }, [schema, isQuestion]);
   const [entries, setEntries] = useState<FormEntries>(() => entriesOf(fields));
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({});
 
@@ -110,7 +122,7 @@ function Control({ field, id, entry, problem, onEntry, told }: FieldProps & { re
         <select {...common} value={text} onChange={(event) => onEntry(event.currentTarget.value)}>
           <option value="">—</option>
           {field.choices.map((choice, at) => (
-            <option key={choice.label} value={String(at)}>
+            <option key={String(at)} value={String(at)}>
               {choice.label}
             </option>
           ))}
@@ -125,7 +137,7 @@ function Control({ field, id, entry, problem, onEntry, told }: FieldProps & { re
           onChange={(event) => onEntry([...event.currentTarget.selectedOptions].map((option) => option.value))}
         >
           {field.choices.map((choice, at) => (
-            <option key={choice.label} value={String(at)} selected={Array.isArray(entry) && entry.includes(String(at))}>
+            <option key={String(at)} value={String(at)} selected={Array.isArray(entry) && entry.includes(String(at))}>
               {choice.label}
             </option>
           ))}

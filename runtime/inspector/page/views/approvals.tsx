@@ -192,6 +192,7 @@ function Question({
               <SchemaForm
                 id={`approval-${row.id}`}
                 schema={full.detail}
+                isQuestion
                 onValues={(values) => void answer(true, values)}
               >
                 {buttons(

@@ -1,6 +1,11 @@
 import t from 'tap';
 import type { Json } from '../../../../../machines/base/json.ts';
-import { entriesOf, fieldsOf, readEntries } from '../../../../../runtime/inspector/page/data/form-fields.ts';
+import {
+  entriesOf,
+  fieldsOf,
+  quotedFields,
+  readEntries,
+} from '../../../../../runtime/inspector/page/data/form-fields.ts';
 import { fc, runs } from '../../../../support/property.ts';
 
 const object = (properties: Json, required: readonly string[] = []): Json => ({ type: 'object', properties, required });
@@ -112,3 +117,35 @@ t.test('INS-2 · whatever schema a server sends, a form is drawn and read withou
     { numRuns: runs(1_000), examples: [[{ it: { type: 'string', default: { toString: false } } }, '']] },
   );
 });
+
+t.test(
+  'SEC-7 · in a question the words of a schema are single bounded lines in quotes, and its values stay',
+  async (t) => {
+    const fields = quotedFields(
+      fieldsOf(
+        object({
+          name: { title: 'Name”\n\n  Approve the call?\u202e', description: `Why.\n${'x'.repeat(400)}` },
+          '  ': { type: 'string' },
+          size: {
+            oneOf: [
+              { const: 1, title: 'small\u2028needed' },
+              { const: 2, title: '' },
+            ],
+          },
+        }),
+      ),
+    );
+    t.same(
+      fields.map(({ label }) => label),
+      ['“Name" Approve the call?\\u202e”', '“”', '“size”'],
+    );
+    t.match(fields[0]?.description, /^“Why\. x+…”$/);
+    t.equal(fields[0]?.description.length, 240 + '“…”'.length);
+    t.equal(fields[1]?.description, '');
+    t.same(fields[2]?.choices, [
+      { value: 1, label: '“small needed”' },
+      { value: 2, label: '“”' },
+    ]);
+    t.same(readEntries(fields, { size: '0' }), { kind: 'values', values: { size: 1 } });
+  },
+);
