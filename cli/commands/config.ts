@@ -8,11 +8,15 @@ import { plain, printJson } from '../terminal.ts';
 export async function checkConfig(context: CommandContext): Promise<ExitCode> {
   const found = (await context.call('config.check')) as unknown as readonly Diagnostic[];
   if (hasFlag(context, 'json')) printJson(context, found);
-  else if (found.length === 0) context.out.print('No findings.\n');
-  else
-    context.out.print(
-      `${found.map((one) => plain(printDiagnostic(one))).join('\n\n')}\n\n${found.length === 1 ? '1 finding' : `${found.length} findings`}\n`,
-    );
+  else {
+    if (found.length === 0) context.out.print('No findings.\n');
+    else
+      context.out.print(
+        `${found.map((one) => plain(printDiagnostic(one))).join('\n\n')}\n\n${found.length === 1 ? '1 finding' : `${found.length} findings`}\n`,
+      );
+    const hints = (await context.call('config.hints')) as readonly string[];
+    for (const hint of hints) context.out.print(`Hint: ${plain(hint)}\n`);
+  }
   return found.some(({ severity }) => severity === 'error') ? 1 : 0;
 }
 

@@ -9,6 +9,7 @@ import { loadHome } from '../../actors/config/load-config.ts';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
+import { hintsOf } from '../../machines/config/hints.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { findSample, type SealedSample, sealSample } from '../../machines/webhook/samples.ts';
 import { signV2 } from '../../machines/webhook/signature.ts';
@@ -134,6 +135,19 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
     }),
   ],
   ['config.check', ofHome(({ source }) => loadHome(source).diagnostics)],
+  [
+    'config.hints',
+    ofHome(({ source }) => {
+      const { profiles } = loadHome(source);
+      const routes = [...profiles.values()].flatMap(({ settings }) => settings.webhook.routes);
+      return [...profiles].flatMap(([name, { settings }]) =>
+        hintsOf(
+          settings,
+          routes.filter(({ route }) => route.profile === name),
+        ),
+      );
+    }),
+  ],
   ['config.schema', ofHome(() => configSchema())],
   ['runs.list', ofDaemon((daemon, params) => daemon.runs(queryOf(params)))],
   [

@@ -10,6 +10,7 @@ export const homeMethods: ReadonlySet<string> = new Set([
   'webhook.subscribe',
   'webhook.remove',
   'config.check',
+  'config.hints',
   'config.schema',
   'mcp.test',
   'cron.list',

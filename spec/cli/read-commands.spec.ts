@@ -166,3 +166,18 @@ t.test('CLI-2 · every command that reads takes --json', (t) => {
   t.same(without, []);
   t.end();
 });
+
+t.test('CFG-2 · DIS-5 · config check ends with a hint on how to lend a route tools, which fails nothing', async (t) => {
+  const config = (route: string) =>
+    `agent: {runner: command, command: [cat]}\nmcp_servers: {files: {command: cat}}\nplatforms: {webhook: {enabled: true, host: 127.0.0.1, secret: k3Yq9-vT7mZ1pX4w, routes: {hook: ${route}}}}\n`;
+  const home = makeHome(t, { 'config.yaml': config('{prompt: x}') });
+  const check = (...flags: readonly string[]) => askCli(['config', 'check', ...flags], home.path);
+  const hint =
+    'Hint: route "hook" runs without the tools of your servers; add toolsets: [agent-webhook, mcp-files] to lend them\n';
+
+  const hinted = await check();
+  t.same([hinted.code, hinted.stdout], [0, `No findings.\n${hint}`]);
+  t.same(JSON.parse((await check('--json')).stdout), []);
+  home.write('config.yaml', config('{prompt: x, toolsets: [agent-webhook, mcp-files]}'));
+  t.equal((await check()).stdout, 'No findings.\n');
+});
