@@ -507,7 +507,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'inspect why': {
     about: [
-      'Tells each state that the delivery passed with what was decided in it, up to the one that stopped it, and what helps. It is told from the journal, also after a restart; of refused requests the last thousand are remembered until the daemon ends.',
+      'Tells each state that the delivery passed with what was decided in it, up to the one that stopped it, and what helps. It is told from the journal, also after a restart; refused requests are remembered until the daemon ends, equal ones of one address counted together.',
     ],
     examples: [
       ['inspect why 8f2c', 'what became of a delivery'],

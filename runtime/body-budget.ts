@@ -4,8 +4,8 @@
  * @see SEC-3 in docs/specification.md
  */
 
-import { isLoopback } from '../machines/base/loopback.ts';
 import { leastBytes } from './http/body-reader.ts';
+import { senderOf } from './sender.ts';
 
 /** What one body holds of the budget. */
 export interface BodyAccount {
@@ -45,6 +45,7 @@ export function createBodyBudget(limitBytes: () => number): BodyBudget {
 
   return {
     open(address, declaredBytes = 0) {
+      // Senders behind a proxy on this machine must not share what one may hold.
       const sender = senderOf(address);
       if (declaredBytes > 0 && !hasRoom(sender, declaredBytes, 0)) return undefined;
       // A slow sender must not hold room for what it only announced: no more than what has to come within one span.
@@ -69,36 +70,4 @@ export function createBodyBudget(limitBytes: () => number): BodyBudget {
       };
     },
   };
-}
-
-/**
- * The network of an IPv6 address is one sender, since its owner has all of it; an IPv4 address is one in each notation.
- * Undefined for this machine: behind its proxy are all senders, which must not share what one may hold.
- */
-function senderOf(address: string): string | undefined {
-  const sender = networkOf(address);
-  return isLoopback(sender) ? undefined : sender;
-}
-
-function networkOf(address: string): string {
-  if (!address.includes(':')) return address;
-  const groups = groupsOf(address);
-  const [high = 0, low = 0] = groups.slice(6);
-  if (groups.slice(0, 6).join(':') === '0:0:0:0:0:65535') {
-    return [high >> 8, high & 255, low >> 8, low & 255].join('.');
-  }
-  return groups.join(':') === '0:0:0:0:0:0:0:1' ? '::1' : groups.slice(0, 4).join(':');
-}
-
-/** The eight groups of an IPv6 address, however it is written (RFC 4291 §2.2). */
-function groupsOf(address: string): readonly number[] {
-  const [before = [], after = []] = address.split('::').map((side) => side.split(':').flatMap(numbersIn));
-  const zeros = Math.max(0, 8 - before.length - after.length);
-  return [...before, ...new Array<number>(zeros).fill(0), ...after];
-}
-
-function numbersIn(part: string): readonly number[] {
-  if (!part.includes('.')) return part === '' ? [] : [Number.parseInt(part, 16)];
-  const [a = 0, b = 0, c = 0, d = 0] = part.split('.').map(Number);
-  return [a * 256 + b, c * 256 + d];
 }

@@ -10,6 +10,7 @@ import type { Json, JsonObject } from '../machines/base/json.ts';
 import {
   asSeen,
   type DeliveryRecord,
+  type DeliveryRow,
   deliveryRow,
   type EventRecord,
   type GroupRecord,
@@ -22,7 +23,7 @@ import type { CancelVerdict } from './cancel-run.ts';
 import type { DaemonView, DeliveryDesk, HistoryQuery, SeenRun } from './control/view.ts';
 import type { CronView } from './cron/view.ts';
 import type { Decisions } from './decisions.ts';
-import { createFindEvent } from './find-event.ts';
+import { type Alike, createFindEvent } from './find-event.ts';
 import { eventsLike, runsLike } from './history.ts';
 import { countActors, describeTree } from './inspector/census.ts';
 import type { Inspector } from './inspector/inspector.ts';
@@ -83,7 +84,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   const workOf = ({ work }: EventRecord): Work | undefined =>
     work === undefined ? undefined : (runOf(work) ?? (get('deliveries', work) as unknown as Work | undefined));
 
-  const find = createFindEvent({ journal: keeper.journal, refusals: decisions.refusals });
+  const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused.withId });
 
   /** What was said; of a runner that tells nothing, what went in and what came out. */
   function transcriptOf(id: string, run: RunRecord, event: EventRecord | undefined): Json {
@@ -120,30 +121,29 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const rows = newestFirst(journal, eventsLike(journal, query, ports.seenRun), ({ key, value }) => {
         const event = value as unknown as EventRecord;
         const row = deliveryRow(event, workOf(event));
-        return matches(row, query) ? { key, row, run: event.work } : undefined;
+        return matches(row, query) ? { key, row, run: event.work, alike: undefined } : undefined;
       });
-      const refused = decisions
-        .refusals()
-        .map(({ key, event }) => ({ key, row: deliveryRow(event, undefined), run: undefined }))
-        .filter(({ key, row }) => matches(row, query) && (query.before === undefined || key < query.before));
+      const refused = refusedRows(decisions, query);
       const shown = [...rows, ...refused].sort((one, other) => (one.key < other.key ? 1 : -1)).slice(0, query.limit);
       const waiting = ports.runsThatWait();
-      return shown.map(({ key, row, run }) => ({
+      return shown.map(({ key, row, run, alike }) => ({
         ...ports.redact(row as unknown as JsonObject),
         ...questionOf(run, waiting),
         key,
+        ...alikeOf(alike),
       }));
     },
     delivery(id, choice) {
       const found = find(id, choice);
       if (found === undefined) return undefined;
-      const { key, event } = found;
+      const { key, event, alike } = found;
       const run = event.work === undefined ? undefined : runOf(event.work);
       const delivery = event.work === undefined ? undefined : get('deliveries', event.work);
       return ports.redact({
         ...(deliveryRow(event, workOf(event)) as unknown as JsonObject),
         ...questionOf(event.work, ports.runsThatWait()),
         key,
+        ...alikeOf(alike),
         record: event as unknown as JsonObject,
         ...(run === undefined ? {} : { run: run as unknown as JsonObject }),
         ...(delivery === undefined ? {} : { delivery }),
@@ -184,7 +184,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     why(id, choice) {
       const found = find(id, choice);
       if (found === undefined) return undefined;
-      const { key, event } = found;
+      const { key, event, alike } = found;
       const record = (collection: Collection, at: string | undefined): JsonObject | undefined =>
         at === undefined ? undefined : get(collection, at);
       const run = event.work === undefined ? undefined : runOf(event.work);
@@ -197,6 +197,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const story = tellStory({
         key,
         event,
+        ...(alike === undefined ? {} : { alike }),
         status: deliveryRow(event, workOf(event)).status,
         ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
         ...(delivery === undefined
@@ -244,6 +245,23 @@ function spellActor(details: ActorDetails | undefined): JsonObject | undefined {
 
 function iso(atMs: number): string {
   return new Date(atMs).toISOString();
+}
+
+/** As many of the refused as a listing takes. */
+function refusedRows({ refused }: Decisions, query: HistoryQuery) {
+  const rows: { key: string; row: DeliveryRow; run: undefined; alike: Alike | undefined }[] = [];
+  for (const { key, event, alike } of refused.newestFirst(query.before)) {
+    if (rows.length >= query.limit) break;
+    const row = deliveryRow(event, undefined);
+    if (matches(row, query)) rows.push({ key, row, run: undefined, alike });
+  }
+  return rows;
+}
+
+function alikeOf(alike: Alike | undefined): JsonObject {
+  if (alike === undefined) return {};
+  const { count, firstKey, firstAtMs, lastAtMs } = alike;
+  return { alike: { count, first_key: firstKey, first_at: iso(firstAtMs), last_at: iso(lastAtMs) } };
 }
 
 function faultOf(fault: string | undefined): JsonObject {

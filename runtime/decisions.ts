@@ -1,7 +1,7 @@
 /**
  * Writes down what was decided about each request: one log line, a row in the history for what was ignored or repeated,
- * and a short memory of what was refused. Strangers cannot fill the disk: a refusal is kept in memory only.
- * @see DUR-2 and OBS-1 in docs/specification.md
+ * and a row in memory for what was refused. Strangers cannot fill the disk: a refusal is kept in memory only.
+ * @see DUR-2, SEC-8 and OBS-1 in docs/specification.md
  */
 
 import type { Logger, LogLevel } from '../actors/ports.ts';
@@ -13,12 +13,12 @@ import type { EventRecord } from '../machines/webhook/record.ts';
 import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
 import { type LiveRequest, textOf, toldOf } from './exchanges.ts';
+import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
 export interface Decisions {
   /** A request ended; `live` is what it came with. */
   decided(context: RequestContext, live: LiveRequest | undefined): void;
-  /** Refused requests, newest first. */
-  refusals(): readonly { readonly key: string; readonly event: EventRecord }[];
+  readonly refused: Pick<RefusedRequests, 'newestFirst' | 'withId'>;
 }
 
 export interface DecisionPorts {
@@ -35,9 +35,7 @@ interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers
   readonly live: LiveRequest | undefined;
 }
 
-/** Refusals kept: enough to explain a sender's last tries, small enough to be nothing. */
-const mostRefusals = 1_000;
-/** The head of a stranger may be of any length; an id is short. */
+/** A head may be of any length; an id is short. */
 const longestStrangersId = 200;
 
 /** Outcomes whose event the claim has put into the journal, or that belong to an event that is there already. */
@@ -45,10 +43,10 @@ const journalled: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron'
 const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
 
 export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPorts): Decisions {
-  const ring: { key: string; event: EventRecord }[] = [];
-  let next = 0;
+  const refused = createRefusedRequests();
 
   return {
+    refused,
     decided(decided, live) {
       const context = named(decided, live, redact);
       const outcome = context.outcome;
@@ -72,10 +70,9 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
         );
         return;
       }
-      ring[next] = { key: context.id, event: eventOf(context, 'refused', { live, redact, headers: {}, body: '' }) };
-      next = (next + 1) % mostRefusals;
+      const event = eventOf(context, 'refused', { live, redact, headers: {}, body: '' });
+      refused.add(context.id, event, { ...context, address: live?.address ?? '' });
     },
-    refusals: () => [...ring].sort((one, other) => (one.key < other.key ? 1 : -1)),
   };
 }
 

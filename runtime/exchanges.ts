@@ -13,6 +13,8 @@ import type { TracedSpan } from './tracing.ts';
 export interface LiveRequest {
   readonly exchange: Exchange;
   readonly headers: Readonly<Record<string, string>>;
+  /** Of the client, asked while the exchange knows it; empty where no client sent it. */
+  readonly address: string;
   body: Buffer;
   /** The body decoded, once somebody asked for it. */
   text: string | undefined;
@@ -40,6 +42,7 @@ export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequ
   return {
     exchange,
     headers: exchange.head.headers,
+    address: exchange.address ?? '',
     body,
     text: undefined,
     opened: nothing,

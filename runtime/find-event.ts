@@ -12,15 +12,26 @@ import { Refusal } from './control/refusal.ts';
 import type { EventChoice } from './control/view.ts';
 import { newestFirst } from './newest-first.ts';
 
+/** Equal requests of one sender that were refused. */
+export interface Alike {
+  readonly count: number;
+  /** Of the first of them: what names the row while its newest changes. */
+  readonly firstKey: string;
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+}
+
 export interface FoundEvent {
   readonly key: string;
   readonly event: EventRecord;
+  /** What a refused request is counted among, where it is not the only one. */
+  readonly alike?: Alike;
 }
 
 export interface FindEventPorts {
   readonly journal: () => Journal | undefined;
-  /** The last refused requests, which no disk holds, newest first. */
-  readonly refusals: () => readonly FoundEvent[];
+  /** The refused requests of an id or key, which no disk holds, newest first. */
+  readonly refused: (id: string) => readonly FoundEvent[];
 }
 
 /** Finds an event by its key, its id or the key of its run; refuses an id that leaves several. */
@@ -29,7 +40,7 @@ export type FindEvent = (id: string, choice?: EventChoice) => FoundEvent | undef
 /** Candidates that a refusal names. */
 const mostNamed = 20;
 
-export function createFindEvent({ journal, refusals }: FindEventPorts): FindEvent {
+export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent {
   function byKey(key: string): FoundEvent | undefined {
     const event = journal()?.get('events', key)?.value as unknown as EventRecord | undefined;
     return event && { key, event };
@@ -48,11 +59,8 @@ export function createFindEvent({ journal, refusals }: FindEventPorts): FindEven
     if (named !== undefined) return fits(named) ? named : undefined;
     const found = theOne(id, eventsOfId(journal(), id, choice)) ?? ofRun(id);
     if (fits(found)) return found;
-    const refused = refusals().filter(fits);
-    return (
-      refused.find(({ key }) => key === id) ??
-      theOne(id, newestOfRoutes(refused.filter(({ event }) => event.deliveryId === id)))
-    );
+    const turnedAway = refused(id).filter(fits);
+    return turnedAway.find(({ key }) => key === id) ?? theOne(id, newestOfRoutes(turnedAway));
   };
 }
 

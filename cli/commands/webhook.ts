@@ -31,6 +31,14 @@ interface DeliveryRow {
   readonly received_at: string;
   readonly attempts: number;
   readonly question?: string;
+  /** The equal refusals that it stands for. */
+  readonly alike?: Alike;
+}
+
+interface Alike {
+  readonly count: number;
+  readonly first_at: string;
+  readonly last_at: string;
 }
 
 /** One with what its record keeps, and its run where it has one. */
@@ -179,7 +187,7 @@ export async function listDeliveries(context: CommandContext): Promise<ExitCode>
         row.event,
         String(row.attempts),
         row.delivery_id,
-        reasonOf(row),
+        row.alike === undefined ? reasonOf(row) : `${alikeOf(row.alike)}: ${reasonOf(row)}`,
       ]),
     ),
   );
@@ -190,12 +198,18 @@ export async function listDeliveries(context: CommandContext): Promise<ExitCode>
   return 0;
 }
 
+/** Refused requests that are one row; its time is that of the last. */
+function alikeOf({ count, first_at: first }: Alike): string {
+  return `×${count.toLocaleString('en')} since ${first.slice(0, 10)} ${first.slice(11, 16)} UTC`;
+}
+
 function spellDelivery({ out }: CommandContext, detail: DeliveryDetail): string {
-  const { key, delivery_id: id, event, reason, attempts, received_at, record, run, question } = detail;
+  const { key, delivery_id: id, event, reason, attempts, received_at, record, run, question, alike } = detail;
   const head = labelled(out, [
     ['Route', routeOf(detail)],
     ['Event', event],
     ['Received', moment(received_at, Date.now())],
+    ['Alike', alike && `${alikeOf(alike)} from one address, last ${moment(alike.last_at, Date.now())}`],
     ['Signed', record.scheme],
     ['Repeats', record.replayOf],
     ['Run', run === undefined ? undefined : record.work],

@@ -159,6 +159,13 @@ export interface DeliveryRow {
   readonly attempts: number;
   /** The open question that its run waits for, while a person must answer. */
   readonly question?: string;
+  /** Where it stands for several refused requests: how many, the key of the first, and the times of the first and the last. */
+  readonly alike?: {
+    readonly count: number;
+    readonly first_key: string;
+    readonly first_at: string;
+    readonly last_at: string;
+  };
 }
 
 /** A row of `agent runs list --json`. */

@@ -8,6 +8,7 @@ import type { OutcomeKind } from '../../machines/webhook/reply.ts';
 import type { StorySources } from './story.ts';
 import { answerCommands } from './story-calls.ts';
 import { outcomeOf } from './story-request.ts';
+import { iso } from './story-words.ts';
 
 /** What ended a request, and what helps. A duplicate and an ignored event are as they should be unless a person disagrees. */
 const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: string]>> = {
@@ -47,7 +48,7 @@ export function verdictOn(sources: StorySources): string {
   const { event, run, delivery, group } = sources;
   const outcome = outcomeOf(event);
   const refusal = outcome === undefined ? undefined : refusals[outcome];
-  if (refusal !== undefined) return withReason(refusal[0], event.reason);
+  if (refusal !== undefined) return `${withReason(refusal[0], event.reason)}${alikeWords(sources)}`;
   if (group !== undefined) return 'Accepted: it waits in its burst.';
   const target = delivery?.record.target ?? event.deliver ?? 'log';
   const status = delivery?.record.status ?? run?.record.status ?? sources.status;
@@ -83,6 +84,12 @@ export function verdictOn(sources: StorySources): string {
     default:
       return withReason(`It is ${sources.status}.`, event.reason);
   }
+}
+
+function alikeWords({ alike }: StorySources): string {
+  if (alike === undefined) return '';
+  const { count, firstAtMs, lastAtMs } = alike;
+  return ` It is one of ${count.toLocaleString('en')} alike from one address, from ${iso(firstAtMs)} to ${iso(lastAtMs)}.`;
 }
 
 function underWay({ questions: [question], callsUnderWay: [call] }: StorySources): string {

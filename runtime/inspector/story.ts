@@ -13,6 +13,7 @@ import {
   isOver,
   type RunRecord,
 } from '../../machines/webhook/record.ts';
+import type { Alike } from '../find-event.ts';
 import type { PlatformPause } from '../target-lane.ts';
 import { callChapters, questionChapters, type WorkOfRun, waitingWords } from './story-calls.ts';
 import { requestStairs } from './story-request.ts';
@@ -23,6 +24,8 @@ import type { Chapter, Stair, StepRow, Story } from './wire.ts';
 export interface StorySources extends WorkOfRun {
   readonly key: string;
   readonly event: EventRecord;
+  /** The equal requests that were refused with it. */
+  readonly alike?: Alike;
   /** The status that a row of the history shows. */
   readonly status: string;
   readonly run?: { readonly key: string; readonly record: RunRecord };

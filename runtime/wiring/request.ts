@@ -71,7 +71,7 @@ export function wireRequest(ports: RequestPorts) {
         const live = exchanges.get(context.id);
         if (live === undefined) return;
         // A declared length that does not fit is refused before a byte is read; what comes is counted as it comes.
-        const account = ports.bodies.open(live.exchange.address ?? '', context.declaredBytes);
+        const account = ports.bodies.open(live.address, context.declaredBytes);
         if (account === undefined) {
           self.send({ type: 'body.crowded' });
           return;

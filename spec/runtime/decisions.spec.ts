@@ -92,7 +92,7 @@ t.test(
       };
       t.same(lines, [{ level, message: `webhook ${outcome.kind}`, fields }], outcome.kind);
       t.equal(journal.get('events', 'k1') !== undefined, leaves === 'row', `${outcome.kind}: a row`);
-      t.equal(decisions.refusals().length, leaves === 'refusal' ? 1 : 0, `${outcome.kind}: a refusal`);
+      t.equal([...decisions.refused.newestFirst()].length, leaves === 'refusal' ? 1 : 0, `${outcome.kind}: a refusal`);
     }
   },
 );
@@ -101,7 +101,7 @@ t.test('CON-2 · DUR-2 · what a gateway that stopped left to its delivery is in
   const { decisions, lines } = await stage();
   decisions.decided({ ...known, work: 'k1', outcome: { kind: 'draining' } }, live());
   await turn();
-  t.same([decisions.refusals(), lines.map(({ message }) => message)], [[], ['webhook draining']]);
+  t.same([[...decisions.refused.newestFirst()], lines.map(({ message }) => message)], [[], ['webhook draining']]);
 });
 
 t.test('DUR-2 · OBS-1 · a row of what was passed over holds what a replay needs and no credential', async (t) => {
@@ -146,7 +146,13 @@ t.test('OBS-1 · a request that is refused unread tells the id by which its send
   decisions.decided({ ...unread, outcome: { kind: 'unknownRoute' } }, live({ 'x-github-delivery': 'theirs' }));
   decisions.decided({ ...unread, id: 'k2', outcome: { kind: 'tooLarge' } }, live({ 'webhook-id': 'x'.repeat(9_000) }));
   decisions.decided({ ...unread, id: 'k3', outcome: { kind: 'badSignature' } }, live());
-  decisions.decided({ ...unread, id: 'k4', outcome: { kind: 'badSignature' } }, live({ 'webhook-id': 'a hunter2' }));
+  decisions.decided(
+    { ...unread, id: 'k4', outcome: { kind: 'badSignature' } },
+    {
+      ...live({ 'webhook-id': 'a hunter2' }),
+      address: '192.0.2.1',
+    },
+  );
 
   t.match(lines, [
     { fields: { delivery_id: 'theirs', path: '/webhooks/r' } },
@@ -155,7 +161,7 @@ t.test('OBS-1 · a request that is refused unread tells the id by which its send
     { fields: { delivery_id: 'a [redacted]' } },
   ]);
   t.match(
-    decisions.refusals().map(({ event }) => event),
+    [...decisions.refused.newestFirst()].map(({ event }) => event),
     [
       { deliveryId: 'a [redacted]' },
       { deliveryId: 'k3', route: '/webhooks/r', profile: 'default', event: 'unknown', reason: 'badSignature' },
@@ -171,18 +177,24 @@ t.test('LIM-1 · a client that left before its body was whole leaves one line an
   await turn();
   t.match(lines, [{ level: 'info', message: /abandoned: the client left/, fields: { status: undefined } }]);
   t.equal(lines.length, 1);
-  t.same([journal.get('events', 'k1'), decisions.refusals()], [undefined, []]);
+  t.same([journal.get('events', 'k1'), [...decisions.refused.newestFirst()]], [undefined, []]);
 });
 
-t.test('DUR-2 · a thousand refusals are remembered, newest first; strangers fill no disk', async (t) => {
+t.test('SEC-8 · DUR-2 · refusals are counted in memory by their address; strangers fill no disk', async (t) => {
   const { decisions, journal } = await stage();
   const kind: OutcomeKind = 'badSignature';
-  for (let n = 0; n < 1_500; n += 1) decisions.decided({ ...known, id: `k${10_000 + n}`, outcome: { kind } }, live());
+  const from = (address: string): LiveRequest => ({ ...live(), address });
+  for (let n = 0; n < 1_500; n += 1) {
+    decisions.decided({ ...known, id: `k${10_000 + n}`, outcome: { kind } }, from(`192.0.2.${n % 2}`));
+  }
   await turn();
-  const keys = decisions.refusals().map(({ key }) => key);
+
   t.same(
-    keys,
-    Array.from({ length: 1_000 }, (_, n) => `k${11_499 - n}`),
+    [...decisions.refused.newestFirst()].map(({ key, alike }) => [key, alike?.count]),
+    [
+      ['k11499', 750],
+      ['k11498', 750],
+    ],
   );
   t.same(journal.list('events', { limit: 1, order: 'newest' }), []);
 });

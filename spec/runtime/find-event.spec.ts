@@ -31,7 +31,10 @@ async function finderOf({ events, runs = {}, refused = {} }: { events: Rows; run
     key,
     event: { ...plain, ...event },
   }));
-  const find = createFindEvent({ journal: () => journal, refusals: () => refusals });
+  const find = createFindEvent({
+    journal: () => journal,
+    refused: (id) => refusals.filter(({ key, event }) => key === id || event.deliveryId === id),
+  });
   return { journal, keyOf: (id: string, choice?: EventChoice) => find(id, choice)?.key };
 }
 
@@ -59,7 +62,7 @@ t.test('DUR-2 · an event is found by its key, its id or the key of its run', as
     ['nothing', undefined],
   ];
   for (const [id, key] of rows) t.equal(keyOf(id), key, id);
-  t.equal(createFindEvent({ journal: () => undefined, refusals: () => [] })('d1'), undefined, 'no journal is open');
+  t.equal(createFindEvent({ journal: () => undefined, refused: () => [] })('d1'), undefined, 'no journal is open');
 });
 
 t.test('IDM-1 · of the events that came to one route under an id the newest is meant, a duplicate never', async (t) => {

@@ -21,6 +21,12 @@ export interface DeliveryRow {
   readonly key?: string;
   /** The open question that its run waits for, while a person must answer. */
   readonly question?: string;
+  /** The equal refusals that it stands for; the key of the first stays while the newest changes. */
+  readonly alike?: {
+    readonly count: number;
+    readonly first_key: string;
+    readonly first_at: string;
+  };
 }
 
 export interface DeliveryDetail extends DeliveryRow {

@@ -210,7 +210,7 @@ function NoRow({
 }
 
 function keyOf(row: DeliveryRow): string {
-  return row.key ?? row.delivery_id;
+  return row.alike?.first_key ?? row.key ?? row.delivery_id;
 }
 
 function EventItem({
@@ -235,6 +235,11 @@ function EventItem({
       <span class="first">
         <span class="route">{row.route}</span>
         <span class="kind">{row.event}</span>
+        {row.alike === undefined ? null : (
+          <span class="depth num" title={`Equal requests of one address, since ${row.alike.first_at}`}>
+            ×{row.alike.count.toLocaleString('en')}
+          </span>
+        )}
         {row.attempts > 1 ? <span class="depth num">{row.attempts} attempts</span> : null}
         <Chip {...wordsOfRow(row)} />
         <span class="age num">

@@ -1,0 +1,76 @@
+/** What untrusted senders are refused does not hide from the owner what else was refused. */
+
+import t from 'tap';
+import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
+import { fronts } from '../support/fronts.ts';
+import { makeHome } from '../support/home.ts';
+import { postSigned } from '../support/sign.ts';
+import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
+
+interface Row {
+  readonly delivery_id: string;
+  readonly status: string;
+  readonly route: string;
+  readonly reason: string;
+  readonly key: string;
+  readonly alike?: { readonly count: number; readonly first_key: string };
+}
+
+const routes = `        gh: {prompt: x}
+        gl: {prompt: x, filters: [{field: app, equals: web}]}
+`;
+
+async function post(daemon: Daemon, route: string, id: string, headers = {}): Promise<number> {
+  const response = await fetch(`${daemon.url}/webhooks/${route}`, {
+    method: 'POST',
+    body: '{}',
+    headers: { 'x-request-id': id, ...headers },
+  });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+for (const { front, skip } of fronts) {
+  t.test(`on the ${front} front`, { skip }, async (t) => {
+    const home = makeHome(t, {
+      'config.yaml': webhookConfig(routes, { more: `gateway: {front: ${front}, journal: memory}\n` }),
+    });
+    const daemon = await startDaemon(t, home.path);
+    const list = async (...words: string[]) => (await cliJson(home.path, 'webhook', 'deliveries', ...words)) as Row[];
+
+    t.test('SEC-8 · 3,000 unsigned requests are one row, and hide no other refusal', async (t) => {
+      t.equal(await post(daemon, 'gl', 'wrong', { 'x-gitlab-token': 'not-the-secret' }), 401);
+      t.equal((await postSigned(`${daemon.url}/webhooks/gl`, { app: 'api' }, { secret, id: 'filtered' })).status, 200);
+      t.equal(await post(daemon, 'nowhere', 'lost'), 404);
+      for (let n = 0; n < 3_000; n += 50) {
+        const answers = await Promise.all(Array.from({ length: 50 }, (_, one) => post(daemon, 'gh', `u${n + one}`)));
+        t.same(new Set(answers), new Set([401]));
+      }
+
+      const rows = await list();
+      t.match(
+        rows.map(({ delivery_id, status, route, alike }) => [delivery_id, status, route, alike?.count]),
+        [
+          [/^u\d+$/, 'refused', 'gh', 3_000],
+          ['lost', 'refused', '/webhooks/nowhere', undefined],
+          ['filtered', 'ignored', 'gl', undefined],
+          ['wrong', 'refused', 'gl', undefined],
+        ],
+      );
+      t.equal(rows.length, 4);
+      t.same(await list('--before', rows[1]?.key ?? '', '--limit', '1'), rows.slice(2, 3), 'page by page');
+      t.same(await list('--route', 'gh', '--status', 'refused'), rows.slice(0, 1));
+
+      const table = await askCli(['webhook', 'deliveries'], home.path);
+      t.match(table.stdout, /×3,000 since .* UTC: no recognised signature header/);
+      const why = async (id: string): Promise<string> => (await askCli(['inspect', 'why', id], home.path)).stdout;
+      t.match(await why('wrong'), 'Refused: the signature is not genuine: the token does not match.');
+      t.match(await why('filtered'), 'app equals "web" saw "api"');
+      const counted = /the signature is not genuine: .*\. It is one of 3,000 alike from one address, from .* to /;
+      for (const id of ['u0', rows[0]?.alike?.first_key ?? '', rows[0]?.delivery_id ?? ''])
+        t.match(await why(id), counted);
+      const shown = await askCli(['webhook', 'deliveries', rows[0]?.key ?? ''], home.path);
+      t.match(shown.stdout, /Alike +×3,000 since .* from one address, last /);
+    });
+  });
+}
