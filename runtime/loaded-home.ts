@@ -30,6 +30,7 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
       for (const secret of secretsOf(target, platform)) redactor.learn(secret);
       learnNamed(platform.options, redactor);
     }
+    if (settings.inspector.scrapeToken !== undefined) redactor.learn(settings.inspector.scrapeToken);
     for (const { entry } of settings.servers) learnEntry(entry, redactor);
     for (const endpoint of [settings.agent.model, settings.agent.search]) {
       if (endpoint?.apiKey !== undefined) redactor.learn(endpoint.apiKey);

@@ -8,7 +8,13 @@ import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json
 import { checkAgent, interpolateAgent, readAgent } from './agent-settings.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { createFindings, type Findings } from './findings.ts';
-import { expandTilde, type InterpolationScope, interpolate, workspaceReferences } from './interpolate.ts';
+import {
+  expandTilde,
+  type InterpolationScope,
+  interpolate,
+  unresolvedReference,
+  workspaceReferences,
+} from './interpolate.ts';
 import { checkPlatform, readPlatform } from './platform-settings.ts';
 import { readWebhook, routesPath, type WebhookSource } from './read-webhook.ts';
 import { checkServerEntry, doubtsOf, type EntryFinding, normaliseServerEntry } from './server-entry.ts';
@@ -49,7 +55,7 @@ export function readConfig(source: ConfigSource): ConfigRead {
       gateway: readGateway(objectAt(said, 'gateway')),
       webhook,
       agent: readAgent(said === written ? agent : {}),
-      inspector: readInspector(objectAt(said, 'inspector')),
+      inspector: readInspector(findings, objectAt(said, 'inspector'), scope),
       telemetry: readTelemetry(objectAt(said, 'telemetry'), scope),
       platforms,
       servers,
@@ -196,12 +202,30 @@ function readGateway(written: JsonObject): GatewaySettings {
   };
 }
 
-function readInspector(written: JsonObject): Settings['inspector'] {
+function readInspector(findings: Findings, written: JsonObject, scope: InterpolationScope): Settings['inspector'] {
+  const scrapeToken = readScrapeToken(findings, written.scrape_token, scope);
   return {
     enabled: written.enabled !== false,
     host: (written.host as string | undefined) ?? '127.0.0.1',
     port: numberOf(written.port, 8_645),
+    ...(scrapeToken === undefined ? {} : { scrapeToken }),
   };
+}
+
+/** A token that cannot be read is empty, which no request fits: it must not open what it was to close. */
+function readScrapeToken(findings: Findings, written: Json | undefined, scope: InterpolationScope): string | undefined {
+  if (typeof written !== 'string') return undefined;
+  const token = interpolate(written, scope) as string;
+  const unset = unresolvedReference(token);
+  if (unset === undefined && token !== '') return token;
+  const why = unset === undefined ? `"${written}" is empty` : `refers to "${unset}", which is not set`;
+  const message = `inspector.scrape_token ${why}; /metrics and /ready answer 401 until it is set in .env or in the environment`;
+  findings.report(
+    { path: ['inspector', 'scrape_token'], message, code: 'secret-unresolved' },
+    { kind: 'home' },
+    'warning',
+  );
+  return '';
 }
 
 function readTelemetry(written: JsonObject, scope: InterpolationScope): Settings['telemetry'] {

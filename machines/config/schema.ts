@@ -165,8 +165,9 @@ export const homeSchema = {
         enabled: { type: 'boolean', default: true },
         host: { ...text, minLength: 1, default: '127.0.0.1' },
         port: { type: 'integer', minimum: 0, maximum: 65_535, default: 8645 },
+        scrape_token: { ...text, minLength: 1, description: 'What /metrics and /ready ask for as a bearer token.' },
       },
-      description: 'The inspector page.',
+      description: 'The inspector page, the metrics and the readiness.',
     },
     telemetry: {
       type: 'object',

@@ -78,6 +78,8 @@ export interface InspectorSettings {
   readonly enabled: boolean;
   readonly host: string;
   readonly port: number;
+  /** What `/metrics` and `/ready` ask for; absent: they are open. Empty, where its reference is unset: no request fits. */
+  readonly scrapeToken?: string;
 }
 
 export interface TelemetrySettings {

@@ -1,19 +1,20 @@
 /**
  * Decides who may come in at the inspector's listener: whether the request names us and not a stranger's name that was
  * bent to our address, whether a browser sends it from our own page, which session its cookie names, and whether it bears
- * the key of that session where it asks for more than the page's files. Knows neither what is asked nor what a session may
+ * the key of that session where it asks for more than the page's files; whether a monitor has its token. Knows neither what is asked nor what a session may
  * do.
- * @see INS-2 in docs/specification.md
+ * @see INS-2 and SEC-1 in docs/specification.md
  * @see [RFC 9110 §15.5.20](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.5.20)
  */
 
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 /**
  * `data` is asked by the page's own script, which bears the key; a `file` by the page, which cannot; a `document` may be
- * asked by a person's link or address bar.
+ * asked by a person's link or address bar; `numbers` by a monitor, which has a token where one is set.
  */
-export type Asked = 'data' | 'file' | 'document' | 'open';
+export type Asked = 'data' | 'file' | 'document' | 'numbers' | 'open';
 
 export type DoorVerdict =
   | { readonly kind: 'welcome' }
@@ -21,6 +22,8 @@ export type DoorVerdict =
 
 export interface DoorRules {
   readonly port: number;
+  /** Absent: numbers are open. Empty: no token fits. */
+  readonly scrapeToken?: string | undefined;
   readonly knowsSession: (id: string) => boolean;
   /** Whether the key is that of the session. */
   readonly opensSession: (id: string, key: string) => boolean;
@@ -49,6 +52,10 @@ export function judgeRequest(
     return refused(403, 'the page is of another site');
   }
   if (asked === 'open') return { kind: 'welcome' };
+  if (asked === 'numbers') {
+    if (rules.scrapeToken === undefined || bears(headers.authorization, rules.scrapeToken)) return { kind: 'welcome' };
+    return refused(401, 'a token is needed: `Authorization: Bearer` with inspector.scrape_token');
+  }
   const session = cookieOf(headers.cookie, cookieName(rules.port));
   if (session === undefined || !rules.knowsSession(session)) {
     return refused(401, 'no session; `agent inspect --web` opens one');
@@ -79,6 +86,17 @@ export function isOurs(host: string, port: number): boolean {
 
 function isOurOrigin(origin: string, port: number): boolean {
   return origin.startsWith('http://') && isOurs(origin.slice('http://'.length), port);
+}
+
+/** Compares digests, in constant time, so that not even the length shows (RFC 6750 §2.1). */
+function bears(authorization: string | undefined, token: string): boolean {
+  const given = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1] ?? '';
+  // Header bytes reach us as Latin-1 text; turning them back gives what was sent.
+  return timingSafeEqual(digestOf(given, 'latin1'), digestOf(token, 'utf8')) && token !== '';
+}
+
+function digestOf(text: string, encoding: 'latin1' | 'utf8'): Buffer {
+  return createHash('sha256').update(text, encoding).digest();
 }
 
 function cookieOf(header: string | undefined, name: string): string | undefined {

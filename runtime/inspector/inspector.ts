@@ -165,5 +165,10 @@ export function createInspector(ports: InspectorPorts): Inspector {
 }
 
 function sameSettings(one: InspectorSettings, other: InspectorSettings): boolean {
-  return one.enabled === other.enabled && one.host === other.host && one.port === other.port;
+  return (
+    one.enabled === other.enabled &&
+    one.host === other.host &&
+    one.port === other.port &&
+    one.scrapeToken === other.scrapeToken
+  );
 }

@@ -1,8 +1,8 @@
 /**
  * The inspector's listener on the loopback address: the page's files, the stream, the commands, charts and actors for those
- * with a session; the metrics and the readiness for whoever is on this machine. Routes and writes heads; every answer comes
+ * with a session; the metrics and the readiness for those who have the token, or for all of this machine where none is set. Routes and writes heads; every answer comes
  * from elsewhere.
- * @see INS-2, ADP-2 and OBS-1 in docs/specification.md
+ * @see INS-2, ADP-2, SEC-1 and OBS-1 in docs/specification.md
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -69,7 +69,7 @@ const headTimeoutMs = 10_000;
 const promText = 'text/plain; version=0.0.4; charset=utf-8';
 
 export async function openInspectorServer(
-  { host, port }: InspectorSettings,
+  { host, port, scrapeToken }: InspectorSettings,
   ports: InspectorServerPorts,
 ): Promise<ListenVerdict> {
   if (!isLoopbackHost(host)) {
@@ -92,7 +92,7 @@ export async function openInspectorServer(
   const bound = typeof address === 'object' && address !== null ? address.port : port;
   server.on('request', (request, response) => {
     for (const [name, value] of Object.entries(always)) response.setHeader(name, value);
-    serve(request, response, { ...ports, viewers, filesOf, port: bound }).catch((thrown: unknown) => {
+    serve(request, response, { ...ports, viewers, filesOf, port: bound, scrapeToken }).catch((thrown: unknown) => {
       ports.log.log('warn', 'inspector: a request failed', { path: pathOf(request), error: causeOf(thrown) });
       if (!response.headersSent) plain(response, 500, 'internal error');
       else response.destroy();
@@ -117,14 +117,18 @@ interface Serving extends InspectorServerPorts {
   readonly viewers: Viewers;
   readonly filesOf: () => ReadonlyMap<string, PageFile>;
   readonly port: number;
+  readonly scrapeToken: string | undefined;
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, ports: Serving): Promise<void> {
   const path = pathOf(request);
   const asked = askedOf(path);
   const { knows: knowsSession, opens: opensSession } = ports.sessions;
-  const verdict = judgeRequest(request, asked, { port: ports.port, knowsSession, opensSession });
+  const { port, scrapeToken } = ports;
+  const verdict = judgeRequest(request, asked, { port, scrapeToken, knowsSession, opensSession });
   if (verdict.kind === 'refused') {
+    // RFC 6750 §3: a client learns that a bearer token is what is missing.
+    if (asked === 'numbers' && verdict.status === 401) response.setHeader('www-authenticate', 'Bearer realm="agent"');
     // What is not read is not waited for either.
     request.resume();
     plain(response, verdict.status, verdict.why);
@@ -153,7 +157,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
 
 /** Numbers and states that a monitor on this machine asks for need no session; they name no secret and change nothing. */
 function askedOf(path: string): Asked {
-  if (path === '/open' || path === '/metrics' || path === '/ready') return 'open';
+  if (path === '/metrics' || path === '/ready') return 'numbers';
+  if (path === '/open') return 'open';
   if (path === '/' || path === '/index.html') return 'document';
   return path === '/rpc' || path === '/stream' || /^\/(?:actor|chart)\//.test(path) ? 'data' : 'file';
 }

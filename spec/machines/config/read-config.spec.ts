@@ -34,6 +34,18 @@ t.test('ADP-1 · CON-3 · DUR-1 · DUR-2 · an empty file is every default', (t)
   t.end();
 });
 
+t.test('SEC-1 · a scrape token may be a reference; one that is not set opens nothing', (t) => {
+  const reading = (written: string, vars: Record<string, string>) => {
+    const { settings, diagnostics } = read(`inspector: {scrape_token: "${written}"}`, vars);
+    return [settings.inspector.scrapeToken, ...diagnostics.map(({ severity, code }) => `${severity} ${code}`)];
+  };
+  t.same(reading('a-token', {}), ['a-token']);
+  t.same(reading('${SCRAPE}', { SCRAPE: 'from-env' }), ['from-env']);
+  t.same(reading('${SCRAPE}', {}), ['', 'warning secret-unresolved']);
+  t.same(reading('${SCRAPE}', { SCRAPE: '' }), ['', 'warning secret-unresolved']);
+  t.end();
+});
+
 t.test('CFG-2 · OBS-1 · no finding shows what a reference stands for, wherever it stands', (t) => {
   const places: readonly ((text: string) => object)[] = [
     (text) => ({ mcp_servers: { s: { url: text } } }),

@@ -95,6 +95,40 @@ for (const { says, headers, method = 'GET', asked = 'data', status } of rows) {
   });
 }
 
+t.test('SEC-1 · numbers ask for the token where one is set, and for nothing else', (t) => {
+  const token = 'a token, ünlike others';
+  const sent = Buffer.from(token).toString('latin1');
+  const cases: readonly (readonly [
+    scrapeToken: string | undefined,
+    authorization: string | undefined,
+    status: number,
+  ])[] = [
+    [undefined, undefined, 200],
+    [undefined, 'Bearer any', 200],
+    [token, `Bearer ${sent}`, 200],
+    [token, `bearer  ${sent}`, 200],
+    [token, undefined, 401],
+    [token, '', 401],
+    [token, 'Bearer', 401],
+    [token, 'Bearer ', 401],
+    [token, sent, 401],
+    [token, `Basic ${sent}`, 401],
+    [token, `Bearer ${sent}x`, 401],
+    [token, `Bearer ${sent.slice(1)}`, 401],
+    ['', undefined, 401],
+    ['', 'Bearer', 401],
+    ['', 'Bearer ', 401],
+  ];
+  for (const [scrapeToken, authorization, status] of cases) {
+    const headers = { host, ...(authorization === undefined ? {} : { authorization }) };
+    const verdict = judgeRequest({ headers, method: 'GET' }, 'numbers', { ...rules, scrapeToken });
+    t.equal(verdict.kind === 'welcome' ? 200 : verdict.status, status, `${scrapeToken}: ${authorization}`);
+  }
+  const bent = judgeRequest({ headers: { host: 'evil.example' }, method: 'GET' }, 'numbers', { ...rules });
+  t.match(bent, { status: 421 }, 'a bent name is refused first');
+  t.end();
+});
+
 t.test('INS-2 · no name but the three is ours, whatever it looks like', (t) => {
   fc.assert(
     fc.property(fc.string(), (name) => {

@@ -214,6 +214,33 @@ t.test(
   },
 );
 
+t.test('SEC-1 · a token closes the metrics and the readiness, also after a reload, and stands in no log', async (t) => {
+  const token = 'planted-scrape-token-1';
+  const guarded = makeHome(t, {
+    'config.yaml': JSON.stringify({ ...config, inspector: { port: 0, scrape_token: '${SCRAPE}' } }),
+    '.env': `SCRAPE=${token}\n`,
+  });
+  const other = await startDaemon(t, guarded.path);
+  const { url } = await openPage(t, guarded.path);
+  for (const path of ['/metrics', '/ready']) {
+    for (const authorization of [undefined, 'Bearer wrong', `Basic ${token}`]) {
+      const answer = await ask(`${url}${path}`, { headers: authorization === undefined ? {} : { authorization } });
+      t.match([answer.status, answer.headers['www-authenticate']], [401, 'Bearer realm="agent"'], path);
+      t.notMatch(answer.body, token);
+    }
+    t.equal((await ask(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })).status, 200, path);
+  }
+  t.equal((await ask(`${other.url}/health`)).status, 200, 'health stays open');
+
+  guarded.write('config.yaml', JSON.stringify({ ...config, inspector: { port: 0, scrape_token: '${UNSET}' } }));
+  t.equal((await askCli(['gateway', 'reload'], guarded.path)).code, 0);
+  const moved = await openPage(t, guarded.path);
+  for (const authorization of ['Bearer ${UNSET}', 'Bearer ', `Bearer ${token}`]) {
+    t.equal((await ask(`${moved.url}/metrics`, { headers: { authorization } })).status, 401, authorization);
+  }
+  t.notMatch(JSON.stringify(other.log), token);
+});
+
 t.test('INS-2 · why an event was ignored or refused is told by its delivery id', async (t) => {
   const page = await openPage(t, home.path);
   const push = { 'x-github-event': 'push' };
