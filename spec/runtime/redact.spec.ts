@@ -124,6 +124,21 @@ t.test('INS-1 · any value becomes bounded JSON and never throws', (t) => {
   t.end();
 });
 
+t.test('OBS-1 · a web token is hidden whole, however long its parts; a word that begins like one is not', (t) => {
+  const redactor = createRedactor();
+  const head = `eyJ${'a'.repeat(40)}`;
+  const rows: readonly (readonly [text: string, shown: string])[] = [
+    [`jwt ${head}.${'b'.repeat(40)}.${'c'.repeat(40)} end`, 'jwt [redacted] end'],
+    [`jwt-${head}.${'b'.repeat(40)}`, 'jwt-[redacted]'],
+    [`eyJ${'a'.repeat(2_000)}.${'b'.repeat(40)}.`, '[redacted]'],
+    [`${'x-eyJ'.repeat(300)}.${'b'.repeat(40)}`, 'x-[redacted]'],
+    [`${head} ${head}.${'b'.repeat(8)}`, `${head} [redacted]`],
+    [`${head}.short ${head}`, `${head}.short ${head}`],
+  ];
+  for (const [text, shown] of rows) t.equal(redactor.text(text), shown, text.slice(0, 60));
+  t.end();
+});
+
 t.test('OBS-1 · what is no secret is shown as it is', (t) => {
   const redactor = createRedactor();
   for (const word of ['short', 'localhost', '127.0.0.1', 'production', '']) redactor.learn(word);
@@ -157,6 +172,7 @@ t.test('OBS-1 · a text made to be slow is looked at in linear time', (t) => {
     'a',
     '1',
     'eyJ-',
+    '-eyJ',
     '1234567:',
     '://a',
     '"password":"',
