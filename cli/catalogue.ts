@@ -356,6 +356,7 @@ export const catalogue: readonly CliCommand[] = [
         oneOf: ['claude-code', 'claude-desktop', 'cursor', 'vscode', 'codex'],
       },
       { name: 'all', help: 'All that are new; which of them is not asked.' },
+      { name: 'project', help: 'Also those that a file in this folder, or in one around it, offers.' },
       { name: 'rename', help: 'Add one whose name is taken under another one; skipped unless given.' },
       { name: 'yes', help: 'Write without asking.' },
       { name: 'dry-run', help: 'Show what was found and write nothing.' },

@@ -241,7 +241,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'mcp import': {
     about: [
-      'Looks where Claude Code, Claude Desktop, Cursor, VS Code and Codex keep their MCP servers, those of the user and those of this folder and of the folders of yours that hold it, shows what it found, and asks before it writes. Keys are mapped to ours, and what cannot be mapped is named; what is switched off there stays so here. Values that are secrets go into .env and are referred to by ${NAME}. A name that is taken is never overwritten.',
+      'Looks where Claude Code, Claude Desktop, Cursor, VS Code and Codex keep their MCP servers, those of the user and those of this folder and of the folders of yours that hold it, shows what it found with each setting that lowers a guard, and asks before it writes. What a file in the folder offers is added only where you choose it or pass --project, since others may have written that file. Keys are mapped to ours, and what cannot be mapped is named; what is switched off there stays so here. Values that are secrets go into .env and are referred to by ${NAME}. A name that is taken is never overwritten.',
     ],
     examples: [
       ['mcp import --dry-run', 'show what would be written'],

@@ -11,10 +11,12 @@ import { addServerEntry } from '../../actors/config/server-entries.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
+import { shownText, withoutGaps } from '../../machines/base/shown-json.ts';
 import { editVariable, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { type ForeignProgram, foreignFiles } from '../../machines/mcp/foreign-files.ts';
+import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import { type ImportItem, planImport } from '../../machines/mcp/plan-import.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
@@ -49,14 +51,26 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
   const wantsJson = hasFlag(context, 'json');
   if (!wantsJson) out.print(describe(context, plan) + elsewhere(context, configs));
   const open = plan.filter(({ standing }) => standing.kind === 'new' || standing.kind === 'taken');
-  const offered = open.filter(({ standing }) => standing.kind === 'new' || hasFlag(context, 'rename'));
+  const offered = open.filter(
+    (item) =>
+      (item.standing.kind === 'new' || hasFlag(context, 'rename')) &&
+      (hasFlag(context, 'project') || !isOfProject(context, item)),
+  );
   if (hasFlag(context, 'dry-run')) {
-    if (wantsJson) printJson(context, plan.map(rowOf));
+    if (wantsJson)
+      printJson(
+        context,
+        plan.map((item) => rowOf(context, item)),
+      );
     else out.print('Nothing was written: --dry-run.\n');
     return 0;
   }
   if (open.length === 0) {
-    if (wantsJson) printJson(context, plan.map(rowOf));
+    if (wantsJson)
+      printJson(
+        context,
+        plan.map((item) => rowOf(context, item)),
+      );
     else out.print('There is nothing to add.\n');
     return 0;
   }
@@ -75,6 +89,11 @@ async function found(context: CommandContext): Promise<readonly ForeignConfig[]>
   const from = textFlag(context, 'from');
   const configs = await readForeignConfigs(placesOf(context));
   return configs.filter(({ file }) => from === undefined || file.program === from);
+}
+
+/** A checkout's file is its authors' word; the file in the home itself is the user's own. */
+function isOfProject(context: CommandContext, { file: { workspace } }: ImportItem): boolean {
+  return workspace !== undefined && workspace !== placesOf(context).userHome;
 }
 
 function placesOf({ env }: CommandContext): Parameters<typeof foreignFiles>[0] {
@@ -170,7 +189,7 @@ async function write(context: CommandContext, { chosen, plan, place, env }: Writ
   if (hasFlag(context, 'json'))
     printJson(
       context,
-      plan.map((item) => ({ ...rowOf(item), added: added.includes(item.name) })),
+      plan.map((item) => ({ ...rowOf(context, item), added: added.includes(item.name) })),
     );
   else if (added.length === 0) out.print('Nothing was added.\n');
   else
@@ -181,7 +200,8 @@ async function write(context: CommandContext, { chosen, plan, place, env }: Writ
 }
 
 /** By file: each server with how it is reached, and everything that a person should know before saying yes. */
-function describe({ out }: CommandContext, plan: readonly ImportItem[]): string {
+function describe(context: CommandContext, plan: readonly ImportItem[]): string {
+  const { out } = context;
   const lines: string[] = [];
   let path = '';
   for (const item of plan) {
@@ -193,7 +213,8 @@ function describe({ out }: CommandContext, plan: readonly ImportItem[]): string 
     const shown = item.standing.kind === 'taken' ? item.foreignName : item.name;
     lines.push(`  ${bold(out, plain(shown))}  ${plain(reached(item.entry))}`);
     const width = Math.max(40, out.columns - 6);
-    for (const told of remarks(item)) lines.push(...wrapped(plain(told), width, '').map((line) => `      ${line}`));
+    for (const told of remarks(context, item))
+      lines.push(...wrapped(plain(told), width, '').map((line) => `      ${line}`));
   }
   return `${lines.join('\n')}\n\n`;
 }
@@ -212,7 +233,8 @@ function elsewhere({ out }: CommandContext, configs: readonly ForeignConfig[]): 
   return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
 }
 
-function remarks({ standing, variables, missing, notes, name }: ImportItem): readonly string[] {
+function remarks(context: CommandContext, item: ImportItem): readonly string[] {
+  const { standing, variables, missing, notes, name, entry } = item;
   const told: string[] = [];
   if (standing.kind === 'unusable') told.push(`cannot be taken over: ${standing.why}`);
   if (standing.kind === 'same') told.push('the very same stands here already, or above');
@@ -222,7 +244,12 @@ function remarks({ standing, variables, missing, notes, name }: ImportItem): rea
   if (standing.kind === 'unusable' || standing.kind === 'same') return told;
   if (variables.length > 0) told.push(`into .env: ${variables.map(({ variable }) => variable).join(', ')}`);
   for (const { variable, why } of missing) told.push(`put ${variable} into .env: ${why}`);
-  return [...told, ...notes];
+  if (isOfProject(context, item)) {
+    told.push(
+      'its file lies in a folder that others may have written: added only where you choose it or pass --project',
+    );
+  }
+  return [...told, ...loweredGuards(entry).map((words) => withoutGaps(shownText(words))), ...notes];
 }
 
 function reached(entry: JsonObject): string {
@@ -232,11 +259,13 @@ function reached(entry: JsonObject): string {
 }
 
 /** What scripts get: no value of a variable. */
-function rowOf({ file, foreignName, name, entry, variables, missing, notes, standing }: ImportItem): JsonObject {
+function rowOf(context: CommandContext, item: ImportItem): JsonObject {
+  const { file, foreignName, name, entry, variables, missing, notes, standing } = item;
   return {
     name,
     from: file.program,
     file: file.path,
+    project: isOfProject(context, item),
     foreign_name: foreignName,
     entry,
     variables: variables.map(({ variable }) => variable),

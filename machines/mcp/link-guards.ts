@@ -1,10 +1,14 @@
 /**
- * Says which settings of an add-server link's entry lower a guard, in sentences for the person who is asked: the entry
- * comes from a web page.
+ * Says which settings of an entry lower a guard, in sentences for the person who is asked: the entry comes from a web page
+ * or from another program's file.
  * @see SEC-2 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+
+/** Variables that load other code into a command, or choose which code it is. */
+const loaders =
+  /^(?:LD_[A-Z_]+|DYLD_[A-Z_]+|GCONV_PATH|PATH|NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|HOME|STARTUP)|PERL5?(?:LIB|OPT)|RUBY(?:LIB|OPT)|_?JAVA_(?:TOOL_)?OPTIONS|BASH_ENV|ENV|GIT_SSH(?:_COMMAND)?)$/i;
 
 /** One sentence per guard, each beginning with the key; empty where all are as they are without the entry's words. */
 export function loweredGuards(config: JsonObject): readonly string[] {
@@ -20,7 +24,13 @@ export function loweredGuards(config: JsonObject): readonly string[] {
     ...(files.length > 0 ? [`client_cert, client_key: it logs in with ${files.join(' and ')} of this computer.`] : []),
     ...(roots.length > 0 ? [`roots: it is given the folders ${roots.join(', ')}.`] : []),
     ...(variables.length > 0 ? [`env: it sets ${variables.join(', ')} for the command.`] : []),
+    ...loadersOf(env).map(([name, value]) => `env: ${name}=${value} can load other code into the command.`),
   ];
+}
+
+function loadersOf(env: Json | undefined): readonly (readonly [string, string])[] {
+  const set = isJsonObject(env) ? Object.entries(env) : [];
+  return set.flatMap(([name, value]) => (loaders.test(name) ? [[name, String(value)] as const] : []));
 }
 
 function textsOf(value: Json | undefined): readonly string[] {

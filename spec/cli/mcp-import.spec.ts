@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
-import { runCli } from '../support/daemon.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { main, runCli } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 
 const token = 'ghp_importedsecret0123456789';
@@ -84,6 +86,60 @@ t.test('CLI-5 · HOME-3 · HOME-4 · import keeps comments, overwrites no name, 
   t.match(read('config.yaml'), /memory-claude-code:\n {4}command: theirs/);
   t.match((await agent('mcp', 'import', '--yes', '--from', 'codex')).stdout, /nothing to add/);
 });
+
+t.test(
+  'SEC-2 · CLI-5 · import names what lowers a guard, and takes a checkout’s own servers only when asked to',
+  (t) => {
+    const user = makeHome(t, {
+      '.claude.json': JSON.stringify({
+        mcpServers: { own: { command: 'mine', env: { LD_PRELOAD: '/x.so', API_TOKEN: token } } },
+      }),
+      '.mcp.json': JSON.stringify({ mcpServers: { athome: { command: 'h' } } }),
+      'work/repo/.mcp.json': JSON.stringify({
+        mcpServers: { theirs: { command: 'sh', env: { NODE_OPTIONS: '-r ./x.js' } } },
+      }),
+    });
+    const home = makeHome(t, { 'config.yaml': config });
+    const agent = (...words: string[]) => {
+      const env = {
+        ...process.env,
+        NO_COLOR: '1',
+        AGENT_HOME: home.path,
+        HOME: user.path,
+        XDG_CONFIG_HOME: `${user.path}/x`,
+      };
+      const options = { cwd: `${user.path}/work/repo`, env, encoding: 'utf8' } as const;
+      return spawnSync(process.execPath, [main, 'mcp', 'import', ...words], options);
+    };
+    const written = (): string => readFileSync(`${home.path}/config.yaml`, 'utf8');
+
+    const shown = agent('--dry-run').stdout.replace(/\s+/g, ' ');
+    for (const words of [
+      'trust: its tools run without asking you.',
+      'env: it sets LD_PRELOAD, API_TOKEN for the command.',
+      'env: LD_PRELOAD=/x.so can load other code into the command.',
+      'env: NODE_OPTIONS=-r ./x.js can load other code into the command.',
+      'added only where you choose it or pass --project',
+    ]) {
+      t.ok(shown.includes(words), words);
+    }
+    t.notMatch(shown, token);
+
+    const some = agent('--all', '--yes', '--json');
+    t.match(
+      (JSON.parse(some.stdout) as JsonObject[]).map(({ name, project, added }) => [name, project, added]),
+      [
+        ['own', false, true],
+        ['theirs', true, false],
+        ['athome', false, true],
+      ],
+    );
+    t.notMatch(written(), 'theirs');
+    t.match(agent('--all', '--yes', '--project').stdout, 'Added theirs.');
+    t.match(written(), 'NODE_OPTIONS');
+    t.end();
+  },
+);
 
 t.test('CLI-5 · what cannot be read or used is told, and the rest goes on', async (t) => {
   const { agent, read } = machine(t, {

@@ -15,11 +15,27 @@ t.test('SEC-2 · each setting that lowers a guard is named with what it does', (
       ['client_cert, client_key: it logs in with ~/a.pem and ~/a.key and x and ~/b.key of this computer.'],
     ],
     [{ roots: ['~', '/etc'] }, ['roots: it is given the folders ~, /etc.']],
-    [{ env: { PATH: '.', LD_PRELOAD: 'x' } }, ['env: it sets PATH, LD_PRELOAD for the command.']],
+    [{ env: { TOKEN: 'hidden', NODE_ENV: 'x' } }, ['env: it sets TOKEN, NODE_ENV for the command.']],
+    [
+      { env: { PATH: '.', LD_PRELOAD: '/x.so', TOKEN: 'hidden' } },
+      [
+        'env: it sets PATH, LD_PRELOAD, TOKEN for the command.',
+        'env: PATH=. can load other code into the command.',
+        'env: LD_PRELOAD=/x.so can load other code into the command.',
+      ],
+    ],
   ];
   for (const [entry, expected] of rows) {
     t.same(loweredGuards({ ...entry, trust: 'untrusted' }), expected, JSON.stringify(entry));
     for (const key of Object.keys(entry)) t.ok(Object.hasOwn(serverEntrySchema.properties, key), key);
+  }
+  const loaders =
+    'LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES NODE_OPTIONS NODE_PATH PYTHONPATH PYTHONSTARTUP PYTHONHOME PERL5LIB PERL5OPT RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS BASH_ENV GIT_SSH_COMMAND Path';
+  for (const name of loaders.split(' ')) {
+    t.match(loweredGuards({ trust: 'untrusted', env: { [name]: 'x' } }).at(-1), `env: ${name}=x can load`, name);
+  }
+  for (const name of ['LDAP', 'MY_PATH', 'PATH_TO', 'ENVIRONMENT', 'PERL', 'JAVA_HOME']) {
+    t.same(loweredGuards({ trust: 'untrusted', env: { [name]: 'x' } }).length, 1, name);
   }
   const unasked = ['trust: its tools run without asking you.'];
   t.same(loweredGuards({ trust: 'full' }), unasked);
