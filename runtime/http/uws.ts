@@ -34,6 +34,9 @@ const exclusivePort = 1;
 interface ListensExclusively {
   listen(host: string, port: number, options: number, listening: (socket: us_listen_socket | false) => void): unknown;
 }
+interface Configurable {
+  _cfg(word: 'silent'): void;
+}
 /** Exchanges that no answer has left yet, and who looks after those whose body does not come. */
 interface Open {
   readonly exchanges: Roster<UwsExchange, true>;
@@ -47,6 +50,8 @@ const sweepMs = 250;
 export const openUwsFront: OpenFront = async (settings, handle) => {
   const uws = loadUws();
   const open = createOpen(settings.bodyTimeoutMs);
+  // Without its name in each answer; its types leave the word for that out.
+  (uws as unknown as Configurable)._cfg('silent');
   const app = uws.App();
   app.any('/*', (res, req) => accept(res, req, open, handle));
 

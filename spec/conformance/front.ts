@@ -51,6 +51,16 @@ const post = (length: number, body: string, more = ''): string =>
   `POST /a HTTP/1.1\r\nhost: x\r\n${more}content-length: ${length}\r\n\r\n${body}`;
 
 export function frontContract(t: Test, name: string, openFront: OpenFront): void {
+  t.test(`${name}: RTE-4 · no header of an answer names the server`, async (t) => {
+    const { front } = await open(t, openFront);
+    const answer = await fetch(`http://127.0.0.1:${front.port}/a`, { method: 'POST', body: 'x' });
+    t.same(
+      [...answer.headers.keys()].filter((name) => /server|powered|uwebsockets/i.test(name)),
+      [],
+    );
+    t.equal(answer.headers.get('x-more'), 'yes');
+  });
+
   t.test(`${name}: LIM-1 · exactly the cap passes, one more is refused before it is read`, async (t) => {
     const { front } = await open(t, openFront);
     const fits = await openRaw(front.port);
