@@ -633,7 +633,11 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['inspect'],
     args: [],
-    flags: [{ name: 'web', help: 'Print a link that opens the inspector page once, and open it.' }, json],
+    flags: [
+      { name: 'web', help: 'Print a link that opens the inspector page once, and open it.' },
+      { name: 'end-sessions', help: 'End every session of the page, and its links that are not used yet.' },
+      json,
+    ],
     help: 'Show the tree of living machines, live on a terminal; with --web, the page.',
     load: async () => (await inspect()).inspect,
   },

@@ -472,11 +472,13 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   inspect: {
     about: [
       'On a terminal the tree is live: q ends it, the arrows scroll. Red has failed, yellow is tried again.',
-      '--web prints a link to the inspector page, which works once and for five minutes, and opens it where there is a desktop. Over ssh it says which tunnel to take.',
+      '--web prints a link to the inspector page, which works once and for five minutes, and opens it where there is a desktop, by a private file that is removed again: the list of processes shows no link. Over ssh it says which tunnel to take.',
+      'A session of the page lasts 12 hours. --end-sessions ends all of them, in every browser, and says how many they were.',
     ],
     examples: [
       ['inspect', 'everything that lives, as a tree'],
       ['inspect --web', 'the page in a browser'],
+      ['inspect --end-sessions', 'close the page everywhere'],
     ],
     needsGateway: true,
     see: ['inspect why', 'inspect follow', 'inspect show', 'docs/inspect.md', 'docs/inspector.md'],

@@ -221,6 +221,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     introduce: inspector.watcher.introduce,
     follow: inspector.watcher.follow,
     link: inspector.link,
+    endSessions: inspector.endSessions,
   };
 }
 

@@ -1,23 +1,24 @@
 /**
  * `agent inspect`: the living machines as a tree, once or live; and the link to the page.
- * @see INS-2 in docs/specification.md
+ * @see INS-2 and SEC-1 in docs/specification.md
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import type { ActorRow, DeltaMessage, SnapshotMessage, Vitals } from '../../runtime/inspector/wire.ts';
-import { openBrowser } from '../browser.ts';
 import { NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { drawTree, line, type Piece } from '../draw.ts';
+import { openForward } from '../forward-file.ts';
 import { openScreen } from '../screen.ts';
 import { ago, plain, printJson } from '../terminal.ts';
 
 /** The tree by itself: live where a person sits at a terminal, once everywhere else. */
 export async function inspect(context: CommandContext): Promise<ExitCode> {
   if (hasFlag(context, 'web')) return openPage(context);
+  if (hasFlag(context, 'end-sessions')) return endSessions(context);
   const live = context.out.isTerminal && process.stdin.isTTY === true && !hasFlag(context, 'json');
   return live ? watchTree(context) : showTree(context);
 }
@@ -87,20 +88,37 @@ function headline({ started, url, home }: Vitals, nowMs: number, rows: ReadonlyM
   ];
 }
 
-/** The link works once, so it is shown and not kept; whoever reads it here may open it on this machine. */
-async function openPage(context: CommandContext): Promise<ExitCode> {
-  const { url } = (await context.call('inspect.link')) as { readonly url: string };
-  const { out } = context;
-  if (hasFlag(context, 'json')) {
-    printJson(context, { url });
-    return 0;
-  }
-  out.print(`${url}\n`);
-  const opened = openBrowser(url, context.env);
-  const port = new URL(url).port;
-  if (!opened && context.env.SSH_CONNECTION !== undefined) {
-    out.complain(`From your own machine: ssh -L ${port}:127.0.0.1:${port} <this host>, then open the link there.\n`);
-  }
-  out.complain('The link works once, within five minutes.\n');
+/** Ends every session of the page, in every browser. */
+async function endSessions(context: CommandContext): Promise<ExitCode> {
+  const { ended } = (await context.call('inspect.endSessions')) as { readonly ended: number };
+  if (hasFlag(context, 'json')) printJson(context, { ended });
+  else context.out.print(`${ended} ${ended === 1 ? 'session' : 'sessions'} of the inspector page ended.\n`);
   return 0;
+}
+
+/** Prints a link to the page, and starts the browser with a private file that leads to it. */
+async function openPage(context: CommandContext): Promise<ExitCode> {
+  const client = await connectControl(homePaths(context.home).socket);
+  if (client === undefined) throw new NotRunning(context.home);
+  try {
+    const opened = new Promise<boolean>((resolve) => client.onNotification(() => resolve(true)));
+    const { url } = (await client.call('inspect.link')) as { readonly url: string };
+    const { env, out } = context;
+    if (hasFlag(context, 'json')) {
+      printJson(context, { url });
+      return 0;
+    }
+    out.print(`${url}\n`);
+    out.complain('The link works once, within five minutes.\n');
+    const gone = client.closed.then(() => false);
+    const forwarded = await openForward(url, env, Promise.race([opened, gone]));
+    const { port } = new URL(url);
+    if (forwarded === 'notOpened') out.complain('The browser has not opened it; open the link yourself.\n');
+    if (forwarded === 'noBrowser' && env.SSH_CONNECTION !== undefined) {
+      out.complain(`From your own machine: ssh -L ${port}:127.0.0.1:${port} <this host>, then open the link there.\n`);
+    }
+    return 0;
+  } finally {
+    client.close();
+  }
 }

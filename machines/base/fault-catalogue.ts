@@ -147,6 +147,14 @@ export const faultCatalogue = {
     what: "The inspector's listener does not stand.",
     remedy: 'The message tells why: it is switched off, its port is taken, or its host is no loopback address.',
   },
+  'link-not-fresh': {
+    what: 'What starts a program is done from the page only in a session whose link was opened in the last 10 minutes.',
+    remedy: 'Run `agent inspect --web`, open its link in the same browser, then do it again.',
+  },
+  'sessions-unwritable': {
+    what: "The inspector page's sessions are ended, but the file that keeps them could not be written.",
+    remedy: 'Delete `state/inspector-sessions.json`, or make it writable and end the sessions again.',
+  },
   'params-missing': {
     what: 'A parameter of a control method is missing or of another form.',
     remedy: 'docs/control-protocol.md tells the parameters.',

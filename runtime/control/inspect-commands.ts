@@ -1,7 +1,7 @@
 /**
  * The commands of the inspector: the tree, one actor, the stream, a chart, and the link that opens the page. Part of the
  * one table of the control socket.
- * @see INS-2 and CLI-3 in docs/specification.md
+ * @see INS-2, SEC-1 and CLI-3 in docs/specification.md
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -46,10 +46,30 @@ export const inspectCommands: readonly (readonly [string, Command])[] = [
   ],
   [
     'inspect.link',
-    ofDaemon((daemon) => {
-      const verdict = daemon.link();
-      if (verdict.kind === 'link') return { url: verdict.url };
-      throw new Refusal('inspector-closed', verdict.why);
+    {
+      access: 'daemon',
+      run: (_, host, peer) => {
+        let isThere = true;
+        peer.onEnd(() => {
+          isThere = false;
+        });
+        const verdict = daemonOf(host).link(() => {
+          if (isThere) peer.notify('inspect.opened', {});
+        });
+        if (verdict.kind === 'link') return Promise.resolve({ url: verdict.url });
+        throw new Refusal('inspector-closed', verdict.why);
+      },
+    },
+  ],
+  [
+    'inspect.endSessions',
+    ofDaemon(async (daemon) => {
+      const { count, isKept } = await daemon.endSessions();
+      if (isKept) return { ended: count };
+      throw new Refusal(
+        'sessions-unwritable',
+        `state/inspector-sessions.json: cannot be written; ${count} sessions are ended, and back after a restart unless the file is deleted`,
+      );
     }),
   ],
   [

@@ -8,6 +8,7 @@ import type { CronView } from '../cron/view.ts';
 import type { ActorNode } from '../inspector/census.ts';
 import type { Feed } from '../inspector/feed.ts';
 import type { LinkVerdict } from '../inspector/inspector.ts';
+import type { EndedSessions } from '../inspector/sessions.ts';
 import type { FollowQuery } from '../inspector/watcher.ts';
 import type { Chart } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -99,6 +100,8 @@ export interface DaemonView {
   introduce(query: FollowQuery): readonly JsonObject[];
   /** Calls back with the JSON of every record that fits until the returned function is called. */
   follow(query: FollowQuery, listener: (record: string) => void): () => void;
-  /** A link that opens the inspector's page once. */
-  link(): LinkVerdict;
+  /** A link that opens the inspector's page once; `onUsed` is called when it does. */
+  link(onUsed?: () => void): LinkVerdict;
+  /** Ends every session of the inspector's page. */
+  endSessions(): Promise<EndedSessions>;
 }

@@ -1,38 +1,39 @@
 /**
- * Decides who may come in at the inspector's listener: whether the request names us and not a stranger's name that was
- * bent to our address, whether a browser sends it from our own page, which session its cookie names, and whether it bears
- * the key of that session where it asks for more than the page's files; whether a monitor has its token. Knows neither what is asked nor what a session may
- * do.
+ * Decides which requests the inspector's listener answers: whether the request names this listener, whether a browser sends
+ * it from the listener's own page, which session its cookie names, and whether it carries the proof of that session's key
+ * where it asks for more than the page's files; whether a monitor has its token. Knows neither what is asked nor what a
+ * session may do.
  * @see INS-2 and SEC-1 in docs/specification.md
  * @see [RFC 9110 §15.5.20](https://www.rfc-editor.org/rfc/rfc9110.html#section-15.5.20)
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
+import { proofHeader } from '../../machines/base/page-proof.ts';
+import type { SessionClaim } from './sessions.ts';
 
 /**
- * `data` is asked by the page's own script, which bears the key; a `file` by the page, which cannot; a `document` may be
- * asked by a person's link or address bar; `numbers` by a monitor, which has a token where one is set.
+ * `data` is asked by the page's script with its proof; a `greeting` by the same before it has one; a `file` by the page,
+ * which cannot prove anything; a `document` and a `link` by a person's address bar; `numbers` by a monitor, which has a
+ * token where one is set.
  */
-export type Asked = 'data' | 'file' | 'document' | 'numbers' | 'open';
+export type Asked = 'data' | 'greeting' | 'file' | 'document' | 'link' | 'numbers';
 
 export type DoorVerdict =
-  | { readonly kind: 'welcome' }
+  | { readonly kind: 'welcome'; readonly session?: SessionClaim }
   | { readonly kind: 'refused'; readonly status: 401 | 403 | 421; readonly why: string };
 
 export interface DoorRules {
   readonly port: number;
+  /** The one address of the page, as its links have it. */
+  readonly origin: string;
   /** Absent: numbers are open. Empty: no token fits. */
   readonly scrapeToken?: string | undefined;
-  readonly knowsSession: (id: string) => boolean;
-  /** Whether the key is that of the session. */
-  readonly opensSession: (id: string, key: string) => boolean;
+  readonly knowsSession: (claim: SessionClaim) => boolean;
+  readonly provesKey: (claim: SessionClaim, proof: string) => boolean;
 }
 
-/** The header by which the page shows its key: no browser adds it by itself. */
-export const keyHeader = 'x-agent-inspector-key';
-
-/** Names that no DNS answer can bend: a page of a foreign name that resolves to us still sends its own. */
+/** Names that no DNS answer can bend: a page of a foreign name that resolves to this listener still sends its own. */
 const loopbackNames: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
 export function judgeRequest(
@@ -41,30 +42,31 @@ export function judgeRequest(
   rules: DoorRules,
 ): DoorVerdict {
   const { host = '', origin } = headers;
-  if (!isOurs(host, rules.port)) {
+  const isPageAddress = `http://${host}` === rules.origin;
+  if (!isPageAddress && !isOurs(host, rules.port)) {
     return refused(421, 'this listener answers only to 127.0.0.1, localhost and [::1] with its own port');
   }
-  if (origin !== undefined && !isOurOrigin(origin, rules.port)) return refused(403, 'the page is of another origin');
+  // A browser takes `localhost` for [::1] first, where another process may listen on the same port.
+  if (!isPageAddress && asked !== 'numbers') return refused(421, `the page is at ${rules.origin}/ and at no other name`);
+  if (origin !== undefined && origin !== rules.origin) return refused(403, 'the page is of another origin');
   if (method === 'POST' && origin === undefined) return refused(403, 'a request that changes things names its origin');
-  const site = headers['sec-fetch-site'];
-  // What a browser asks for data or a script on behalf of another site, even one on this machine, is not our page.
-  if ((asked === 'data' || asked === 'file') && site !== undefined && site !== 'same-origin' && site !== 'none') {
-    return refused(403, 'the page is of another site');
-  }
-  if (asked === 'open') return { kind: 'welcome' };
+  if (asked === 'link') return { kind: 'welcome' };
   if (asked === 'numbers') {
     if (rules.scrapeToken === undefined || bears(headers.authorization, rules.scrapeToken)) return { kind: 'welcome' };
     return refused(401, 'a token is needed: `Authorization: Bearer` with inspector.scrape_token');
   }
-  const session = cookieOf(headers.cookie, cookieName(rules.port));
-  if (session === undefined || !rules.knowsSession(session)) {
-    return refused(401, 'no session; `agent inspect --web` opens one');
+  const site = headers['sec-fetch-site'];
+  // What a browser asks for data or a script on behalf of another site, even one on this machine, is not the page.
+  if (asked !== 'document' && site !== undefined && site !== 'same-origin' && site !== 'none') {
+    return refused(403, 'the page is of another site');
   }
-  // Cookies know no ports either way: every listener of this machine that the person looks at is sent this one.
-  if (asked === 'data' && !rules.opensSession(session, textOf(headers[keyHeader]))) {
-    return refused(401, 'the session’s key is missing; `agent inspect --web` opens a page that has it');
+  const session = { id: cookieOf(headers.cookie, cookieName(rules.port)) ?? '', origin: rules.origin };
+  if (!rules.knowsSession(session)) return refused(401, 'no session; `agent inspect --web` opens one');
+  // Cookies know no ports: a browser sends this one to every listener of the machine that the person visits.
+  if (asked === 'data' && !rules.provesKey(session, textOf(headers[proofHeader]))) {
+    return refused(401, 'the proof of the session’s key is missing or of another process');
   }
-  return { kind: 'welcome' };
+  return { kind: 'welcome', session };
 }
 
 /** Cookies know no ports: two gateways on one machine would take each other's for their own. */
@@ -82,10 +84,6 @@ export function isOurs(host: string, port: number): boolean {
   const name = colon > host.lastIndexOf(']') ? host.slice(0, colon) : host;
   const given = name.length === host.length ? '80' : host.slice(colon + 1);
   return loopbackNames.has(name.toLowerCase()) && given === String(port);
-}
-
-function isOurOrigin(origin: string, port: number): boolean {
-  return origin.startsWith('http://') && isOurs(origin.slice('http://'.length), port);
 }
 
 /** Compares digests, in constant time, so that not even the length shows (RFC 6750 §2.1). */

@@ -2,18 +2,19 @@
  * The inspector's listener on the loopback address: the page's files, the stream, the commands, charts and actors for those
  * with a session; the metrics and the readiness for those who have the token, or for all of this machine where none is set. Routes and writes heads; every answer comes
  * from elsewhere.
- * @see INS-2, ADP-2, SEC-1 and OBS-1 in docs/specification.md
+ * @see INS-2, SEC-1, ADP-2 and OBS-1 in docs/specification.md
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import { challengeHeader, sessionElement } from '../../machines/base/page-proof.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
-import { type Asked, cookieName, isLoopbackHost, judgeRequest, keyHeader } from './door.ts';
+import { type Asked, cookieName, isLoopbackHost, judgeRequest } from './door.ts';
 import type { Feed } from './feed.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
 import { answerPage, type PageRpcPorts } from './page-rpc.ts';
-import { type PageSessions, sessionLifeMs } from './sessions.ts';
+import { type PageSession, type PageSessions, type SessionClaim, sessionLifeMs } from './sessions.ts';
 import { createViewers, type Viewers } from './viewers.ts';
 import type { ActorDetails, Chart, Readiness } from './wire.ts';
 
@@ -81,24 +82,28 @@ export async function openInspectorServer(
     files ??= readPageFiles(ports.pageFolder);
     return files;
   };
+  const name = host === 'localhost' ? '127.0.0.1' : host;
   const server = createServer({ headersTimeout: headTimeoutMs, keepAliveTimeout: 5_000 });
   try {
-    await listen(server, host, port);
+    await listen(server, name, port);
   } catch (thrown) {
     const why = `inspector: ${host}:${port} cannot be listened on: ${causeOf(thrown)}; set inspector.port`;
     return { kind: 'refused', why };
   }
   const address = server.address();
   const bound = typeof address === 'object' && address !== null ? address.port : port;
+  // An address and not a name: browsers take `localhost` for [::1] first, where another process may listen on this port.
+  const url = `http://${name === '::1' ? '[::1]' : name}:${bound}`;
   server.on('request', (request, response) => {
     for (const [name, value] of Object.entries(always)) response.setHeader(name, value);
-    serve(request, response, { ...ports, viewers, filesOf, port: bound, scrapeToken }).catch((thrown: unknown) => {
-      ports.log.log('warn', 'inspector: a request failed', { path: pathOf(request), error: causeOf(thrown) });
-      if (!response.headersSent) plain(response, 500, 'internal error');
-      else response.destroy();
-    });
+    serve(request, response, { ...ports, viewers, filesOf, port: bound, origin: new URL(url).origin, scrapeToken }).catch(
+      (thrown: unknown) => {
+        ports.log.log('warn', 'inspector: a request failed', { path: pathOf(request), error: causeOf(thrown) });
+        if (!response.headersSent) plain(response, 500, 'internal error');
+        else response.destroy();
+      },
+    );
   });
-  const url = `http://${host === '::1' ? '[::1]' : host}:${bound}`;
   return {
     kind: 'listening',
     server: {
@@ -117,15 +122,21 @@ interface Serving extends InspectorServerPorts {
   readonly viewers: Viewers;
   readonly filesOf: () => ReadonlyMap<string, PageFile>;
   readonly port: number;
+  readonly origin: string;
   readonly scrapeToken: string | undefined;
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse, ports: Serving): Promise<void> {
   const path = pathOf(request);
   const asked = askedOf(path);
-  const { knows: knowsSession, opens: opensSession } = ports.sessions;
-  const { port, scrapeToken } = ports;
-  const verdict = judgeRequest(request, asked, { port, scrapeToken, knowsSession, opensSession });
+  const { sessions, port, origin, scrapeToken } = ports;
+  const verdict = judgeRequest(request, asked, {
+    port,
+    origin,
+    scrapeToken,
+    knowsSession: sessions.knows,
+    provesKey: sessions.proves,
+  });
   if (verdict.kind === 'refused') {
     // RFC 6750 §3: a client learns that a bearer token is what is missing.
     if (asked === 'numbers' && verdict.status === 401) response.setHeader('www-authenticate', 'Bearer realm="agent"');
@@ -135,8 +146,17 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
     return;
   }
   const method = request.method ?? '';
+  const { session } = verdict;
+  if (asked === 'data' && session !== undefined) {
+    // What a session holds open ends with it.
+    response.on(
+      'close',
+      sessions.onEnd(session, () => response.destroy()),
+    );
+  }
   if (path === '/rpc') {
-    if (method === 'POST') await answerPage(request, response, ports.rpc);
+    const isFresh = session !== undefined && sessions.isFresh(session);
+    if (method === 'POST') await answerPage(request, response, { ...ports.rpc, isFresh });
     else notAllowed(response, 'POST');
     return;
   }
@@ -145,6 +165,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
     return;
   }
   if (path === '/open') open(request, response, ports);
+  else if (path === '/hello') hello(request, response, { sessions, session });
   else if (path === '/metrics') plain(response, 200, ports.metrics(), promText);
   else if (path === '/ready') {
     const readiness = ports.readiness();
@@ -157,15 +178,16 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
 
 /** Numbers and states that a monitor on this machine asks for need no session; they name no secret and change nothing. */
 function askedOf(path: string): Asked {
+  if (path === '/open') return 'link';
+  if (path === '/hello') return 'greeting';
   if (path === '/metrics' || path === '/ready') return 'numbers';
-  if (path === '/open') return 'open';
   if (path === '/' || path === '/index.html') return 'document';
   return path === '/rpc' || path === '/stream' || /^\/(?:actor|chart)\//.test(path) ? 'data' : 'file';
 }
 
 /** Answers with the page itself and the session's key in it: what a cookie carries would not be the page's alone. */
-function open(request: IncomingMessage, response: ServerResponse, { sessions, port, filesOf }: Serving): void {
-  const token = new URL(request.url ?? '/', 'http://localhost').searchParams.get('token') ?? '';
+function open(request: IncomingMessage, response: ServerResponse, { sessions, port, origin, filesOf }: Serving): void {
+  const token = new URL(request.url ?? '/', origin).searchParams.get('token') ?? '';
   const index = filesOf().get('/');
   // What looks or fetches ahead is no person, who comes here once.
   if (request.headers['sec-purpose'] !== undefined) plain(response, 503, 'a link is opened by a person');
@@ -174,19 +196,30 @@ function open(request: IncomingMessage, response: ServerResponse, { sessions, po
   } else if (index === undefined) file(request, response, index);
   else if (request.method === 'HEAD') response.writeHead(200, { 'content-type': index.type }).end();
   else {
-    const { id = '', key = '' } = sessions.open(token) ?? {};
+    const session = sessions.open(token, origin) ?? { id: '', key: '' };
     const maxAge = Math.floor(sessionLifeMs / 1_000);
     response.writeHead(200, {
       'content-type': index.type,
-      'set-cookie': `${cookieName(port)}=${id}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAge}`,
+      'set-cookie': `${cookieName(port)}=${session.id}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAge}`,
     });
-    response.end(withKey(index.bytes.toString('utf8'), key));
+    response.end(withSession(index.bytes.toString('utf8'), session));
   }
 }
 
-/** The page's script takes the key from here and keeps it; no policy lets a script stand in the document. */
-function withKey(document: string, key: string): string {
-  return document.replace('</head>', () => `<meta name="${keyHeader}" content="${key}" /></head>`);
+/** The page's script takes the session from here; the policy allows no script in the document. */
+function withSession(document: string, { id, key }: PageSession): string {
+  return document.replace('</head>', () => `<meta name="${sessionElement}" content="${id}.${key}" /></head>`);
+}
+
+/** Proves to the page that this is its daemon, before the page sends anything that is worth hearing. */
+function hello(
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+  { sessions, session }: { readonly sessions: PageSessions; readonly session: SessionClaim | undefined },
+): void {
+  const challenge = headers[challengeHeader];
+  if (typeof challenge !== 'string' || !/^[\w-]{43}$/.test(challenge)) plain(response, 400, 'a challenge of 32 bytes');
+  else if (session !== undefined) json(response, sessions.introduce(session, challenge));
 }
 
 function stream(response: ServerResponse, { viewers }: Serving): void {
@@ -241,7 +274,7 @@ function nameIn(path: string, prefix: string): string {
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host === 'localhost' ? '127.0.0.1' : host, () => {
+    server.listen(port, host, () => {
       server.off('error', reject);
       resolve();
     });

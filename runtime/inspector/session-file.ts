@@ -1,7 +1,8 @@
 /**
- * Keeps the digests of the page's sessions in a private file, so that a page that is open comes back by itself when the
- * daemon was restarted. What the file holds opens nothing: a session's id is not in it.
- * @see INS-2 in docs/specification.md
+ * Keeps the page's sessions in a private file, so that an open page comes back by itself after a restart of the daemon. It
+ * holds what verifies a page's proofs, the session's key, beside the digest of the session's id. A request needs the id
+ * too, so the file alone opens no session.
+ * @see INS-2 and SEC-1 in docs/specification.md
  */
 
 import { readFileSync } from 'node:fs';
@@ -9,26 +10,37 @@ import { dirname } from 'node:path';
 import { ensurePrivateFolder, writeFileAtomic } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { isJsonObject } from '../../machines/base/json.ts';
-import type { SessionKeep } from './sessions.ts';
+import { isJsonObject, type Json } from '../../machines/base/json.ts';
+import type { KeptSession, SessionKeep } from './sessions.ts';
 
 export function createSessionFile(path: () => string, log: Logger): SessionKeep {
+  /** One write after the other: sessions that were ended must not come back by an earlier write that was slower. */
+  let last: Promise<unknown> = Promise.resolve();
   return {
     load() {
       try {
-        const held: unknown = JSON.parse(readFileSync(path(), 'utf8'));
-        return isJsonObject(held) ? Object.entries(held).filter(isSession) : [];
+        const held = JSON.parse(readFileSync(path(), 'utf8')) as Json;
+        return isJsonObject(held) ? Object.entries(held).flatMap(sessionOf) : [];
       } catch {
         // None yet, or none that can be read: every page asks for a fresh link.
         return [];
       }
     },
     save(sessions) {
-      write(path(), JSON.stringify(Object.fromEntries(sessions))).catch((thrown: unknown) => {
-        log.warnOnce('inspector-sessions', 'inspector: sessions are forgotten with the next restart', {
-          error: causeOf(thrown),
-        });
-      });
+      const text = JSON.stringify(Object.fromEntries(sessions));
+      const written = last
+        .then(() => write(path(), text))
+        .then(
+          () => true,
+          (thrown: unknown) => {
+            log.warnOnce('inspector-sessions', 'inspector: the file of the page’s sessions cannot be written', {
+              error: causeOf(thrown),
+            });
+            return false;
+          },
+        );
+      last = written;
+      return written;
     },
   };
 }
@@ -38,6 +50,9 @@ async function write(path: string, text: string): Promise<void> {
   await writeFileAtomic(path, text);
 }
 
-function isSession(entry: readonly [string, unknown]): entry is [string, number] {
-  return typeof entry[1] === 'number';
+function sessionOf([digest, held]: readonly [string, Json]): (readonly [string, KeptSession])[] {
+  if (!isJsonObject(held)) return [];
+  const { key, origin, openedMs } = held;
+  if (typeof key !== 'string' || typeof origin !== 'string' || typeof openedMs !== 'number') return [];
+  return [[digest, { key, origin, openedMs }]];
 }

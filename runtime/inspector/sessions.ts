@@ -1,86 +1,179 @@
 /**
- * The page's sessions: a link that opens one and works once, the id that a cookie carries, and the key that the page alone
- * holds. A browser sends its cookies to every port of this machine, so the id opens nothing by itself: it is the digest of
- * the key, and nobody finds the key from it. Links are forgotten with the process, sessions are kept for the next one; what
- * is kept of either is its digest, so that looking one up takes the same time whatever is asked.
- * @see INS-2 in docs/specification.md
+ * The page's sessions: a link opens one and works once. A session is a cookie with its id and a key, which the page never
+ * sends: page and daemon prove to each other that they hold it by HMACs over a nonce of this process. Links end with the
+ * process, sessions do not. Ids and link tokens are kept as digests, so that a lookup takes the same time for any of them.
+ * @see INS-2 and SEC-1 in docs/specification.md
+ * @see [RFC 2104](https://www.rfc-editor.org/rfc/rfc2104.html)
  */
 
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { daemonProofText, type Introduction, pageProofText } from '../../machines/base/page-proof.ts';
 
 export interface PageSession {
   /** What the cookie carries: enough for the page's files. */
   readonly id: string;
-  /** What the page sends beside it with everything that it asks. */
+  /** Handed to the page once, with the answer to the link. */
   readonly key: string;
 }
 
-export interface PageSessions {
-  /** Makes the token of a one-time link. */
-  invite(): string;
-  /** Tells whether a token would open a session, and leaves it as it is. */
-  invites(token: string): boolean;
-  /** Takes a token for a session; undefined for one that is unknown, used or old. */
-  open(token: string): PageSession | undefined;
-  knows(id: string): boolean;
-  /** Tells whether the key is that of the session, which must be known. */
-  opens(id: string, key: string): boolean;
+/** What a request says of its session. */
+export interface SessionClaim {
+  readonly id: string;
+  /** The address at which the request came. */
+  readonly origin: string;
 }
 
-/** Where sessions outlive the process. */
+export interface PageSessions {
+  /** Makes the token of a one-time link; `onUsed` is called when it opens a session. */
+  invite(onUsed?: () => void): string;
+  /** Returns whether a token would open a session, and leaves it as it is. */
+  invites(token: string): boolean;
+  /** Takes a token for a session at an origin; undefined for one that is unknown, used or old. */
+  open(token: string, origin: string): PageSession | undefined;
+  knows(claim: SessionClaim): boolean;
+  /** The daemon's answer to a page's challenge; undefined without such a session. */
+  introduce(claim: SessionClaim, challenge: string): Introduction | undefined;
+  /** Returns whether the proof is the page's HMAC over this process's nonce. */
+  proves(claim: SessionClaim, proof: string): boolean;
+  /** Returns whether the session's link was opened a short while ago. */
+  isFresh(claim: SessionClaim): boolean;
+  /** Calls back when the session ends, until the returned function is called. */
+  onEnd(claim: SessionClaim, end: () => void): () => void;
+  /** Ends all sessions and links. */
+  endAll(): Promise<EndedSessions>;
+}
+
+export interface EndedSessions {
+  readonly count: number;
+  /** False where the file of the sessions could not be written: they would be back after a restart. */
+  readonly isKept: boolean;
+}
+
+/** One session as it outlives the process. */
+export interface KeptSession {
+  readonly key: string;
+  readonly origin: string;
+  /** Unix milliseconds. */
+  readonly openedMs: number;
+}
+
 export interface SessionKeep {
-  /** Digests with when they end, Unix milliseconds. */
-  load(): Iterable<readonly [string, number]>;
-  save(sessions: Iterable<readonly [string, number]>): void;
+  /** Sessions by the digest of their id. */
+  load(): Iterable<readonly [string, KeptSession]>;
+  /** Resolves with whether they were written. */
+  save(sessions: Iterable<readonly [string, KeptSession]>): Promise<boolean>;
 }
 
 /** A person opens the link at once; over ssh it is copied by hand. */
 export const inviteLifeMs = 300_000;
-export const sessionLifeMs = 7 * 24 * 3_600_000;
-const mostInvites = 16;
-const mostSessions = 64;
+/** SEC-1. */
+export const sessionLifeMs = 12 * 3_600_000;
+/** After it, what starts a program needs another link. */
+export const freshMs = 600_000;
+const maxInvites = 16;
+const maxSessions = 64;
 const secretBytes = 32;
 
+interface Invite {
+  readonly madeMs: number;
+  readonly onUsed: () => void;
+}
+
 export function createPageSessions(nowMs: () => number, keep: SessionKeep): PageSessions {
-  const invited = new Map<string, number>();
-  let known: Map<string, number> | undefined;
+  const nonce = freshSecret();
+  const invited = new Map<string, Invite>();
+  const ends = new Map<string, Set<() => void>>();
+  let known: Map<string, KeptSession> | undefined;
   /** Read when a page first asks. */
-  const sessions = (): Map<string, number> => {
+  const sessions = (): Map<string, KeptSession> => {
     known ??= new Map(keep.load());
     return known;
   };
 
-  function enter(table: Map<string, number>, token: string, lifeMs: number, most: number): void {
-    for (const [digest, endsAtMs] of table) if (endsAtMs <= nowMs()) table.delete(digest);
-    for (const oldest of table.keys()) {
-      if (table.size < most) break;
-      table.delete(oldest);
-    }
-    table.set(digestOf(token), nowMs() + lifeMs);
+  /** A clock that was set back makes nothing live longer. */
+  const isWithin = (startMs: number, lifeMs: number): boolean => Math.abs(nowMs() - startMs) < lifeMs;
+  const isAlive = ({ openedMs }: KeptSession): boolean => isWithin(openedMs, sessionLifeMs);
+  const invites = (token: string): boolean => {
+    const invite = invited.get(digestOf(token));
+    return invite !== undefined && isWithin(invite.madeMs, inviteLifeMs);
+  };
+
+  function find({ id, origin }: SessionClaim): KeptSession | undefined {
+    const session = sessions().get(digestOf(id));
+    return session !== undefined && session.origin === origin && isAlive(session) ? session : undefined;
   }
 
-  const knows = (id: string): boolean => (sessions().get(digestOf(id)) ?? 0) > nowMs();
-  const invites = (token: string): boolean => (invited.get(digestOf(token)) ?? 0) > nowMs();
+  function drop(digest: string): void {
+    sessions().delete(digest);
+    for (const end of [...(ends.get(digest) ?? [])]) end();
+    ends.delete(digest);
+  }
 
   return {
-    invite() {
+    invite(onUsed = () => {}) {
+      for (const [digest, { madeMs }] of invited) if (!isWithin(madeMs, inviteLifeMs)) invited.delete(digest);
+      for (const oldest of invited.keys()) {
+        if (invited.size < maxInvites) break;
+        invited.delete(oldest);
+      }
       const token = freshSecret();
-      enter(invited, token, inviteLifeMs, mostInvites);
+      invited.set(digestOf(token), { madeMs: nowMs(), onUsed });
       return token;
     },
     invites,
-    open(token) {
+    open(token, origin) {
       const isGood = invites(token);
+      const invite = invited.get(digestOf(token));
       invited.delete(digestOf(token));
       if (!isGood) return undefined;
-      const key = freshSecret();
-      const id = idOf(key);
-      enter(sessions(), id, sessionLifeMs, mostSessions);
-      keep.save(sessions());
-      return { id, key };
+      for (const [digest, session] of sessions()) if (!isAlive(session)) drop(digest);
+      for (const oldest of sessions().keys()) {
+        if (sessions().size < maxSessions) break;
+        drop(oldest);
+      }
+      const session = { id: freshSecret(), key: freshSecret() };
+      sessions().set(digestOf(session.id), { key: session.key, origin, openedMs: nowMs() });
+      void keep.save(sessions());
+      invite?.onUsed();
+      return session;
     },
-    knows,
-    opens: (id, key) => knows(id) && idOf(key) === id,
+    knows: (claim) => find(claim) !== undefined,
+    introduce(claim, challenge) {
+      const session = find(claim);
+      if (session === undefined) return undefined;
+      const words = daemonProofText({ ...claim, nonce }, challenge);
+      return { nonce, proof: hmacOf(session.key, words).toString('base64url') };
+    },
+    proves(claim, proof) {
+      const session = find(claim);
+      if (session === undefined) return false;
+      const right = hmacOf(session.key, pageProofText({ ...claim, nonce }));
+      const given = Buffer.from(proof, 'base64url');
+      return given.length === right.length && timingSafeEqual(given, right);
+    },
+    isFresh(claim) {
+      const session = find(claim);
+      return session !== undefined && isWithin(session.openedMs, freshMs);
+    },
+    onEnd(claim, end) {
+      const session = find(claim);
+      const digest = digestOf(claim.id);
+      const over = ends.get(digest) ?? new Set();
+      ends.set(digest, over.add(end));
+      const leftMs = session === undefined ? 0 : session.openedMs + sessionLifeMs - nowMs();
+      const timer = setTimeout(end, Math.min(leftMs, sessionLifeMs)).unref();
+      return () => {
+        clearTimeout(timer);
+        over.delete(end);
+        if (over.size === 0 && ends.get(digest) === over) ends.delete(digest);
+      };
+    },
+    async endAll() {
+      invited.clear();
+      const count = [...sessions().values()].filter(isAlive).length;
+      for (const digest of [...sessions().keys()]) drop(digest);
+      return { count, isKept: await keep.save([]) };
+    },
   };
 }
 
@@ -88,11 +181,10 @@ function freshSecret(): string {
   return randomBytes(secretBytes).toString('base64url');
 }
 
-/** The id of the session that a key opens. Both sides of a comparison come from the one who asks. */
-function idOf(key: string): string {
-  return digestOf(`session of ${key}`);
+function digestOf(secret: string): string {
+  return createHash('sha256').update(secret).digest('base64url');
 }
 
-function digestOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64url');
+function hmacOf(key: string, text: string): Buffer {
+  return createHmac('sha256', Buffer.from(key, 'base64url')).update(text).digest();
 }

@@ -5,15 +5,17 @@
  * | request | answer |
  * | --- | --- |
  * | `GET /open?token=…` | the one-time link: the page, with the session's cookie and, in its document, the session's key |
+ * | `GET /hello` | the process's nonce, and the daemon's proof over it and the page's `x-agent-inspector-challenge` |
  * | `GET /stream` | Server-Sent Events: `snapshot`, then `delta` and `vitals`; a comment as heartbeat |
  * | `POST /rpc` | JSON-RPC of the control socket's methods; one answer, or lines with `Accept: application/x-ndjson` |
  * | `GET /chart/<machine>` | a Chart |
  * | `GET /actor/<id>` | an ActorDetails, or 404 |
  * | `GET /metrics`, `GET /ready` | Prometheus text; Readiness |
  *
- * The stream, the commands, charts and actors want the key as `x-agent-inspector-key`, the page's files the cookie alone.
+ * The stream, the commands, charts and actors want the HMAC of the key over the nonce as `x-agent-inspector-proof`; the
+ * page's files and `/hello` the cookie alone. The words that are signed are in `machines/base/page-proof.ts`.
  * Anything without a session is answered 401, a foreign Host 421, a foreign Origin 403.
- * @see INS-2 and INS-3 in docs/specification.md
+ * @see INS-2, INS-3 and SEC-1 in docs/specification.md
  */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';

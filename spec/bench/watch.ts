@@ -6,8 +6,7 @@
 
 import { get } from 'node:http';
 import { connectControl } from '../../runtime/control/client.ts';
-import { keyHeader } from '../../runtime/inspector/door.ts';
-import { ask as askPage, keyIn, linkOf } from '../support/inspector.ts';
+import { headersOf, linkOf } from '../support/inspector.ts';
 import { keepResults } from './last.ts';
 import { bytesBy, type Cost, measureReceiver, type Running, type Subject, start, stop } from './receiver.ts';
 import { print } from './table.ts';
@@ -73,12 +72,8 @@ async function bytesOf(subject: Subject): Promise<number> {
 /** The page's own stream, read and thrown away. */
 async function openStream(home: string): Promise<() => void> {
   const link = await linkOf(home);
-  const { headers, body } = await askPage(link);
-  const cookie = headers['set-cookie']?.[0]?.split(';')[0] ?? '';
-  const { origin } = new URL(link);
-  const request = get(`${origin}/stream`, { headers: { cookie, origin, [keyHeader]: keyIn(body) } }, (response) =>
-    response.resume(),
-  );
+  const headers = await headersOf(link);
+  const request = get(`${headers.origin}/stream`, { headers }, (response) => response.resume());
   request.on('error', () => {});
   return () => request.destroy();
 }

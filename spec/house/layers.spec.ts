@@ -57,7 +57,7 @@ const rooms: readonly Room[] = [
     holds: under('runtime/inspector/page/'),
     may: [
       /^runtime\/inspector\/(page\/|wire\.ts$)/,
-      /^machines\/base\/(json|shown-json|status|waiting)\.ts$/,
+      /^machines\/base\/(json|page-proof|shown-json|status|waiting)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
       /^elkjs\//,
     ],

@@ -550,28 +550,6 @@ t.test('INS-2 · strangers get nothing', options, async (t) => {
     await other.context.close();
   });
 
-  await t.test('another listener of this machine, which is sent the cookie', async (t) => {
-    const open = await openInspector(browser, gateway);
-    t.equal(open.page.url(), `${origin}/`, 'the used link is no place to come back to');
-    const taken: string[] = [];
-    const thief = createServer(({ headers }, response) => {
-      taken.push(headers.cookie ?? '');
-      response.setHeader('content-type', 'text/html').end('<!doctype html><title>a dev server</title>');
-    });
-    await new Promise<void>((resolve) => thief.listen(0, '127.0.0.1', resolve));
-    t.teardown(() => thief.close());
-    const other = await open.context.newPage();
-    await other.goto(`http://127.0.0.1:${(thief.address() as AddressInfo).port}/`);
-    const [cookie = ''] = taken;
-    t.match(cookie, /agent_inspector_\d+=/, 'browsers know no ports there');
-    for (const path of ['/stream', '/rpc', '/actor/supervisor', '/chart/gateway']) {
-      const method = path === '/rpc' ? 'POST' : 'GET';
-      t.equal(await statusOf(`${origin}${path}`, { method, origin, cookie }), 401, path);
-    }
-    t.equal(await other.evaluate('localStorage.length'), 0, 'what the page keeps is of its own port');
-    await open.context.close();
-  });
-
   await t.test('the page is known again after a reload, in a second tab and beside a second session', async (t) => {
     const { page, context } = await openInspector(browser, gateway);
     const live = (one: typeof page) => one.getByText('live', { exact: true }).waitFor();

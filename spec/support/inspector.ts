@@ -1,10 +1,17 @@
 /** The inspector's listener as a page sees it: a session, requests, and the stream taken apart. */
 
+import { createHmac, randomBytes } from 'node:crypto';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { Test } from 'tap';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import {
+  challengeHeader,
+  type Introduction,
+  pageProofText,
+  proofHeader,
+  sessionElement,
+} from '../../machines/base/page-proof.ts';
 import { connectControl } from '../../runtime/control/client.ts';
-import { keyHeader } from '../../runtime/inspector/door.ts';
 import type { DeltaMessage, SnapshotMessage, Vitals } from '../../runtime/inspector/wire.ts';
 
 export interface Answer {
@@ -23,7 +30,8 @@ export interface PageClient {
   /** `http://127.0.0.1:<port>`. */
   readonly url: string;
   readonly cookie: string;
-  readonly key: string;
+  /** The headers of a request with the session and its proof. */
+  readonly own: Readonly<Record<string, string>>;
   /** With the session, unless the headers say otherwise. */
   ask(path: string, asking?: Asking): Promise<Answer>;
   /** The result of a command, or its error. */
@@ -73,22 +81,45 @@ export async function linkOf(home: string): Promise<string> {
   }
 }
 
-/** The key that the page finds in the document that a link opens. */
-export function keyIn(document: string): string {
-  return new RegExp(`<meta name="${keyHeader}" content="([^"]*)" />`).exec(document)?.[1] ?? '';
+/** The session that the page finds in the document that a link opens; empty texts where there is none. */
+export function sessionIn(document: string): { readonly id: string; readonly key: string } {
+  const [, id = '', key = ''] =
+    new RegExp(`<meta name="${sessionElement}" content="([\\w-]*)\\.([\\w-]*)" />`).exec(document) ?? [];
+  return { id, key };
+}
+
+export function hmacOf(key: string, text: string): string {
+  return createHmac('sha256', Buffer.from(key, 'base64url')).update(text).digest('base64url');
+}
+
+/** Opens a link as the page does: the headers of a request with its session and its proof. */
+export async function headersOf(link: string): Promise<Record<string, string>> {
+  const { origin } = new URL(link);
+  const opened = await ask(link);
+  const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
+  return { cookie, origin, [proofHeader]: await proofOf(origin, cookie, sessionIn(opened.body)) };
+}
+
+/** The page's proof for the process that listens there now. */
+export async function proofOf(
+  origin: string,
+  cookie: string,
+  { id, key }: { readonly id: string; readonly key: string },
+): Promise<string> {
+  const challenge = randomBytes(32).toString('base64url');
+  const { body } = await ask(`${origin}/hello`, { headers: { cookie, [challengeHeader]: challenge } });
+  const { nonce } = JSON.parse(body) as Introduction;
+  return hmacOf(key, pageProofText({ id, origin, nonce }));
 }
 
 export async function openPage(t: Test, home: string): Promise<PageClient> {
   const link = await linkOf(home);
   const url = new URL(link).origin;
-  const opened = await ask(link);
-  const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? '';
-  const key = keyIn(opened.body);
-  const own = { cookie, origin: url, [keyHeader]: key };
+  const own = await headersOf(link);
   return {
     url,
-    cookie,
-    key,
+    cookie: own.cookie ?? '',
+    own,
     ask: (path, asking = {}) => ask(`${url}${path}`, { ...asking, headers: { ...own, ...asking.headers } }),
     async rpc(method, params = {}) {
       const { body } = await ask(`${url}/rpc`, {

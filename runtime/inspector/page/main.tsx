@@ -2,10 +2,10 @@
 
 import { render } from 'preact';
 import { openStream } from './data/live.ts';
-import { takeKey } from './data/session.ts';
+import { takeSession } from './data/session.ts';
 import { Shell } from './shell.tsx';
 
-takeKey();
+takeSession();
 void openStream();
 const page = document.getElementById('page');
 if (page !== null) render(<Shell />, page);

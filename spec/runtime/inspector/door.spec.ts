@@ -1,22 +1,24 @@
 import t from 'tap';
+import { proofHeader } from '../../../machines/base/page-proof.ts';
 import {
   type Asked,
   cookieName,
+  type DoorRules,
   isLoopbackHost,
   isOurs,
   judgeRequest,
-  keyHeader,
 } from '../../../runtime/inspector/door.ts';
 import { fc } from '../../support/property.ts';
 
 const port = 8_645;
-const rules = {
+const rules: DoorRules = {
   port,
-  knowsSession: (id: string) => id === 'mine',
-  opensSession: (id: string, key: string) => id === 'mine' && key === 'my key',
+  origin: `http://127.0.0.1:${port}`,
+  knowsSession: ({ id, origin }) => id === 'mine' && origin === `http://127.0.0.1:${port}`,
+  provesKey: ({ id }, proof) => id === 'mine' && proof === 'my proof',
 };
 const cookie = `${cookieName(port)}=mine`;
-const key = { [keyHeader]: 'my key' };
+const proof = { [proofHeader]: 'my proof' };
 const host = `127.0.0.1:${port}`;
 const origin = `http://${host}`;
 
@@ -29,9 +31,16 @@ interface Row {
 }
 
 const rows: readonly Row[] = [
-  { says: 'lets our own page in', headers: { ...key, host, cookie, origin }, status: 200 },
-  { says: 'takes our other names', headers: { ...key, host: `localhost:${port}`, cookie }, status: 200 },
-  { says: 'takes the address of IPv6', headers: { ...key, host: `[::1]:${port}`, cookie }, status: 200 },
+  { says: 'lets our own page in', headers: { ...proof, host, cookie, origin }, status: 200 },
+  {
+    says: 'has no page at a name that may lead to another listener',
+    headers: { ...proof, host: `localhost:${port}`, cookie },
+    status: 421,
+  },
+  { says: 'opens no link at such a name', headers: { host: `localhost:${port}` }, asked: 'link', status: 421 },
+  { says: 'has no page at another address', headers: { ...proof, host: `[::1]:${port}`, cookie }, status: 421 },
+  { says: 'opens a link at its address', headers: { host }, asked: 'link', status: 200 },
+  { says: 'lets a monitor in by any name', headers: { host: `localhost:${port}` }, asked: 'open', status: 200 },
   { says: 'refuses a name that was bent to us', headers: { host: `evil.example:${port}`, cookie }, status: 421 },
   {
     says: 'refuses a name that begins as ours',
@@ -49,7 +58,7 @@ const rows: readonly Row[] = [
   },
   { says: 'refuses the origin of a sandbox', headers: { host, cookie, origin: 'null' }, status: 403 },
   { says: 'refuses a POST without an origin', headers: { host, cookie }, method: 'POST', status: 403 },
-  { says: 'lets a POST of our page in', headers: { ...key, host, cookie, origin }, method: 'POST', status: 200 },
+  { says: 'lets a POST of our page in', headers: { ...proof, host, cookie, origin }, method: 'POST', status: 200 },
   { says: 'refuses a script of another site', headers: { host, cookie, 'sec-fetch-site': 'cross-site' }, status: 403 },
   {
     says: 'refuses one of the same site but another port',
@@ -62,9 +71,17 @@ const rows: readonly Row[] = [
     asked: 'document',
     status: 200,
   },
-  { says: 'refuses no cookie', headers: { ...key, host }, status: 401 },
+  { says: 'refuses no cookie', headers: { ...proof, host }, status: 401 },
   { says: 'refuses the cookie alone: it went to every port', headers: { host, cookie, origin }, status: 401 },
-  { says: 'refuses the key of another session', headers: { [keyHeader]: 'other', host, cookie }, status: 401 },
+  { says: 'refuses the proof of another session', headers: { [proofHeader]: 'other', host, cookie }, status: 401 },
+  { says: 'greets the page by its cookie alone', headers: { host, cookie }, asked: 'greeting', status: 200 },
+  { says: 'greets no page without a cookie', headers: { host }, asked: 'greeting', status: 401 },
+  {
+    says: 'greets no page of another port',
+    headers: { host, cookie, 'sec-fetch-site': 'same-site' },
+    asked: 'greeting',
+    status: 403,
+  },
   { says: 'lets the page have its files by the cookie alone', headers: { host, cookie }, asked: 'file', status: 200 },
   {
     says: 'refuses a file to another port',
@@ -74,15 +91,15 @@ const rows: readonly Row[] = [
   },
   {
     says: 'refuses a cookie that nobody gave',
-    headers: { ...key, host, cookie: `${cookieName(port)}=other` },
+    headers: { ...proof, host, cookie: `${cookieName(port)}=other` },
     status: 401,
   },
   {
     says: 'refuses the cookie of another gateway',
-    headers: { ...key, host, cookie: `${cookieName(port + 1)}=mine` },
+    headers: { ...proof, host, cookie: `${cookieName(port + 1)}=mine` },
     status: 401,
   },
-  { says: 'finds its cookie among others', headers: { ...key, host, cookie: `a=b; ${cookie}; c=d` }, status: 200 },
+  { says: 'finds its cookie among others', headers: { ...proof, host, cookie: `a=b; ${cookie}; c=d` }, status: 200 },
   { says: 'lets a monitor in without a session', headers: { host }, asked: 'open', status: 200 },
   { says: 'refuses a monitor by a bent name', headers: { host: 'evil.example' }, asked: 'open', status: 421 },
 ];

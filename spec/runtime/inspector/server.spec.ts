@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ActorDetails, ActorRow, Chart } from '../../../runtime/inspector/wire.ts';
 import { askCli, runCli, startDaemon } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
-import { ask, keyIn, linkOf, openPage } from '../../support/inspector.ts';
+import { ask, linkOf, openPage, sessionIn } from '../../support/inspector.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
 import { postSigned } from '../../support/sign.ts';
 
@@ -37,11 +37,12 @@ t.test('INS-2 · a link opens the page once, and only once', async (t) => {
   t.equal((await ask(link, { headers: { 'sec-purpose': 'prefetch' } })).status, 503, 'one that fetches ahead');
   const opened = await ask(link);
   t.equal(opened.status, 200);
-  t.match(keyIn(opened.body), /^[\w-]{43}$/, 'the page has its key');
-  t.notMatch(JSON.stringify(opened.headers), keyIn(opened.body), 'no cookie carries it');
+  const { key } = sessionIn(opened.body);
+  t.match(key, /^[\w-]{43}$/, 'the page has its key');
+  t.notMatch(JSON.stringify(opened.headers), key, 'no cookie carries it');
   t.match(
     opened.headers['set-cookie']?.[0],
-    /^agent_inspector_\d+=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=\d+$/,
+    /^agent_inspector_\d+=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=43200$/,
   );
   t.equal((await ask(link)).status, 401, 'the second time');
   t.equal((await ask(link, { method: 'HEAD' })).status, 401);
@@ -144,7 +145,7 @@ t.test('INS-2 · the cookie alone, which every port of this machine is sent, is 
     t.equal((await ask(`${page.url}${path}`, { headers: stolen })).status, 401, path);
   }
   t.equal((await ask(`${page.url}/`, { headers: stolen })).status, 200, 'the page itself holds no secret');
-  t.equal(keyIn((await ask(`${page.url}/`, { headers: stolen })).body), '');
+  t.equal(sessionIn((await ask(`${page.url}/`, { headers: stolen })).body).key, '');
 
   t.match(JSON.parse((await page.ask('/rpc', asking)).body), { error: { message: /terminal only/ } }, 'key and all');
   t.equal(existsSync(ran), false);
@@ -155,6 +156,7 @@ t.test('CLI-3 · DEV-5 · the page asks what the socket answers, and begins no d
   t.match(await page.rpc('gateway.status'), { pid: daemon.child.pid });
   t.match(await page.rpc('nobody.there'), { code: -32_601 });
   t.match(await page.rpc('inspect.link'), { code: -32_000 }, 'no link to itself');
+  t.match(await page.rpc('inspect.endSessions'), { code: -32_000 }, 'nor an end of all sessions');
   t.match(await page.rpc('mcp.login', { server: 'remote', flow: 'device', from: 'terminal' }), {
     data: { code: 'login-terminal-only' },
   });
@@ -263,12 +265,16 @@ t.test('INS-2 · why an event was ignored or refused is told by its delivery id'
   t.equal((await askCli(['inspect', 'why', 'nobody'], home.path)).code, 1);
 });
 
-t.test('INS-2 · the link is printed, and opened only where a person sits', async (t) => {
-  const opener = makeHome(t, { 'scripts/open.sh': '#!/bin/sh\necho "$1" > "$(dirname "$0")/opened"\n' });
-  const env = { BROWSER: `${opener.path}/scripts/open.sh`, DISPLAY: '', SSH_CONNECTION: '' };
-  const printed = await runCli(['inspect', '--web'], home.path, env);
-  t.match(printed.stdout, /^http:\/\/127\.0\.0\.1:\d+\/open\?token=[\w-]{43}\n$/);
-  t.match(printed.stderr, /once, within five minutes/);
+t.test('SEC-1 · the page of a listener at `localhost` has an address, not a name', async (t) => {
+  const named = makeHome(t, {
+    'config.yaml': JSON.stringify({ ...config, inspector: { host: 'localhost', port: 0 } }),
+  });
+  await startDaemon(t, named.path);
+  const page = await openPage(t, named.path);
+  t.match(page.url, /^http:\/\/127\.0\.0\.1:\d+$/);
+  const host = `localhost:${new URL(page.url).port}`;
+  t.equal((await page.ask('/stream', { headers: { host } })).status, 421);
+  t.equal((await ask(`${page.url}/ready`, { headers: { host } })).status, 200);
 });
 
 t.test('INS-2 · a listener that cannot stand stops nothing, and says why', async (t) => {

@@ -1,64 +1,110 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { Logger } from '../../../actors/ports.ts';
+import { daemonProofText, pageProofText } from '../../../machines/base/page-proof.ts';
 import { createSessionFile } from '../../../runtime/inspector/session-file.ts';
 import {
   createPageSessions,
+  freshMs,
   inviteLifeMs,
   type PageSession,
   type PageSessions,
+  type SessionKeep,
   sessionLifeMs,
 } from '../../../runtime/inspector/sessions.ts';
 import { makeHome } from '../../support/home.ts';
+import { hmacOf } from '../../support/inspector.ts';
+import { lentTime } from '../../support/lent-time.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
 
 const quiet: Logger = { log: () => {}, warnOnce: () => {} };
-const forgetful = { load: () => [], save: () => {} };
+const forgetful: SessionKeep = { load: () => [], save: () => Promise.resolve(true) };
+const origin = 'http://127.0.0.1:8645';
 
-function opened(sessions: PageSessions, token: string): PageSession {
-  return sessions.open(token) ?? { id: '', key: '' };
+function opened(sessions: PageSessions, token = sessions.invite()): PageSession {
+  return sessions.open(token, origin) ?? { id: '', key: '' };
 }
 
-t.test('INS-2 · a link opens one session, once, and not after its time', async (t) => {
-  let nowMs = 1_000;
-  const sessions = createPageSessions(() => nowMs, forgetful);
-  const token = sessions.invite();
-  const late = sessions.invite();
+/** What a page proves for a session, by the nonce that it is given. */
+function proofOf(sessions: PageSessions, { id, key }: PageSession, at = origin): string {
+  const { nonce = '' } = sessions.introduce({ id, origin }, 'c') ?? {};
+  return hmacOf(key, pageProofText({ id, origin: at, nonce }));
+}
 
+/** A session file in a home of the spec. */
+function fileOf(t: Test): { readonly path: string; readonly keep: () => SessionKeep } {
+  const path = join(makeHome(t).path, 'state', 'inspector-sessions.json');
+  return { path, keep: () => createSessionFile(() => path, quiet) };
+}
+
+t.test('INS-2 · SEC-1 · a link opens one session, once, within five minutes; it lasts 12 hours', (t) => {
+  let nowMs = 1_000;
+  const used: string[] = [];
+  const sessions = createPageSessions(() => nowMs, forgetful);
+  const token = sessions.invite(() => used.push('used'));
+  const late = sessions.invite(() => used.push('late'));
   t.equal(sessions.invites(token), true);
   t.equal(sessions.invites('made up'), false);
-  const { id, key } = opened(sessions, token);
 
-  t.equal(sessions.knows(id), true);
-  t.equal(sessions.opens(id, key), true, 'asking for a link left it as it was');
-  t.equal(sessions.knows(token), false, 'the link itself is no session');
-  t.equal(sessions.open(token), undefined, 'it works once');
+  const session = opened(sessions, token);
+
+  const claim = { id: session.id, origin };
+  const proof = proofOf(sessions, session);
+  t.same(used, ['used']);
+  t.equal(sessions.proves(claim, proof), true, 'asking for a link left it as it was');
+  t.equal(sessions.knows({ id: token, origin }), false, 'the link itself is no session');
+  t.equal(sessions.open(token, origin), undefined, 'it works once');
   nowMs += inviteLifeMs;
   t.equal(sessions.invites(late), false);
-  t.equal(sessions.open(late), undefined, 'it is too old');
-  t.equal(sessions.open('made up'), undefined);
-  nowMs += sessionLifeMs;
-  t.equal(sessions.knows(id), false, 'a session ends');
-  t.equal(sessions.opens(id, key), false);
+  t.equal(sessions.open(late, origin), undefined, 'it is too old');
+  t.equal(sessions.open('made up', origin), undefined);
+  t.same(used, ['used']);
+  nowMs = 1_000 + 12 * 3_600_000 - 1;
+  t.equal(sessions.proves(claim, proof), true);
+  nowMs += 1;
+  t.equal(sessions.knows(claim), false, 'a session ends');
+  t.equal(sessions.proves(claim, proof), false);
+  t.equal(sessions.introduce(claim, 'c'), undefined);
+  nowMs = 1_000 - sessionLifeMs;
+  t.equal(sessions.knows(claim), false, 'nor does a clock that was set back make it longer');
+  t.end();
 });
 
-t.test('INS-2 · what the cookie carries opens nothing without the key, and the key is of one session', async (t) => {
+t.test('SEC-1 · a proof is of one session, one address and one process, and a page’s is no daemon’s', (t) => {
   const sessions = createPageSessions(Date.now, forgetful);
-  const mine = opened(sessions, sessions.invite());
-  const other = opened(sessions, sessions.invite());
-  t.equal(sessions.opens(mine.id, mine.key), true);
-  for (const key of ['', mine.id, other.key, other.id]) t.equal(sessions.opens(mine.id, key), false);
-  t.equal(sessions.opens(mine.key, mine.key), false);
+  const mine = opened(sessions);
+  const other = opened(sessions);
+  const claim = { id: mine.id, origin };
+  const right = proofOf(sessions, mine);
+  const { nonce = '', proof: introduced = '' } = sessions.introduce(claim, 'the challenge') ?? {};
+  t.equal(sessions.proves(claim, right), true);
+  t.equal(introduced, hmacOf(mine.key, daemonProofText({ ...claim, nonce }, 'the challenge')));
+  const wrong = {
+    nothing: '',
+    'the id': mine.id,
+    'the key itself': mine.key,
+    'the proof of another session': proofOf(sessions, other),
+    'a proof by another key': hmacOf(other.key, pageProofText({ ...claim, nonce })),
+    'a proof for another address': proofOf(sessions, mine, 'http://127.0.0.1:9000'),
+    'a proof over another nonce': hmacOf(mine.key, pageProofText({ ...claim, nonce: `${nonce}x` })),
+    'the daemon’s proof': introduced,
+    'more than the proof': `${right}AAAA`,
+    'a part of it': right.slice(0, 20),
+  };
+  for (const [says, proof] of Object.entries(wrong)) t.equal(sessions.proves(claim, proof), false, says);
+  t.equal(sessions.proves({ id: other.id, origin }, right), false);
+  t.equal(sessions.knows({ id: mine.id, origin: 'http://127.0.0.1:9000' }), false, 'a session is of one address');
+  t.equal(sessions.introduce({ id: mine.key, origin }, 'c'), undefined);
+  t.end();
 });
 
-t.test('INS-2 · sessions outlive the process, by their digests in a private file; links do not', async (t) => {
-  const path = join(makeHome(t).path, 'state', 'inspector-sessions.json');
-  const first = createPageSessions(
-    Date.now,
-    createSessionFile(() => path, quiet),
-  );
-  const { id, key } = opened(first, first.invite());
+t.test('SEC-1 · sessions outlive the process, proofs and links do not, and the file opens nothing', async (t) => {
+  const { path, keep } = fileOf(t);
+  const first = createPageSessions(Date.now, keep());
+  const session = opened(first);
+  const claim = { id: session.id, origin };
+  const old = proofOf(first, session);
   const unused = first.invite();
   const text = await eventually(() => {
     try {
@@ -68,24 +114,87 @@ t.test('INS-2 · sessions outlive the process, by their digests in a private fil
     }
   });
 
-  const second = createPageSessions(
-    Date.now,
-    createSessionFile(() => path, quiet),
-  );
+  const second = createPageSessions(Date.now, keep());
 
-  t.equal(second.opens(id, key), true);
-  t.equal(second.open(unused), undefined);
-  t.notMatch(text, id);
-  t.notMatch(text, key);
+  t.equal(second.knows(claim), true);
+  t.equal(second.proves(claim, old), false, 'what an earlier process heard');
+  t.equal(second.proves(claim, proofOf(second, session)), true);
+  t.equal(second.open(unused, origin), undefined);
+  t.notMatch(text, session.id, 'the cookie is not in it');
+  for (const digest of Object.keys(JSON.parse(text))) t.equal(second.knows({ id: digest, origin }), false);
   t.equal(statSync(path).mode & 0o777, 0o600);
 });
 
-t.test('INS-2 · a damaged file of sessions lets nobody in and breaks nothing', async (t) => {
-  for (const text of ['', '{', '[]', 'null', '{"x":"y"}']) {
+t.test('SEC-1 · a session is fresh for ten minutes after its link was opened', (t) => {
+  let nowMs = 5_000;
+  const sessions = createPageSessions(() => nowMs, forgetful);
+  const claim = { id: opened(sessions).id, origin };
+  t.equal(freshMs, 600_000);
+  t.equal(sessions.isFresh(claim), true);
+  nowMs += freshMs - 1;
+  t.equal(sessions.isFresh(claim), true);
+  nowMs += 1;
+  t.equal(sessions.isFresh(claim), false);
+  t.equal(sessions.knows(claim), true);
+  t.equal(sessions.isFresh({ id: 'made up', origin }), false);
+  t.end();
+});
+
+t.test('SEC-1 · all sessions and links end at once, on disk too, and what they hold open is ended', async (t) => {
+  const { path, keep } = fileOf(t);
+  const sessions = createPageSessions(Date.now, keep());
+  const [one, other] = [opened(sessions), opened(sessions)];
+  const link = sessions.invite();
+  const ended: string[] = [];
+  sessions.onEnd({ id: one.id, origin }, () => ended.push('stream'));
+  const release = sessions.onEnd({ id: other.id, origin }, () => ended.push('released'));
+  release();
+
+  t.same(await sessions.endAll(), { count: 2, isKept: true });
+
+  t.same(ended, ['stream']);
+  for (const { id } of [one, other]) t.equal(sessions.knows({ id, origin }), false);
+  t.equal(sessions.invites(link), false);
+  t.equal(readFileSync(path, 'utf8'), '{}', 'the write of the opening did not come after');
+  t.same(await sessions.endAll(), { count: 0, isKept: true });
+});
+
+t.test('SEC-1 · what a session holds open ends with its time', (t) => {
+  const time = lentTime(t);
+  const sessions = createPageSessions(Date.now, forgetful);
+  const { id } = opened(sessions);
+  const ended: string[] = [];
+  time.pass(sessionLifeMs - 1_000);
+  sessions.onEnd({ id, origin }, () => ended.push('stream'));
+  time.pass(900);
+  t.same(ended, []);
+  time.pass(100);
+  t.same(ended, ['stream']);
+  t.end();
+});
+
+t.test('SEC-1 · a file that cannot be written is reported', async (t) => {
+  const home = makeHome(t, { state: 'a file where the folder should be' });
+  const warned: string[] = [];
+  const log: Logger = { log: () => {}, warnOnce: (_, message) => void warned.push(message) };
+  const sessions = createPageSessions(
+    Date.now,
+    createSessionFile(() => join(home.path, 'state', 'inspector-sessions.json'), log),
+  );
+  opened(sessions);
+
+  t.same(await sessions.endAll(), { count: 1, isKept: false });
+  t.match(warned[0], /cannot be written/);
+});
+
+t.test('INS-2 · a damaged file of sessions lets nobody in and breaks nothing', (t) => {
+  const session = '{"key":"k","origin":"http://127.0.0.1:8645","openedMs":"soon"}';
+  for (const text of ['', '{', '[]', 'null', '{"x":"y"}', '{"x":9e15}', `{"x":${session}}`]) {
     const { path } = makeHome(t, { 'sessions.json': text });
     const { load } = createSessionFile(() => join(path, 'sessions.json'), quiet);
-    const sessions = createPageSessions(Date.now, { load, save: () => {} });
-    t.equal(sessions.knows('x'), false, text);
-    t.equal(sessions.knows(opened(sessions, sessions.invite()).id), true, 'a fresh link opens one');
+    const sessions = createPageSessions(Date.now, { ...forgetful, load });
+    t.equal(sessions.knows({ id: 'x', origin }), false, text);
+    t.equal(sessions.knows({ id: opened(sessions).id, origin }), true, 'a fresh link opens one');
   }
+  t.end();
 });

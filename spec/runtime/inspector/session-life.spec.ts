@@ -1,0 +1,86 @@
+/** How long a session of the page may do what, through a real daemon whose time the spec lets pass. */
+
+import { request } from 'node:http';
+import t, { type Test } from 'tap';
+import { askCli, type Daemon, startDaemon } from '../../support/daemon.ts';
+import { makeHome } from '../../support/home.ts';
+import { ask, linkOf, openPage, type PageClient } from '../../support/inspector.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const platforms = { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: 'a-secret-of-the-spec' } } };
+
+async function start(t: Test): Promise<{ readonly home: string; readonly daemon: Daemon }> {
+  const config = { inspector: { port: 0 }, agent: { runner: 'echo' }, platforms };
+  const home = makeHome(t, { 'config.yaml': JSON.stringify(config) }).path;
+  return { home, daemon: await startDaemon(t, home, {}, { timePasses: true }) };
+}
+
+function linkTo(name: string, config: object): string {
+  return `agent://mcp/install?name=${name}&config=${Buffer.from(JSON.stringify(config)).toString('base64url')}`;
+}
+
+/** Opens the stream; its promise resolves once the daemon has closed it. */
+function openStream(t: Test, { url, own }: PageClient): Promise<{ readonly closed: Promise<void> }> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${url}/stream`, { headers: own, agent: false }, (response) => {
+      const closed = new Promise<void>((over) => response.once('close', () => over()));
+      response.on('error', () => {});
+      response.once('data', () => resolve({ closed })).resume();
+    });
+    t.teardown(() => asked.destroy());
+    asked.once('error', reject);
+    asked.end();
+  });
+}
+
+t.test('SEC-1 · a session lasts 12 hours, and its stream no longer', async (t) => {
+  const { home, daemon } = await start(t);
+  const page = await openPage(t, home);
+  await daemon.pass(12 * hourMs - minuteMs);
+  t.match(await page.rpc('gateway.status'), { pid: daemon.child.pid });
+  const stream = await openStream(t, page);
+
+  await daemon.pass(minuteMs);
+
+  await stream.closed;
+  t.equal((await page.ask('/stream')).status, 401);
+  t.equal((await page.ask('/')).status, 401);
+});
+
+t.test('SEC-1 · a command ends all sessions, their streams and the links that are not used yet', async (t) => {
+  const { home } = await start(t);
+  const pages = [await openPage(t, home), await openPage(t, home)];
+  const streams = await Promise.all(pages.map((page) => openStream(t, page)));
+  const link = await linkOf(home);
+
+  const ended = await askCli(['inspect', '--end-sessions'], home);
+
+  t.same([ended.code, ended.stdout], [0, '2 sessions of the inspector page ended.\n']);
+  for (const { closed } of streams) await closed;
+  for (const page of pages) t.equal((await page.ask('/actor/supervisor')).status, 401);
+  t.equal((await ask(link)).status, 401);
+  t.same(JSON.parse((await askCli(['inspect', '--end-sessions', '--json'], home)).stdout), { ended: 0 });
+  t.equal((await (await openPage(t, home)).ask('/actor/supervisor')).status, 200, 'a new link opens the page again');
+});
+
+t.test('SEC-1 · what starts a program needs a link that was opened in the last ten minutes', async (t) => {
+  const { home, daemon } = await start(t);
+  const page = await openPage(t, home);
+  const program = (name: string): { url: string; profile: string } => ({
+    url: linkTo(name, { command: 'sh', args: ['-c', 'true'] }),
+    profile: 'default',
+  });
+  t.match(await page.rpc('link.add', program('soon')), { added: 'soon' });
+
+  await daemon.pass(10 * minuteMs);
+
+  const refusal = { data: { code: 'link-not-fresh' }, message: /agent inspect --web/ };
+  t.match(await page.rpc('link.add', program('late')), refusal);
+  const subscription = { name: 'hooked', record: { script: 'run.sh', prompt: 'p' } };
+  t.match(await page.rpc('webhook.subscribe', subscription), refusal);
+  t.match(await page.rpc('link.read', program('late')), { kind: 'command' }, 'a link may be read');
+  const address = { url: linkTo('remote', { url: 'http://127.0.0.1:1/mcp' }), profile: 'default' };
+  t.match(await page.rpc('link.add', address), { added: 'remote' }, 'an address starts no program');
+  t.match(await (await openPage(t, home)).rpc('link.add', program('late')), { added: 'late' });
+});
