@@ -111,8 +111,8 @@ function NoSession(): JSX.Element {
     <div class="nothing">
       <p class="title">This page has no session</p>
       <p>
-        Run <code>agent inspect --web</code> and open the link that it prints. A link is good for one browser, once, and
-        for 12 hours.
+        Run <code>agent inspect --web</code> and open the link that it prints. It works once, in one browser; the
+        session lasts 12 hours.
       </p>
     </div>
   );
