@@ -47,7 +47,8 @@ export function judgeRequest(
     return refused(421, 'this listener answers only to 127.0.0.1, localhost and [::1] with its own port');
   }
   // A browser takes `localhost` for [::1] first, where another process may listen on the same port.
-  if (!isPageAddress && asked !== 'numbers') return refused(421, `the page is at ${rules.origin}/ and at no other name`);
+  if (!isPageAddress && asked !== 'numbers')
+    return refused(421, `the page is at ${rules.origin}/ and at no other name`);
   if (origin !== undefined && origin !== rules.origin) return refused(403, 'the page is of another origin');
   if (method === 'POST' && origin === undefined) return refused(403, 'a request that changes things names its origin');
   if (asked === 'link') return { kind: 'welcome' };

@@ -96,13 +96,18 @@ export async function openInspectorServer(
   const url = `http://${name === '::1' ? '[::1]' : name}:${bound}`;
   server.on('request', (request, response) => {
     for (const [name, value] of Object.entries(always)) response.setHeader(name, value);
-    serve(request, response, { ...ports, viewers, filesOf, port: bound, origin: new URL(url).origin, scrapeToken }).catch(
-      (thrown: unknown) => {
-        ports.log.log('warn', 'inspector: a request failed', { path: pathOf(request), error: causeOf(thrown) });
-        if (!response.headersSent) plain(response, 500, 'internal error');
-        else response.destroy();
-      },
-    );
+    serve(request, response, {
+      ...ports,
+      viewers,
+      filesOf,
+      port: bound,
+      origin: new URL(url).origin,
+      scrapeToken,
+    }).catch((thrown: unknown) => {
+      ports.log.log('warn', 'inspector: a request failed', { path: pathOf(request), error: causeOf(thrown) });
+      if (!response.headersSent) plain(response, 500, 'internal error');
+      else response.destroy();
+    });
   });
   return {
     kind: 'listening',
