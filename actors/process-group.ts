@@ -17,6 +17,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { causeOf } from '../machines/base/fault.ts';
 import { longestTimerMs } from '../machines/base/timer.ts';
+import { isBasicVariable } from '../machines/config/program-variables.ts';
 
 export interface CommandRequest {
   readonly argv: readonly string[];
@@ -82,13 +83,11 @@ const held = ["trap '' TERM HUP INT", 'IFS= read -r _ || exit 1'];
 const coveredDescriptors = 64;
 let nothing: number | undefined;
 
-const inherited = ['PATH', 'HOME', 'LANG', 'TZ', 'TMPDIR', 'USER', 'LOGNAME', 'SHELL', 'TERM'];
-
 /** The few variables that a child may see of ours, and what is given. */
 export function scrubbedEnv(given: Readonly<Record<string, string>> = {}): Record<string, string> {
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(process.env)) {
-    if (value !== undefined && (inherited.includes(name) || name.startsWith('LC_'))) env[name] = value;
+    if (value !== undefined && isBasicVariable(name)) env[name] = value;
   }
   return { ...env, ...given };
 }

@@ -5,26 +5,53 @@
  */
 
 import type { Json, JsonObject } from '../machines/base/json.ts';
-import { homePaths } from '../machines/config/profile.ts';
 import { gatewayLost } from '../machines/mcp/call-faults.ts';
 import { ConnectionLost, type ControlClient, connectControl } from '../runtime/control/client.ts';
 import { homeMethods } from '../runtime/control/home-methods.ts';
 
+/** Where a command reaches its gateway. */
+export interface GatewayPlace {
+  readonly socket: string;
+  /** Undefined in a run, whose program has a socket alone (SEC-4). */
+  readonly home: string | undefined;
+}
+
 export class NotRunning extends Error {
-  constructor(home: string) {
-    super(`the gateway of ${home} is not running; start it with \`agent gateway\``);
+  constructor({ home, socket }: GatewayPlace) {
+    super(
+      home === undefined
+        ? `${socket}: the gateway does not answer this run; the run has ended, or the gateway has stopped`
+        : `the gateway of ${home} is not running; start it with \`agent gateway\``,
+    );
     this.name = 'NotRunning';
   }
 }
 
+/** The program of a run used a command that works on the home of the gateway. */
+export class HomeRefused extends Error {
+  readonly code = 'run-refused';
+
+  constructor() {
+    super('a run may not use this command, which works on the home of the gateway; use it outside of the run');
+    this.name = 'HomeRefused';
+  }
+}
+
+/** Connects; rejects with NotRunning where no gateway listens. */
+export async function connectGateway(place: GatewayPlace): Promise<ControlClient> {
+  const client = await connectControl(place.socket);
+  if (client === undefined) throw new NotRunning(place);
+  return client;
+}
+
 export interface CallSource {
-  readonly home: string;
+  readonly gateway: GatewayPlace;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
 export function createCall(source: CallSource): (method: string, params?: JsonObject) => Promise<Json> {
   return async (method, params = {}) => {
-    const client = await connectControl(homePaths(source.home).socket);
+    const client = await connectControl(source.gateway.socket);
     if (client === undefined) return runHere(method, params, source);
     try {
       return await client.call(method, params);
@@ -47,11 +74,12 @@ export async function callTool(
   }
 }
 
-async function runHere(method: string, params: JsonObject, source: CallSource): Promise<Json> {
-  if (!homeMethods.has(method)) throw new NotRunning(source.home);
+async function runHere(method: string, params: JsonObject, { gateway, env }: CallSource): Promise<Json> {
+  const { home } = gateway;
+  if (home === undefined || !homeMethods.has(method)) throw new NotRunning(gateway);
   const { commands } = await import('../runtime/control/commands.ts');
   const command = commands.get(method);
-  if (command?.access !== 'home') throw new NotRunning(source.home);
-  const result = await command.run(params, { source }, { notify: () => {}, onEnd: () => () => {} });
+  if (command?.access !== 'home') throw new NotRunning(gateway);
+  const result = await command.run(params, { source: { home, env } }, { notify: () => {}, onEnd: () => () => {} });
   return JSON.parse(JSON.stringify(result ?? null)) as Json;
 }

@@ -1,11 +1,14 @@
-/** What a command is given: its words, the home, and where to write. */
+/** What a command is given: its words, the gateway, the home, and where to write. */
 
 import type { Json, JsonObject } from '../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../machines/base/names.ts';
+import type { GatewayPlace } from './call.ts';
 
 export interface CommandContext {
   readonly args: readonly string[];
   readonly flags: Readonly<Record<string, string | true>>;
+  readonly gateway: GatewayPlace;
+  /** Throws HomeRefused in a run. */
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly out: Output;

@@ -1,7 +1,7 @@
 /** Goes on with a command that shows what happens until somebody ends it: the user, or the gateway. */
 
 import type { ControlClient } from '../runtime/control/client.ts';
-import { NotRunning } from './call.ts';
+import { type GatewayPlace, NotRunning } from './call.ts';
 import type { ExitCode } from './catalogue.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { ExitCode } from './catalogue.ts';
  */
 export async function followUntilEnd(
   client: ControlClient,
-  home: string,
+  gateway: GatewayPlace,
   begin: () => Promise<void>,
 ): Promise<ExitCode> {
   let isEnough = false;
@@ -22,9 +22,10 @@ export async function followUntilEnd(
   try {
     await begin();
   } catch (thrown) {
+    client.close();
     if ((thrown as { readonly code?: unknown }).code !== 'gateway-gone') throw thrown;
   }
   await client.closed;
-  if (!isEnough) throw new NotRunning(home);
+  if (!isEnough) throw new NotRunning(gateway);
   return 0;
 }

@@ -6,8 +6,8 @@
 
 import { readdirSync } from 'node:fs';
 import type { Json, JsonObject } from '../machines/base/json.ts';
-import { homePaths } from '../machines/config/profile.ts';
 import { connectControl } from '../runtime/control/client.ts';
+import type { GatewayPlace } from './call.ts';
 import type { NameKind } from './catalogue.ts';
 import type { Candidate } from './complete.ts';
 
@@ -53,14 +53,14 @@ const sources: Readonly<Partial<Record<NameKind, Source>>> = {
 /** The names of a kind; those of another profile's servers where one is given. */
 export async function liveNames(
   kind: NameKind,
-  home: string,
+  { socket, home }: GatewayPlace,
   profile: string | undefined,
 ): Promise<readonly Candidate[]> {
-  if (kind === 'profile') return profileNames(home);
-  if (kind === 'actor') return actorNames(await ask(home, 'inspect.tree', {}));
+  if (kind === 'profile') return home === undefined ? [] : profileNames(home);
+  if (kind === 'actor') return actorNames(await ask(socket, 'inspect.tree', {}));
   const source = sources[kind];
   if (source === undefined) return [];
-  const rows = await ask(home, source.method, { ...source.params, ...(profile === undefined ? {} : { profile }) });
+  const rows = await ask(socket, source.method, { ...source.params, ...(profile === undefined ? {} : { profile }) });
   if (!Array.isArray(rows)) return [];
   return (rows as readonly JsonObject[]).flatMap((row) => source.pick(row) ?? []);
 }
@@ -72,8 +72,8 @@ function named(name: Json | undefined, help: Json | undefined): Candidate | unde
 }
 
 /** The answer; undefined where none comes in time. */
-async function ask(home: string, method: string, params: JsonObject): Promise<Json | undefined> {
-  const client = await connectControl(homePaths(home).socket, AbortSignal.timeout(longestMs));
+async function ask(socket: string, method: string, params: JsonObject): Promise<Json | undefined> {
+  const client = await connectControl(socket, AbortSignal.timeout(longestMs));
   try {
     return await client?.call(method, params);
   } catch {

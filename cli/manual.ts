@@ -34,6 +34,7 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
 
 export const variables = {
   AGENT_HOME: 'The home, unless --home names one; ~/.agent unless set.',
+  AGENT_SOCKET: 'The socket of a run, which the gateway sets for its program; counts where AGENT_HOME is not set.',
   NO_COLOR: 'Set to anything, it switches colours off.',
   WEBHOOK_ENABLED: 'Enables webhooks where config.yaml does not say.',
   WEBHOOK_PORT: 'The listen port where config.yaml does not say.',

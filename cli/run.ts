@@ -4,8 +4,8 @@
  */
 
 import { homedir } from 'node:os';
-import { homeOf, unwritableHome } from '../machines/config/profile.ts';
-import { createCall, NotRunning } from './call.ts';
+import { homeOf, homePaths, runSocketOf, unwritableHome } from '../machines/config/profile.ts';
+import { createCall, type GatewayPlace, HomeRefused, NotRunning } from './call.ts';
 import type { ExitCode } from './catalogue.ts';
 import type { Output } from './context.ts';
 import { standardOutput } from './output.ts';
@@ -34,20 +34,33 @@ export async function runWords(
       const { command, args, flags } = parsed;
       const given = flags.home;
       const env = typeof given === 'string' ? { ...environment, AGENT_HOME: given } : environment;
-      const home = homeOf(env, homedir());
-      if (home === undefined) {
-        out.complain('agent: AGENT_HOME is empty, which names no folder; set it to one, or unset it for ~/.agent\n');
+      const gateway = placeOf(env);
+      if (gateway === undefined) {
+        const [name, thing] = runSocketOf(env) === undefined ? ['AGENT_HOME', 'folder'] : ['AGENT_SOCKET', 'socket'];
+        out.complain(`agent: ${name} is empty, which names no ${thing}; set it to one, or unset it for ~/.agent\n`);
         return 2;
       }
       try {
         const run = await command.load();
-        return await run({ args, flags, home, env, out, call: createCall({ home, env }) });
+        const call = createCall({ gateway, env });
+        return await run({
+          args,
+          flags,
+          gateway,
+          env,
+          out,
+          call,
+          get home() {
+            if (gateway.home === undefined) throw new HomeRefused();
+            return gateway.home;
+          },
+        });
       } catch (thrown) {
         if (thrown instanceof NotRunning) {
           out.complain(`agent: ${thrown.message}\n`);
           return 3;
         }
-        const { code, message } = told(thrown, home);
+        const { code, message } = told(thrown, gateway.home);
         out.complain(`agent: ${message}${typeof code === 'string' ? ` [${code}]` : ''}\n`);
         return 1;
       }
@@ -55,12 +68,23 @@ export async function runWords(
   }
 }
 
+/** Undefined where the variable that names it is empty. */
+function placeOf(env: Readonly<Record<string, string | undefined>>): GatewayPlace | undefined {
+  const socket = runSocketOf(env);
+  if (socket !== undefined) return socket === '' ? undefined : { socket, home: undefined };
+  const home = homeOf(env, homedir());
+  return home === undefined ? undefined : { socket: homePaths(home).socket, home };
+}
+
 /** The system's own errors name neither the thing nor the cure; one about a path of the home is said to be that. */
-function told(thrown: unknown, home: string): { readonly code: unknown; readonly message: string } {
+function told(thrown: unknown, home: string | undefined): { readonly code: unknown; readonly message: string } {
   if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
   const { code, syscall, path } = thrown as NodeJS.ErrnoException;
   const ofHome =
-    syscall !== undefined && (refusals.has(code ?? '') || syscall === 'mkdir') && path?.startsWith(home) === true;
+    home !== undefined &&
+    syscall !== undefined &&
+    (refusals.has(code ?? '') || syscall === 'mkdir') &&
+    path?.startsWith(home) === true;
   return ofHome ? unwritableHome(home, thrown.message) : { code, message: thrown.message };
 }
 

@@ -108,6 +108,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   const settings = (): Settings => loaded.main.settings;
   const runners = createRunners({
     paths,
+    host: () => host,
     servers: () => servers,
     redact: redactor.text,
     nowMs,

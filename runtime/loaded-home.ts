@@ -32,6 +32,8 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
     }
     if (settings.inspector.scrapeToken !== undefined) redactor.learn(settings.inspector.scrapeToken);
     for (const { entry } of settings.servers) learnEntry(entry, redactor);
+    // Of the process environment; the values of `.env` are learnt above, whatever their names.
+    learnNamed(settings.agent.env, redactor);
     for (const endpoint of [settings.agent.model, settings.agent.search]) {
       if (endpoint?.apiKey !== undefined) redactor.learn(endpoint.apiKey);
     }

@@ -6,7 +6,7 @@
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut } from '../../machines/base/json.ts';
 import { longestTimerMs } from '../../machines/base/timer.ts';
-import { runVariables } from '../../machines/config/agent-settings.ts';
+import { asArgument, runVariables, senderVariables } from '../../machines/config/program-variables.ts';
 import type { AgentRunner, AgentRunOutcome, AgentRunRequest } from '../ports.ts';
 import { endOf, runCommand, scrubbedEnv } from '../process-group.ts';
 import { type RunFiles, type RunFilesSettings, writeRunFiles } from './run-files.ts';
@@ -14,14 +14,15 @@ import { type RunFiles, type RunFilesSettings, writeRunFiles } from './run-files
 export interface CommandRunnerSettings {
   readonly command: readonly string[];
   readonly cwd: string;
-  /** The profile's `.env`, which the program sees: it needs its keys. */
-  readonly scope: ReadonlyMap<string, string>;
+  /** The variables that the profile lends its program. */
+  readonly env: Readonly<Record<string, string>>;
   /** Where the files of a run are written, and what they say. */
   readonly files: RunFilesSettings;
 }
 
 const maxResponseBytes = 10 * 1_048_576;
 const keptReason = 500;
+const nameable = new RegExp(`\\$\\{(${runVariables.join('|')})\\}`, 'g');
 /** Characters of a variable: far below what the systems refuse to start a program with, far above what any needs. */
 const longestVariable = 16_384;
 
@@ -42,7 +43,7 @@ export function createCommandRunner(settings: CommandRunnerSettings): AgentRunne
 }
 
 async function runProgram(
-  { command, cwd, scope, files: { home } }: CommandRunnerSettings,
+  { command, cwd, env }: CommandRunnerSettings,
   request: AgentRunRequest,
   { files, signal }: { readonly files: RunFiles; readonly signal: AbortSignal },
 ): Promise<AgentRunOutcome> {
@@ -56,15 +57,15 @@ async function runProgram(
     AGENT_TOOLSETS: request.toolsets.join(','),
     AGENT_MCP_CONFIG: files.mcpConfig,
     AGENT_PROMPT_FILE: files.prompt,
-    // The program's own `agent` commands speak to this gateway.
-    AGENT_HOME: home,
+    // The program's own `agent` commands speak to this gateway, as this run.
+    AGENT_SOCKET: files.socket,
     ...(request.model === undefined ? {} : { AGENT_MODEL: request.model }),
     ...(request.traceparent === undefined ? {} : { TRACEPARENT: request.traceparent }),
   });
   const result = await runCommand({
     argv: command.map((word) => withVariables(word, variables)),
     cwd,
-    env: scrubbedEnv({ ...Object.fromEntries(scope), ...variables }),
+    env: scrubbedEnv({ ...env, ...variables }),
     stdin: request.prompt,
     ...(request.handOver === undefined ? {} : { before: request.handOver }),
     // The run's own time limit comes with the signal; this one only has to be longer.
@@ -95,9 +96,12 @@ function startable(variables: Readonly<Record<string, string>>): Record<string, 
   return Object.fromEntries(entries.map(([name, value]) => [name, cut(value.replaceAll('\0', ''), longestVariable)]));
 }
 
-/** No shell reads the words, so the variables that they name are filled in here. */
+/** No shell reads the words, so the variables that they name are filled in here, at once: no value is read again. */
 function withVariables(word: string, variables: Readonly<Record<string, string>>): string {
-  return runVariables.reduce((text, name) => text.replaceAll(`\${${name}}`, () => variables[name] ?? ''), word);
+  return word.replace(nameable, (_, name: string) => {
+    const value = variables[name] ?? '';
+    return senderVariables.has(name) ? asArgument(value) : value;
+  });
 }
 
 function tail(stderr: string): string {

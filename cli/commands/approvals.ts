@@ -2,9 +2,7 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { shownJson, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
-import { homePaths } from '../../machines/config/profile.ts';
-import { connectControl } from '../../runtime/control/client.ts';
-import { NotRunning } from '../call.ts';
+import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { followUntilEnd } from '../follow.ts';
@@ -85,8 +83,7 @@ async function answer(context: CommandContext, grant: boolean): Promise<ExitCode
 }
 
 async function watchApprovals(context: CommandContext): Promise<ExitCode> {
-  const client = await connectControl(homePaths(context.home).socket);
-  if (client === undefined) throw new NotRunning(context.home);
+  const client = await connectGateway(context.gateway);
   const show = (row: JsonObject): void => {
     if (hasFlag(context, 'json')) context.out.print(`${JSON.stringify(row)}\n`);
     else {
@@ -97,7 +94,7 @@ async function watchApprovals(context: CommandContext): Promise<ExitCode> {
     }
   };
   client.onNotification((_, row) => show(row));
-  return followUntilEnd(client, context.home, async () => {
+  return followUntilEnd(client, context.gateway, async () => {
     const { pending } = (await client.call('approvals.watch')) as { readonly pending: readonly JsonObject[] };
     if (context.out.isTerminal && !hasFlag(context, 'json')) {
       context.out.print(dim(context.out, 'agent approvals approve <id> or deny <id> answers; Ctrl-C ends this\n'));

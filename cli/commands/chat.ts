@@ -7,8 +7,8 @@
 import { readText, writeFileAtomic } from '../../actors/files.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
-import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
-import { NotRunning } from '../call.ts';
+import type { ControlClient } from '../../runtime/control/client.ts';
+import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { createLines, type Lines } from '../chat/lines.ts';
 import { askQuestion } from '../chat/questions.ts';
@@ -24,8 +24,7 @@ const noModel = 'chat-no-model';
 
 export async function chat(context: CommandContext): Promise<ExitCode> {
   const paths = homePaths(context.home);
-  const client = await connectControl(paths.socket);
-  if (client === undefined) throw new NotRunning(context.home);
+  const client = await connectGateway(context.gateway);
   try {
     const opened = (await client.call('chat.open', profileOf(context))) as JsonObject;
     const historyFile = `${paths.state}/chat-history`;

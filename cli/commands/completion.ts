@@ -5,7 +5,8 @@
  */
 
 import { homedir } from 'node:os';
-import { homeOf } from '../../machines/config/profile.ts';
+import { homeOf, homePaths } from '../../machines/config/profile.ts';
+import type { GatewayPlace } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type Candidate, expectedAt } from '../complete.ts';
 import { completionScripts } from '../completion-scripts.ts';
@@ -61,15 +62,16 @@ async function candidates(
     return sampleNames.map((word) => ({ word: `${before}${word}`, help: '' }));
   }
   const { liveNames } = await import('../live-names.ts');
-  const found = await liveNames(names, homeIn(words, context), flagIn('--profile', words));
+  const found = await liveNames(names, placeIn(words, context), flagIn('--profile', words));
   return [...further, ...found.map(({ word, help }) => ({ word: `${before}${word}`, help }))];
 }
 
-/** The home that the words name, as the command itself would take it; the shell has not expanded its tilde. */
-function homeIn(words: readonly string[], context: CommandContext): string {
+/** The gateway that the words name, as the command itself would take it; the shell has not expanded the home's tilde. */
+function placeIn(words: readonly string[], { gateway }: CommandContext): GatewayPlace {
   const given = flagIn('--home', words);
-  if (given === undefined) return context.home;
-  return homeOf({ AGENT_HOME: given.replace(/^~(?=\/|$)/, homedir()) }, homedir()) ?? context.home;
+  const home =
+    given === undefined ? undefined : homeOf({ AGENT_HOME: given.replace(/^~(?=\/|$)/, homedir()) }, homedir());
+  return home === undefined ? gateway : { home, socket: homePaths(home).socket };
 }
 
 function flagIn(flag: string, words: readonly string[]): string | undefined {

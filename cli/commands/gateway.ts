@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { connectControl } from '../../runtime/control/client.ts';
-import { NotRunning } from '../call.ts';
+import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { plain, printJson } from '../terminal.ts';
@@ -102,10 +102,13 @@ function readableLine(line: string): string {
 }
 
 export async function stopGateway(context: CommandContext): Promise<ExitCode> {
-  const client = await connectControl(homePaths(context.home).socket);
-  if (client === undefined) throw new NotRunning(context.home);
-  await client.call('gateway.stop');
-  await client.closed;
+  const client = await connectGateway(context.gateway);
+  try {
+    await client.call('gateway.stop');
+    await client.closed;
+  } finally {
+    client.close();
+  }
   context.out.print('The gateway has stopped.\n');
   return 0;
 }

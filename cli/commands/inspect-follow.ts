@@ -4,9 +4,7 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import { homePaths } from '../../machines/config/profile.ts';
-import { connectControl } from '../../runtime/control/client.ts';
-import { NotRunning } from '../call.ts';
+import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { eventText, line } from '../draw.ts';
@@ -16,8 +14,7 @@ import { oneLine, plain } from '../terminal.ts';
 const filters = ['actor', 'machine', 'route', 'server', 'delivery'] as const;
 
 export async function followActors(context: CommandContext): Promise<ExitCode> {
-  const client = await connectControl(homePaths(context.home).socket);
-  if (client === undefined) throw new NotRunning(context.home);
+  const client = await connectGateway(context.gateway);
   const asJson = hasFlag(context, 'json');
   client.onNotification((_, record) => {
     context.out.print(`${asJson ? JSON.stringify(record) : recordLine(context, record)}\n`);
@@ -28,7 +25,7 @@ export async function followActors(context: CommandContext): Promise<ExitCode> {
     if (value !== undefined) query[name] = value;
   }
   if (hasFlag(context, 'full') && asJson) query.full = true;
-  return followUntilEnd(client, context.home, async () => void (await client.call('inspect.follow', query)));
+  return followUntilEnd(client, context.gateway, async () => void (await client.call('inspect.follow', query)));
 }
 
 function recordLine({ out }: CommandContext, record: JsonObject): string {

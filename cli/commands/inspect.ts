@@ -4,10 +4,8 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import { homePaths } from '../../machines/config/profile.ts';
-import { connectControl } from '../../runtime/control/client.ts';
 import type { ActorRow, DeltaMessage, SnapshotMessage, Vitals } from '../../runtime/inspector/wire.ts';
-import { NotRunning } from '../call.ts';
+import { connectGateway, NotRunning } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { drawTree, line, type Piece } from '../draw.ts';
@@ -35,11 +33,13 @@ export async function showTree(context: CommandContext): Promise<ExitCode> {
 
 /** Redraws as things change, and every second for the ages; `q` or Ctrl-C ends it. */
 async function watchTree(context: CommandContext): Promise<ExitCode> {
-  const client = await connectControl(homePaths(context.home).socket);
-  if (client === undefined) throw new NotRunning(context.home);
+  const client = await connectGateway(context.gateway);
   const rows = new Map<string, ActorRow>();
   client.onNotification((_, params) => apply(rows, params));
-  const first = (await client.call('inspect.watch')) as unknown as SnapshotMessage;
+  const first = (await client.call('inspect.watch').catch((thrown: unknown) => {
+    client.close();
+    throw thrown;
+  })) as unknown as SnapshotMessage;
   const standing = new Map(first.actors.map((row) => [row.id, row]));
   // What came before the answer was read is newer than the answer.
   for (const [id, row] of rows) standing.set(id, row);
@@ -68,7 +68,7 @@ async function watchTree(context: CommandContext): Promise<ExitCode> {
   });
   await screen.closed;
   client.close();
-  if (isGone) throw new NotRunning(context.home);
+  if (isGone) throw new NotRunning(context.gateway);
   return 0;
 }
 

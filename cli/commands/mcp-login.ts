@@ -6,10 +6,8 @@
 
 import { createInterface } from 'node:readline';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { homePaths } from '../../machines/config/profile.ts';
-import { connectControl } from '../../runtime/control/client.ts';
 import { openBrowser } from '../browser.ts';
-import { NotRunning } from '../call.ts';
+import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { startCountdown } from '../countdown.ts';
@@ -67,8 +65,7 @@ interface Wanted {
 async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> {
   const { out } = context;
   const { server, again, ...place } = wanted;
-  const client = await connectControl(homePaths(context.home).socket);
-  if (client === undefined) throw new NotRunning(context.home);
+  const client = await connectGateway(context.gateway);
   const where = { server, ...place };
   let cancelled = false;
   let endCountdown = (): void => {};

@@ -10,9 +10,8 @@ import { Server } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { backoffMs } from '../../machines/base/restart.ts';
-import { homePaths } from '../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
-import { NotRunning } from '../call.ts';
+import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, textFlag } from '../context.ts';
 import { serveOffers } from '../serve/offers.ts';
@@ -31,9 +30,8 @@ const changes: Readonly<Record<string, (server: Server) => Promise<void>>> = {
 };
 
 export async function serve(context: CommandContext): Promise<ExitCode> {
-  const socket = homePaths(context.home).socket;
-  const first = await connectControl(socket);
-  if (first === undefined) throw new NotRunning(context.home);
+  const { gateway } = context;
+  const first = await connectGateway(gateway);
   const toolsets = textFlag(context, 'toolsets');
   const bounds = { ...profileOf(context), ...(toolsets === undefined ? {} : { toolsets }) };
   // Before anything is read: the input may be over at once.
@@ -43,7 +41,7 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
   let offered: Server | undefined;
   const served = serveStdio(async () => {
-    offered = await createServer(context, socket, { ...bounds, ...runOf(context.env) });
+    offered = await createServer(context, { ...bounds, ...runOf(context.env) });
     return offered;
   });
   const announceChange = (method: string): void => {
@@ -52,14 +50,19 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   };
   const watch = async (client: ControlClient): Promise<void> => {
     client.onNotification(announceChange);
-    await client.call('mcp.watch', bounds);
+    try {
+      await client.call('mcp.watch', bounds);
+    } catch (thrown) {
+      client.close();
+      throw thrown;
+    }
   };
   await watch(first);
   let client: ControlClient | undefined = first;
   while (client !== undefined && !end.signal.aborted) {
     await Promise.race([client.closed, ended]);
     client.close();
-    client = await connectAgain(socket, end.signal, watch);
+    client = await connectAgain(gateway.socket, end.signal, watch);
     for (const method of Object.keys(changes)) announceChange(method);
   }
   client?.close();
@@ -80,7 +83,6 @@ async function connectAgain(
       if (client !== undefined) return client;
     } catch {
       // A gateway whose configuration is broken just now refuses; its next answer may be another.
-      client?.close();
     }
     await wait(backoffMs(reconnects, failures), undefined, { signal }).catch(() => {});
   }
@@ -92,7 +94,7 @@ function runOf({ AGENT_RUN_ID: run, TRACEPARENT: traceparent }: CommandContext['
   return { ...(run === undefined ? {} : { run }), ...(traceparent === undefined ? {} : { traceparent }) };
 }
 
-async function createServer(context: CommandContext, socket: string, bounds: JsonObject): Promise<Server> {
+async function createServer(context: CommandContext, bounds: JsonObject): Promise<Server> {
   const instructions = await instructionsOf(context, bounds);
   const lists = { listChanged: true } as const;
   const server = new Server(
@@ -102,7 +104,7 @@ async function createServer(context: CommandContext, socket: string, bounds: Jso
       ...(instructions === undefined ? {} : { instructions }),
     },
   );
-  const gateway = { home: context.home, socket, bounds };
+  const gateway = { place: context.gateway, bounds };
   serveTools(server, gateway);
   serveOffers(server, gateway);
   return server;

@@ -1,9 +1,7 @@
 /** `agent mcp …`: the servers, their tools, calls, tests and logs. @see CLI-5 and CON-4 in docs/specification.md */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
-import { homePaths } from '../../machines/config/profile.ts';
-import { connectControl } from '../../runtime/control/client.ts';
-import { callTool as askTool, NotRunning } from '../call.ts';
+import { callTool as askTool, connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { ago, bold, dim, oneLine, plain, printJson, table, wrapped } from '../terminal.ts';
@@ -127,8 +125,7 @@ export async function callTool(context: CommandContext): Promise<ExitCode> {
     context.out.complain(`agent: the arguments must be a JSON object, such as '{"path": "."}'\n`);
     return 2;
   }
-  const client = await connectControl(homePaths(context.home).socket);
-  if (client === undefined) throw new NotRunning(context.home);
+  const client = await connectGateway(context.gateway);
   let cancelled = false;
   process.once('SIGINT', () => {
     cancelled = true;

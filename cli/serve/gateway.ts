@@ -7,10 +7,10 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
+import type { GatewayPlace } from '../call.ts';
 
 export interface ServedGateway {
-  readonly home: string;
-  readonly socket: string;
+  readonly place: GatewayPlace;
   /** The profile, the toolsets and the run that every request is bound to. */
   readonly bounds: JsonObject;
 }
@@ -28,11 +28,11 @@ interface Progress {
  * cancelled, be it before the connection stands.
  */
 export async function withGateway<Value>(
-  { socket }: ServedGateway,
+  { place }: ServedGateway,
   request: ClientRequest,
   work: (client: ControlClient) => Promise<Value>,
 ): Promise<Value | undefined> {
-  const client = await connectControl(socket, request.signal);
+  const client = await connectControl(place.socket, request.signal);
   if (client === undefined) return undefined;
   const { progressToken } = request._meta ?? {};
   if (progressToken !== undefined) {

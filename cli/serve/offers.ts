@@ -17,7 +17,7 @@ export function serveOffers(server: Server, gateway: ServedGateway): void {
   const ask = async (method: string, request: ClientRequest, params: JsonObject = {}): Promise<Json> => {
     const given = { ...gateway.bounds, ...params, caller: 'serve' };
     const answer = await withGateway(gateway, request, (client) => client.call(method, given));
-    if (answer === undefined) throw new NotRunning(gateway.home);
+    if (answer === undefined) throw new NotRunning(gateway.place);
     return answer;
   };
   const resultOf = async (method: string, request: ClientRequest, params: JsonObject): Promise<never> => {

@@ -23,7 +23,7 @@ interface ToolRow {
 export function serveTools(server: Server, gateway: ServedGateway): void {
   server.setRequestHandler('tools/list', async (_, { mcpReq }) => {
     const rows = await withGateway(gateway, mcpReq, (client) => client.call('mcp.tools', gateway.bounds));
-    if (rows === undefined) throw new NotRunning(gateway.home);
+    if (rows === undefined) throw new NotRunning(gateway.place);
     return { tools: (rows as unknown as readonly ToolRow[]).map(toolOf) };
   });
   server.setRequestHandler('tools/call', async ({ params: { name, arguments: args = {} } }, { mcpReq }) => {

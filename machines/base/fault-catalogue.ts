@@ -123,6 +123,11 @@ export const faultCatalogue = {
     what: 'The run has answered or ended, so there is nothing left to cancel.',
     remedy: '`agent runs show` tells what became of it.',
   },
+  'run-refused': {
+    what: 'The program of a run asked for more than its run has: another profile, other tools, or a command that is not for runs.',
+    remedy:
+      'Add the tool to the toolsets of the route, or use the command outside of the run. Approvals are answered by a person.',
+  },
   'chat-no-model': {
     what: 'No model is configured that a chat could talk to.',
     remedy: 'Set `agent.model` in config.yaml and reload; it is used by chats whatever `agent.runner` says.',

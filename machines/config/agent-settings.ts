@@ -5,7 +5,8 @@
  */
 
 import { isJsonObject, type JsonObject } from '../base/json.ts';
-import { type InterpolationScope, interpolate, unresolvedReference } from './interpolate.ts';
+import { type InterpolationScope, interpolate, unresolvedReference, variableIn } from './interpolate.ts';
+import { runVariables, senderVariables } from './program-variables.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { AgentSettings, ModelPrices, ModelSettings, SearchSettings } from './settings.ts';
 
@@ -13,9 +14,6 @@ import type { AgentSettings, ModelPrices, ModelSettings, SearchSettings } from '
 export interface AgentFinding extends EntryFinding {
   readonly severity: 'error' | 'warning';
 }
-
-/** What a run tells its program; in `agent.command` these are filled in when it runs, never before. */
-export const runVariables = ['AGENT_MCP_CONFIG', 'AGENT_PROMPT_FILE', 'AGENT_RUN_ID', 'AGENT_DELIVERY_ID'] as const;
 
 /** Replaces the references of the section; those to the variables of a run stay as they are. */
 export function interpolateAgent(written: JsonObject, scope: InterpolationScope): JsonObject {
@@ -27,8 +25,8 @@ export function interpolateAgent(written: JsonObject, scope: InterpolationScope)
   return { ...resolved, command: interpolate(command, { ...scope, secrets }) };
 }
 
-/** What keeps the section from doing what it says. */
-export function checkAgent(agent: JsonObject): readonly AgentFinding[] {
+/** What keeps the section, interpolated, from doing what it says, and what in it is hardly meant. */
+export function checkAgent(agent: JsonObject, scope: InterpolationScope): readonly AgentFinding[] {
   const findings: AgentFinding[] = [];
   const report = (path: readonly string[], message: string, code: EntryFinding['code']): void => {
     findings.push({ path: ['agent', ...path], message, code, severity: 'error' });
@@ -68,10 +66,28 @@ export function checkAgent(agent: JsonObject): readonly AgentFinding[] {
       });
     }
   }
-  return findings;
+  return [...findings, ...doubtfulWords(agent), ...unsetNames(agent, scope)];
 }
 
-export function readAgent(written: JsonObject): AgentSettings {
+/** Words of the command that a sender chooses alone. */
+function doubtfulWords({ command }: JsonObject): readonly AgentFinding[] {
+  return (Array.isArray(command) ? command : []).flatMap((word, index) => {
+    const name = /^\$\{(\w+)\}$/.exec(String(word))?.[1] ?? '';
+    if (!senderVariables.has(name)) return [];
+    const message = `agent.command has the word \${${name}}, which the sender of an event chooses; write it behind an option, such as --id=\${${name}}, or let the program read its variable ${name}`;
+    return [{ path: ['agent', 'command', index], message, code: 'command-word-of-sender', severity: 'warning' }];
+  });
+}
+
+function unsetNames({ env }: JsonObject, scope: InterpolationScope): readonly AgentFinding[] {
+  return (Array.isArray(env) ? env : []).flatMap((name, index) => {
+    if (variableIn(scope, String(name)) !== undefined) return [];
+    const message = `agent.env names "${String(name)}", which is not set; set ${String(name)} in .env or in the environment, or drop it`;
+    return [{ path: ['agent', 'env', index], message, code: 'variable-unset', severity: 'warning' }];
+  });
+}
+
+export function readAgent(written: JsonObject): Omit<AgentSettings, 'env'> {
   const { model, web_search } = written;
   return {
     runner: (written.runner as AgentSettings['runner'] | undefined) ?? 'echo',

@@ -35,7 +35,7 @@ function interpolateText(text: string, scope: InterpolationScope): string {
 /** The name of the first reference that a text still holds; undefined where it holds none. */
 export function unresolvedReference(text: string): string | undefined {
   const name = /\$\{([^{}]+)\}/.exec(text)?.[1];
-  return name?.startsWith('env:') === true ? name.slice('env:'.length) : name;
+  return name === undefined ? undefined : variableOf(name);
 }
 
 /** Where a value refers to the workspace: the path of each such text and the name of its first such reference. */
@@ -64,11 +64,24 @@ function resolve(name: string, scope: InterpolationScope): string | undefined {
     case 'pathSeparator':
     case '/':
       return scope.pathSeparator;
-    default: {
-      const variable = name.startsWith('env:') ? name.slice('env:'.length) : name;
-      return scope.secrets.get(variable) ?? (Object.hasOwn(scope.env, variable) ? scope.env[variable] : undefined);
-    }
+    default:
+      return variableIn(scope, variableOf(name));
   }
+}
+
+function variableOf(name: string): string {
+  return name.startsWith('env:') ? name.slice('env:'.length) : name;
+}
+
+/** Returns the value of a variable: that of the profile's `.env`, else that of the process environment. */
+export function variableIn({ secrets, env }: InterpolationScope, name: string): string | undefined {
+  return secrets.get(name) ?? (Object.hasOwn(env, name) ? env[name] : undefined);
+}
+
+/** Returns the names of the variables to which the string values of a configuration refer, at any depth. */
+export function variablesIn(value: Json): readonly string[] {
+  if (typeof value === 'string') return [...value.matchAll(reference)].map(([, name = '']) => variableOf(name));
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(variablesIn) : [];
 }
 
 /** Replaces a leading `~` by the user's home (INT-3). */

@@ -29,14 +29,14 @@ export interface HomePaths extends ProfilePaths {
   readonly state: string;
 }
 
-/** Longer paths cannot be bound: the kernel's address holds 108 bytes on Linux and 104 elsewhere. */
+/** In bytes. Longer paths cannot be bound: the kernel's address holds 108 on Linux and 104 elsewhere. */
 const longestSocketPath = 100;
 
 export function homePaths(home: string, temporaryFolder = '/tmp'): HomePaths {
   return {
     ...pathsUnder(home),
     profiles: `${home}/profiles`,
-    socket: socketPath(home, temporaryFolder),
+    socket: socketIn(home, 'gateway.sock', temporaryFolder),
     lock: `${home}/gateway.lock`,
     logs: `${home}/logs`,
     state: `${home}/state`,
@@ -45,6 +45,14 @@ export function homePaths(home: string, temporaryFolder = '/tmp'): HomePaths {
 
 export function profilePaths(home: string, profile: ProfileName): ProfilePaths {
   return pathsUnder(profile === defaultProfile ? home : `${home}/profiles/${profile}`);
+}
+
+/**
+ * Returns the socket of a run (SEC-4), which AGENT_SOCKET names to its program. Undefined outside of a run, and where
+ * AGENT_HOME names a home.
+ */
+export function runSocketOf(env: Readonly<Record<string, string | undefined>>): string | undefined {
+  return env.AGENT_HOME === undefined ? env.AGENT_SOCKET : undefined;
 }
 
 /**
@@ -86,12 +94,15 @@ export function liesAside(socket: string): boolean {
   return asideFolder.test(socket);
 }
 
-const asideFolder = /\/agent-[0-9a-f]{24}\/gateway\.sock$/;
+const asideFolder = /\/agent-[0-9a-f]{24}\/(?:gateway|agent)\.sock$/;
 
-/** A home too deep for a socket has it under the temporary folder, by a name that the home alone determines. */
-function socketPath(home: string, temporaryFolder: string): string {
-  const path = `${home}/gateway.sock`;
-  if (path.length <= longestSocketPath) return path;
-  const digest = createHash('sha256').update(home).digest('hex').slice(0, 24);
-  return `${temporaryFolder}/agent-${digest}/gateway.sock`;
+/**
+ * Returns the path of a folder's socket. A folder too deep for one has it under the temporary folder, by a name that the
+ * folder alone determines.
+ */
+export function socketIn(folder: string, name: 'gateway.sock' | 'agent.sock', temporaryFolder = '/tmp'): string {
+  const path = `${folder}/${name}`;
+  if (new TextEncoder().encode(path).length <= longestSocketPath) return path;
+  const digest = createHash('sha256').update(folder).digest('hex').slice(0, 24);
+  return `${temporaryFolder}/agent-${digest}/${name}`;
 }

@@ -16,6 +16,7 @@ import {
   workspaceReferences,
 } from './interpolate.ts';
 import { checkPlatform, readPlatform } from './platform-settings.ts';
+import { variablesOfProgram } from './program-variables.ts';
 import { readWebhook, routesPath, type WebhookSource } from './read-webhook.ts';
 import { checkServerEntry, doubtsOf, type EntryFinding, normaliseServerEntry } from './server-entry.ts';
 import type { GatewaySettings, PlatformSettings, ServerEntry, Settings } from './settings.ts';
@@ -49,12 +50,15 @@ export function readConfig(source: ConfigSource): ConfigRead {
   const agent = interpolateAgent(objectAt(written, 'agent'), scope);
   // Of a file that is stopped whole nothing is taken for said.
   const said = findings.problemOf({ kind: 'home' }) === undefined ? written : {};
-  for (const { severity, ...found } of checkAgent(agent)) findings.report(found, { kind: 'home' }, severity);
+  for (const { severity, ...found } of checkAgent(agent, scope)) findings.report(found, { kind: 'home' }, severity);
   return {
     settings: {
       gateway: readGateway(objectAt(said, 'gateway')),
       webhook,
-      agent: readAgent(said === written ? agent : {}),
+      agent:
+        said === written
+          ? { ...readAgent(agent), env: variablesOfProgram(written, scope) }
+          : { ...readAgent({}), env: {} },
       inspector: readInspector(findings, objectAt(said, 'inspector'), scope),
       telemetry: readTelemetry(objectAt(said, 'telemetry'), scope),
       platforms,

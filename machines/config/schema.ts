@@ -88,6 +88,12 @@ export const homeSchema = {
       properties: {
         runner: { enum: ['model', 'command', 'echo'], default: 'echo', description: 'What runs the agent.' },
         command: { type: 'array', items: text, minItems: 1, description: 'Argument vector of the command runner.' },
+        env: {
+          type: 'array',
+          items: { ...text, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' },
+          description:
+            'Variables of .env or the environment that the program has; those of .env to which nothing else refers without it.',
+        },
         timeout_seconds: { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds, default: 600 },
         concurrency: { type: 'integer', minimum: 1, default: 4, description: 'Runs at the same time.' },
         on_interrupted: {

@@ -56,6 +56,8 @@ export interface AgentSettings {
   readonly runner: 'model' | 'command' | 'echo';
   /** The argv of a command runner; empty for the others. */
   readonly command: readonly string[];
+  /** The variables of its program, beside those that every child process has and those of its run. Secret. */
+  readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly concurrency: number;
   readonly onInterrupted: 'rerun' | 'report';

@@ -12,11 +12,15 @@ import type { LoadedProfile } from '../../actors/config/load-config.ts';
 import type { AgentRunner, AgentRunRequest, Logger } from '../../actors/ports.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
+import type { CommandHost } from '../control/commands.ts';
+import { openRunSocket } from '../control/run-socket.ts';
 import { mainFile } from '../package-files.ts';
 import type { Servers } from '../servers.ts';
 
 export interface RunnerPorts {
   readonly paths: HomePaths;
+  /** What the sockets of runs answer from. */
+  readonly host: () => CommandHost;
   readonly servers: () => Pick<Servers, 'registry' | 'calls' | 'approvals' | 'settled'>;
   readonly redact: (text: string) => string;
   readonly nowMs: () => number;
@@ -34,8 +38,12 @@ export interface Runners {
 const arrivalMs = 10_000;
 
 export function createRunners(ports: RunnerPorts): Runners {
-  const { home, state } = ports.paths;
-  const files: RunFilesSettings = { folder: `${state}/runs`, program: [process.execPath, mainFile], home };
+  const { paths, host, log, redact } = ports;
+  const files: RunFilesSettings = {
+    folder: `${paths.state}/runs`,
+    program: [process.execPath, mainFile],
+    openSocket: (path, run) => openRunSocket(path, run, { host: host(), log, redact }),
+  };
 
   return {
     sweep: () => sweepRunFiles(files.folder),
@@ -46,7 +54,7 @@ export function createRunners(ports: RunnerPorts): Runners {
           return createCommandRunner({
             command: agent.command,
             cwd: profile.paths.home,
-            scope: profile.scope,
+            env: agent.env,
             files,
           });
         case 'echo':

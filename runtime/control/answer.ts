@@ -16,7 +16,8 @@ export async function answerRequest(
   host: CommandHost,
   peer: CommandPeer & { readonly redact: (text: string) => string },
 ): Promise<() => string> {
-  const command = commands.get(method);
+  const { commandOf = (name) => commands.get(name) } = host;
+  const command = commandOf(method);
   if (command === undefined) return () => spellError(id, { code: rpcCodes.method, message: `no method "${method}"` });
   const failed = (thrown: unknown): string => {
     const refused = thrown instanceof Refusal ? thrown : undefined;

@@ -44,6 +44,8 @@ export interface CommandHost {
   readonly daemon?: DaemonView;
   /** The home that the daemon has in force; absent likewise. */
   readonly desk?: () => HomeDesk;
+  /** Finds the command of a method; in the whole table unless given. */
+  readonly commandOf?: (method: string) => Command | undefined;
 }
 
 /** The one who asked, for subscriptions. */

@@ -220,12 +220,21 @@ export function callerOf(
 
 /** Tells which tools a caller that is bound to toolsets may see; one that is not may see all. */
 export function allowedBy(params: JsonObject): (tool: ServerTool) => boolean {
-  const toolsets = optionalText(params, 'toolsets');
-  if (toolsets === undefined) return () => true;
-  return toolFilter(toolsets.split(','));
+  const filters = filtersOf(params);
+  return (tool) => filters.every((allows) => allows(tool));
 }
 
-function toolIn({ server, name }: JsonObject): ServerTool {
+/** The toolsets that a caller asks for, and those that its run is lent: a tool must be in both. */
+function filtersOf(params: JsonObject): readonly ((tool: ServerTool) => boolean)[] {
+  const asked = optionalText(params, 'toolsets');
+  const { lent } = params;
+  return [
+    ...(asked === undefined ? [] : [toolFilter(asked.split(','))]),
+    ...(Array.isArray(lent) ? [toolFilter(lent.map(String))] : []),
+  ];
+}
+
+export function toolIn({ server, name }: JsonObject): ServerTool {
   return { server: String(server), name: String(name) };
 }
 
@@ -234,7 +243,7 @@ function mayCall(
   params: JsonObject,
   { profile, name }: { readonly profile: string; readonly name: string },
 ): boolean {
-  if (optionalText(params, 'toolsets') === undefined) return true;
+  if (filtersOf(params).length === 0) return true;
   const row = mcp.tools(profile).find((tool) => tool.name === name);
   return row === undefined || allowedBy(params)(toolIn(row));
 }

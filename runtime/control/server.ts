@@ -49,7 +49,7 @@ export async function createControlServer({ path, host, hold, log, redact }: Con
   const sockets = new Map<Socket, Outbox>();
   const server = createServer((socket) => {
     socket.on('close', () => sockets.delete(socket));
-    sockets.set(socket, serve(socket, host, { log, redact }));
+    sockets.set(socket, serveConnection(socket, host, { log, redact }));
   });
   let again: NodeJS.Timeout | undefined;
   let closed: Promise<void> | undefined;
@@ -80,8 +80,7 @@ export async function createControlServer({ path, host, hold, log, redact }: Con
       const isOurs = server.listening;
       server.close(() => resolve());
       if (!isOurs) return;
-      rmSync(path, { force: true });
-      if (liesAside(path)) removeEmpty(dirname(path));
+      freePath(path);
     });
     return closed;
   };
@@ -99,33 +98,44 @@ export async function createControlServer({ path, host, hold, log, redact }: Con
   };
 }
 
-async function listenAt(server: Server, path: string): Promise<void> {
+/** Makes a socket that is private from creation, in the place of what lies at its path. */
+export async function listenAt(server: Server, path: string): Promise<void> {
   rmSync(path, { force: true });
+  const listening = new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.once('listening', () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  // The path is bound before `listen` returns; nothing else in the process makes a file under this umask.
   const before = process.umask(0o177);
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(path, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
+    server.listen(path);
   } finally {
     process.umask(before);
   }
+  await listening;
   chmodSync(path, privateFile);
 }
 
-/** What was made for the socket alone goes with it. */
-function removeEmpty(folder: string): void {
+/** Removes a socket, and the folder outside of its home that was made for it alone. */
+export function freePath(path: string): void {
+  rmSync(path, { force: true });
+  if (!liesAside(path)) return;
   try {
-    rmdirSync(folder);
+    rmdirSync(dirname(path));
   } catch {
-    // Somebody has put something there.
+    // It is gone already, or holds something else.
   }
 }
 
-function serve(socket: Socket, host: CommandHost, { log, redact }: Pick<ControlSettings, 'log' | 'redact'>): Outbox {
+/** Answers the requests of one connection until it closes. */
+export function serveConnection(
+  socket: Socket,
+  host: CommandHost,
+  { log, redact }: Pick<ControlSettings, 'log' | 'redact'>,
+): Outbox {
   const ends = new Set<() => void>();
   const outbox = createOutbox(socket, (reason) => {
     log.log('warn', `control: ${reason} and was cut off`);

@@ -164,8 +164,8 @@ t.test('CON-3 · DIS-3 · a command run has its prompt, its variables and its ou
     createCommandRunner({
       command,
       cwd: home.path,
-      scope: new Map([['KEY', 'k']]),
-      files: { folder: `${home.path}/runs`, program: ['agent'], home: home.path },
+      env: { KEY: 'k' },
+      files: { folder: `${home.path}/runs`, program: ['agent'], openSocket: async () => () => {} },
     })(request, never);
   const env = 'echo "$AGENT_DELIVERY_ID $AGENT_ROUTE $AGENT_EVENT $AGENT_PROFILE $AGENT_ATTEMPT $KEY"; cat';
   t.same(await run(['sh', '-c', env]), { kind: 'responded', response: 'd1 r e default 2 k\nhello' });

@@ -17,6 +17,7 @@ export function stageCommand({ answer = [], args = [], flags = {}, isTerminal = 
     args,
     flags,
     home: '/home/me/.agent',
+    gateway: { home: '/home/me/.agent', socket: '/home/me/.agent/gateway.sock' },
     env: {},
     out: {
       isTerminal,

@@ -19,8 +19,9 @@ const request: AgentRunRequest = {
 };
 
 function settingsOf(command: readonly string[], cwd: string): CommandRunnerSettings {
-  const files = { folder: join(cwd, 'state', 'runs'), program: ['node', 'main.js'], home: '/the/home' } as const;
-  return { command, cwd, scope: new Map([['API_KEY', 'k1']]), files };
+  const openSocket = async () => () => {};
+  const files = { folder: join(cwd, 'state', 'runs'), program: ['node', 'main.js'] as const, openSocket };
+  return { command, cwd, env: { API_KEY: 'k1' }, files };
 }
 
 function run(
@@ -112,13 +113,15 @@ t.test('CON-3 · DIS-3 · a program finds its prompt and the supervised tools in
   const outcome = await run(seen, home.path, { prompt: 'Prompt\n' });
   const text = outcome.kind === 'responded' ? outcome.response : '';
   t.match(text, /^600\n600\nPrompt\n\{/);
+  const socket = /AGENT_SOCKET": "(.*)"/.exec(text)?.[1] ?? '';
+  t.match(socket, /state\/runs\/run-\w+\/agent\.sock$/);
   t.same(JSON.parse(text.slice(text.indexOf('{'))), {
     mcpServers: {
       agent: {
         type: 'stdio',
         command: 'node',
-        args: ['main.js', 'mcp', 'serve', '--profile', 'default', '--toolsets', 'none'],
-        env: { AGENT_HOME: '/the/home', AGENT_RUN_ID: 'r1' },
+        args: ['main.js', 'mcp', 'serve'],
+        env: { AGENT_SOCKET: socket },
       },
     },
   });
@@ -139,15 +142,49 @@ t.test('DUR-1 · a program has the prompt in its file no sooner than on its inpu
   t.same(outcome, { kind: 'responded', response: 'counts\nhello' });
 });
 
-t.test('CON-3 · DIS-5 · the tools are those that the toolsets of the run allow', async (t) => {
+t.test('SEC-4 · CON-3 · the program is lent the socket of its run, which is gone with it, and no home', async (t) => {
   const home = makeHome(t);
-  const argsOf = async (toolsets: readonly string[]): Promise<readonly string[]> => {
-    const outcome = await run('cat "$AGENT_MCP_CONFIG"', home.path, { toolsets });
-    return JSON.parse(outcome.kind === 'responded' ? outcome.response : '').mcpServers.agent.args.slice(5);
+  const opened: string[] = [];
+  const closed: string[] = [];
+  const settings = settingsOf(['sh', '-c', 'echo "$AGENT_SOCKET ${AGENT_HOME-none}"'], home.path);
+  const openSocket: typeof settings.files.openSocket = async (path, { profile, toolsets }) => {
+    opened.push(`${path} ${profile} ${toolsets.join()}`);
+    return () => void closed.push(path);
   };
-  t.same(await argsOf(['web_search', 'mcp-*']), []);
-  t.same(await argsOf(['web_search', 'mcp-github', 'mcp__files__read']), ['--toolsets', 'mcp-github,mcp__files__read']);
+  const runner = createCommandRunner({ ...settings, files: { ...settings.files, openSocket } });
+  const outcome = await runner({ ...request, toolsets: ['mcp-docs'] }, new AbortController().signal);
+  const [path = ''] = closed;
+  t.same(outcome, { kind: 'responded', response: `${path} none` });
+  t.same(opened, [`${path} default mcp-docs`]);
+  const failing = createCommandRunner({
+    ...settings,
+    files: { ...settings.files, openSocket: () => Promise.reject(new Error('no room')) },
+  });
+  t.match(await failing(request, new AbortController().signal), {
+    kind: 'failed',
+    reason: /cannot be written: no room/,
+  });
+  t.same(readdirSync(join(home.path, 'state/runs')), []);
 });
+
+t.test(
+  'SEC-4 · CON-3 · an id that a sender chose is percent-encoded in a word, and itself in the variable',
+  async (t) => {
+    const home = makeHome(t);
+    const command = [
+      'sh',
+      '-c',
+      'echo "$1 $2 $AGENT_DELIVERY_ID"',
+      'sh',
+      '${AGENT_DELIVERY_ID}',
+      'x=${AGENT_DELIVERY_ID}',
+    ];
+    const runner = createCommandRunner(settingsOf(command, home.path));
+    const outcome = await runner({ ...request, deliveryId: '-a/${AGENT_RUN_ID}' }, new AbortController().signal);
+    const word = '%2Da%2F%24%7BAGENT_RUN_ID%7D';
+    t.same(outcome, { kind: 'responded', response: `${word} x=${word} -a/\${AGENT_RUN_ID}` });
+  },
+);
 
 t.test('CON-3 · a word of the command may name what a run has', async (t) => {
   const home = makeHome(t);

@@ -24,7 +24,7 @@ t.test('CON-3 · INT-1 · references are replaced, those to the variables of a r
   t.end();
 });
 
-t.test('CON-3 · CFG-2 · what keeps the agent from running is found at its place', (t) => {
+t.test('CON-3 · CFG-2 · SEC-4 · what keeps the agent from running is found at its place', (t) => {
   const rows: readonly (readonly [Parameters<typeof checkAgent>[0], readonly string[]])[] = [
     [{}, []],
     [{ runner: 'model', model }, []],
@@ -35,12 +35,22 @@ t.test('CON-3 · CFG-2 · what keeps the agent from running is found at its plac
     [{ model: { ...model, base_url: 'https://user:pw@api.example' } }, ['error agent.model.base_url agent-endpoint']],
     [{ web_search: { base_url: '${SEARCH_URL}' } }, ['error agent.web_search.base_url agent-endpoint']],
     [{ model: { ...model, api_key: '${MODEL_KEY}' } }, ['warning agent.model.api_key secret-unresolved']],
+    [{ env: ['KEY', 'TOOL'] }, []],
+    [
+      { env: ['KEY', 'UNSET', 'constructor'] },
+      ['warning agent.env.1 variable-unset', 'warning agent.env.2 variable-unset'],
+    ],
+    [{ command: ['a', '--id=${AGENT_DELIVERY_ID}', '${AGENT_RUN_ID}'] }, []],
+    [{ command: ['a', '${AGENT_DELIVERY_ID}'] }, ['warning agent.command.1 command-word-of-sender']],
   ];
   for (const [agent, expected] of rows) {
-    const found = checkAgent(agent).map(({ severity, path, code }) => `${severity} ${path.join('.')} ${code}`);
+    const found = checkAgent(agent, scope).map(({ severity, path, code }) => `${severity} ${path.join('.')} ${code}`);
     t.same(found, expected, JSON.stringify(agent));
   }
-  t.notMatch(JSON.stringify(checkAgent({ model: { ...model, base_url: 'https://user:pw@api.example' } })), 'pw@');
+  t.notMatch(
+    JSON.stringify(checkAgent({ model: { ...model, base_url: 'https://user:pw@api.example' } }, scope)),
+    'pw@',
+  );
   t.end();
 });
 

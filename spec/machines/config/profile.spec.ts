@@ -1,6 +1,14 @@
 import t from 'tap';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
-import { homeOf, homePaths, profilePaths, unwritableHome } from '../../../machines/config/profile.ts';
+import {
+  homeOf,
+  homePaths,
+  liesAside,
+  profilePaths,
+  runSocketOf,
+  socketIn,
+  unwritableHome,
+} from '../../../machines/config/profile.ts';
 
 t.test('HOME-1 · AGENT_HOME moves the home, profiles lie under it', (t) => {
   t.equal(homeOf({}, '/home/me'), '/home/me/.agent');
@@ -10,6 +18,22 @@ t.test('HOME-1 · AGENT_HOME moves the home, profiles lie under it', (t) => {
   t.ok(homePaths(`/srv/${'deep/'.repeat(40)}`).socket.length < 108, 'a socket path that can be bound');
   t.equal(profilePaths('/srv/a', defaultProfile).scripts, '/srv/a/scripts');
   t.equal(profilePaths('/srv/a', 'work' as ProfileName).tokens, '/srv/a/profiles/work/mcp-tokens');
+  t.end();
+});
+
+t.test('SEC-4 · CLI-3 · a socket path can be bound, in bytes too, and a run is known by its socket alone', (t) => {
+  t.equal(socketIn('/srv/a/state/runs/run-1', 'agent.sock'), '/srv/a/state/runs/run-1/agent.sock');
+  t.equal(socketIn(`/${'a'.repeat(88)}`, 'agent.sock').length, 100);
+  for (const folder of [`/${'a'.repeat(89)}`, `/${'ü'.repeat(50)}`]) {
+    const aside = socketIn(folder, 'agent.sock', '/tmp');
+    t.match(aside, /^\/tmp\/agent-[0-9a-f]{24}\/agent\.sock$/);
+    t.ok(liesAside(aside));
+    t.not(aside, socketIn(`${folder}b`, 'agent.sock'));
+  }
+  t.equal(runSocketOf({}), undefined);
+  t.equal(runSocketOf({ AGENT_SOCKET: '/run/agent.sock' }), '/run/agent.sock');
+  t.equal(runSocketOf({ AGENT_SOCKET: '/run/agent.sock', AGENT_HOME: '/srv/a' }), undefined);
+  t.equal(runSocketOf({ AGENT_SOCKET: '/run/agent.sock', AGENT_HOME: '' }), undefined);
   t.end();
 });
 

@@ -262,6 +262,7 @@ function shell({ home, call }: Rig) {
       args,
       flags,
       home: home.path,
+      gateway: { home: home.path, socket: `${home.path}/gateway.sock` },
       env: {},
       out: {
         isTerminal: false,

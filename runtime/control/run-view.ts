@@ -1,0 +1,102 @@
+/**
+ * The commands that the program of a run may use: those for the tools of its toolsets, and the one that shows its own run.
+ * Any other method is refused. The profile, the toolsets, the run and the caller of a request are the run's, whatever its
+ * parameters say.
+ * @see SEC-4 in docs/specification.md
+ */
+
+import { toolFilter } from '../../machines/agent/toolset.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { type Command, type CommandHost, commands } from './commands.ts';
+import { mcpOf, toolIn } from './mcp-commands.ts';
+import { Refusal } from './refusal.ts';
+
+/** A run, as its socket serves it. */
+export interface RunBounds {
+  readonly runId: string;
+  readonly profile: string;
+  readonly toolsets: readonly string[];
+  readonly traceparent?: string;
+}
+
+/** Returns the parameters that a request has in a run; throws a Refusal where it asks for more. */
+type Bind = (params: JsonObject, bounds: RunBounds, host: CommandHost) => JsonObject;
+
+const bound: ReadonlyMap<string, Bind> = new Map([
+  ['mcp.tools', ofTools('server')],
+  ['mcp.call', ofTools('name', 'arguments')],
+  ['mcp.instructions', ofTools()],
+  ['mcp.resources', ofTools()],
+  ['mcp.resourceTemplates', ofTools()],
+  ['mcp.readResource', ofTools('uri')],
+  ['mcp.prompts', ofTools()],
+  ['mcp.getPrompt', ofTools('name', 'arguments')],
+  ['mcp.watch', ofTools()],
+  ['runs.show', ofOwnRun],
+]);
+
+/** Returns how a run's socket finds a command. One that the run may not use is found, and refuses. */
+export function commandsOfRun(bounds: RunBounds): (method: string) => Command | undefined {
+  return (method) => {
+    const command = commands.get(method);
+    const bind = bound.get(method);
+    return (
+      command && {
+        access: command.access,
+        run: async (params, host, peer) => {
+          if (bind === undefined) {
+            throw refused(
+              `may not use ${method}; it has the tools of its toolsets and \`agent runs show ${bounds.runId}\`, and a person does the rest outside of it`,
+            );
+          }
+          return command.run(bind(params, bounds, host), host, peer);
+        },
+      }
+    );
+  };
+}
+
+/** @param chosen the parameters that the program chooses */
+function ofTools(...chosen: readonly string[]): Bind {
+  return (params, bounds, host) => {
+    const { runId, profile, toolsets, traceparent } = bounds;
+    const { profile: askedProfile = profile, toolsets: asked = '' } = params;
+    if (askedProfile !== profile) {
+      throw refused(
+        `is of profile "${profile}" and has no tool of profile ${JSON.stringify(askedProfile)}; leave the profile out`,
+      );
+    }
+    if (typeof asked !== 'string' || reachBeyond(asked, bounds, host)) {
+      throw refused(
+        `may not widen its toolsets to ${JSON.stringify(asked)}; ask for some of ${toolsets.join(', ') || 'none'}, or add to the toolsets of its route`,
+      );
+    }
+    return {
+      ...Object.fromEntries(chosen.flatMap((name) => (params[name] === undefined ? [] : [[name, params[name]]]))),
+      ...(asked === '' ? {} : { toolsets: asked }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+      lent: toolsets,
+      profile,
+      run: runId,
+      caller: 'run',
+    };
+  };
+}
+
+/** Tells whether the toolsets that a program asks for name a tool that its run is not lent. */
+function reachBeyond(asked: string, { profile, toolsets }: RunBounds, host: CommandHost): boolean {
+  if (asked === '') return false;
+  const asks = toolFilter(asked.split(','));
+  const lends = toolFilter(toolsets);
+  const tools = mcpOf(host).tools(profile).map(toolIn);
+  return tools.some((tool) => asks(tool) && !lends(tool));
+}
+
+function ofOwnRun({ id, transcript = false }: JsonObject, { runId }: RunBounds): JsonObject {
+  if (id !== runId) throw refused(`may not see run ${JSON.stringify(id ?? null)}; its own is "${runId}"`);
+  return { id, transcript };
+}
+
+function refused(what: string): Refusal {
+  return new Refusal('run-refused', `a run ${what}`);
+}

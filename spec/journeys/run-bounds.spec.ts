@@ -1,0 +1,261 @@
+/** A command runner whose program attacks the gateway that runs it: what its socket, its environment and its tools allow. */
+
+import { existsSync, readdirSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
+import { main, startDaemon } from '../support/daemon.ts';
+import { makeHome, type TestHome } from '../support/home.ts';
+import { type Child, child, eventually } from '../support/mcp/gateway.ts';
+import { postSigned } from '../support/sign.ts';
+
+const secret = 'run-bounds-secret-run-bounds';
+
+/** Helpers of a hostile program: its own command line, raw frames on its socket, and its server of tools. */
+const hands = `
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+const main = ${JSON.stringify(main)};
+const socket = process.env.AGENT_SOCKET ?? process.env.AGENT_HOME + '/gateway.sock';
+const cli = (words, onError = () => {}) => new Promise((resolve) => {
+  const child = spawn(process.execPath, [main, ...words], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const seen = { words: words.join(' '), code: null, out: '', err: '' };
+  child.stdout.on('data', (chunk) => { seen.out += chunk; });
+  child.stderr.on('data', (chunk) => { seen.err += chunk; onError(seen.err, child); });
+  child.once('close', (code) => resolve({ ...seen, code }));
+});
+const raw = (method, params = {}) => new Promise((resolve) => {
+  const peer = connect(socket);
+  let text = '';
+  peer.on('data', (chunk) => {
+    text += chunk;
+    const lines = text.split('\\n').slice(0, -1).map((line) => JSON.parse(line));
+    const answer = lines.find(({ id }) => id === 1);
+    if (answer === undefined) return;
+    peer.destroy();
+    resolve({ method, result: answer.result, error: answer.error });
+  });
+  peer.write(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) + '\\n');
+});
+const serve = (name, args) => new Promise((resolve) => {
+  const { agent } = JSON.parse(readFileSync(process.env.AGENT_MCP_CONFIG, 'utf8')).mcpServers;
+  const child = spawn(agent.command, agent.args, { env: { PATH: process.env.PATH, ...agent.env }, stdio: ['pipe', 'pipe', 'inherit'] });
+  const say = (message) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+  const clientInfo = { name: 'program', version: '1' };
+  say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
+  let text = '';
+  let tools = [];
+  child.stdout.on('data', (chunk) => {
+    text += chunk;
+    for (let end = text.indexOf('\\n'); end >= 0; end = text.indexOf('\\n')) {
+      const { id, result } = JSON.parse(text.slice(0, end));
+      text = text.slice(end + 1);
+      if (id === 1) {
+        say({ method: 'notifications/initialized' });
+        say({ id: 2, method: 'tools/list', params: {} });
+      }
+      if (id === 2) {
+        tools = result.tools.map((tool) => tool.name);
+        say({ id: 3, method: 'tools/call', params: { name, arguments: args } });
+      }
+      if (id === 3) {
+        child.stdin.end();
+        resolve({ tools, content: result.content });
+      }
+    }
+  });
+});
+`;
+
+interface Stage {
+  readonly home: TestHome;
+  readonly control: ControlClient;
+  readonly vault: Child;
+  readonly guarded: Child;
+  /** Sends one event with this id; resolves with what the program of its run printed, as JSON. */
+  run(id: string): Promise<JsonObject>;
+}
+
+/** A gateway with two profiles; the runs of `work` are a program whose body is given. */
+async function stage(t: Test, body: string, { words = '', more = '' } = {}): Promise<Stage> {
+  const vault = child(t, [], { trust: 'untrusted' });
+  const guarded = child(t, [], { trust: 'untrusted' });
+  const notes = child(t, [], { trust: 'full' });
+  const spare = child(t, [], { trust: 'full' });
+  const home = makeHome(t, {
+    'config.yaml': `gateway: {multiplex_profiles: true}
+inspector: {port: 0}
+platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: ${secret}}}}
+mcp_servers: {vault: ${JSON.stringify(vault.entry)}}
+`,
+    'profiles/work/config.yaml': `agent: {runner: command, command: [node, scripts/program.mjs${words}]${more}}
+platforms:
+  team_chat_a: {enabled: false, token: "\${SLACK_TOKEN}"}
+  webhook: {extra: {secret: "\${HOOK_SECRET}", routes: {jobs: {prompt: p, toolsets: [mcp-notes, mcp-guarded]}}}}
+mcp_servers:
+  notes: ${JSON.stringify({ ...notes.entry, env: { NOTES_KEY: '${env:NOTES_KEY}' } })}
+  guarded: ${JSON.stringify(guarded.entry)}
+  spare: ${JSON.stringify(spare.entry)}
+`,
+    'profiles/work/.env': `HOOK_SECRET=${secret}\nSLACK_TOKEN=slack-token-of-work\nNOTES_KEY=notes-key-of-work\nOWN_KEY=own\nOTHER_KEY=other\nWEBHOOK_SECRET=${secret}\n`,
+    'profiles/work/scripts/program.mjs': `${hands}\n${body}`,
+  });
+  const daemon = await startDaemon(t, home.path);
+  const control = await eventually(() => connectControl(homePaths(home.path).socket));
+  t.teardown(() => control.close());
+  await eventually(async () => {
+    const rows = (await control.call('mcp.list')) as unknown as readonly JsonObject[];
+    return rows.length === 4 && rows.every(({ state }) => state === 'connected');
+  });
+  return {
+    home,
+    control,
+    vault,
+    guarded,
+    async run(id) {
+      await postSigned(`${daemon.url}/p/work/webhooks/jobs`, {}, { secret, id });
+      const row = await eventually(async () => {
+        const rows = (await control.call('runs.list')) as unknown as readonly JsonObject[];
+        return rows.find((one) => one.delivery_id === id && /delivered|failed/.test(String(one.status)));
+      });
+      const { response, reason } = (await control.call('runs.show', { id: String(row.id) })) as JsonObject;
+      return JSON.parse(String(response ?? reason)) as JsonObject;
+    },
+  };
+}
+
+interface Tried {
+  readonly words?: string;
+  readonly method?: string;
+  readonly code?: number | null;
+  readonly err?: string;
+  readonly result?: JsonObject;
+  readonly error?: { readonly message: string; readonly data?: { readonly code: string } };
+}
+
+t.test('SEC-4 · PRF-2 · TRU-1 · a program reaches nothing of the gateway but the tools of its run', async (t) => {
+  const { run, vault, guarded, control, home } = await stage(
+    t,
+    `
+const tried = [];
+for (const words of [
+  ['mcp', 'call', 'mcp__vault__echo', '{"text":"x"}', '--profile', 'default'],
+  ['mcp', 'tools', '--profile', 'default'],
+  ['mcp', 'list'],
+  ['approvals', 'list'],
+  ['gateway', 'status'],
+  ['gateway', 'stop'],
+  ['gateway', 'reload'],
+  ['gateway', 'setup', '--port', '1'],
+  ['config', 'check'],
+  ['inspect', '--web'],
+  ['inspect', '--json'],
+  ['cron', 'list'],
+  ['webhook', 'list'],
+  ['mcp', 'add', 'evil', '--', 'true'],
+  ['doctor'],
+  ['runs', 'list'],
+]) tried.push(await cli(words));
+for (const [method, params] of [
+  ['mcp.call', { name: 'mcp__vault__echo', arguments: { text: 'x' }, profile: 'default' }],
+  ['mcp.call', { name: 'mcp__spare__echo', arguments: { text: 'x' }, toolsets: 'mcp-*' }],
+  ['mcp.call', { name: 'mcp__notes__echo', arguments: { text: 'x' }, toolsets: ['mcp-*'] }],
+  ['mcp.tools', { profile: 'default' }],
+  ['approvals.answer', { id: 'a1', grant: true }],
+  ['gateway.stop', {}],
+  ['inspect.link', {}],
+  ['link.add', { url: 'agent://mcp/install?name=x' }],
+  ['runs.show', { id: 'another' }],
+  ['runs.cancel', { id: process.env.AGENT_RUN_ID }],
+]) tried.push(await raw(method, params));
+let approved;
+const guarded = await cli(['mcp', 'call', 'mcp__guarded__write_note', '{"text":"x"}'], (text, child) => {
+  const id = / approval (\\w+)/.exec(text)?.[1];
+  if (id === undefined || approved !== undefined) return;
+  approved = Promise.all([cli(['approvals', 'approve', id]), raw('approvals.answer', { id, grant: true })]).finally(() => child.kill('SIGINT'));
+});
+console.log(JSON.stringify({
+  tried: [...tried, ...(await approved ?? [guarded])],
+  guarded,
+  beyond: (await raw('mcp.call', { name: 'mcp__spare__echo', arguments: { text: 'x' } })).result,
+  own: await cli(['runs', 'show', process.env.AGENT_RUN_ID, '--json']),
+  tool: await cli(['mcp', 'call', 'mcp__notes__echo', '{"text":"permitted"}']),
+  raised: (await raw('mcp.call', { name: 'mcp__notes__echo', arguments: { text: 'own' }, caller: 'page', run: 'another' })).result,
+  narrow: (await raw('mcp.tools', { toolsets: 'mcp__notes__echo' })).result.map(({ name }) => name),
+  narrowed: (await raw('mcp.call', { name: 'mcp__notes__add', arguments: { a: 1, b: 2 }, toolsets: 'mcp__notes__echo' })).result,
+  served: await serve('mcp__notes__echo', { text: 'served' }),
+}));
+`,
+  );
+
+  const seen = (await run('attack')) as unknown as {
+    readonly tried: readonly Tried[];
+    readonly guarded: Tried;
+    readonly [more: string]: unknown;
+  };
+
+  for (const one of seen.tried) {
+    const name = one.words ?? `${one.method}`;
+    if (one.words === undefined) t.equal(one.error?.data?.code, 'run-refused', `${name} ${JSON.stringify(one)}`);
+    else {
+      t.not(one.code, 0, name);
+      t.match(one.err, /\[run-refused\]\n$/, `${name}: ${one.err}`);
+    }
+  }
+  t.equal(seen.tried.length, 28);
+  t.equal(guarded.executions('write_note'), 0, 'only a person answers');
+  t.equal(vault.executions('echo'), 0);
+  t.match(seen.beyond, { error: { code: 'unknown_tool' } });
+  t.match(seen.own, { code: 0 });
+  t.match(seen.tool, { code: 0, out: 'permitted\n' });
+  t.match(seen.raised, { content: [{ text: 'own' }] });
+  t.same(seen.narrow, ['mcp__notes__echo']);
+  t.match(seen.narrowed, { error: { code: 'unknown_tool' } });
+  t.match(seen.served, { content: [{ text: 'served' }] });
+  const { tools } = seen.served as { readonly tools: readonly string[] };
+  t.ok(tools.length > 2 && tools.every((name) => /^mcp__(notes|guarded)__/.test(name)), tools.join());
+  t.notOk(existsSync(`${home.path}/profiles/work/config.yaml.lock`));
+  t.same(readdirSync(`${home.path}/state/runs`), [], 'the socket is gone with its run');
+  const { chapters } = (await control.call('inspect.why', { id: 'attack' })) as unknown as {
+    readonly chapters: readonly JsonObject[];
+  };
+  t.ok(chapters.filter(({ kind }) => kind === 'call').length >= 4, 'every call is told with the run');
+});
+
+const printsNames = `console.log(JSON.stringify({ names: Object.keys(process.env).sort(), own: process.env.OWN_KEY }));`;
+
+t.test('SEC-4 · CON-3 · a program has no variable that platforms, servers and routes refer to', async (t) => {
+  const { names, own } = (await (await stage(t, printsNames)).run('env')) as {
+    readonly names: readonly string[];
+    readonly own: string;
+  };
+  t.equal(own, 'own');
+  t.ok(names.includes('OTHER_KEY'));
+  t.ok(names.includes('AGENT_SOCKET'));
+  for (const name of ['AGENT_HOME', 'SLACK_TOKEN', 'NOTES_KEY', 'HOOK_SECRET', 'WEBHOOK_SECRET'])
+    t.notOk(names.includes(name), name);
+});
+
+t.test('SEC-4 · CON-3 · agent.env names what a program has', async (t) => {
+  const named = await (await stage(t, printsNames, { more: ', env: [OWN_KEY, NOTES_KEY]' })).run('named');
+  const none = await (await stage(t, printsNames, { more: ', env: []' })).run('none');
+  const ofEnv = (seen: JsonObject) =>
+    (seen.names as readonly string[]).filter((name) => /_KEY$|TOKEN|SECRET/.test(name));
+  t.same(ofEnv(named), ['NOTES_KEY', 'OWN_KEY']);
+  t.same(ofEnv(none), []);
+});
+
+t.test('SEC-4 · what a sender chose is no option and no path in the words of the command', async (t) => {
+  const body =
+    'console.log(JSON.stringify({ words: process.argv.slice(2), variable: process.env.AGENT_DELIVERY_ID }));';
+  const { run } = await stage(t, body, { words: ', "${AGENT_DELIVERY_ID}"' });
+  for (const [id, word] of [
+    ['--dangerously-skip-permissions', '%2D-dangerously-skip-permissions'],
+    ['../../etc/passwd', '..%2F..%2Fetc%2Fpasswd'],
+    ['msg_2Lh9-Ab.c', 'msg_2Lh9-Ab.c'],
+  ] as const) {
+    t.same(await run(id), { words: [word], variable: id });
+  }
+});

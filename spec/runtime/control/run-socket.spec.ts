@@ -1,0 +1,54 @@
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import t, { type Test } from 'tap';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { socketIn } from '../../../machines/config/profile.ts';
+import { connectControl } from '../../../runtime/control/client.ts';
+import { openRunSocket } from '../../../runtime/control/run-socket.ts';
+import { makeHome } from '../../support/home.ts';
+
+const bounds = { runId: 'r1', profile: 'work', toolsets: [] };
+
+function open(t: Test, path: string) {
+  return openRunSocket(path, bounds, {
+    host: { source: { home: dirname(path), env: {} } },
+    log: { log: (_, message) => t.fail(message), warnOnce: () => {} },
+    redact: (text) => text.replaceAll('hunter2', '[redacted]'),
+  });
+}
+
+t.test('SEC-4 · CLI-3 · the socket of a run is private, refuses what is not for runs, and ends with it', async (t) => {
+  const home = makeHome(t);
+  const path = socketIn(home.path, 'agent.sock');
+  const before = process.umask(0);
+  t.teardown(() => process.umask(before));
+  const closing = await Promise.all([open(t, path), open(t, `${home.path}/other.sock`)]);
+  t.equal(process.umask(0), 0, 'sockets that are made at once leave the umask as it was');
+  t.equal(statSync(path).mode & 0o777, 0o600);
+  const client = await connectControl(path);
+  const ask = async (method: string, params: JsonObject = {}) => void (await client?.call(method, params));
+  await t.rejects(ask('gateway.stop'), { code: 'run-refused' });
+  await t.rejects(ask('runs.show', { id: 'hunter2' }), { message: /"\[redacted\]"/ });
+  await t.rejects(ask('no.such'), { message: 'no method "no.such"' });
+
+  for (const close of closing) close();
+
+  await client?.closed;
+  t.notOk(existsSync(path));
+  t.equal(await connectControl(path), undefined);
+});
+
+t.test(
+  'SEC-4 · HOME-3 · in a deep home it has a private folder of its own, and none that others may write',
+  async (t) => {
+    const home = makeHome(t);
+    const path = socketIn(`${home.path}/${'deep/'.repeat(30)}`, 'agent.sock', home.path);
+    const close = await open(t, path);
+    t.equal(statSync(dirname(path)).mode & 0o777, 0o700);
+    close();
+    t.notOk(existsSync(dirname(path)));
+    mkdirSync(dirname(path));
+    chmodSync(dirname(path), 0o777);
+    await t.rejects(open(t, path), { code: 'socket-foreign' });
+  },
+);
