@@ -9,8 +9,8 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
 import { isSessionExpiry } from '../../machines/mcp/connect-failure.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
+import { streamEndedCode, streamEndedWords } from './adapt-transport.ts';
 import { readConnectError } from './connect-errors.ts';
-import { streamEndedCode, streamEndedWords } from './mend-transport.ts';
 
 export type CallOutcome =
   | { readonly kind: 'result'; readonly result: Json }

@@ -15,7 +15,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
-import { streamEndedCode, streamEndedWords } from './mend-transport.ts';
+import { streamEndedCode, streamEndedWords } from './adapt-transport.ts';
 import type { OpenCall, OpenCalls } from './open-calls.ts';
 
 export interface Progress {

@@ -13,8 +13,8 @@ import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { Logger } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
+import { reportEndedStreams, streamEndedWords } from './adapt-transport.ts';
 import { readConnectError } from './connect-errors.ts';
-import { streamEndedWords, tellEndedStreams } from './mend-transport.ts';
 import { type AskingCall, createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
 import { createStandingStream } from './standing-stream.ts';
@@ -102,7 +102,7 @@ async function attemptOnce(
     const client = createClient(settings, { ...ports, calls }, handshake);
     if (handshake === 'discover') completeResults(opened.transport);
     // The pipes of a child are one stream, and its end is the connection's.
-    if (settings.transport.kind !== 'stdio') streamEnded = tellEndedStreams(opened.transport);
+    if (settings.transport.kind !== 'stdio') streamEnded = reportEndedStreams(opened.transport);
     await orAborted(client.connect(opened.transport, { timeout: settings.connectTimeoutMs, signal: limit }), limit);
     const era = client.getProtocolEra() === 'modern' ? 'stateless' : 'legacy';
     const session = createSession({ client, opened, stream, settings, era, calls, log: ports.log }, ports.facts);

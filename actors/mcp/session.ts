@@ -14,13 +14,13 @@ import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { strangersWords } from '../../machines/mcp/strangers-words.ts';
 import type { Utility } from '../../machines/mcp/tool-name.ts';
 import type { Logger } from '../ports.ts';
+import { deliverInTurn } from './adapt-transport.ts';
 import { type CallOutcome, readCallError } from './call-outcome.ts';
 import { readConnectError } from './connect-errors.ts';
 import { cleanProgress, createDirectCalls, type Progress } from './direct-calls.ts';
-import { createListMender, type MendedList } from './mend-listing.ts';
-import { tellInTurn } from './mend-transport.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { paceProgress } from './progress-pace.ts';
+import { type CheckedList, createListReader } from './read-listing.ts';
 import type { StandingStream } from './standing-stream.ts';
 import { subscribeToChanges } from './subscribe-changes.ts';
 import type { OpenTransport } from './transports.ts';
@@ -127,14 +127,14 @@ export function createSession(
     if (isLost) end(error.message);
     else log.log('debug', `mcp server "${settings.name}": ${error.message}`, { server: settings.name });
   };
-  tellInTurn(opened.transport);
+  deliverInTurn(opened.transport);
   // What is sent to the standard streams of a command is answered on one stream, and so it is over SSE.
   if (settings.transport.kind === 'http') calls.tieByStream();
   else if (era === 'stateless') calls.tieByAnswer(opened.transport);
-  const mender = createListMender(opened, era === 'legacy');
+  const reader = createListReader(opened, era === 'legacy');
   /** Asks for a list, and logs what of it is left out. */
-  async function listed<Value>(...asked: Parameters<typeof mender.ask<Value>>): Promise<MendedList<Value>> {
-    const given = await mender.ask(...asked);
+  async function listed<Value>(...asked: Parameters<typeof reader.ask<Value>>): Promise<CheckedList<Value>> {
+    const given = await reader.ask(...asked);
     for (const words of given.leftOut) {
       const text = `mcp server "${settings.name}": ${words}; tell its author`;
       log.warnOnce(`mcp/malformed/${text}`, text, { server: settings.name });

@@ -9,7 +9,7 @@ import type { AnyActorRef } from 'xstate';
 import type { Redactor } from '../redact.ts';
 import { addressOf, machineOf } from './address.ts';
 import { type BriefFacts, briefFactsOf } from './facts.ts';
-import { quoted } from './spelled-steps.ts';
+import { quoted } from './format-steps.ts';
 
 export interface Subjects {
   /** The actor and what its context says; a step's own context where its snapshot is not there yet. */

@@ -10,9 +10,9 @@ import type { AnyActorRef } from 'xstate';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Redactor } from '../redact.ts';
 import { machineOf } from './address.ts';
+import { createStepFormat, quoted, stepOf } from './format-steps.ts';
 import { effectMachine, type Rows } from './rows.ts';
 import { stateOf, viewOf } from './snapshot-view.ts';
-import { createSpelledSteps, quoted, stepOf } from './spelled-steps.ts';
 import type { Subject, Subjects } from './subjects.ts';
 import type { Inspected, Microstep, Tap } from './tap.ts';
 
@@ -52,7 +52,7 @@ interface Told {
 }
 
 export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherPorts): Watcher {
-  const spelledStep = createSpelledSteps();
+  const formatStep = createStepFormat();
   let last = 0;
   let headsMs = -1;
   const heads = new Map<string, string>();
@@ -82,7 +82,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
     const [taken] = transitions;
     if (taken === undefined) return undefined;
     const why = rows.reasonOf(snapshot.context);
-    const step = spelledStep(taken, event.type);
+    const step = formatStep(taken, event.type);
     return why === undefined ? step : `${step.slice(0, -1)},"reason":${quoted(why)}}`;
   }
 

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import t from 'tap';
-import { streamEndedCode, tellEndedStreams, tellInTurn } from '../../../actors/mcp/mend-transport.ts';
+import { deliverInTurn, reportEndedStreams, streamEndedCode } from '../../../actors/mcp/adapt-transport.ts';
 
 interface FakeTransport extends Transport {
   /** Ends the stream of the last request. */
@@ -35,7 +35,7 @@ function heard(transport: Transport): JSONRPCMessage[] {
 
 t.test('TRU-2 · a stream that ends without the answer is told once', async (t) => {
   const transport = fakeTransport();
-  const told = tellEndedStreams(transport);
+  const told = reportEndedStreams(transport);
   const messages = heard(transport);
   await transport.send(request);
   t.equal(told(), false);
@@ -50,7 +50,7 @@ t.test('TRU-2 · a stream that ends without the answer is told once', async (t) 
 
 t.test('TRU-2 · a stream that ends after its answer is nothing', async (t) => {
   const transport = fakeTransport();
-  const told = tellEndedStreams(transport);
+  const told = reportEndedStreams(transport);
   const messages = heard(transport);
   await transport.send(request);
   transport.onmessage?.(response);
@@ -63,7 +63,7 @@ t.test('TRU-2 · a stream that ends after its answer is nothing', async (t) => {
 
 t.test('FLT-4 · whoever watches its own stream hears of it instead', async (t) => {
   const transport = fakeTransport();
-  tellEndedStreams(transport);
+  reportEndedStreams(transport);
   const messages = heard(transport);
   const ends: string[] = [];
   await transport.send(request, { onRequestStreamEnd: () => ends.push('end') });
@@ -82,7 +82,7 @@ t.test('SRV-3 · messages that come together are given one a turn, in order', as
     order.push(name);
     void Promise.resolve().then(() => order.push(`after ${name}`));
   };
-  tellInTurn(transport);
+  deliverInTurn(transport);
 
   transport.onmessage({ jsonrpc: '2.0', method: 'one' });
   transport.onmessage({ jsonrpc: '2.0', method: 'two' });
@@ -101,7 +101,7 @@ t.test('SRV-3 · a client that fails at one message is given the next', async (t
     if ('method' in message) throw new Error('cannot read it');
     seen.push(message);
   };
-  tellInTurn(transport);
+  deliverInTurn(transport);
 
   transport.onmessage({ jsonrpc: '2.0', method: 'one' });
   transport.onmessage(response);

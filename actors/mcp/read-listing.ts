@@ -40,10 +40,10 @@ export interface ListMender {
    * sentence for each reason why something of it is left out. Rejects with an OversizedFailure where a page is longer than
    * is read. Lists of one method are read one after another, as each has bounds of its own.
    */
-  ask<Value>(method: Method, work: () => Promise<Value>): Promise<MendedList<Value>>;
+  ask<Value>(method: Method, work: () => Promise<Value>): Promise<CheckedList<Value>>;
 }
 
-export interface MendedList<Value> {
+export interface CheckedList<Value> {
   readonly answer: Value;
   readonly leftOut: readonly string[];
 }
@@ -62,7 +62,7 @@ interface Listed {
 }
 
 /** Made once the client is connected. Its listing of a method begins with the request without a cursor. */
-export function createListMender(
+export function createListReader(
   { transport, messageBytes, isCut }: Pick<OpenTransport, 'transport' | 'messageBytes' | 'isCut'>,
   isLegacy: boolean,
 ): ListMender {
@@ -98,7 +98,7 @@ export function createListMender(
     take?.(message, extra);
   };
 
-  async function read<Value>(method: Method, work: () => Promise<Value>): Promise<MendedList<Value>> {
+  async function read<Value>(method: Method, work: () => Promise<Value>): Promise<CheckedList<Value>> {
     latest.delete(method);
     const answer = await work().catch((thrown: unknown) => {
       const standing = latest.get(method);

@@ -1,6 +1,6 @@
 /**
- * Mends what the SDK's transports and its client make of each other's messages: a stream that ends without the answer to
- * its request is told, instead of being waited for until the call's time is over; and messages come one a turn. Reads
+ * Adapts the SDK's transports to its client: a stream that ends without the answer to
+ * its request is reported, instead of being waited for until the call's time is over; and messages come one a turn. Reads
  * nothing of a message but whose answer it is.
  * @see TRU-2 and SRV-3 in docs/specification.md
  */
@@ -15,7 +15,7 @@ export const streamEndedWords = 'the stream ended before the answer';
  * Before the client is connected: answers a request in the server's place where its stream ended without one. Returns
  * whether that has happened, for to a discovery any error is the other era's.
  */
-export function tellEndedStreams(transport: Transport): () => boolean {
+export function reportEndedStreams(transport: Transport): () => boolean {
   let told = false;
   const waiting = new Set<string | number>();
   const before = transport.onmessage;
@@ -45,7 +45,7 @@ export function tellEndedStreams(transport: Transport): () => boolean {
  * Once the client is connected: gives it one message a turn. It takes a response at once and a notification a turn later,
  * so that the progress which comes in one piece with the result would be of a call that it has forgotten.
  */
-export function tellInTurn(transport: Transport): void {
+export function deliverInTurn(transport: Transport): void {
   const take = transport.onmessage;
   let turn = Promise.resolve();
   transport.onmessage = (message, extra) => {

@@ -1,5 +1,5 @@
 /**
- * Spells steps as JSON. A chart takes the same few transitions again and again: what each always says is spelled once, so
+ * Formats steps as JSON. A chart takes the same few transitions again and again: what each always holds is formatted once, so
  * that following a busy daemon costs it little.
  * @see INS-3 in docs/specification.md
  */
@@ -32,7 +32,7 @@ export function stepOf(taken: Taken, event: string): JsonObject {
 }
 
 /** Returns what gives a step's JSON without the brace that opens it. */
-export function createSpelledSteps(): (taken: Taken, event: string) => string {
+export function createStepFormat(): (taken: Taken, event: string) => string {
   const known = new WeakMap<Taken, Map<string, string>>();
   return (taken, event) => {
     let spelled = known.get(taken);

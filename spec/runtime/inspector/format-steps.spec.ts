@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createSpelledSteps, quoted, stepOf } from '../../../runtime/inspector/spelled-steps.ts';
+import { createStepFormat, quoted, stepOf } from '../../../runtime/inspector/format-steps.ts';
 import { fc } from '../../support/property.ts';
 
 const go = { source: { path: ['up', 'one'] }, target: [{ path: ['up', 'two'] }], eventType: 'go' };
@@ -19,7 +19,7 @@ t.test('INS-3 · a step says where from, where to and by what; one that stays le
 });
 
 t.test('INS-3 · what is spelled once is the same for ever, by transition and by event', (t) => {
-  const spell = createSpelledSteps();
+  const spell = createStepFormat();
   const events = Array.from({ length: 100 }, (_, at) => `xstate.done.actor.${at}`);
   for (const event of [...events, 'a "b"', ...events]) {
     t.same(JSON.parse(`{${spell(go, event)}`), stepOf(go, event));
