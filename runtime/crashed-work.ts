@@ -62,7 +62,7 @@ export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
       const mayHaveGone = record.status === 'sending' || record.unsureSinceMs !== undefined;
       const status = mayHaveGone ? 'unknown' : isWaitedFor(record) ? 'failed' : 'deadLettered';
       const closed: DeliveryRecord = { ...rest, status, reason, endedAtMs: nowMs() };
-      await writer.write([ended('deliveries', key, closed)], [...releaseOf(closed), ...runOf(closed, ports)]);
+      await writer.write([ended('deliveries', key, closed)], [...releaseOf(closed, ports), ...runOf(closed, ports)]);
       return closed;
     },
   };

@@ -17,6 +17,7 @@ import {
   groupName,
   type RunRecord,
   runRow,
+  signatureClaim,
 } from '../machines/webhook/record.ts';
 import type { ChatView } from './agent/chat-view.ts';
 import type { CancelVerdict } from './cancel-run.ts';
@@ -155,6 +156,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const { status, body } = await replayEvent(found.key, found.event, ports.replay);
       return { status, body };
     },
+    forgetSignature: (profile, digest) => keeper.commit([{ kind: 'release', name: signatureClaim(profile, digest) }]),
     runs(query) {
       const journal = keeper.journal();
       const waiting = ports.runsThatWait();

@@ -129,6 +129,9 @@ function levelOf(context: RequestContext): LogLevel {
   switch (context.outcome?.kind) {
     case 'ignoredEvent':
       return context.reason === 'ping' ? 'debug' : 'info';
+    // A reason says that the signature came before under another id: a request that was captured, or a secret too many share.
+    case 'duplicate':
+      return context.reason === undefined ? 'info' : 'warn';
     case 'deliveryFailed':
     case 'unavailable':
       return 'error';

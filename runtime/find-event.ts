@@ -7,7 +7,7 @@
 
 import type { Journal } from '../actors/store/journal.ts';
 import { idMark } from '../machines/webhook/marks.ts';
-import type { EventRecord } from '../machines/webhook/record.ts';
+import { type EventRecord, repeatsId } from '../machines/webhook/record.ts';
 import { Refusal } from './control/refusal.ts';
 import type { EventChoice } from './control/view.ts';
 import { newestFirst } from './newest-first.ts';
@@ -71,7 +71,7 @@ export function eventsOfId(journal: Journal | undefined, id: string, choice: Eve
   const isNew = newPlaces();
   return newestFirst(journal, { collection: 'events', limit, marks: [[idMark(id)]] }, ({ key, value }) => {
     const event = value as unknown as EventRecord;
-    if (event.deliveryId !== id || event.status === 'duplicate' || !isChosen(event, choice)) return undefined;
+    if (event.deliveryId !== id || repeatsId(event) || !isChosen(event, choice)) return undefined;
     return isNew(event) ? { key, event } : undefined;
   });
 }

@@ -145,7 +145,7 @@ async function resumeDelivery(stored: StoredRecord, ports: ResumePorts): Promise
   const next = interruptedDelivery(record, { nowMs, deduplicatesForMs: ports.deduplicatesForMs(record) });
   if (isOver(next)) {
     const ended = { ...next, endedAtMs: nowMs };
-    const also = [...releaseOf(ended), ...runOf(ended, ports)];
+    const also = [...releaseOf(ended, ports), ...runOf(ended, ports)];
     await put(ports, 'deliveries', key, ended as unknown as JsonObject, null, also);
     ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
       delivery_id: record.deliveryId,

@@ -47,6 +47,11 @@ export type Write =
        * is found by its claim, which is therefore kept as long as the event, though it refuses nobody after its time.
        */
       readonly event?: string;
+      /**
+       * The key of another event that the same commit puts and that no claim of this name leads to: it is kept as long as
+       * that event too. The value names the event as `eventKey`, and the event lists the name (`claimNames`).
+       */
+      readonly keptWith?: string;
     }
   /** Gives a name back, whether or not it was taken. */
   | { readonly kind: 'release'; readonly name: string }
@@ -145,7 +150,7 @@ export interface Journal {
 
   /**
    * Forgets history: finished records (no due time) whose key is older than `keepAfterKey`, then the oldest finished
-   * ones until the store is at most `maxBytes`; expired claims, but for those that lead to events. Never removed: work
+   * ones until the store is at most `maxBytes`; expired claims, but for those that are kept as long as an event. Never removed: work
    * still due, an event whose value names work still due (`work`: the key of a run or delivery), and groups. Works in
    * pieces between commits.
    * @returns how many records went

@@ -135,7 +135,7 @@ function applyClaim(tables: Tables, write: Claim, index: number, undo: Undo | un
     release(tables, write.name, undo);
     claims.write(name, row);
   }
-  const ends = write.event === undefined ? expiryKey(name, row) : undefined;
+  const ends = (write.event ?? write.keptWith) === undefined ? expiryKey(name, row) : undefined;
   if (ends !== undefined) expiry.write(ends, bareKey);
   undo?.push(() => {
     claims.remove(name);

@@ -10,6 +10,7 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import {
   claimOfEvent,
+  claimsOfEvent,
   claimsOfMark,
   marksOfEvent,
   marksOfStatus,
@@ -60,7 +61,7 @@ export function markRecord(
 }
 
 /**
- * Takes away what an event alone was marked by, and lets the claim of its id end when its time is over. What it shared goes
+ * Takes away what an event alone was marked by, and lets its claims end when their time is over. What it shared goes
  * with the last record of its stretch.
  * @param nowMs The time, where it is known: a claim whose time is over goes at once
  */
@@ -68,17 +69,17 @@ export function unmarkEvent(tables: Tables, key: string, value: JsonObject, nowM
   const { claims, expiry, marks } = tables;
   const { own } = marksOfEvent(key, value);
   if (own !== undefined) marks.remove(`${prefixOf('events', own)}${key}`);
-  const name = claimOfEvent(value);
-  if (name === undefined) return;
-  const claimed = claimKey(name);
-  const claim = claims.read(claimed);
-  if (claim?.value?.eventKey !== key) return;
-  const ends = expiryKey(claimed, claim);
-  if ((claim.dueAtMs ?? 0) > nowMs) {
-    expiry.write(ends, bareKey);
-  } else {
-    claims.remove(claimed);
-    expiry.remove(ends);
+  for (const name of claimsOfEvent(value)) {
+    const claimed = claimKey(name);
+    const claim = claims.read(claimed);
+    if (claim?.value?.eventKey !== key) continue;
+    const ends = expiryKey(claimed, claim);
+    if ((claim.dueAtMs ?? 0) > nowMs) {
+      expiry.write(ends, bareKey);
+    } else {
+      claims.remove(claimed);
+      expiry.remove(ends);
+    }
   }
 }
 

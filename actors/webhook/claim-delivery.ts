@@ -1,48 +1,27 @@
 /**
- * Claims a delivery id and puts the event with the work it leads to on disk, all in one commit: either the whole event
+ * Claims a delivery id and the signature, and puts the event with the work it leads to on disk, all in one commit: either the whole event
  * is accepted, or nothing of it. Knows the four plans and no HTTP.
- * @see IDM-1, DUR-1 and CRN-2 in docs/specification.md
+ * @see IDM-1, SEC-6, DUR-1 and CRN-2 in docs/specification.md
  */
 
-import type { JsonObject } from '../../machines/base/json.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { Burst } from '../../machines/webhook/coalesce.ts';
-import {
-  claimName,
-  type DeliveryRecord,
-  type EventRecord,
-  groupName,
-  isOver,
-  isWaitedFor,
-  type RunRecord,
-  releasesId,
-  type Told,
-} from '../../machines/webhook/record.ts';
+import { type DeliveryRecord, groupName, isOver, isWaitedFor, type RunRecord } from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 import type { Bursts } from './bursts.ts';
+import { type Claimant, claimLifeMs, claimsOf, type EventDraft, releasing, sameSignature } from './event-claims.ts';
 
 /** A sender waits this long for a direct delivery (DIS-2). */
 const directDeadlineMs = 30_000;
-/** A delivery id is remembered for one hour (IDM-1). */
-export const claimLifeMs = 3_600_000;
 
-/** An event that is about to be claimed. A copy with one more field would cost a request a microsecond. */
-export type EventDraft = Omit<EventRecord, 'work' | 'told'> & { work?: string | undefined; told?: Told | undefined };
-
-export interface ClaimRequest {
-  /** The key of the event, and of the run or delivery that it leads to. */
-  readonly key: string;
-  readonly nowMs: number;
-  /** The claim's from here on: it writes the key of the event's work into it. */
-  readonly event: EventDraft;
+export interface ClaimRequest extends Claimant {
   readonly plan:
     | { readonly kind: 'run' }
     | { readonly kind: 'direct' }
     | { readonly kind: 'cron'; readonly job: string }
     | { readonly kind: 'group'; readonly groupKey: string; readonly windowMs: number; readonly maxWaitMs: number };
-  /** Writes that come before the claim in its commit. */
-  readonly first?: () => readonly Write[];
 }
 
 /** The cron job as it stands when the event comes. */
@@ -73,8 +52,9 @@ export type Opened =
 
 export type ClaimVerdict =
   | { readonly kind: 'granted'; readonly opened: Opened; readonly work?: string; readonly reason?: string }
-  | { readonly kind: 'duplicate' }
-  /** The id belongs to a direct delivery whose outcome is not known yet: that may still fail and give the id back. */
+  /** `reason` where not the id came before but the signature. */
+  | { readonly kind: 'duplicate'; readonly reason?: string }
+  /** The id or the signature belongs to a direct delivery whose outcome is not known yet: that may fail and release it. */
   | { readonly kind: 'pending' }
   /** `stale` where another event was faster, and the claim may be tried again. */
   | { readonly kind: 'unavailable'; readonly reason: string; readonly stale?: true };
@@ -100,14 +80,15 @@ const mostRedeliveries = 8;
 export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
   return (request, settled) => {
     attempt(request, (verdict) => {
-      if (verdict.kind === 'duplicate' && releasing(ports, request).length > 0) redeliver(request, settled);
+      if (verdict.kind === 'duplicate' && releasing(ports.keeper.journal(), request).length > 0)
+        redeliver(request, settled);
       else settled(verdict);
     });
   };
 
   /** Takes the id from an event that failed for good. Of several that try, one succeeds and the others find its claim. */
   function redeliver(request: ClaimRequest, settled: Settled, tries = 1): void {
-    attempt({ ...request, first: () => releasing(ports, request) }, (verdict) => {
+    attempt({ ...request, first: () => releasing(ports.keeper.journal(), request) }, (verdict) => {
       if (verdict.kind === 'unavailable' && verdict.stale === true && tries < mostRedeliveries)
         redeliver(request, settled, tries + 1);
       else settled(verdict);
@@ -133,9 +114,9 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
   function commit(
     writes: readonly Write[],
     granted: Extract<ClaimVerdict, { kind: 'granted' }>,
-    settled: Settled,
+    { event, settled }: { readonly event: EventDraft; readonly settled: Settled },
   ): void {
-    ports.keeper.submit(writes, (verdict) => settled(claimVerdict(ports, verdict, granted)));
+    ports.keeper.submit(writes, (verdict) => settled(claimVerdict(ports, verdict, granted, event)));
   }
 
   function claimRun(request: ClaimRequest, event: EventDraft, also: readonly Write[], settled: Settled): void {
@@ -152,13 +133,13 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const taken = ports.hasRoom();
     const heldBy = taken ? ports.keeper.session() : undefined;
     const writes: readonly Write[] = [
-      ...claim(request),
+      ...claimsOf(request),
       putEvent(key, event, key),
       { kind: 'put', collection: 'runs', key, expect: 'absent', value: asJson(record), dueAtMs: nowMs, heldBy },
       ...also,
     ];
     const opened: Opened = taken ? { kind: 'run', key, record } : { kind: 'nothing' };
-    commit(writes, { kind: 'granted', opened, work: key }, settled);
+    commit(writes, { kind: 'granted', opened, work: key }, { event, settled });
   }
 
   /** The job's own settings apply; what the route rendered is context for this one run (CRN-2). */
@@ -169,9 +150,9 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       const { id, reason } = job;
       const dropped = { ...event, reason, ...(id === undefined ? {} : { cronJob: id }) };
       commit(
-        [...claim(request), { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson(dropped) }],
+        [...claimsOf(request), { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson(dropped) }],
         { kind: 'granted', opened: { kind: 'nothing' }, reason },
-        settled,
+        { event, settled },
       );
       return;
     }
@@ -212,11 +193,11 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const record = chat === undefined ? direct : { ...direct, chat };
     const heldBy = ports.keeper.session();
     const writes: readonly Write[] = [
-      ...claim(request),
+      ...claimsOf(request),
       putEvent(key, event, key),
       { kind: 'put', collection: 'deliveries', key, expect: 'absent', value: asJson(record), dueAtMs: nowMs, heldBy },
     ];
-    commit(writes, { kind: 'granted', opened: { kind: 'direct', key, record }, work: key }, settled);
+    commit(writes, { kind: 'granted', opened: { kind: 'direct', key, record }, work: key }, { event, settled });
   }
 
   function joinGroup(
@@ -230,10 +211,10 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const { windowMs, maxWaitMs, groupKey } = plan;
     ports.bursts.join(
       { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs },
-      (burst, record) => [...claim(request), putEvent(eventKey, event, burst.id), record],
+      (burst, record) => [...claimsOf(request), putEvent(eventKey, event, burst.id), record],
       ({ verdict, burst, absorbed }) => {
         const opened: Opened = absorbed ? { kind: 'nothing' } : { kind: 'group', key, profile, route, burst };
-        settled(claimVerdict(ports, verdict, { kind: 'granted', opened, work: burst.id }));
+        settled(claimVerdict(ports, verdict, { kind: 'granted', opened, work: burst.id }, event));
       },
     );
   }
@@ -244,50 +225,21 @@ function putEvent(key: string, event: EventDraft, work: string): Write {
   return { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson(event) };
 }
 
-function claim({ key, nowMs, event, first }: ClaimRequest): readonly Write[] {
-  const taken: Write = {
-    kind: 'claim',
-    name: claimName(event.profile, event.route, event.deliveryId),
-    value: { eventKey: key },
-    nowMs,
-    expiresAtMs: nowMs + claimLifeMs,
-    event: key,
-  };
-  return first === undefined ? [taken] : [...first(), taken];
-}
-
-/**
- * Returns the writes that release an id whose event failed for good (IDM-2), none where it did not. The run's record is
- * written over the version that was read, so that of two events one finds the claim of the other.
- */
-function releasing({ keeper }: Pick<ClaimPorts, 'keeper'>, { key, nowMs, event }: ClaimRequest): readonly Write[] {
-  const journal = keeper.journal();
-  const name = claimName(event.profile, event.route, event.deliveryId);
-  const before = journal?.claimed(name, nowMs)?.eventKey;
-  if (journal === undefined || typeof before !== 'string') return [];
-  const work = (journal.get('events', before)?.value as unknown as EventRecord | undefined)?.work;
-  const run = work === undefined ? undefined : journal.get('runs', work);
-  if (work === undefined || run === undefined || run.dueAtMs !== undefined) return [];
-  const delivery = journal.get('deliveries', work)?.value as unknown as DeliveryRecord | undefined;
-  if (!releasesId(run.value as unknown as RunRecord, delivery)) return [];
-  event.told = { ...event.told, repeats: before };
-  const value = { ...run.value, repeatedBy: key };
-  return [
-    { kind: 'put', collection: 'runs', key: work, value, expect: run.version },
-    { kind: 'release', name },
-  ];
-}
-
 function claimVerdict(
-  ports: Pick<ClaimPorts, 'keeper'>,
+  { keeper }: Pick<ClaimPorts, 'keeper'>,
   verdict: CommitVerdict,
   granted: Extract<ClaimVerdict, { kind: 'granted' }>,
+  event: EventDraft,
 ): ClaimVerdict {
   switch (verdict.kind) {
     case 'committed':
       return granted;
-    case 'claimed':
-      return { kind: isPending(ports, verdict.holder) ? 'pending' : 'duplicate' };
+    case 'claimed': {
+      const { eventKey } = verdict.holder;
+      if (isPending(keeper, eventKey)) return { kind: 'pending' };
+      const reason = sameSignature(keeper.journal(), eventKey, event);
+      return reason === undefined ? { kind: 'duplicate' } : { kind: 'duplicate', reason };
+    }
     case 'stale':
       return { kind: 'unavailable', reason: 'another event changed its records at the same time', stale: true };
     case 'unavailable':
@@ -296,7 +248,7 @@ function claimVerdict(
 }
 
 /** Whether a claim is held by a direct delivery without an outcome; everything else that holds one is carried through. */
-function isPending({ keeper }: Pick<ClaimPorts, 'keeper'>, { eventKey }: JsonObject): boolean {
+function isPending(keeper: JournalKeeper, eventKey: Json | undefined): boolean {
   if (typeof eventKey !== 'string') return false;
   const held = keeper.journal()?.get('deliveries', eventKey)?.value as DeliveryRecord | undefined;
   return held !== undefined && isWaitedFor(held) && !isOver(held);

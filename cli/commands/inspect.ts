@@ -98,8 +98,7 @@ async function endSessions(context: CommandContext): Promise<ExitCode> {
 
 /** Prints a link to the page, and starts the browser with a private file that leads to it. */
 async function openPage(context: CommandContext): Promise<ExitCode> {
-  const client = await connectControl(homePaths(context.home).socket);
-  if (client === undefined) throw new NotRunning(context.home);
+  const client = await connectGateway(context.gateway);
   try {
     const opened = new Promise<boolean>((resolve) => client.onNotification(() => resolve(true)));
     const { url } = (await client.call('inspect.link')) as { readonly url: string };

@@ -169,6 +169,7 @@ function routeOf(
     deliver,
     deliverExtra: (written.deliver_extra ?? {}) as JsonObject,
     deliverOnly: written.deliver_only === true,
+    allowIdenticalBodies: written.allow_identical_bodies === true,
     ...given('prompt', written.prompt as string | undefined),
     ...given('script', written.script as string | undefined),
     ...given('toolsets', written.toolsets as readonly string[] | undefined),

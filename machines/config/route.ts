@@ -53,6 +53,11 @@ export const routeSchema = {
     },
     deliver_extra: { type: 'object', description: 'Settings of the target; strings are templates.' },
     deliver_only: { type: 'boolean', default: false, description: 'Deliver the rendered prompt; no agent runs.' },
+    allow_identical_bodies: {
+      type: 'boolean',
+      default: false,
+      description: 'true runs two events with the same body, also where their signatures hold no time.',
+    },
     cron_job: { type: ['string', 'number'], description: 'Cron job to fire per event.' },
     coalesce: {
       type: 'object',
@@ -104,6 +109,8 @@ export interface Route {
   readonly deliver: string;
   readonly deliverExtra: JsonObject;
   readonly deliverOnly: boolean;
+  /** Where a scheme signs no time, a signature that came before does not make an event a duplicate (SEC-6). */
+  readonly allowIdenticalBodies: boolean;
   readonly cronJob?: string;
   readonly coalesce?: CoalesceSettings;
   /** Runs of this route at the same time; absent: only the global bound holds. */

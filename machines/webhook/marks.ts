@@ -9,7 +9,7 @@
 
 import type { JsonObject } from '../base/json.ts';
 import { canonicalTarget } from '../config/targets.ts';
-import { claimName, claimsOf, type DeliveryRecord, outcomeOf } from './record.ts';
+import { claimName, claimNames, claimsOf, type DeliveryRecord, outcomeOf, repeatsId } from './record.ts';
 
 export interface Marks {
   /** Borne by many records: one stands for all of a stretch of time. */
@@ -49,7 +49,7 @@ export function jobMark(job: string): string {
   return `c${job}`;
 }
 
-/** Of the events that bear an id, duplicates left out and those that a claim of the id leads to. */
+/** Of the events that bear an id, those that repeat it left out and those that a claim of the id leads to. */
 export function idMark(deliveryId: string): string {
   return `i${deliveryId}`;
 }
@@ -63,6 +63,17 @@ export function claimsOfMark(mark: string): string | undefined {
 export function claimOfEvent({ profile, route, deliveryId }: JsonObject): string | undefined {
   if (typeof profile !== 'string' || typeof route !== 'string' || typeof deliveryId !== 'string') return undefined;
   return claimName(profile, route, deliveryId);
+}
+
+/** The names of all claims that are kept as long as an event. */
+export function claimsOfEvent({ profile, route, deliveryId, signatureDigest }: JsonObject): readonly string[] {
+  if (typeof profile !== 'string' || typeof route !== 'string' || typeof deliveryId !== 'string') return [];
+  return claimNames({
+    profile,
+    route,
+    deliveryId,
+    signatureDigest: typeof signatureDigest === 'string' ? signatureDigest : undefined,
+  });
 }
 
 /** Of the events that led to a run or a delivery of another key. */
@@ -83,7 +94,7 @@ export function marksOfEvent(key: string, event: JsonObject): Marks {
   if (typeof cronJob === 'string') shared.push(jobMark(cronJob));
   return {
     shared,
-    own: typeof deliveryId === 'string' && status !== 'duplicate' ? idMark(deliveryId) : undefined,
+    own: typeof deliveryId === 'string' && !repeatsId(event) ? idMark(deliveryId) : undefined,
     ofWork: typeof work === 'string' && work !== key ? workMark(work) : undefined,
   };
 }

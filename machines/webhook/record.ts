@@ -21,6 +21,8 @@ export interface EventRecord {
   readonly reason?: string | undefined;
   readonly receivedAtMs: number;
   readonly scheme?: string | undefined;
+  /** Of its signature, where the event has claimed that (SEC-6). */
+  readonly signatureDigest?: string | undefined;
   /** The key of the run or delivery that it led to. */
   readonly work?: string | undefined;
   /** What a replay needs of the head; never a signature, token or cookie. */
@@ -52,7 +54,7 @@ export interface Told {
   /** What the script did with the payload. */
   readonly script?: 'replaced' | 'annotated' | undefined;
   readonly groupKey?: string | undefined;
-  /** The key of the earlier event of the same delivery id, which failed and so released it. */
+  /** The key of the earlier event of the same delivery id or signature, which failed and so released it. */
   readonly repeats?: string;
 }
 
@@ -195,6 +197,30 @@ export function claimName(profile: string, route: string, deliveryId: string): s
 /** What the names begin with under which an id is claimed, on whatever route. */
 export function claimsOf(deliveryId: string): string {
   return `delivery/${escaped(deliveryId)}/`;
+}
+
+/** The names that an event claims: that of its delivery id first, then that of its signature where it has one (IDM-1, SEC-6). */
+export function claimNames({
+  profile,
+  route,
+  deliveryId,
+  signatureDigest,
+}: Pick<EventRecord, 'profile' | 'route' | 'deliveryId' | 'signatureDigest'>): readonly string[] {
+  const ofId = claimName(profile, route, deliveryId);
+  return signatureDigest === undefined ? [ofId] : [ofId, signatureClaim(profile, signatureDigest)];
+}
+
+/** The name under which a signature is claimed: on all routes of a profile, since some may share a secret. */
+export function signatureClaim(profile: string, digest: string): string {
+  return `signature/${escaped(profile)}/${digest}`;
+}
+
+/**
+ * Whether an event repeats the id of an earlier one, which is the one that the id stands for. A duplicate with another reason
+ * repeats a signature under an id of its own (SEC-6).
+ */
+export function repeatsId({ status, reason }: { readonly status?: unknown; readonly reason?: unknown }): boolean {
+  return status === 'duplicate' && (reason === undefined || reason === 'duplicate');
 }
 
 /** The longest group key that stands in a record's key as it is; the store bounds its keys. */

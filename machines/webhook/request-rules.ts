@@ -74,7 +74,9 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   if (turnedAway.outcome !== undefined) return turnedAway;
   desk.takeSlot(route, nowMs);
   if (verdict.deprecated) desk.noteDeprecated(route, verdict.scheme);
-  return { scheme: verdict.scheme };
+  const { scheme, signed } = verdict;
+  const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
+  return isOnce ? { scheme, signatureDigest: signed.digest } : { scheme };
 }
 
 export function parsePayload(context: RequestContext, desk: RequestDesk): Known {

@@ -1,20 +1,33 @@
 /**
  * Decides whether a request's signature is genuine. Knows the five schemes and nothing of HTTP, routes or where a secret
  * comes from. The first scheme whose signature header is present decides; there is no second chance by a weaker one.
- * @see SIG-1 to SIG-5 in docs/specification.md
+ * @see SIG-1 to SIG-5 and SEC-6 in docs/specification.md
  * @see [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)
  */
 
-import { timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { RouteSecret } from '../config/route.ts';
 import { type Hmac, hmacSha256 } from './hmac.ts';
 
 export type Scheme = 'standard-webhooks' | 'host-a' | 'host-b' | 'generic-v2' | 'generic-v1';
 
 export type SignatureVerdict =
-  /** `deprecated` where the scheme does not protect from replays (SIG-4). */
-  | { readonly kind: 'genuine'; readonly scheme: Scheme | 'none'; readonly deprecated: boolean }
+  | {
+      readonly kind: 'genuine';
+      readonly scheme: Scheme | 'none';
+      /** Whether the scheme does not protect from replays (SIG-4). */
+      readonly deprecated: boolean;
+      /** Absent where nothing is signed: without a secret, and by host B's token, which is the same in every request. */
+      readonly signed?: SignedContent;
+    }
   | { readonly kind: 'refused'; readonly scheme?: Scheme; readonly why: string };
+
+export interface SignedContent {
+  /** The same for one signature, however the headers of a request format it, and under whichever scheme. */
+  readonly digest: string;
+  /** Whether a time is signed with the body, so that two events with the same body have different signatures. */
+  readonly isTimed: boolean;
+}
 
 export interface SignedRequest {
   /** Lower-case names; values as Latin-1 text. */
@@ -28,6 +41,8 @@ export type SignatureVerifier = (request: SignedRequest) => SignatureVerdict;
 /** Seconds that a signed timestamp may lie on either side of the clock, inclusive (SIG-3). */
 const skewSeconds = 300;
 const hexDigest = /^[0-9a-f]{64}$/i;
+/** Characters of a digest that are kept: 132 bits. */
+const digestLength = 22;
 const wholeSeconds = /^\d{1,12}$/;
 
 interface Keys {
@@ -98,7 +113,8 @@ function verifyStandard(header: string, { headers, body, nowMs }: SignedRequest,
   if (unfit !== undefined) return { kind: 'refused', scheme, why: unfit };
   const digest = keys.standard(`${id}.${timestamp}.`, body);
   for (const part of header.split(' ')) {
-    if (part.startsWith('v1,') && sameBytes(Buffer.from(part.slice(3), 'base64'), digest)) return genuine(scheme);
+    if (part.startsWith('v1,') && sameBytes(Buffer.from(part.slice(3), 'base64'), digest))
+      return genuine(scheme, { digest: digestOf(digest), isTimed: true });
   }
   return { kind: 'refused', scheme, why: 'no signature matches' };
 }
@@ -123,22 +139,28 @@ function verifyV2(header: string, { headers, body, nowMs }: SignedRequest, keys:
   const timestamp = headers['x-webhook-timestamp'];
   const unfit = timestampFault(timestamp, nowMs);
   if (unfit !== undefined) return { kind: 'refused', scheme, why: unfit };
-  return digestVerdict(scheme, header, keys.plain(`${timestamp}.`, body));
+  return digestVerdict(scheme, header, keys.plain(`${timestamp}.`, body), true);
 }
 
 function verifyV1(header: string, { body }: SignedRequest, keys: Keys): SignatureVerdict {
   return digestVerdict('generic-v1', header, keys.plain('', body));
 }
 
-function digestVerdict(scheme: Scheme, hex: string, digest: Buffer): SignatureVerdict {
+function digestVerdict(scheme: Scheme, hex: string, digest: Buffer, isTimed = false): SignatureVerdict {
   if (!hexDigest.test(hex)) return { kind: 'refused', scheme, why: 'the signature is not a SHA-256 hex digest' };
   if (!timingSafeEqual(Buffer.from(hex, 'hex'), digest))
     return { kind: 'refused', scheme, why: 'the signature does not match' };
-  return genuine(scheme);
+  return genuine(scheme, { digest: digestOf(digest), isTimed });
 }
 
-function genuine(scheme: Scheme): SignatureVerdict {
-  return { kind: 'genuine', scheme, deprecated: scheme === 'generic-v1' };
+function genuine(scheme: Scheme, signed?: SignedContent): SignatureVerdict {
+  const verdict = { kind: 'genuine', scheme, deprecated: scheme === 'generic-v1' } as const;
+  return signed === undefined ? verdict : { ...verdict, signed };
+}
+
+/** Of the bytes that the signature must have been; a signature itself could be sent again, so it is never kept. */
+function digestOf(signature: Buffer): string {
+  return hash('sha256', signature, 'base64url').slice(0, digestLength);
 }
 
 function timestampFault(timestamp: string | undefined, nowMs: number): string | undefined {

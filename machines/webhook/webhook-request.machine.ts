@@ -36,6 +36,8 @@ export interface RequestContext extends RequestInput {
   readonly route?: Route | undefined;
   readonly profile?: ProfileName | undefined;
   readonly scheme?: string | undefined;
+  /** Of the accepted signature, where a second request that bears it is a duplicate (SEC-6). */
+  readonly signatureDigest?: string | undefined;
   readonly event?: string | undefined;
   readonly deliveryId?: string | undefined;
   readonly payload?: JsonObject | undefined;
@@ -65,8 +67,8 @@ export type RequestEvent =
   | { readonly type: 'body.crowded' }
   | { readonly type: 'body.aborted' }
   | { readonly type: 'claim.granted'; readonly work?: string | undefined; readonly reason?: string | undefined }
-  | { readonly type: 'claim.duplicate' }
-  /** A direct delivery holds the id, and nobody knows yet whether it will succeed. */
+  | { readonly type: 'claim.duplicate'; readonly reason?: string | undefined }
+  /** A direct delivery that may still fail holds the id or the signature. */
   | { readonly type: 'claim.pending' }
   | { readonly type: 'claim.unavailable'; readonly reason: string }
   | { readonly type: 'delivery.settled'; readonly delivered: boolean; readonly reason?: string };
@@ -240,7 +242,7 @@ export const webhookRequestMachine = setup({
       always: { target: 'claiming' },
     },
     claiming: {
-      description: 'Waits until the delivery id is claimed and the event is on disk, in one commit.',
+      description: 'Waits until the delivery id and the signature are claimed and the event is on disk, in one commit.',
       meta: { rule: 'IDM-1' },
       tags: ['working'],
       entry: 'claimDelivery',
@@ -253,7 +255,10 @@ export const webhookRequestMachine = setup({
           target: 'answered',
           actions: {
             type: 'decide',
-            params: ({ context }) => ({ outcome: { kind: 'duplicate', deliveryId: context.deliveryId ?? '' } }),
+            params: ({ context, event }) => ({
+              outcome: { kind: 'duplicate', deliveryId: context.deliveryId ?? '' },
+              reason: event.reason,
+            }),
           },
         },
         'claim.pending': {
@@ -262,7 +267,7 @@ export const webhookRequestMachine = setup({
             type: 'decide',
             params: {
               outcome: { kind: 'pending' },
-              reason: 'an earlier request with this id is still being delivered',
+              reason: 'an earlier request with this id or signature is still being delivered',
             },
           },
         },
@@ -325,6 +330,7 @@ export function requestContext({
   route,
   profile,
   scheme,
+  signatureDigest,
   event,
   deliveryId,
   payload,
@@ -349,6 +355,7 @@ export function requestContext({
     route,
     profile,
     scheme,
+    signatureDigest,
     event,
     deliveryId,
     payload,

@@ -12,7 +12,7 @@ import { rowLimit } from '../../machines/base/row-limits.ts';
 import { hintsOf } from '../../machines/config/hints.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { findSample, type SealedSample, sealSample } from '../../machines/webhook/samples.ts';
-import { signV2 } from '../../machines/webhook/signature.ts';
+import { signatureVerifier, signV2 } from '../../machines/webhook/signature.ts';
 import { chatCommands } from './chat-commands.ts';
 import { cronCommands } from './cron-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
@@ -179,13 +179,19 @@ function daemonOf({ daemon }: CommandHost): DaemonView {
 /** Signs a payload by the recommended scheme, or a sample by its platform's own, and posts it to the gateway itself. */
 async function testRoute(params: JsonObject, host: CommandHost): Promise<JsonObject> {
   const asked = askedRoute(params);
+  const daemon = daemonOf(host);
   const base =
-    daemonOf(host).url() ??
+    daemon.url() ??
     refuse('gateway-not-listening', 'the webhook adapter does not listen; `agent gateway status` tells why');
   const { route, secret } = askedRouteOf(deskOf(host), asked);
   const key = secret.kind === 'shared' ? secret.secret : undefined;
   const { headers, body } = params.sample === undefined ? testEvent(params, key) : sampleEvent(params, key);
   const path = route.profile === 'default' ? `/webhooks/${route.name}` : `/p/${route.profile}/webhooks/${route.name}`;
+  // The same test may be sent as often as its owner likes; a sample has the same body, and so the same signature, each time.
+  const verdict = signatureVerifier(secret)({ headers, body: Buffer.from(body), nowMs: Date.now() });
+  if (verdict.kind === 'genuine' && verdict.signed !== undefined) {
+    await daemon.forgetSignature(route.profile, verdict.signed.digest);
+  }
   const response = await fetch(`${base}${path}`, {
     method: 'POST',
     body,

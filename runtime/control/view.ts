@@ -84,6 +84,8 @@ export interface DaemonView {
   delivery(id: string, choice?: EventChoice): JsonObject | undefined;
   /** Sends an event through once more; resolves with the answer's status and body. */
   replay(id: string, choice?: EventChoice): Promise<JsonObject | undefined>;
+  /** Lets the next request that bears a signature run, though one of its digest came before. */
+  forgetSignature(profile: string, digest: string): Promise<unknown>;
   runs(query: HistoryQuery): readonly JsonObject[];
   run(id: string, more?: { readonly transcript?: boolean }): JsonObject | undefined;
   /** Ends a run that has not answered yet. */

@@ -31,9 +31,9 @@ const refusals: Partial<Record<OutcomeKind, readonly [verdict: string, cure: str
   ignoredEvent: ['Ignored: the route does not list this event.', 'Add the event to `events` of the route to take it.'],
   ignoredFilter: ['Ignored: a filter does not hold.', 'Change `filters` of the route if it should have passed.'],
   ignoredScript: ['Ignored: the route’s script said so.', 'Run the script with this payload to see why.'],
-  duplicate: ['Passed over: this delivery id came before, within the hour.', ''],
+  duplicate: ['Passed over: this delivery id or signature came before, within the hour.', ''],
   pending: [
-    'Put off: the delivery that has this id was not over.',
+    'Put off: the delivery that has this id or signature was not over.',
     'The sender may try again after Retry-After; it is told then what became of the first.',
   ],
   unavailable: ['Refused: the event could not be written down.', '`agent gateway status` tells how the journal is.'],

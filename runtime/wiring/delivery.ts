@@ -9,7 +9,14 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { Attempt } from '../../machines/dispatch/next-try.ts';
 import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
 import { withDelivery } from '../../machines/webhook/interruption.ts';
-import { claimName, type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../../machines/webhook/record.ts';
+import {
+  claimNames,
+  type DeliveryRecord,
+  type EventRecord,
+  isOver,
+  isWaitedFor,
+  type RunRecord,
+} from '../../machines/webhook/record.ts';
 import type { Platforms } from '../platforms.ts';
 import type { Wards } from './wards.ts';
 import { tellWritten } from './written.ts';
@@ -90,7 +97,7 @@ export function wireDelivery(ports: DeliveryPorts) {
         void ports.writer
           .write(
             [{ collection: 'deliveries', key, value, dueAtMs, free }],
-            [...releaseOf(record), ...runOf(record, ports)],
+            [...releaseOf(record, ports), ...runOf(record, ports)],
           )
           .then((verdict) => {
             if (free && verdict.kind === 'written') self.send({ type: 'delivery.shelved' });
@@ -121,13 +128,14 @@ function boundedBy({ answerByMs }: DeliveryRecord, signal: AbortSignal, nowMs: n
 }
 
 /**
- * A direct delivery that did not succeed gives its id back, so that the sender's next try is a new one (IDM-2). Also one
- * that a person dropped: its sender was answered that it failed, and must not be told `duplicate` afterwards.
+ * A direct delivery that did not succeed releases its id and its signature, so that the sender's next try is a new one
+ * (IDM-2). So does one that a person dropped: its sender was answered that it failed, and must not get `duplicate` later.
  */
-export function releaseOf(record: DeliveryRecord): readonly Write[] {
+export function releaseOf(record: DeliveryRecord, { keeper }: Pick<DeliveryPorts, 'keeper'>): readonly Write[] {
   const failed = isOver(record) && record.status !== 'delivered';
   if (!isWaitedFor(record) || !failed) return [];
-  return [{ kind: 'release', name: claimName(record.profile, record.route, record.deliveryId) }];
+  const event = keeper.journal()?.get('events', record.eventKey)?.value as unknown as EventRecord | undefined;
+  return claimNames(event ?? record).map((name) => ({ kind: 'release', name }));
 }
 
 /** The record of a run that has ended before its response arrived is brought up to date with the delivery. */

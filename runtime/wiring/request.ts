@@ -3,7 +3,8 @@
  */
 
 import { assign, fromPromise } from 'xstate';
-import type { ClaimDelivery, ClaimRequest, EventDraft } from '../../actors/webhook/claim-delivery.ts';
+import type { ClaimDelivery, ClaimRequest } from '../../actors/webhook/claim-delivery.ts';
+import type { EventDraft } from '../../actors/webhook/event-claims.ts';
 import type { RunScript } from '../../actors/webhook/run-script.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import { replyTo } from '../../machines/webhook/reply.ts';
@@ -94,8 +95,10 @@ export function wireRequest(ports: RequestPorts) {
               self.send({ type: 'claim.granted', work: verdict.work, reason: verdict.reason });
               return;
             case 'duplicate':
+              self.send({ type: 'claim.duplicate', reason: verdict.reason });
+              return;
             case 'pending':
-              self.send({ type: claimFacts[verdict.kind] });
+              self.send({ type: 'claim.pending' });
               return;
             case 'unavailable':
               self.send({ type: 'claim.unavailable', reason: verdict.reason });
@@ -114,7 +117,6 @@ export function wireRequest(ports: RequestPorts) {
   });
 }
 
-const claimFacts = { duplicate: 'claim.duplicate', pending: 'claim.pending' } as const;
 const bodyFacts = {
   read: 'body.read',
   tooLarge: 'body.overflowed',
@@ -136,6 +138,7 @@ function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentO
     status: statusOf(plan),
     receivedAtMs: context.receivedAtMs,
     scheme: context.scheme,
+    signatureDigest: context.signatureDigest,
     work: undefined,
     headers: desk.compiled(route).keptHeaders(live?.headers ?? {}),
     body: (live && textOf(live)) ?? '',

@@ -1,6 +1,6 @@
 /**
- * A load of signed events over keep-alive connections, each with its own delivery id. Requests are built beforehand, so
- * that the sender's work stays small beside the receiver's.
+ * A load of signed events over keep-alive connections, each with its own delivery id and body. Signatures are made
+ * beforehand, so that the sender's work stays small beside the receiver's.
  */
 
 import { createHmac } from 'node:crypto';
@@ -41,7 +41,7 @@ export async function sendLoad(load: LoadRequest): Promise<LoadResult> {
   let sent = 0;
   let refused = 0;
   const { groups = 1 } = load;
-  const fixed = groups === 1 ? signed(load, 'one') : undefined;
+  const requests = signedRequests(load, (number) => (groups === 1 ? 'one' : `group-${(number * stride) % groups}`));
   const began = performance.now();
   await Promise.all(
     Array.from({ length: load.connections }, async () => {
@@ -55,8 +55,7 @@ export async function sendLoad(load: LoadRequest): Promise<LoadResult> {
           }
           sent += 1;
           const askedAt = performance.now();
-          const { head, body } = fixed ?? signed(load, `group-${(sent * stride) % groups}`);
-          ask(`${head}x-github-delivery: ${load.round}-${sent}\r\n\r\n${body}`, (ok) => {
+          ask(requests(sent), (ok) => {
             if (!ok) refused += 1;
             latencies.push(performance.now() - askedAt);
             next();
@@ -77,13 +76,12 @@ export async function sendPaced(load: PacedRequest): Promise<LoadResult> {
   const idle: Connection[] = [];
   const due: number[] = [];
   let refused = 0;
-  const fixed = signed(load, 'one');
+  const requests = signedRequests(load, () => 'one');
   let sent = 0;
   let settled = (): void => {};
   const send = (connection: Connection, dueAtMs: number): void => {
     sent += 1;
-    const text = `${fixed.head}x-github-delivery: ${load.round}-${sent}\r\n\r\n${fixed.body}`;
-    connection.ask(text, (ok) => {
+    connection.ask(requests(sent), (ok) => {
       latencies.push(performance.now() - dueAtMs);
       if (!ok) refused += 1;
       const next = due.shift();
@@ -147,13 +145,21 @@ function isWhole(answer: string): boolean {
   return end >= 0 && answer.length >= end + 4 + Number(/content-length: (\d+)/i.exec(answer)?.[1] ?? 0);
 }
 
-function signed({ path, secret }: LoadRequest, id: string): { readonly head: string; readonly body: string } {
-  const body = JSON.stringify({ id, action: 'opened', repository: { full_name: 'acme/site' }, padding });
-  const digest = createHmac('sha256', secret).update(body).digest('hex');
-  const head =
-    `POST ${path} HTTP/1.1\r\nhost: localhost\r\nuser-agent: GitHub-Hookshot/bench\r\ncontent-type: application/json\r\n` +
-    `content-length: ${Buffer.byteLength(body)}\r\nx-github-event: push\r\nx-hub-signature-256: sha256=${digest}\r\n`;
-  return { head, body };
+/** Returns the text of each request by its number, from 1: no two are signed alike, for a second one would be a duplicate. */
+function signedRequests(load: LoadRequest, groupOf: (number: number) => string): (number: number) => string {
+  const { path, secret, round } = load;
+  const bodyOf = (number: number): string =>
+    `{"id":"${groupOf(number)}","action":"opened","repository":{"full_name":"acme/site"},"delivery":"${round}-${number}","padding":"${padding}"}`;
+  const digests = Array.from({ length: load.requests }, (_, index) =>
+    createHmac('sha256', secret)
+      .update(bodyOf(index + 1))
+      .digest('hex'),
+  );
+  const start = `POST ${path} HTTP/1.1\r\nhost: localhost\r\nuser-agent: GitHub-Hookshot/bench\r\ncontent-type: application/json\r\n`;
+  return (number) => {
+    const body = bodyOf(number);
+    return `${start}content-length: ${body.length}\r\nx-github-event: push\r\nx-hub-signature-256: sha256=${digests[number - 1]}\r\nx-github-delivery: ${round}-${number}\r\n\r\n${body}`;
+  };
 }
 
 function opened(port: number): Promise<Socket> {

@@ -56,7 +56,7 @@ const rows: readonly (readonly [Outcome, string, number, 'journalled' | 'row' | 
   [{ kind: 'ignoredEvent', event: 'push' }, 'info', 200, 'row'],
   [{ kind: 'ignoredFilter', route: 'r' }, 'info', 200, 'row'],
   [{ kind: 'ignoredScript', route: 'r' }, 'info', 200, 'row'],
-  [{ kind: 'duplicate', deliveryId: 'd1' }, 'info', 200, 'row'],
+  [{ kind: 'duplicate', deliveryId: 'd1' }, 'warn', 200, 'row'],
   [{ kind: 'tooLarge' }, 'warn', 413, 'refusal'],
   [{ kind: 'unknownRoute' }, 'warn', 404, 'refusal'],
   [{ kind: 'routeDisabled' }, 'info', 403, 'refusal'],
@@ -105,7 +105,7 @@ t.test('CON-2 · DUR-2 · what a gateway that stopped left to its delivery is in
 });
 
 t.test('DUR-2 · OBS-1 · a row of what was passed over holds what a replay needs and no credential', async (t) => {
-  const { decisions, journal } = await stage();
+  const { decisions, journal, lines } = await stage();
   const headers = { 'x-github-event': 'push', 'x-team': 'a', authorization: 'Basic hunter2', 'x-other': 'b' };
   const outcome: Outcome = { kind: 'ignoredFilter', route: 'r' };
   decisions.decided({ ...known, outcome, reason: 'filter: it saw hunter2' }, live(headers, '{"a":1}'));
@@ -130,6 +130,7 @@ t.test('DUR-2 · OBS-1 · a row of what was passed over holds what a replay need
   decisions.decided({ ...known, id: 'k2', outcome: { kind: 'duplicate', deliveryId: 'd1' } }, undefined);
   await turn();
   t.match(journal.get('events', 'k2')?.value, { status: 'duplicate', reason: 'duplicate', body: '', headers: {} });
+  t.match(lines.at(-1), { level: 'info' }, 'only one that repeats a signature has a reason');
 });
 
 t.test('EVT-1 · a ping that is not listed is logged at debug, and kept like any other', async (t) => {

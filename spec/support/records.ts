@@ -40,6 +40,7 @@ export const plainRoute: Route = {
   deliver: 'log',
   deliverExtra: {},
   deliverOnly: false,
+  allowIdenticalBodies: false,
 };
 
 export const plainConnection: ConnectionInput = {

@@ -6,12 +6,19 @@ import {
   type ClaimPorts,
   type ClaimRequest,
   type ClaimVerdict,
-  claimLifeMs,
   createClaimDelivery,
   type JobFinding,
 } from '../../../actors/webhook/claim-delivery.ts';
+import { claimLifeMs } from '../../../actors/webhook/event-claims.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import { claimName, type DeliveryRecord, type EventRecord, type RunRecord } from '../../../machines/webhook/record.ts';
+import { idMark } from '../../../machines/webhook/marks.ts';
+import {
+  claimName,
+  type DeliveryRecord,
+  type EventRecord,
+  type RunRecord,
+  signatureClaim,
+} from '../../../machines/webhook/record.ts';
 import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
 import { fc } from '../../support/property.ts';
 
@@ -205,6 +212,104 @@ t.test('IDM-1 · an hour later, on another route or in another profile the same 
 
     t.match(await claim(ask('k2', { kind: 'run' }, more, nowMs)), { kind: 'granted' }, JSON.stringify({ more, nowMs }));
   }
+});
+
+t.test(
+  'SEC-6 · a signature that came before under another id is a duplicate that says so, whatever its plan',
+  async (t) => {
+    const signed = { signatureDigest: 's1' };
+    const again = { ...signed, deliveryId: 'd2' };
+    const reason = 'same signature as delivery d1';
+    for (const first of plans) {
+      for (const second of plans) {
+        const { claim, journal } = await claimer();
+        await claim(ask('k1', first, signed));
+        const before = sizes(journal);
+
+        const taken = first.kind === 'direct' ? { kind: 'pending' } : { kind: 'duplicate', reason };
+        t.same(await claim(ask('k2', second, again, 1_000 + claimLifeMs - 1)), taken);
+
+        t.same(sizes(journal), before, `${second.kind} after ${first.kind}`);
+        t.equal(journal.claimed(claimName('default', 'r', 'd2'), 1_000), undefined, 'and its id stays free');
+      }
+    }
+    for (const [more, nowMs, verdict] of [
+      [signed, 1_000, { kind: 'duplicate' }],
+      [{ ...again, route: 'other' }, 1_000, { kind: 'duplicate', reason: `${reason} of route "r"` }],
+      [{ ...signed, route: 'other' }, 1_000, { kind: 'duplicate', reason: `${reason} of route "r"` }],
+      [{ ...again, profile: 'work' }, 1_000, { kind: 'granted' }],
+      [{ ...again, signatureDigest: 's2' }, 1_000, { kind: 'granted' }],
+      [{ deliveryId: 'd2' }, 1_000, { kind: 'granted' }],
+      [again, 1_000 + claimLifeMs, { kind: 'granted' }],
+    ] as const) {
+      const { claim } = await claimer();
+      await claim(ask('k1', { kind: 'run' }, signed));
+      t.match(await claim(ask('k2', { kind: 'run' }, more, nowMs)), verdict, JSON.stringify({ more, nowMs }));
+    }
+  },
+);
+
+t.test('SEC-6 · IDM-2 · a run that failed releases its signature with its id, to one event', async (t) => {
+  const signed = { signatureDigest: 's1' };
+  for (const more of [signed, { ...signed, deliveryId: 'd2' }]) {
+    const { claim, journal, keeper } = await claimer();
+    await claim(ask('k1', { kind: 'run' }, signed));
+    const value = { ...journal.get('runs', 'k1')?.value, status: 'failed' };
+    await keeper.commit([{ kind: 'put', collection: 'runs', key: 'k1', value }]);
+
+    t.match(await claim(ask('k2', { kind: 'run' }, more)), { kind: 'granted', work: 'k2' });
+    t.match(await claim(ask('k3', { kind: 'run' }, { ...signed, deliveryId: 'd3' })), { kind: 'duplicate' });
+    t.match(await claim(ask('k4', { kind: 'run' }, signed)), { kind: 'duplicate' }, 'the id alone is of no use');
+    t.match(journal.get('events', 'k2')?.value, { told: { repeats: 'k1' } });
+    t.match(journal.get('runs', 'k1')?.value, { repeatedBy: 'k2' });
+  }
+});
+
+t.test('SEC-6 · DUR-1 · an event that the disk refuses leaves no signature behind', async (t) => {
+  for (const plan of plans) {
+    const stage = gate();
+    const { claim, journal } = await claimer(stage.journal);
+    const asked = claim(ask('k1', plan, { signatureDigest: 's1' }));
+    await stage.refuse();
+    t.match(await asked, { kind: 'unavailable' });
+    t.equal(journal.claimed(signatureClaim('default', 's1'), 1_000), undefined);
+    const again = claim(ask('k2', plan, { signatureDigest: 's1' }));
+    await stage.settle();
+    t.match(await again, { kind: 'granted', work: 'k2' }, `${plan.kind}: the sender tries again`);
+  }
+});
+
+t.test(
+  'SEC-6 · of equal signatures at the same instant exactly one is granted, on one gateway and on two',
+  async (t) => {
+    for (const plan of plans) {
+      const stage = gate();
+      const [one, other] = [await claimer(stage.journal, {}, 'one'), await claimer(stage.journal, {}, 'other')];
+      const asked = Array.from({ length: 20 }, (_, n) =>
+        (n % 2 === 0 ? one : other).claim(ask(`k${n}`, plan, { deliveryId: `d${n}`, signatureDigest: 's1' })),
+      );
+      await stage.settle();
+      const granted = (await Promise.all(asked)).filter(({ kind }) => kind === 'granted');
+      t.equal(granted.length, 1, plan.kind);
+    }
+  },
+);
+
+t.test('SEC-6 · DUR-2 · the claim of a signature is kept as long as its event, and does not lead to it', async (t) => {
+  const journal = openMemoryJournal();
+  const { claim, keeper } = await claimer(journal);
+  const long = 'd'.repeat(600);
+  await claim(ask('0k1', { kind: 'run' }, { signatureDigest: 's1', deliveryId: long }));
+  await keeper.commit([{ kind: 'put', collection: 'runs', key: '0k1', value: { status: 'delivered' } }]);
+  const name = signatureClaim('default', 's1');
+  const found = () => journal.marked('events', { marks: [idMark(long)], limit: 2 }).map(({ key }) => key);
+  t.same(found(), ['0k1'], 'an id whose claim lies under a digest has its mark');
+
+  await journal.prune({ keepAfterKey: '1', maxBytes: 1e9, nowMs: 2_000 });
+  t.same(found(), []);
+  t.ok(journal.claimed(name, 2_000), 'its window still runs');
+  await journal.prune({ keepAfterKey: '1', maxBytes: 1e9, nowMs: 1_000 + claimLifeMs });
+  t.equal(journal.claimed(name, 2_000), undefined, 'gone with its window, as the event is gone');
 });
 
 t.test('IDM-2 · of equal ids at the same instant exactly one is granted, on one gateway and on two', async (t) => {

@@ -55,6 +55,7 @@ t.test('DUR-2 · CON-4 · an event bears its route, its job and its id, and its 
     { shared: [routeMark('r'), statusMark('duplicate'), statusMark('duplicate', 'r')], own: undefined },
     'an id leads to the event, not to its duplicate',
   );
+  t.match(marksOf('k', { status: 'duplicate', reason: 'same signature as delivery e' }), { own: idMark('d') });
   t.same(
     marksOf('k', { route: 5, status: undefined, deliveryId: 7 }),
     { shared: [], own: undefined },

@@ -129,7 +129,7 @@ t.test('LIM-2 · SIG-2 · SIG-4 · only a genuine request takes a slot, at the t
   t.same(forged.done, []);
 
   const genuine = stage({ headers: signed('{}') });
-  t.same(verifySignature(genuine.context, genuine.desk), { scheme: 'generic-v1' });
+  t.match(verifySignature(genuine.context, genuine.desk), { scheme: 'generic-v1', signatureDigest: /^[\w-]{22}$/ });
   t.same(genuine.done, ['slot of r at 7000', 'generic-v1 on r']);
 
   const open = stage({ secret: { kind: 'insecure' } });

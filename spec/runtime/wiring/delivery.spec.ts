@@ -3,7 +3,7 @@ import { createActor } from 'xstate';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import { usualRetries } from '../../../machines/dispatch/next-try.ts';
 import { nothingToSend, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
-import { claimName, type DeliveryRecord } from '../../../machines/webhook/record.ts';
+import { claimName, type DeliveryRecord, signatureClaim } from '../../../machines/webhook/record.ts';
 import { releaseOf, wireDelivery } from '../../../runtime/wiring/delivery.ts';
 import type { Wards } from '../../../runtime/wiring/wards.ts';
 import { gate, openKeeper, turn } from '../../support/keeper.ts';
@@ -194,7 +194,11 @@ t.test('DLV-4 · what is tried again waits in memory, or on disk alone where man
   t.ok((shelved.journal.get('deliveries', 'k')?.dueAtMs ?? 0) > 10);
 });
 
-t.test('IDM-2 · only a direct delivery that did not succeed frees its id', (t) => {
+t.test('IDM-2 · SEC-6 · only a direct delivery that did not succeed releases its id and its signature', async (t) => {
+  const { keeper } = await openKeeper();
+  const event = { deliveryId: 'd1', profile: 'default', route: 'r', signatureDigest: 's1' };
+  await keeper.commit([{ kind: 'put', collection: 'events', key: 'k', value: event }]);
+  const names = [name, signatureClaim('default', 's1')];
   for (const [given, frees] of [
     [{ ...direct, status: 'failed' }, true],
     [{ ...direct, status: 'unknown' }, true],
@@ -204,9 +208,9 @@ t.test('IDM-2 · only a direct delivery that did not succeed frees its id', (t) 
     [{ ...record, runKey: 'k', status: 'failed' }, false],
     [{ ...record, runKey: 'k', status: 'dropped' }, false],
   ] as const) {
-    t.same(releaseOf(given), frees ? [{ kind: 'release', name }] : [], JSON.stringify(given.status));
+    const releases = names.map((released) => ({ kind: 'release', name: released }));
+    t.same(releaseOf(given, { keeper }), frees ? releases : [], given.status);
   }
-  t.end();
 });
 
 t.test('DUR-1 · a record that another gateway has taken over is neither sent nor written', async (t) => {

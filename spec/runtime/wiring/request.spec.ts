@@ -33,6 +33,7 @@ const route: Route = {
   deliver: 'telegram',
   deliverExtra: { chat_id: '{n}' },
   deliverOnly: false,
+  allowIdenticalBodies: false,
 };
 const bytes = Buffer.from('{"n":7}');
 

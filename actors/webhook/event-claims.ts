@@ -1,0 +1,97 @@
+/**
+ * The names that an event claims, its delivery id and its signature: the writes that claim them, that take them over from
+ * events that failed, and what a second event of the same signature is told by. Commits nothing.
+ * @see IDM-1, IDM-2 and SEC-6 in docs/specification.md
+ */
+
+import type { Json } from '../../machines/base/json.ts';
+import {
+  claimNames,
+  type DeliveryRecord,
+  type EventRecord,
+  type RunRecord,
+  releasesId,
+  type Told,
+} from '../../machines/webhook/record.ts';
+import type { Journal, Write } from '../store/journal.ts';
+
+/**
+ * A delivery id is remembered for one hour (IDM-1), and so is a signature (SEC-6). Of one with a time that is longer than
+ * it is accepted: 300 s on either side of the clock.
+ */
+export const claimLifeMs = 3_600_000;
+
+/** An event that is about to be claimed. A copy with one more field would cost a request a microsecond. */
+export type EventDraft = Omit<EventRecord, 'work' | 'told'> & { work?: string | undefined; told?: Told | undefined };
+
+export interface Claimant {
+  /** The key of the event, and of the run or delivery that it leads to. */
+  readonly key: string;
+  readonly nowMs: number;
+  /** The claim's from here on: it writes the key of the event's work into it. */
+  readonly event: EventDraft;
+  /** Writes that come before the claims in their commit. */
+  readonly first?: () => readonly Write[];
+}
+
+/** Returns the writes that claim the names of an event, after those that must come before. */
+export function claimsOf({ key, nowMs, event, first }: Claimant): readonly Write[] {
+  const value = { eventKey: key };
+  const expiresAtMs = nowMs + claimLifeMs;
+  const [ofId = '', ofSignature] = claimNames(event);
+  const writes: Write[] = first === undefined ? [] : [...first()];
+  writes.push({ kind: 'claim', name: ofId, value, nowMs, expiresAtMs, event: key });
+  if (ofSignature !== undefined) {
+    writes.push({ kind: 'claim', name: ofSignature, value, nowMs, expiresAtMs, keptWith: key });
+  }
+  return writes;
+}
+
+/**
+ * Returns the writes that release the names which an event claims from events that failed for good (IDM-2); none where one
+ * of these did not fail. The run's record is written over the version that was read, so that of two events one finds the
+ * claim of the other.
+ */
+export function releasing(journal: Journal | undefined, { key, nowMs, event }: Claimant): readonly Write[] {
+  const puts = new Map<string, Write>();
+  const releases: Write[] = [];
+  for (const name of claimNames(event)) {
+    const before = journal?.claimed(name, nowMs)?.eventKey;
+    if (journal === undefined || typeof before !== 'string') continue;
+    const put = puts.get(before) ?? repeating(journal, before, key);
+    if (put === undefined) return [];
+    puts.set(before, put);
+    releases.push({ kind: 'release', name });
+  }
+  const [repeats] = puts.keys();
+  if (repeats !== undefined) event.told = { ...event.told, repeats };
+  return [...puts.values(), ...releases];
+}
+
+/** The write by which the run of an event that failed for good names the event that repeats it; undefined where it did not. */
+function repeating(journal: Journal, before: string, key: string): Write | undefined {
+  const work = (journal.get('events', before)?.value as unknown as EventRecord | undefined)?.work;
+  const run = work === undefined ? undefined : journal.get('runs', work);
+  if (work === undefined || run === undefined || run.dueAtMs !== undefined) return undefined;
+  const delivery = journal.get('deliveries', work)?.value as unknown as DeliveryRecord | undefined;
+  if (!releasesId(run.value as unknown as RunRecord, delivery)) return undefined;
+  return {
+    kind: 'put',
+    collection: 'runs',
+    key: work,
+    value: { ...run.value, repeatedBy: key },
+    expect: run.version,
+  };
+}
+
+/** Names the event that claimed the signature; undefined where that came with the same id, which explains enough. */
+export function sameSignature(
+  journal: Journal | undefined,
+  eventKey: Json | undefined,
+  event: Pick<EventRecord, 'deliveryId' | 'route'>,
+): string | undefined {
+  if (typeof eventKey !== 'string') return undefined;
+  const held = journal?.get('events', eventKey)?.value as unknown as EventRecord | undefined;
+  if (held === undefined || (held.deliveryId === event.deliveryId && held.route === event.route)) return undefined;
+  return `same signature as delivery ${held.deliveryId}${held.route === event.route ? '' : ` of route "${held.route}"`}`;
+}
