@@ -5,14 +5,17 @@
  */
 
 import {
+  Composer,
+  type CST,
   type Document,
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
   type Pair,
-  parseAllDocuments,
+  Parser,
   visit,
 } from 'yaml';
 import { isJsonObject, type Json } from '../base/json.ts';
@@ -50,18 +53,30 @@ const longDigits = /\d{16}|0x[\da-f]{14}/i;
 const bareReference = /^[^"'#]*\$\{/;
 /** More aliases than this in one document is an attack, not a configuration. */
 const mostAliases = 100;
+/** Far beyond any configuration. Composing nodes is recursive, and deep in the stack a regular expression ends the process. */
+const deepest = 200;
 const top: Place = { line: 1, column: 1 };
 
 export function parseDocument(text: string): ConfigDocument {
   const counter = new LineCounter();
   const lines = text.split('\n');
-  const documents = parseAllDocuments(text, { lineCounter: counter, uniqueKeys: true, merge: true });
-  const [document] = Array.isArray(documents) ? documents : [];
+  const { tokens, tooDeepAt } = readTokens(text, counter.addNewLine);
+  const documents =
+    tooDeepAt === undefined
+      ? [...new Composer({ uniqueKeys: true, merge: true }).compose(tokens, false, text.length)]
+      : [];
+  const [document] = documents;
   const placeAt = (offset: number): Place => {
     const { line, col } = counter.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   const findings: SourceFinding[] = [];
+  if (tooDeepAt !== undefined)
+    findings.push({
+      ...placeAt(tooDeepAt),
+      message: `not usable: nested more than ${deepest} deep; close the brackets, or take levels out`,
+      code: 'yaml-depth',
+    });
   if (document === undefined)
     return { value: {}, findings, place: () => top, line: (number) => lines[number - 1] ?? '' };
   const [error] = document.errors;
@@ -72,7 +87,7 @@ export function parseDocument(text: string): ConfigDocument {
     const cure = bareReference.test(lines[place.line - 1] ?? '') ? '; put a value that holds ${…} in quotes' : '';
     findings.push({ ...place, message: `not YAML: ${message}${cure}`, code: 'yaml-syntax' });
   }
-  if (Array.isArray(documents) && documents.length > 1) {
+  if (documents.length > 1) {
     const start = documents[1]?.range?.[0] ?? 0;
     findings.push({
       ...placeAt(start),
@@ -108,8 +123,29 @@ export function parseDocument(text: string): ConfigDocument {
   };
 }
 
+/** Tells whether text is nested deeper than may be composed. */
+export function isTooDeep(text: string): boolean {
+  return readTokens(text).tooDeepAt !== undefined;
+}
+
+/** Reads as far as the nesting that is too deep, if there is any; neither lexer nor parser is recursive. */
+function readTokens(
+  text: string,
+  onNewLine: (offset: number) => void = () => {},
+): { readonly tokens: readonly CST.Token[]; readonly tooDeepAt?: number } {
+  onNewLine(0);
+  const parser = new Parser(onNewLine);
+  const tokens: CST.Token[] = [];
+  for (const lexeme of new Lexer().lex(text)) {
+    tokens.push(...parser.next(lexeme));
+    if (parser.stack.length > deepest) return { tokens, tooDeepAt: parser.offset - 1 };
+  }
+  tokens.push(...parser.end());
+  return { tokens };
+}
+
 /** A whole number beyond 2^53 becomes the text of its digits, as it does in a payload. */
-function keepDigits(document: ReturnType<typeof parseAllDocuments>[number]): void {
+function keepDigits(document: Document.Parsed): void {
   visit(document, {
     Scalar(_, scalar) {
       if (typeof scalar.value !== 'number' || Number.isSafeInteger(scalar.value)) return;

@@ -17,7 +17,7 @@ import {
 } from 'yaml';
 import { isJsonObject, type Json } from '../base/json.ts';
 import { cutOut } from './cut-out.ts';
-import type { ConfigPath } from './document.ts';
+import { type ConfigPath, isTooDeep } from './document.ts';
 import { endOf, isNothing, lineStart, nextLine, pairOf } from './yaml-pair.ts';
 
 export interface ConfigEdit {
@@ -39,6 +39,7 @@ export function editConfig(text: string, edits: readonly ConfigEdit[]): string |
 
 /** The value at a path as it is written; undefined where there is none, or no YAML. */
 export function valueAt(text: string, path: ConfigPath): Json | undefined {
+  if (isTooDeep(text)) return undefined;
   const document = parseYaml(text);
   if (document.errors.length > 0) return undefined;
   let at = document.toJS() as Json | undefined;
@@ -62,6 +63,7 @@ function quoted(value: string): string {
 }
 
 function editOne(text: string, edit: ConfigEdit): string | undefined {
+  if (isTooDeep(text)) return undefined;
   const document = parseYaml(text);
   if (document.errors.length > 0) return undefined;
   const spliced = splice(text, document, edit);

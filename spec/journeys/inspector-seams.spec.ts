@@ -121,7 +121,7 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     await asking.getByText('question of the agent').waitFor();
     await asking.getByRole('link', { name: 'Answer it' }).click();
 
-    await question.getByLabel(/Answer/).selectOption('eu');
+    await question.getByLabel(/Answer/).selectOption('“eu”');
     await question.getByRole('button', { name: 'Send' }).click();
 
     await goTo(open, '#/events/asks');

@@ -49,6 +49,8 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
     ['just words', 'config-not-mapping', 1],
     [`a: &a [1, 2]\nb: [${many}]\n`, 'yaml-aliases', 1],
     ['x: &x\n  y: *x\n', 'yaml-aliases', 2],
+    ...['[', '{a: ', '- ', '? '].map((opener) => [`a: 1\nb:\n  ${opener.repeat(50_000)}`, 'yaml-depth', 3] as const),
+    [Array.from({ length: 300 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'), 'yaml-depth', 200],
   ];
   for (const [source, code, line] of rows) {
     const { value, findings } = parseDocument(source);
@@ -56,6 +58,7 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
     t.notMatch(findings[0]?.message, /at line/, 'the place is told once');
     t.same(value, {}, 'nothing of it is used');
   }
+  t.same(parseDocument(`a: ${'['.repeat(150)}${']'.repeat(150)}`).findings, [], 'what is deep, but not too deep');
   t.same(parseDocument('a: &a [1]\nb: *a\n').value, { a: [1], b: [1] }, 'an alias as people use it');
   t.same(parseDocument('a: &a { x: 1 }\nb: { <<: *a, y: 2 }\n').value, { a: { x: 1 }, b: { x: 1, y: 2 } }, 'a merge');
   t.end();

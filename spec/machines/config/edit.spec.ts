@@ -38,6 +38,7 @@ t.test('HOME-4 · only the characters of a changed value move', (t) => {
     ],
     ['no line end', 'agent: {a: 1}', 'agent: {a: 1}\nplatforms:\n  webhook:\n    extra:\n      port: 9\n'],
     ['no YAML', 'a: [', undefined],
+    ['nested too deep', `b: ${'['.repeat(5_000)}${']'.repeat(5_000)}`, undefined],
     ['no mapping on the way', 'platforms: 5\n', undefined],
   ];
   for (const [title, text, expected] of rows) t.equal(edited(text), expected, title);
@@ -65,6 +66,7 @@ t.test('HOME-4 · whatever the mapping, the edit says what it should and nothing
   t.equal(valueAt('a: {b: 1}', ['a', 'b']), 1);
   t.equal(valueAt('a: 1', ['a', 'b']), undefined);
   t.equal(valueAt('a: [', ['a']), undefined);
+  t.equal(valueAt(`a: ${'['.repeat(5_000)}${']'.repeat(5_000)}`, ['b']), undefined);
   t.end();
 });
 

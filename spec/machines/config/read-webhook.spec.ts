@@ -17,6 +17,7 @@ t.test('RTE-1 · SCR-2 · COA-1 · an empty route, and an empty coalesce block, 
     deliver: 'log',
     deliverExtra: {},
     deliverOnly: false,
+    allowIdenticalBodies: false,
   };
   const shared = { kind: 'shared', secret: 'long-enough-secret' };
   t.same(settings.webhook.routes, [
