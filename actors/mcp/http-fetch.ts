@@ -10,7 +10,7 @@ import { Agent, type Dispatcher, type RequestInit as UndiciInit, fetch as undici
 import type { HttpPlan } from '../../machines/mcp/server-settings.ts';
 import { noTimeouts, proxyAgent } from '../proxy-agent.ts';
 import { boundBody } from './bounded-body.ts';
-import { RedirectFailure, SettingFailure } from './connect-errors.ts';
+import { PrivateHopFailure, RedirectFailure, SettingFailure } from './connect-errors.ts';
 import { type ProxyEnv, proxyFor } from './env-proxy.ts';
 import { crossesOrigin, type RedirectableRequest, redirectOf, withoutCredentials } from './follow-redirect.ts';
 import type { PageBounds } from './page-bounds.ts';
@@ -36,7 +36,7 @@ export interface ServerFetchSettings {
 }
 
 export interface Reach {
-  /** Rejects where a request may not go. */
+  /** Rejects with a PrivateHopFailure where a request may not go, and with the resolver's error where a name is unknown. */
   check(url: URL, proxied: boolean): Promise<void>;
   readonly lookup: LookupFunction;
 }
@@ -103,6 +103,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
     };
     const headers = new Headers(init.headers);
     let trusted = request.url.origin === own.origin;
+    let shown = '';
     for (let followed = 0; ; followed += 1) {
       if (closed) throw new Error(`mcp server "${server}": its connections are closed`);
       const { url, method, body } = request;
@@ -110,7 +111,13 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       const sent = new Headers(headers);
       if (trusted) for (const [name, value] of configured) if (!sent.has(name)) sent.set(name, value);
       if (!sent.has('user-agent')) sent.set('user-agent', `AgentGateway-Agent/${version}`);
-      if (reach !== undefined) await unlessAborted(reach.check(url, proxyFor(url, env) !== undefined), signal);
+      const checked = reach?.check(url, proxyFor(url, env) !== undefined).catch((thrown: unknown) => {
+        if (followed === 0 || !(thrown instanceof PrivateHopFailure)) throw thrown;
+        throw new RedirectFailure(
+          `mcp server "${server}": its redirect to ${shown} is not followed: ${thrown.message}`,
+        );
+      });
+      if (checked !== undefined) await unlessAborted(checked, signal);
       const dispatcher = dispatcherFor(url, trusted);
       const outgoing = { method, body, headers: sent, signal: signal ?? null, redirect: 'manual', dispatcher };
       const answer = (await undiciFetch(url, outgoing as unknown as UndiciInit)) as unknown as Response;
@@ -133,6 +140,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
         withoutCredentials(headers, configured);
       }
       request = next.request;
+      shown = next.shown;
       if (request.body === null)
         for (const name of [...headers.keys()]) if (name.startsWith('content-')) headers.delete(name);
     }

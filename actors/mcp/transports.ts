@@ -1,7 +1,7 @@
 /**
  * Opens the transport that a server's settings ask for, with its certificates, its fetch and its log in place, and says
  * at once where an address is no MCP endpoint. Speaks no MCP itself: who connects starts the transport.
- * @see ERA-3, TLS-1, TLS-2 and LIF-10 in docs/specification.md
+ * @see ERA-3, TLS-1, TLS-2, SEC-5 and LIF-10 in docs/specification.md
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
@@ -14,6 +14,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import type { HttpPlan, ServerSettings } from '../../machines/mcp/server-settings.ts';
+import { createPublicReach, type PublicReachPorts } from '../oauth/public-reach.ts';
 import type { Logger } from '../ports.ts';
 import { NotMcpFailure } from './connect-errors.ts';
 import type { ProxyEnv } from './env-proxy.ts';
@@ -40,6 +41,8 @@ export interface TransportPorts {
   readonly authProvider?: AuthProvider | OAuthClientProvider;
   /** Wraps the server's fetch, for who must see its answers. */
   readonly wrapFetch?: (fetch: FetchLike) => FetchLike;
+  /** Lent by specs: how names are resolved, and which addresses are public. */
+  readonly reach?: Partial<PublicReachPorts>;
   /** Ends the preflight. */
   readonly signal?: AbortSignal;
 }
@@ -86,7 +89,9 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
     void transport.close().catch(() => {});
   });
   const pages = createPageBounds();
-  const connections = createServerFetch({ server, plan, tls, env, version, pages, share: createTurnShare(meter) });
+  const share = createTurnShare(meter);
+  const reach = createPublicReach(new URL(plan.url), ports.reach);
+  const connections = createServerFetch({ server, plan, tls, env, version, pages, share, reach });
   if (plan.kind === 'http' && !plan.skipPreflight) {
     const { fetch } = connections;
     const verdict = await preflight({ url: plan.url, fetch, ...(signal === undefined ? {} : { signal }) });

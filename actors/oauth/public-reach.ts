@@ -1,14 +1,15 @@
 /**
- * Keeps what a server says of itself from leading inside: metadata, registration and token endpoints of a server on the
+ * Keeps what a server says from leading inside: redirects, metadata, registration and token endpoints of a server on the
  * public internet may not lie on private, loopback or link-local addresses. A server that is itself on such an address may
  * lead there. A name is resolved once and kept, so that it cannot answer differently a moment later.
- * @see OAU-1 in docs/specification.md
+ * @see SEC-5 and OAU-1 in docs/specification.md
  */
 
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { isPublicAddress } from '../agent/public-address.ts';
+import { PrivateHopFailure } from '../mcp/connect-errors.ts';
 import type { Reach } from '../mcp/http-fetch.ts';
 
 export interface PublicReachPorts {
@@ -44,7 +45,8 @@ export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {
     /** @param proxied the proxy resolves the name, and nothing is known of it here */
     async check(url, proxied) {
       const host = hostOf(url);
-      if (host === hostOf(own)) {
+      // Another port of the server's own host is another origin, which may lie at another of its addresses.
+      if (url.origin === own.origin) {
         ownIsPublic ??= await isPublicHost(host, proxied);
         if (!proxied) await addressesOf(host);
         return;
@@ -56,7 +58,7 @@ export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {
       if (!ownIsPublic) return;
       if (found.length > 0 && found.every(({ address }) => isPublic(address))) return;
       const what = `${host} is not on the public internet, and a server that is may not lead there`;
-      throw new Error(`${what}; name an authorization server that others can reach too`);
+      throw new PrivateHopFailure(`${what}; put an address of its own in url if it is yours`);
     },
     /** Answers with the addresses that were checked. */
     lookup: (host, options, callback) => {

@@ -283,6 +283,11 @@ export const faultCatalogue = {
     what: 'A configured header of a server cannot be sent.',
     remedy: 'Correct its name or value in headers; a value that came from `${VAR}` may hold a line break.',
   },
+  'leads-inside': {
+    what: 'A server on the public internet leads to an address that is not: by a redirect, its metadata or an endpoint.',
+    remedy:
+      'If both are yours, put that address in url, or reach the server by its own private address. Otherwise ask its operator: no request was sent there.',
+  },
   'proxy-invalid': {
     what: 'A proxy variable of the environment cannot be used.',
     remedy: 'Set it to an http or https URL, unset it, or name the host in NO_PROXY.',
