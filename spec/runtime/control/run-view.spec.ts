@@ -20,11 +20,11 @@ const inRun: Readonly<Record<'allowed' | 'refused', readonly string[]>> = {
   refused: [
     ...['answer', 'list', 'show', 'watch'].map((name) => `approvals.${name}`),
     ...['cancel', 'new', 'open', 'say', 'tools'].map((name) => `chat.${name}`),
-    ...['check', 'schema'].map((name) => `config.${name}`),
+    ...['check', 'hints', 'schema'].map((name) => `config.${name}`),
     ...['add', 'list', 'pause', 'remove', 'resume', 'run', 'show'].map((name) => `cron.${name}`),
     ...['drop', 'list', 'retry', 'show', 'targets'].map((name) => `deliveries.${name}`),
     ...['reload', 'status', 'stop'].map((name) => `gateway.${name}`),
-    ...['chart', 'follow', 'link', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
+    ...['chart', 'endSessions', 'follow', 'link', 'show', 'tree', 'watch', 'why'].map((name) => `inspect.${name}`),
     ...['add', 'read'].map((name) => `link.${name}`),
     ...['list', 'login', 'loginPaste', 'logs', 'oauthServers', 'reconnect', 'test'].map((name) => `mcp.${name}`),
     ...['cancel', 'list'].map((name) => `runs.${name}`),
