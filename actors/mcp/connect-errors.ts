@@ -14,7 +14,6 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
 
 /** The command of a stdio server was never running; the code is the system's, such as ENOENT. */
@@ -92,17 +91,6 @@ export class RedirectFailure extends Error {
   constructor(message: string) {
     super(message);
     this.name = 'RedirectFailure';
-  }
-}
-
-/** A server on the public internet leads to an address that is not (SEC-5). Nothing was sent there. */
-export class PrivateHopFailure extends Error {
-  readonly code: FaultCode = 'leads-inside';
-
-  constructor(message: string) {
-    super(message);
-    this.message = `${message} [${this.code}]`;
-    this.name = 'PrivateHopFailure';
   }
 }
 

@@ -10,10 +10,11 @@ import { Agent, type Dispatcher, type RequestInit as UndiciInit, fetch as undici
 import type { HttpPlan } from '../../machines/mcp/server-settings.ts';
 import { noTimeouts, proxyAgent } from '../proxy-agent.ts';
 import { boundBody } from './bounded-body.ts';
-import { PrivateHopFailure, RedirectFailure, SettingFailure } from './connect-errors.ts';
+import { RedirectFailure, SettingFailure } from './connect-errors.ts';
 import { type ProxyEnv, proxyFor } from './env-proxy.ts';
 import { crossesOrigin, type RedirectableRequest, redirectOf, withoutCredentials } from './follow-redirect.ts';
 import type { PageBounds } from './page-bounds.ts';
+import { PrivateHopFailure } from './private-hop.ts';
 import { relayAbort } from './relay-abort.ts';
 import type { ServerTls } from './tls-files.ts';
 import type { TurnShare } from './turn-share.ts';

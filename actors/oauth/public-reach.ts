@@ -9,8 +9,8 @@ import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { isPublicAddress } from '../agent/public-address.ts';
-import { PrivateHopFailure } from '../mcp/connect-errors.ts';
 import type { Reach } from '../mcp/http-fetch.ts';
+import { PrivateHopFailure } from '../mcp/private-hop.ts';
 
 export interface PublicReachPorts {
   readonly resolve: (host: string) => Promise<readonly LookupAddress[]>;

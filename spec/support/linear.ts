@@ -11,8 +11,8 @@ const leastMicroseconds = 2_000;
 export function isLinear(prepare: (size: number) => () => unknown, size: number): boolean {
   const [small, large] = [prepare(size), prepare(size * times)];
   const least = Math.min(...Array.from({ length: rounds }, () => costOf(small)));
-  // Noise only adds, so one round below the limit decides.
-  return Array.from({ length: rounds }).some(() => costOf(large) < mostGrowth * least);
+  // Noise only adds, so one round below the limit decides; work that is not linear has none, however often it is asked.
+  return Array.from({ length: 4 * rounds }).some(() => costOf(large) < mostGrowth * least);
 }
 
 /** The CPU time of one call, in microseconds. */

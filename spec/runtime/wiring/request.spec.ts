@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { createActor } from 'xstate';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
@@ -143,6 +143,11 @@ t.test(
       skills: ['s'],
       toolsets: ['web_search'],
       scheme: 'host-a',
+      // 132 bits of the SHA-256 of the bytes of the HMAC.
+      signatureDigest: createHash('sha256')
+        .update(createHmac('sha256', secret).update(bytes).digest())
+        .digest('base64url')
+        .slice(0, 22),
       told: { bodyMs: 100 },
       traceparent: 'of-the-sender',
       work: 'k1',
