@@ -510,7 +510,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'inspect why': {
     about: [
-      'Tells each state that the delivery passed with what was decided in it, up to the one that stopped it, and what helps. It is told from the journal, also after a restart; refused requests are remembered until the daemon ends, equal ones of one address counted together.',
+      'Shows each state that the delivery passed, the decision in it, up to the state that stopped it, and the remedy. It is read from the journal, so it survives a restart; refused requests are kept in memory until the daemon ends, and equal ones of one address are counted together.',
     ],
     examples: [
       ['inspect why 8f2c', 'what became of a delivery'],

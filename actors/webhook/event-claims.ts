@@ -1,6 +1,6 @@
 /**
- * The names that an event claims, its delivery id and its signature: the writes that claim them, that take them over from
- * events that failed, and what a second event of the same signature is told by. Commits nothing.
+ * The claims of an event on its delivery id and its signature: the writes that claim them, those that release them from
+ * events that failed, and the reason that a second event of the same signature gets. Commits nothing.
  * @see IDM-1, IDM-2 and SEC-6 in docs/specification.md
  */
 

@@ -1,31 +1,19 @@
 /** A server on the public internet, here one that only a proxy can reach, tries to send the gateway to a private address. */
 
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
+import { listenHttp } from '../support/http-listener.ts';
 import { webhookConfig } from '../support/webhook-home.ts';
-
-async function listen(t: Test, handler: RequestListener): Promise<number> {
-  const server = createServer(handler);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
 
 t.test('SEC-5 · a public server that redirects inside fails with the target, and nothing arrives there', async (t) => {
   const heard: string[] = [];
-  const inside = await listen(t, ({ method, url }, response) => {
+  const { port: inside } = await listenHttp(t, ({ method, url }, response) => {
     heard.push(`${method} ${url}`);
     response.end();
   });
   // A proxy is asked for plain http by the whole address, and may answer by itself.
-  const proxy = await listen(t, ({ method }, response) => {
+  const { url: proxy } = await listenHttp(t, ({ method }, response) => {
     const status = method === 'POST' ? 307 : 302;
     response.writeHead(status, { location: `http://127.0.0.1:${inside}/latest/meta-data` }).end();
   });
@@ -36,7 +24,7 @@ mcp_servers:
   streams: {url: "http://hub.invalid/sse", transport: sse}
 `,
   });
-  const daemon = await startDaemon(t, home.path, { HTTP_PROXY: `http://127.0.0.1:${proxy}`, NO_PROXY: '' });
+  const daemon = await startDaemon(t, home.path, { HTTP_PROXY: proxy, NO_PROXY: '' });
 
   for (const name of ['posts', 'streams']) {
     const line = await daemon.line(({ message }) => message.includes(`"${name}"`) && message.includes('leads-inside'));

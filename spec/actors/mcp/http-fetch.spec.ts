@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { EventEmitter, getEventListeners, once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type RequestListener, type Server } from 'node:http';
-import { createServer as createSecureServer, type ServerOptions } from 'node:https';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { ServerOptions } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
@@ -9,6 +9,7 @@ import { createServerFetch, type ServerFetch, type ServerFetchSettings } from '.
 import { readTlsFiles } from '../../../actors/mcp/tls-files.ts';
 import type { HttpPlan, TlsPlan } from '../../../machines/mcp/server-settings.ts';
 import { makeHome } from '../../support/home.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 import { makeCertificates, type TestCertificates } from '../../support/tls.ts';
 
 interface Seen {
@@ -31,7 +32,7 @@ async function peer(
   tls?: ServerOptions,
 ): Promise<Peer> {
   const seen: Seen[] = [];
-  const { url, port } = await listen(
+  const { url, port } = await listenHttp(
     t,
     async (request, response) => {
       let body = '';
@@ -42,20 +43,9 @@ async function peer(
       response.writeHead(status, { 'content-type': 'application/json', ...(to === undefined ? {} : { location: to }) });
       response.end('{}');
     },
-    tls,
+    { tls },
   );
   return { url, port, seen };
-}
-
-async function listen(t: Test, handler: RequestListener, tls?: ServerOptions): Promise<{ url: string; port: number }> {
-  const server: Server = tls === undefined ? createServer(handler) : createSecureServer(tls, handler);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
-  return { url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, port };
 }
 
 async function fetchOf(
@@ -240,14 +230,14 @@ t.test('TLS-1 · the client certificate is shown to the own origin only', async 
   const shown: string[] = [];
   const options = { ...serverOptions(made), ca: made.read(made.ca), requestCert: true, rejectUnauthorized: false };
   const start = () =>
-    listen(
+    listenHttp(
       t,
       (request, response) => {
         const { subject } = (request.socket as TLSSocket).getPeerCertificate();
         shown.push(`${request.url} ${subject?.CN ?? 'none'}`);
         response.end();
       },
-      options,
+      { tls: options },
     );
   const [own, other] = [await start(), await start()];
   const { fetch } = await fetchOf(t, own.url, { tls: { verify: made.ca, cert: made.clientBoth } });
@@ -340,7 +330,7 @@ t.test('TLS-2 · the proxies of the environment are used, but not for loopback',
 });
 
 t.test('LIF-13 · an answer that is too long is cut off, and a stream of events only where one event is', async (t) => {
-  const { url } = await listen(t, (request, response) => {
+  const { url } = await listenHttp(t, (request, response) => {
     const stream = request.url === '/events';
     response.writeHead(200, {
       'content-type': stream ? 'text/event-stream' : 'application/json',
@@ -378,7 +368,7 @@ t.test('LIF-3 · a request that is over leaves nothing on the signal of its sess
 
 t.test('TLS-2 · close cuts off what is under way and refuses what comes', async (t) => {
   const asked = new EventEmitter();
-  const { url } = await listen(t, () => void asked.emit('request'));
+  const { url } = await listenHttp(t, () => void asked.emit('request'));
   const { fetch, close } = await fetchOf(t, url);
   const pending = codesOf(fetch(url));
   await once(asked, 'request');

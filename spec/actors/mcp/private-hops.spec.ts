@@ -1,38 +1,18 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Client } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import { readConnectError } from '../../../actors/mcp/connect-errors.ts';
-import { openTransport, type TransportPorts } from '../../../actors/mcp/transports.ts';
+import { openTransport } from '../../../actors/mcp/transports.ts';
 import type { PublicReachPorts } from '../../../actors/oauth/public-reach.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ConnectFailure } from '../../../machines/mcp/connect-failure.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
-
-const ports: TransportPorts = {
-  log: { log: () => {}, warnOnce: () => {} },
-  onStderr: () => {},
-  cwd: process.cwd(),
-  userHome: '/nowhere',
-  env: {},
-  version: '1',
-};
-
-async function listen(t: Test, address: string, handler: RequestListener): Promise<number> {
-  const server = createServer(handler);
-  await once(server.listen(0, address), 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
+import { listenHttp } from '../../support/http-listener.ts';
+import { quietPorts } from '../../support/mcp/transport-ports.ts';
 
 /** What listens inside, and must hear nothing. */
 async function inside(t: Test) {
   const heard: string[] = [];
-  const port = await listen(t, '127.0.0.1', ({ method, url }, response) => {
+  const { port } = await listenHttp(t, ({ method, url }, response) => {
     heard.push(`${method} ${url}`);
     response.end();
   });
@@ -54,7 +34,7 @@ function reachOf(addresses: Readonly<Record<string, readonly string[]>> = {}) {
 
 async function failureOf(entry: JsonObject, reach: Partial<PublicReachPorts>): Promise<ConnectFailure> {
   const settings = readServerSettings({ name: 'hub', enabled: true, entry } as never);
-  const opened = await openTransport(settings, { ...ports, reach });
+  const opened = await openTransport(settings, { ...quietPorts, reach });
   try {
     await new Client({ name: 'spec', version: '1' }).connect(opened.transport, { timeout: 20_000 });
   } catch (thrown) {
@@ -79,9 +59,13 @@ for (const [hop, { kind, status, ...more }] of Object.entries(entries)) {
   t.test(`SEC-5 · a public server cannot redirect ${hop} inside`, async (t) => {
     const { heard, port } = await inside(t);
     for (const target of [`127.0.0.1:${port}`, `inside.test:${port}`, `both.test:${port}`]) {
-      const own = await listen(t, '127.0.0.2', (_, response) => {
-        response.writeHead(status, { location: `http://${target}/latest/meta-data` }).end();
-      });
+      const { port: own } = await listenHttp(
+        t,
+        (_, response) => {
+          response.writeHead(status, { location: `http://${target}/latest/meta-data` }).end();
+        },
+        { address: '127.0.0.2' },
+      );
       const entry = {
         url: `http://hub.test:${own}/mcp`,
         ...(kind === 'sse' ? { transport: 'sse' } : { skip_preflight: !('preflight' in more) }),
@@ -104,9 +88,13 @@ for (const [hop, { kind, status, ...more }] of Object.entries(entries)) {
 
 t.test('SEC-5 · another port of a server with an address inside is another origin', async (t) => {
   const { heard, port } = await inside(t);
-  const own = await listen(t, '127.0.0.2', (_, response) => {
-    response.writeHead(307, { location: `http://hub.test:${port}/x` }).end();
-  });
+  const { port: own } = await listenHttp(
+    t,
+    (_, response) => {
+      response.writeHead(307, { location: `http://hub.test:${port}/x` }).end();
+    },
+    { address: '127.0.0.2' },
+  );
   const { reach } = reachOf({ 'hub.test': ['127.0.0.2', '127.0.0.1'] });
   const entry = { url: `http://hub.test:${own}/mcp`, skip_preflight: true, cross_origin_redirects: true };
   t.match(await failureOf(entry, reach), refused('hub.test'));
@@ -115,10 +103,14 @@ t.test('SEC-5 · another port of a server with an address inside is another orig
 
 t.test('SEC-5 · the endpoint that an event stream names is of its own origin', async (t) => {
   const { heard, port } = await inside(t);
-  const own = await listen(t, '127.0.0.2', (_, response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(`event: endpoint\ndata: http://127.0.0.1:${port}/messages\n\n`);
-  });
+  const { port: own } = await listenHttp(
+    t,
+    (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`event: endpoint\ndata: http://127.0.0.1:${port}/messages\n\n`);
+    },
+    { address: '127.0.0.2' },
+  );
   const { reach } = reachOf({ 'hub.test': ['127.0.0.2'] });
   const failure = await failureOf({ url: `http://hub.test:${own}/sse`, transport: 'sse' }, reach);
   t.match(failure, { message: /Endpoint origin does not match/ });
@@ -127,7 +119,7 @@ t.test('SEC-5 · the endpoint that an event stream names is of its own origin', 
 
 t.test('SEC-5 · a server that is itself inside leads inside', async (t) => {
   const { heard, port } = await inside(t);
-  const own = await listen(t, '127.0.0.1', (_, response) => {
+  const { port: own } = await listenHttp(t, (_, response) => {
     response.writeHead(307, { location: `http://inside.test:${port}/moved` }).end();
   });
   const { reach } = reachOf({ 'hub.test': ['127.0.0.1'], 'inside.test': ['127.0.0.1'] });

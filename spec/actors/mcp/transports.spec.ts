@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import { createServer as createSecureServer, type ServerOptions } from 'node:https';
+import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { Client, type ClientOptions } from '@modelcontextprotocol/client';
@@ -12,23 +11,16 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ConnectFailure } from '../../../machines/mcp/connect-failure.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { makeHome } from '../../support/home.ts';
+import { listenHttp } from '../../support/http-listener.ts';
+import { quietPorts } from '../../support/mcp/transport-ports.ts';
 import { makeCertificates } from '../../support/tls.ts';
 
 const everything = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');
 
-const ports: TransportPorts = {
-  log: { log: () => {}, warnOnce: () => {} },
-  onStderr: () => {},
-  cwd: process.cwd(),
-  userHome: '/nowhere',
-  env: {},
-  version: '1.2.3',
-};
-
 /** An open transport of an entry as configured. */
 async function open(t: Test, entry: JsonObject, more: Partial<TransportPorts> = {}): Promise<OpenTransport> {
   const settings = readServerSettings({ name: 'github', enabled: true, entry } as never);
-  const opened = await openTransport(settings, { ...ports, ...more });
+  const opened = await openTransport(settings, { ...quietPorts, ...more });
   t.teardown(() => opened.close());
   return opened;
 }
@@ -60,16 +52,6 @@ async function failure(
   throw new Error('it went well');
 }
 
-async function listen(t: Test, handler: RequestListener, tls?: ServerOptions): Promise<string> {
-  const server = tls === undefined ? createServer(handler) : createSecureServer(tls, handler);
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  t.teardown(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return `http${tls === undefined ? '' : 's'}://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 async function freePort(): Promise<number> {
   const server = createServer();
   await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -99,7 +81,7 @@ async function startEverything(t: Test, kind: 'streamableHttp' | 'sse'): Promise
 
 t.test('ERA-3 · a real server is called over Streamable HTTP, and told of the end of its session', async (t) => {
   const target = await startEverything(t, 'streamableHttp');
-  const elsewhere = await listen(t, (request, response) => {
+  const { url: elsewhere } = await listenHttp(t, (request, response) => {
     response.writeHead(307, { location: `${target}${request.url}` }).end();
   });
   const direct = await connected(t, { url: `${target}/mcp` });
@@ -135,7 +117,7 @@ t.test('ERA-3 · a real server is called over stdio', async (t) => {
 
 t.test('ERA-3 · a web page is no MCP endpoint, unless the preflight is skipped', async (t) => {
   const methods: string[] = [];
-  const url = await listen(t, (request, response) => {
+  const { url } = await listenHttp(t, (request, response) => {
     methods.push(request.method ?? '');
     response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end('<html></html>');
   });
@@ -152,7 +134,7 @@ t.test('ERA-3 · a web page is no MCP endpoint, unless the preflight is skipped'
 
 t.test('TLS-2 · a server without TLS settings sees its headers, and the SDK’s', async (t) => {
   let seen: Record<string, unknown> = {};
-  const url = await listen(t, (request, response) => {
+  const { url } = await listenHttp(t, (request, response) => {
     if (request.method === 'POST') seen = request.headers;
     response.writeHead(request.method === 'POST' ? 403 : 405).end();
   });
@@ -165,18 +147,19 @@ t.test('TLS-2 · a server without TLS settings sees its headers, and the SDK’s
 
 t.test('LIF-7 · what kept a server from being reached is told apart', async (t) => {
   const made = makeCertificates(makeHome(t).path);
-  const secure = await listen(t, (_request, response) => response.end(), {
-    cert: made.read(made.serverCert),
-    key: made.read(made.serverKey),
+  const { url: secure } = await listenHttp(t, (_request, response) => response.end(), {
+    tls: { cert: made.read(made.serverCert), key: made.read(made.serverKey) },
   });
-  const answer = (status: number, type = 'text/plain', body = 'sorry'): Promise<string> =>
-    listen(t, (request, response) => {
+  const answer = async (status: number, type = 'text/plain', body = 'sorry'): Promise<string> => {
+    const { url } = await listenHttp(t, (request, response) => {
       if (request.method === 'HEAD') response.writeHead(405).end();
       else response.writeHead(status, { 'content-type': type }).end(body);
     });
+    return url;
+  };
   const error = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32022, message: 'modern only' } });
   const rpc = JSON.stringify({ jsonrpc: '2.0', id: 0, error: { code: -32601, message: 'no such method' } });
-  const silent = await listen(t, (request, response) => {
+  const { url: silent } = await listenHttp(t, (request, response) => {
     if (request.method === 'HEAD') response.end();
   });
   const dead = `http://127.0.0.1:${await freePort()}`;
