@@ -25,15 +25,22 @@ const usualPorts: PublicReachPorts = {
 export function createPublicReach(own: URL, ports: Partial<PublicReachPorts> = {}): Reach {
   const { resolve, isPublic } = { ...usualPorts, ...ports };
   const known = new Map<string, readonly LookupAddress[]>();
+  /** Requests at the same time share one question: a second answer would replace the addresses that the first was judged by. */
+  const asked = new Map<string, Promise<readonly LookupAddress[]>>();
   let ownIsPublic: boolean | undefined;
 
-  const addressesOf = async (host: string): Promise<readonly LookupAddress[]> => {
-    const standing = known.get(host);
-    if (standing !== undefined) return standing;
+  const resolveOnce = async (host: string): Promise<readonly LookupAddress[]> => {
     const family = isIP(host);
     const found = family === 0 ? await resolve(host) : [{ address: host, family }];
     known.set(host, found);
     return found;
+  };
+  const addressesOf = async (host: string): Promise<readonly LookupAddress[]> => {
+    const standing = known.get(host);
+    if (standing !== undefined) return standing;
+    const asking = asked.get(host) ?? resolveOnce(host).finally(() => asked.delete(host));
+    asked.set(host, asking);
+    return asking;
   };
   const isPublicHost = async (host: string, proxied: boolean): Promise<boolean> => {
     if (proxied && isIP(host) === 0) return true;

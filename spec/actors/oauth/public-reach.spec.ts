@@ -101,6 +101,12 @@ t.test('OAU-1 · a name is resolved once: what it says later does not count', as
   t.same(asked, ['mcp.test', 'as.test']);
 });
 
+t.test('SEC-5 · requests at the same time share one answer of the resolver', async (t) => {
+  const { ask, asked } = await stage(t, 'mcp.test');
+  await Promise.all([ask('as.test:PORT/a'), ask('as.test:PORT/b'), ask('mcp.test:PORT/c')]);
+  t.same(asked.toSorted(), ['as.test', 'mcp.test']);
+});
+
 t.test('OAU-1 · behind a proxy names are the proxy’s, numbers are not', async (t) => {
   const resolver = ports();
   const reach = createPublicReach(new URL('https://mcp.test/mcp'), resolver);
