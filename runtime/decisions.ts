@@ -1,6 +1,6 @@
 /**
- * Writes down what was decided about each request: one log line, a row in the history for what was ignored or repeated,
- * and a row in memory for what was refused. Strangers cannot fill the disk: a refusal is kept in memory only.
+ * Writes down what was decided about each request: one log line, a row in the history for what was ignored or repeats an id,
+ * and a row in memory for what was refused or repeats a signature. Strangers cannot fill the disk: a refusal is kept in memory only.
  * @see DUR-2, SEC-8 and OBS-1 in docs/specification.md
  */
 
@@ -14,6 +14,7 @@ import { statusOf } from '../machines/webhook/reply.ts';
 import type { RequestContext } from '../machines/webhook/webhook-request.machine.ts';
 import { type LiveRequest, textOf, toldOf } from './exchanges.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
+import { senderOf } from './sender.ts';
 
 export interface Decisions {
   /** A request ended; `live` is what it came with. */
@@ -59,6 +60,12 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
       log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
       // One that the gateway left behind when it stopped is in the journal as well, by its claim.
       if (journalled.has(kind) || context.work !== undefined) return;
+      // Whoever captured a request can send it as often as he likes: its row is counted in memory, and its body is on disk.
+      if (kind === 'duplicate' && context.prompt === undefined) {
+        const event = eventOf(context, 'duplicate', { live, redact, headers: {}, body: '' });
+        refused.add(context.id, event, { ...context, address: addressOf(live) });
+        return;
+      }
       if (passedOver.has(kind)) {
         const status = kind === 'duplicate' ? 'duplicate' : 'ignored';
         const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});
@@ -71,9 +78,16 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
         return;
       }
       const event = eventOf(context, 'refused', { live, redact, headers: {}, body: '' });
-      refused.add(context.id, event, { ...context, address: live?.address ?? '' });
+      refused.add(context.id, event, { ...context, address: addressOf(live) });
     },
   };
+}
+
+/** A proxy on this machine names the sender last (RFC 7239 §7.4 has it likewise); what a sender wrote there itself comes before. */
+function addressOf(live: LiveRequest | undefined): string {
+  const address = live?.address ?? '';
+  if (senderOf(address) !== undefined) return address;
+  return live?.headers['x-forwarded-for']?.split(',').at(-1)?.trim() || address;
 }
 
 /** What a request that is refused unread says of itself is nobody's word, and still what its sender asks about. */

@@ -79,7 +79,8 @@ export function createRefusedRequests(): RefusedRequests {
       const event = shortened(given);
       const sender = senderOf(from.address) ?? '';
       const ring = ringOf(from);
-      const name = `${sender} ${event.route}`;
+      // Each event that was repeated has a row of its own, whose reason names it.
+      const name = `${sender} ${event.route} ${from.outcome?.kind === 'duplicate' ? event.reason : ''}`;
       const known = rings.get(ring)?.get(name);
       if (known === undefined) makeRoom(rings.get(ring));
       else drop(known);

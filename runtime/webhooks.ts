@@ -11,6 +11,7 @@ import { createKeeper, type JournalKeeper } from '../actors/store/keeper.ts';
 import { openLmdbJournal } from '../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../actors/store/memory-journal.ts';
 import { createClaimDelivery } from '../actors/webhook/claim-delivery.ts';
+import { heldSignature } from '../actors/webhook/event-claims.ts';
 import { createScriptPlaces } from '../actors/webhook/script-places.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done, type Fault } from '../machines/base/fault.ts';
@@ -190,6 +191,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       },
       secondsUntilFree: windows.secondsUntilFree,
       takeSlot: windows.take,
+      heldSignature: (signature, atMs) => heldSignature(keeper, signature, atMs),
       list: (profile, file) => deskOf(profile)?.lists.list(file),
       newDeliveryId: () => globalThis.crypto.randomUUID(),
       noteDeprecated: (route, scheme) =>

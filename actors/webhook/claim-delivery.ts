@@ -4,14 +4,22 @@
  * @see IDM-1, SEC-6, DUR-1 and CRN-2 in docs/specification.md
  */
 
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { Burst } from '../../machines/webhook/coalesce.ts';
-import { type DeliveryRecord, groupName, isOver, isWaitedFor, type RunRecord } from '../../machines/webhook/record.ts';
+import { type DeliveryRecord, groupName, type RunRecord } from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 import type { Bursts } from './bursts.ts';
-import { type Claimant, claimLifeMs, claimsOf, type EventDraft, releasing, sameSignature } from './event-claims.ts';
+import {
+  type Claimant,
+  claimLifeMs,
+  claimsOf,
+  type EventDraft,
+  isPending,
+  releasing,
+  sameSignature,
+} from './event-claims.ts';
 
 /** A sender waits this long for a direct delivery (DIS-2). */
 const directDeadlineMs = 30_000;
@@ -245,13 +253,6 @@ function claimVerdict(
     case 'unavailable':
       return { kind: 'unavailable', reason: verdict.fault.message };
   }
-}
-
-/** Whether a claim is held by a direct delivery without an outcome; everything else that holds one is carried through. */
-function isPending(keeper: JournalKeeper, eventKey: Json | undefined): boolean {
-  if (typeof eventKey !== 'string') return false;
-  const held = keeper.journal()?.get('deliveries', eventKey)?.value as DeliveryRecord | undefined;
-  return held !== undefined && isWaitedFor(held) && !isOver(held);
 }
 
 /** Records are JSON by construction; their interfaces lack the index signature that says so. */

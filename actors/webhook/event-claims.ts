@@ -9,11 +9,16 @@ import {
   claimNames,
   type DeliveryRecord,
   type EventRecord,
+  isOver,
+  isWaitedFor,
   type RunRecord,
   releasesId,
+  signatureClaim,
   type Told,
 } from '../../machines/webhook/record.ts';
+import type { BornSignature, HeldSignature } from '../../machines/webhook/request-rules.ts';
 import type { Journal, Write } from '../store/journal.ts';
+import type { JournalKeeper } from '../store/keeper.ts';
 
 /**
  * A delivery id is remembered for one hour (IDM-1), and so is a signature (SEC-6). Of one with a time that is longer than
@@ -53,23 +58,25 @@ export function claimsOf({ key, nowMs, event, first }: Claimant): readonly Write
  * claim of the other.
  */
 export function releasing(journal: Journal | undefined, { key, nowMs, event }: Claimant): readonly Write[] {
+  /** By the run that failed: a burst has several events and one record. */
   const puts = new Map<string, Write>();
+  let repeats: string | undefined;
   const releases: Write[] = [];
   for (const name of claimNames(event)) {
     const before = journal?.claimed(name, nowMs)?.eventKey;
     if (journal === undefined || typeof before !== 'string') continue;
-    const put = puts.get(before) ?? repeating(journal, before, key);
+    const put = repeating(journal, before, key);
     if (put === undefined) return [];
-    puts.set(before, put);
+    puts.set(put.key, put);
+    repeats ??= before;
     releases.push({ kind: 'release', name });
   }
-  const [repeats] = puts.keys();
   if (repeats !== undefined) event.told = { ...event.told, repeats };
   return [...puts.values(), ...releases];
 }
 
 /** The write by which the run of an event that failed for good names the event that repeats it; undefined where it did not. */
-function repeating(journal: Journal, before: string, key: string): Write | undefined {
+function repeating(journal: Journal, before: string, key: string): Extract<Write, { kind: 'put' }> | undefined {
   const work = (journal.get('events', before)?.value as unknown as EventRecord | undefined)?.work;
   const run = work === undefined ? undefined : journal.get('runs', work);
   if (work === undefined || run === undefined || run.dueAtMs !== undefined) return undefined;
@@ -82,6 +89,31 @@ function repeating(journal: Journal, before: string, key: string): Write | undef
     value: { ...run.value, repeatedBy: key },
     expect: run.version,
   };
+}
+
+/**
+ * Returns why a request is a duplicate of the event that claimed its signature; undefined where no event did, where that one
+ * failed for good and releases it, or where it is a direct delivery that may still fail.
+ */
+export function heldSignature(
+  keeper: JournalKeeper,
+  { digest, profile, route, deliveryId, elsewhere }: BornSignature,
+  nowMs: number,
+): HeldSignature | undefined {
+  const journal = keeper.journal();
+  const holder = journal?.claimed(signatureClaim(profile, digest), nowMs)?.eventKey;
+  if (journal === undefined || typeof holder !== 'string') return undefined;
+  if (elsewhere && journal.get('events', holder)?.value.route === route) return undefined;
+  if (isPending(keeper, holder) || repeating(journal, holder, '') !== undefined) return undefined;
+  const reason = sameSignature(journal, holder, { deliveryId: deliveryId ?? '', route });
+  return reason === undefined ? {} : { reason };
+}
+
+/** Whether a claim is held by a direct delivery without an outcome; everything else that holds one is carried through. */
+export function isPending(keeper: JournalKeeper, eventKey: Json | undefined): boolean {
+  if (typeof eventKey !== 'string') return false;
+  const held = keeper.journal()?.get('deliveries', eventKey)?.value as DeliveryRecord | undefined;
+  return held !== undefined && isWaitedFor(held) && !isOver(held);
 }
 
 /** Names the event that claimed the signature; undefined where that came with the same id, which explains enough. */

@@ -56,7 +56,7 @@ export const routeSchema = {
     allow_identical_bodies: {
       type: 'boolean',
       default: false,
-      description: 'true runs two events with the same body, also where their signatures hold no time.',
+      description: 'true runs each event with the same body where signatures hold no time; captured requests too.',
     },
     cron_job: { type: ['string', 'number'], description: 'Cron job to fire per event.' },
     coalesce: {

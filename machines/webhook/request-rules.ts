@@ -31,10 +31,27 @@ export interface RequestDesk {
   /** Seconds until the route's window ends, where it is full. */
   readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
   readonly takeSlot: (route: Route, nowMs: number) => void;
+  /** Whether a request with this signature is a duplicate, and why where its id does not say so. */
+  readonly heldSignature: (signature: BornSignature, nowMs: number) => HeldSignature | undefined;
   readonly list: (profile: ProfileName, file: string) => ListMembership | undefined;
   readonly newDeliveryId: () => string;
   /** Says that the deprecated scheme was used; the log says it once per route. */
   readonly noteDeprecated: (route: Route, scheme: string) => void;
+}
+
+/** An accepted signature, and what it came with. */
+export interface BornSignature {
+  readonly digest: string;
+  readonly profile: ProfileName;
+  readonly route: string;
+  readonly deliveryId: string | undefined;
+  /** Whether only an event of another route counts: the route runs events with the same body. */
+  readonly elsewhere: boolean;
+}
+
+/** An event claimed the signature and keeps it. */
+export interface HeldSignature {
+  readonly reason?: string;
 }
 
 type Known = Partial<RequestContext>;
@@ -59,7 +76,10 @@ export function checkRate(context: RequestContext, desk: RequestDesk): Known {
   return context.route === undefined ? nothing : rateVerdict(context.route, desk);
 }
 
-/** A window that filled up while the body came in turns the request away too; only a genuine one takes a slot. */
+/**
+ * A window that filled up while the body came in turns the request away too; only a genuine one takes a slot. One whose
+ * signature an event keeps takes none and goes no further: it may be a captured request, which anybody can send (SEC-6).
+ */
 export function verifySignature(context: RequestContext, desk: RequestDesk): Known {
   const route = context.route;
   if (route === undefined) return nothing;
@@ -70,13 +90,31 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   if (verdict.kind === 'refused') {
     return { scheme: verdict.scheme, outcome: { kind: 'badSignature' }, reason: verdict.why };
   }
+  const { scheme, signed } = verdict;
+  const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
+  const held = signed && heldSignature(context, route, { desk, digest: signed.digest, elsewhere: !isOnce, nowMs });
+  if (held !== undefined) return { scheme, ...held };
   const turnedAway = rateVerdict(route, desk);
   if (turnedAway.outcome !== undefined) return turnedAway;
   desk.takeSlot(route, nowMs);
   if (verdict.deprecated) desk.noteDeprecated(route, verdict.scheme);
-  const { scheme, signed } = verdict;
-  const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
   return isOnce ? { scheme, signatureDigest: signed.digest } : { scheme };
+}
+
+function heldSignature(
+  context: RequestContext,
+  { profile, name }: Route,
+  {
+    desk,
+    nowMs,
+    ...signature
+  }: Pick<BornSignature, 'digest' | 'elsewhere'> & { readonly desk: RequestDesk; readonly nowMs: number },
+): Known | undefined {
+  const deliveryId = deliveryIdOf(desk.headers(context.id), desk.body(context.id));
+  const held = desk.heldSignature({ ...signature, profile, route: name, deliveryId }, nowMs);
+  if (held === undefined) return undefined;
+  const read = parsePayload(context, desk);
+  return { ...read, ...held, outcome: { kind: 'duplicate', deliveryId: read.deliveryId ?? '' } };
 }
 
 export function parsePayload(context: RequestContext, desk: RequestDesk): Known {

@@ -25,7 +25,7 @@ export type SignatureVerdict =
 export interface SignedContent {
   /** The same for one signature, however the headers of a request format it, and under whichever scheme. */
   readonly digest: string;
-  /** Whether a time is signed with the body, so that two events with the same body have different signatures. */
+  /** Whether a time is signed with the body: events with the same body have different signatures from one second to the next. */
   readonly isTimed: boolean;
 }
 
@@ -40,6 +40,7 @@ export type SignatureVerifier = (request: SignedRequest) => SignatureVerdict;
 
 /** Seconds that a signed timestamp may lie on either side of the clock, inclusive (SIG-3). */
 const skewSeconds = 300;
+const openBrace = 0x7b;
 const hexDigest = /^[0-9a-f]{64}$/i;
 /** Characters of a digest that are kept: 132 bits. */
 const digestLength = 22;
@@ -123,7 +124,7 @@ function verifyHostA(header: string, { body }: SignedRequest, keys: Keys): Signa
   const scheme = 'host-a';
   if (!header.startsWith('sha256='))
     return { kind: 'refused', scheme, why: 'the signature does not begin with sha256=' };
-  return digestVerdict(scheme, header.slice('sha256='.length), keys.plain('', body));
+  return untimedVerdict(scheme, header.slice('sha256='.length), body, keys);
 }
 
 /** Host B sends the secret itself. Its bytes are compared, whatever they are. */
@@ -143,7 +144,23 @@ function verifyV2(header: string, { headers, body, nowMs }: SignedRequest, keys:
 }
 
 function verifyV1(header: string, { body }: SignedRequest, keys: Keys): SignatureVerdict {
-  return digestVerdict('generic-v1', header, keys.plain('', body));
+  return untimedVerdict('generic-v1', header, body, keys);
+}
+
+/** Longer ids than this are in no signed content that a scheme with a time makes. */
+const longestPrefix = 300;
+/** How V2 (`{timestamp}.`) and Standard Webhooks (`{id}.{timestamp}.`) begin what they sign; no JSON object or form does. */
+const timedContent = /^(?:[^\s{=&]+\.)?\d{10}\./;
+
+/**
+ * Judges the signature of a body alone. The content of a scheme with a time, sent as a body, would have a genuine one under
+ * the same secret: a captured request would outlive its time, and its text would be read as a form (SIG-3).
+ */
+function untimedVerdict(scheme: Scheme, hex: string, body: Uint8Array, keys: Keys): SignatureVerdict {
+  const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, longestPrefix));
+  if (beginning[0] !== openBrace && timedContent.test(beginning.toString('latin1')))
+    return { kind: 'refused', scheme, why: 'the body is the signed content of a scheme with a time' };
+  return digestVerdict(scheme, hex, keys.plain('', body));
 }
 
 function digestVerdict(scheme: Scheme, hex: string, digest: Buffer, isTimed = false): SignatureVerdict {

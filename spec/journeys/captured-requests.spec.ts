@@ -1,6 +1,7 @@
 /** A request that was captured on its way is sent again, under another id and in every other form that its signature allows. */
 
 import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
 import { signHostA, signV2 } from '../../machines/webhook/signature.ts';
@@ -23,6 +24,7 @@ const config = `platforms:
         std: {secret: "${standard}", prompt: x}
         twins: {prompt: x, allow_identical_bodies: true}
         open: {secret: INSECURE_NO_AUTH, prompt: x}
+        scripted: {prompt: x, script: count.sh}
 `;
 
 type Headers = Readonly<Record<string, string>>;
@@ -49,7 +51,7 @@ async function send(daemon: Daemon, { route, id, headers, body = text }: Request
 }
 
 async function start(t: Test): Promise<{ readonly home: TestHome; readonly daemon: Daemon }> {
-  const home = makeHome(t, { 'config.yaml': config });
+  const home = makeHome(t, { 'config.yaml': config, 'scripts/count.sh': 'printf x >>count; cat' });
   return { home, daemon: await startDaemon(t, home.path) };
 }
 
@@ -76,12 +78,6 @@ function captures(): readonly {
         { route: 'gh', id: 'v2-3', headers: { ...v2, 'x-webhook-signature-v2': upper } },
         { route: 'other', id: 'v2-4', headers: v2 },
         { route: 'twins', id: 'v2-5', headers: v2 },
-        {
-          route: 'gh',
-          id: 'v2-6',
-          headers: { 'x-hub-signature-256': `sha256=${upper}`, 'content-type': 'application/x-www-form-urlencoded' },
-          body: `${seconds}.${text}`,
-        },
       ],
     },
     {
@@ -169,11 +165,42 @@ t.test('SEC-6 · what is signed anew, or not at all, or ignored, is no repetitio
     { route: 'open', id: '6', headers: {} },
     { route: 'open', id: '7', headers: {} },
     { route: 'open', id: '8', headers: signHostA(shared, text) },
-    { route: 'twins', id: '9', headers: signHostA(shared, text) },
-    { route: 'twins', id: '10', headers: signHostA(shared, text) },
+    { route: 'twins', id: '9', headers: signHostA(shared, '{"n":9}'), body: '{"n":9}' },
+    { route: 'twins', id: '10', headers: signHostA(shared, '{"n":9}'), body: '{"n":9}' },
   ];
   for (const request of rows) t.match(await send(daemon, request), accepted, request.id);
   t.match(await send(daemon, { route: 'gh', id: '3', headers: signHostA(shared, text) }), duplicate('3'));
+});
+
+t.test('SEC-6 · SIG-3 · what a scheme with a time signs is no body of a scheme without one', async (t) => {
+  const { daemon } = await start(t);
+  const old = nowSeconds() - 86_400;
+  for (const content of [`${old}.${text}`, `m1.${old}.{"t":"&payload=%7B%22forged%22:true%7D&"}`]) {
+    for (const headers of [
+      { 'x-hub-signature-256': `sha256=${hmac(content)}` },
+      { 'x-webhook-signature': hmac(content) },
+    ] as readonly Headers[]) {
+      const form = { ...headers, 'content-type': 'application/x-www-form-urlencoded' };
+      t.equal((await send(daemon, { route: 'twins', id: 'old', headers: form, body: content })).status, 401, content);
+    }
+  }
+});
+
+t.test('SEC-6 · LIM-2 · SCR-2 · a captured request runs no script, fills no window and no disk', async (t) => {
+  const { home, daemon } = await start(t);
+  const captured: Request = { route: 'scripted', id: 'c', headers: signHostA(shared, text) };
+  t.match(await send(daemon, captured), accepted);
+  for (let n = 0; n < 35; n += 1)
+    t.match(await send(daemon, { ...captured, id: `c${n}` }), { body: duplicate(`c${n}`).body });
+  t.match(await send(daemon, { ...captured, route: 'twins' }), duplicate('c'), 'nor on a route of equal bodies');
+
+  t.match(await send(daemon, { route: 'scripted', id: 'd', headers: signHostA(shared, '{}'), body: '{}' }), accepted);
+  t.equal(readFileSync(`${home.path}/count`, 'utf8'), 'xx');
+  t.match(await cliJson(home.path, 'webhook', 'deliveries', '--route', 'scripted'), [
+    { delivery_id: 'd' },
+    { delivery_id: 'c34', status: 'duplicate', reason: 'same signature as delivery c', alike: { count: 35 } },
+    { delivery_id: 'c' },
+  ]);
 });
 
 t.test('SEC-6 · SUB-4 · DUR-2 · its owner tests a route and replays an event as often as wanted', async (t) => {

@@ -76,7 +76,8 @@ t.test(
   async (t) => {
     for (const [outcome, level, status, leaves] of rows) {
       const { decisions, journal, lines } = await stage();
-      decisions.decided({ ...known, outcome, reason: 'why' }, live());
+      // A duplicate by its id has come as far as the claim.
+      decisions.decided({ ...known, prompt: 'p', outcome, reason: 'why' }, live());
       await turn();
 
       const fields = {
@@ -127,10 +128,52 @@ t.test('DUR-2 · OBS-1 · a row of what was passed over holds what a replay need
   const [row] = journal.list('events', { limit: 1, order: 'newest' });
   t.equal(row?.dueAtMs, undefined, 'it owes nobody anything');
 
-  decisions.decided({ ...known, id: 'k2', outcome: { kind: 'duplicate', deliveryId: 'd1' } }, undefined);
+  decisions.decided({ ...known, prompt: 'p', id: 'k2', outcome: { kind: 'duplicate', deliveryId: 'd1' } }, undefined);
   await turn();
   t.match(journal.get('events', 'k2')?.value, { status: 'duplicate', reason: 'duplicate', body: '', headers: {} });
   t.match(lines.at(-1), { level: 'info' }, 'only one that repeats a signature has a reason');
+});
+
+t.test(
+  'SEC-6 · SEC-8 · a repeated signature leaves one counted row in memory for each event, and nothing on disk',
+  async (t) => {
+    const { decisions, journal } = await stage();
+    const outcome: Outcome = { kind: 'duplicate', deliveryId: 'd' };
+    for (const [id, reason] of [
+      ['k2', 'same signature as delivery a'],
+      ['k3', 'same signature as delivery a'],
+      ['k4', 'same signature as delivery b'],
+    ] as const)
+      decisions.decided({ ...known, id, outcome, reason }, live({}, '{"a":1}'));
+    await turn();
+
+    t.match(
+      [...decisions.refused.newestFirst()],
+      [
+        { key: 'k4', event: { status: 'duplicate', reason: /delivery b/, body: '' } },
+        { key: 'k3', event: { reason: /delivery a/ }, alike: { count: 2, firstKey: 'k2' } },
+      ],
+    );
+    t.same(journal.list('events', { limit: 1, order: 'newest' }), []);
+  },
+);
+
+t.test('SEC-8 · behind a proxy of this machine the sender is the last that it names', async (t) => {
+  const { decisions } = await stage();
+  for (const [id, address, forwarded] of [
+    ['k1', '127.0.0.1', '203.0.113.9, 192.0.2.1'],
+    ['k2', '127.0.0.1', '203.0.113.8, 192.0.2.1'],
+    ['k3', '::1', '192.0.2.2'],
+    ['k4', '192.0.2.3', '192.0.2.1'],
+  ] as const) {
+    const from = { ...live({ 'x-forwarded-for': forwarded }), address };
+    decisions.decided({ ...known, id, outcome: { kind: 'badSignature' }, reason: 'why' }, from);
+  }
+
+  t.same(
+    [...decisions.refused.newestFirst()].map(({ key }) => key),
+    ['k4', 'k3', 'k2'],
+  );
 });
 
 t.test('EVT-1 · a ping that is not listed is logged at debug, and kept like any other', async (t) => {

@@ -29,10 +29,19 @@ interface Stage {
   /** Answers of the window, one for each time it is asked. */
   readonly windows?: readonly (number | undefined)[];
   readonly known?: Partial<RequestContext>;
+  readonly held?: RequestDesk['heldSignature'];
 }
 
 /** A desk that notes what it was asked to do, and the request as it stands before a rule. */
-function stage({ route: more = {}, secret: given, body = '{}', headers = {}, windows = [], known = {} }: Stage = {}) {
+function stage({
+  route: more = {},
+  secret: given,
+  body = '{}',
+  headers = {},
+  windows = [],
+  known = {},
+  held,
+}: Stage = {}) {
   const compiled = compileRoute({ route: { ...plain, ...more }, secret: given ?? { kind: 'shared', secret } });
   const done: string[] = [];
   let asked = 0;
@@ -49,6 +58,7 @@ function stage({ route: more = {}, secret: given, body = '{}', headers = {}, win
       return windows[asked - 1];
     },
     takeSlot: ({ name }, nowMs) => void done.push(`slot of ${name} at ${nowMs}`),
+    heldSignature: (signature, nowMs) => held?.(signature, nowMs),
     list: (profile, file) => (profile === defaultProfile && file === 'vip.txt' ? new Set(['mona']) : undefined),
     newDeliveryId: () => 'made',
     noteDeprecated: ({ name }, scheme) => void done.push(`${scheme} on ${name}`),
@@ -118,6 +128,43 @@ t.test('LIM-2 · a full window answers before the signature, and again where it 
   t.same(late.done, [], 'what is turned away takes no slot');
   t.end();
 });
+
+t.test(
+  'SEC-6 · LIM-2 · one whose signature an event keeps is a duplicate: it takes no slot and goes no further',
+  (t) => {
+    const asked: unknown[] = [];
+    const captured = stage({
+      body: '{"n":1}',
+      headers: { ...signed('{"n":1}'), 'x-request-id': 'mine' },
+      windows: [12],
+      held: (signature, nowMs) => {
+        asked.push(signature, nowMs);
+        return { reason: 'same signature as delivery d1' };
+      },
+    });
+
+    t.match(verifySignature(captured.context, captured.desk), {
+      scheme: 'generic-v1',
+      deliveryId: 'mine',
+      outcome: { kind: 'duplicate', deliveryId: 'mine' },
+      reason: 'same signature as delivery d1',
+    });
+    t.same(captured.done, []);
+    t.match(asked, [{ profile: 'default', route: 'r', deliveryId: 'mine', elsewhere: false }, 7_000]);
+
+    const relaxed = stage({
+      headers: signed('{}'),
+      route: { allowIdenticalBodies: true },
+      held: ({ elsewhere }) => (elsewhere ? undefined : {}),
+    });
+    t.same(
+      verifySignature(relaxed.context, relaxed.desk),
+      { scheme: 'generic-v1' },
+      'of its own route it may come again',
+    );
+    t.end();
+  },
+);
 
 t.test('LIM-2 · SIG-2 · SIG-4 · only a genuine request takes a slot, at the time of its verdict', (t) => {
   const forged = stage({ headers: signed('other') });

@@ -75,6 +75,7 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
     },
     secondsUntilFree: () => undefined,
     takeSlot: () => {},
+    heldSignature: () => undefined,
     list: () => undefined,
     newDeliveryId: () => 'random',
     noteDeprecated: () => {},
