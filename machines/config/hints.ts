@@ -1,28 +1,49 @@
 /**
  * Says what a sound configuration may still lack, for a person who checks it: routes whose runs have no tool of the servers
- * beside them. A hint is no finding: it is neither logged nor counted.
- * @see CFG-2 and DIS-5 in docs/specification.md
+ * beside them, and routes that share a secret. A hint is no finding: it is neither logged nor counted.
+ * @see CFG-2, DIS-5 and SEC-6 in docs/specification.md
  */
 
 import type { Settings } from './settings.ts';
 
+type Routes = Settings['webhook']['routes'];
+
 const mostNamed = 3;
 
-/** One hint for all routes of a profile that run an agent without `toolsets`, though servers are enabled. */
-export function hintsOf(
-  profile: Pick<Settings, 'servers' | 'agent'>,
-  routes: Settings['webhook']['routes'],
-): readonly string[] {
-  const server = profile.servers.find(({ enabled }) => enabled)?.name;
-  if (server === undefined || profile.agent.runner === 'echo') return [];
+/** The hints on the routes of one profile; none is empty. */
+export function hintsOf(profile: Pick<Settings, 'servers' | 'agent'>, routes: Routes): readonly string[] {
+  const enabled = routes.filter(({ route }) => route.enabled);
+  return [...hintOnTools(profile, enabled), ...hintsOnSecrets(enabled)];
+}
+
+/** One hint for all routes that run an agent without `toolsets`, though servers are enabled. */
+function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, routes: Routes): readonly string[] {
+  const server = servers.find(({ enabled }) => enabled)?.name;
+  if (server === undefined || agent.runner === 'echo') return [];
   const lacking = routes
-    .filter(
-      ({ route }) => route.enabled && !route.deliverOnly && route.cronJob === undefined && route.toolsets === undefined,
-    )
-    .map(({ route }) => `"${route.name}"`);
+    .filter(({ route }) => !route.deliverOnly && route.cronJob === undefined && route.toolsets === undefined)
+    .map(({ route }) => route.name);
   if (lacking.length === 0) return [];
-  const left = lacking.length - mostNamed;
-  const names = lacking.slice(0, mostNamed).join(', ') + (left > 0 ? ` and ${left} more` : '');
-  const run = lacking.length === 1 ? `route ${names} runs` : `routes ${names} run`;
+  const run = lacking.length === 1 ? `route ${named(lacking)} runs` : `routes ${named(lacking)} run`;
   return [`${run} without the tools of your servers; add toolsets: [agent-webhook, mcp-${server}] to lend them`];
+}
+
+/** One hint for each secret of several routes: an event that its sender sends to two of them has one signature. */
+function hintsOnSecrets(routes: Routes): readonly string[] {
+  const sharing = new Map<string, string[]>();
+  for (const { route, secret } of routes) {
+    if (secret.kind === 'shared') sharing.set(secret.secret, [...(sharing.get(secret.secret) ?? []), route.name]);
+  }
+  return [...sharing.values()]
+    .filter((names) => names.length > 1)
+    .map(
+      (names) =>
+        `routes ${named(names)} share a secret, and an event that a sender sends to several of them runs once; give each a secret of its own`,
+    );
+}
+
+function named(names: readonly string[]): string {
+  const left = names.length - mostNamed;
+  const first = names.slice(0, mostNamed).map((name) => `"${name}"`);
+  return first.join(', ') + (left > 0 ? ` and ${left} more` : '');
 }

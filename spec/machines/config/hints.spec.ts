@@ -16,7 +16,9 @@ const hints = (
 t.test('CFG-2 · DIS-5 · routes that lend their runs no tool of a server are named in one hint', (t) => {
   const end = 'without the tools of your servers; add toolsets: [agent-webhook, mcp-files] to lend them';
   t.same(hints('{x: {}}'), [`route "x" runs ${end}`]);
-  t.same(hints('{a: {}, b: {}, own: {toolsets: [web]}, c: {}, d: {}}'), [`routes "a", "b", "c" and 1 more run ${end}`]);
+  t.match(hints('{a: {}, b: {}, own: {toolsets: [web]}, c: {}, d: {}}'), [
+    `routes "a", "b", "c" and 1 more run ${end}`,
+  ]);
   const quiet = [
     hints('{x: {toolsets: []}}'),
     hints('{x: {enabled: false}}'),
@@ -28,5 +30,18 @@ t.test('CFG-2 · DIS-5 · routes that lend their runs no tool of a server are na
     hints('{}'),
   ];
   t.same(quiet, Array(quiet.length).fill([]));
+  t.end();
+});
+
+t.test('CFG-2 · SEC-6 · routes of one secret are named in one hint, without the secret', (t) => {
+  const end =
+    'share a secret, and an event that a sender sends to several of them runs once; give each a secret of its own';
+  const own = (name: string): string => `{secret: the-very-own-secret-of-${name}}`;
+  t.same(hints('{a: {}, b: {}, c: {enabled: false}}', '{}'), [`routes "a", "b" ${end}`]);
+  t.same(hints(`{a: ${own('x')}, b: ${own('x')}, c: {}, d: {}, e: {}, f: {}}`, '{}'), [
+    `routes "a", "b" ${end}`,
+    `routes "c", "d", "e" and 1 more ${end}`,
+  ]);
+  t.same(hints(`{a: {}, b: ${own('b')}, c: ${own('c')}}`, '{}'), []);
   t.end();
 });
