@@ -11,7 +11,7 @@ import { createKeeper, type JournalKeeper } from '../actors/store/keeper.ts';
 import { openLmdbJournal } from '../actors/store/lmdb-journal.ts';
 import { openMemoryJournal } from '../actors/store/memory-journal.ts';
 import { createClaimDelivery } from '../actors/webhook/claim-delivery.ts';
-import { heldSignature } from '../actors/webhook/event-claims.ts';
+import { signatureHolder } from '../actors/webhook/event-claims.ts';
 import { createScriptPlaces } from '../actors/webhook/script-places.ts';
 import { type CompileOptions, compile } from '../machines/base/compile.ts';
 import { done, type Fault } from '../machines/base/fault.ts';
@@ -21,6 +21,7 @@ import type { HomePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { CompiledRoute } from '../machines/webhook/compile-route.ts';
 import { deliveryIdOf } from '../machines/webhook/envelope.ts';
+import { signatureClaim } from '../machines/webhook/record.ts';
 import { replyTo } from '../machines/webhook/reply.ts';
 import {
   type RequestContext,
@@ -191,7 +192,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       },
       secondsUntilFree: windows.secondsUntilFree,
       takeSlot: windows.take,
-      heldSignature: (signature, atMs) => heldSignature(keeper, signature, atMs),
+      signatureHolder: (profile, digest, atMs) => signatureHolder(keeper, signatureClaim(profile, digest), atMs),
       list: (profile, file) => deskOf(profile)?.lists.list(file),
       newDeliveryId: () => globalThis.crypto.randomUUID(),
       noteDeprecated: (route, scheme) =>

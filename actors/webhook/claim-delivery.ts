@@ -7,19 +7,17 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { Burst } from '../../machines/webhook/coalesce.ts';
-import { type DeliveryRecord, groupName, type RunRecord } from '../../machines/webhook/record.ts';
+import {
+  type DeliveryRecord,
+  type EventRecord,
+  groupName,
+  type RunRecord,
+  sameSignature,
+} from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 import type { Bursts } from './bursts.ts';
-import {
-  type Claimant,
-  claimLifeMs,
-  claimsOf,
-  type EventDraft,
-  isPending,
-  releasing,
-  sameSignature,
-} from './event-claims.ts';
+import { type Claimant, claimLifeMs, claimsOf, type EventDraft, isPending, releasing } from './event-claims.ts';
 
 /** A sender waits this long for a direct delivery (DIS-2). */
 const directDeadlineMs = 30_000;
@@ -245,7 +243,8 @@ function claimVerdict(
     case 'claimed': {
       const { eventKey } = verdict.holder;
       if (isPending(keeper, eventKey)) return { kind: 'pending' };
-      const reason = sameSignature(keeper.journal(), eventKey, event);
+      const held = typeof eventKey === 'string' ? keeper.journal()?.get('events', eventKey)?.value : undefined;
+      const reason = held && sameSignature(held as unknown as EventRecord, event);
       return reason === undefined ? { kind: 'duplicate' } : { kind: 'duplicate', reason };
     }
     case 'stale':

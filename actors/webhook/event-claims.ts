@@ -13,10 +13,8 @@ import {
   isWaitedFor,
   type RunRecord,
   releasesId,
-  signatureClaim,
   type Told,
 } from '../../machines/webhook/record.ts';
-import type { BornSignature, HeldSignature } from '../../machines/webhook/request-rules.ts';
 import type { Journal, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 
@@ -92,21 +90,19 @@ function repeating(journal: Journal, before: string, key: string): Extract<Write
 }
 
 /**
- * Returns why a request is a duplicate of the event that claimed its signature; undefined where no event did, where that one
- * failed for good and releases it, or where it is a direct delivery that may still fail.
+ * Returns the event that claimed a signature; undefined where none did, where that one failed for good and releases it, or where
+ * it is a direct delivery that may still fail.
  */
-export function heldSignature(
+export function signatureHolder(
   keeper: JournalKeeper,
-  { digest, profile, route, deliveryId, elsewhere }: BornSignature,
+  name: string,
   nowMs: number,
-): HeldSignature | undefined {
+): Pick<EventRecord, 'deliveryId' | 'route'> | undefined {
   const journal = keeper.journal();
-  const holder = journal?.claimed(signatureClaim(profile, digest), nowMs)?.eventKey;
+  const holder = journal?.claimed(name, nowMs)?.eventKey;
   if (journal === undefined || typeof holder !== 'string') return undefined;
-  if (elsewhere && journal.get('events', holder)?.value.route === route) return undefined;
   if (isPending(keeper, holder) || repeating(journal, holder, '') !== undefined) return undefined;
-  const reason = sameSignature(journal, holder, { deliveryId: deliveryId ?? '', route });
-  return reason === undefined ? {} : { reason };
+  return journal.get('events', holder)?.value as unknown as EventRecord | undefined;
 }
 
 /** Whether a claim is held by a direct delivery without an outcome; everything else that holds one is carried through. */
@@ -114,16 +110,4 @@ export function isPending(keeper: JournalKeeper, eventKey: Json | undefined): bo
   if (typeof eventKey !== 'string') return false;
   const held = keeper.journal()?.get('deliveries', eventKey)?.value as DeliveryRecord | undefined;
   return held !== undefined && isWaitedFor(held) && !isOver(held);
-}
-
-/** Names the event that claimed the signature; undefined where that came with the same id, which explains enough. */
-export function sameSignature(
-  journal: Journal | undefined,
-  eventKey: Json | undefined,
-  event: Pick<EventRecord, 'deliveryId' | 'route'>,
-): string | undefined {
-  if (typeof eventKey !== 'string') return undefined;
-  const held = journal?.get('events', eventKey)?.value as unknown as EventRecord | undefined;
-  if (held === undefined || (held.deliveryId === event.deliveryId && held.route === event.route)) return undefined;
-  return `same signature as delivery ${held.deliveryId}${held.route === event.route ? '' : ` of route "${held.route}"`}`;
 }

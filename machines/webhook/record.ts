@@ -210,6 +210,15 @@ export function claimNames({
   return signatureDigest === undefined ? [ofId] : [ofId, signatureClaim(profile, signatureDigest)];
 }
 
+/** Names the event that claimed the signature; undefined where that came with the same id, which explains enough. */
+export function sameSignature(
+  holder: Pick<EventRecord, 'deliveryId' | 'route'>,
+  { deliveryId, route }: Pick<EventRecord, 'deliveryId' | 'route'>,
+): string | undefined {
+  if (holder.deliveryId === deliveryId && holder.route === route) return undefined;
+  return `same signature as delivery ${holder.deliveryId}${holder.route === route ? '' : ` of route "${holder.route}"`}`;
+}
+
 /** The name under which a signature is claimed: on all routes of a profile, since some may share a secret. */
 export function signatureClaim(profile: string, digest: string): string {
   return `signature/${escaped(profile)}/${digest}`;

@@ -13,6 +13,7 @@ import type { CompiledRoute } from './compile-route.ts';
 import { deliveryIdOf, eventTypeOf, isPing } from './envelope.ts';
 import type { ListMembership, Tried } from './filter.ts';
 import { isCredentialHeader } from './kept-headers.ts';
+import { type EventRecord, sameSignature } from './record.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
 import type { PlanKind, RequestContext } from './webhook-request.machine.ts';
 
@@ -31,28 +32,15 @@ export interface RequestDesk {
   /** Seconds until the route's window ends, where it is full. */
   readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
   readonly takeSlot: (route: Route, nowMs: number) => void;
-  /** Whether a request with this signature is a duplicate, and why where its id does not say so. */
-  readonly heldSignature: (signature: BornSignature, nowMs: number) => HeldSignature | undefined;
+  /** The event that claimed a signature and keeps it: a request that bears it again is a duplicate of that event. */
+  readonly signatureHolder: (profile: ProfileName, digest: string, nowMs: number) => SignatureHolder | undefined;
   readonly list: (profile: ProfileName, file: string) => ListMembership | undefined;
   readonly newDeliveryId: () => string;
   /** Says that the deprecated scheme was used; the log says it once per route. */
   readonly noteDeprecated: (route: Route, scheme: string) => void;
 }
 
-/** An accepted signature, and what it came with. */
-export interface BornSignature {
-  readonly digest: string;
-  readonly profile: ProfileName;
-  readonly route: string;
-  readonly deliveryId: string | undefined;
-  /** Whether only an event of another route counts: the route runs events with the same body. */
-  readonly elsewhere: boolean;
-}
-
-/** An event claimed the signature and keeps it. */
-export interface HeldSignature {
-  readonly reason?: string;
-}
+export type SignatureHolder = Pick<EventRecord, 'deliveryId' | 'route'>;
 
 type Known = Partial<RequestContext>;
 const nothing: Known = {};
@@ -92,8 +80,10 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   }
   const { scheme, signed } = verdict;
   const isOnce = signed !== undefined && (signed.isTimed || !route.allowIdenticalBodies);
-  const held = signed && heldSignature(context, route, { desk, digest: signed.digest, elsewhere: !isOnce, nowMs });
-  if (held !== undefined) return { scheme, ...held };
+  const holder = signed && desk.signatureHolder(route.profile, signed.digest, nowMs);
+  // A route that runs events with the same body runs its own again, but none of its neighbours'.
+  if (holder !== undefined && (isOnce || holder.route !== route.name))
+    return { scheme, ...repeated(context, holder, desk) };
   const turnedAway = rateVerdict(route, desk);
   if (turnedAway.outcome !== undefined) return turnedAway;
   desk.takeSlot(route, nowMs);
@@ -101,20 +91,11 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   return isOnce ? { scheme, signatureDigest: signed.digest } : { scheme };
 }
 
-function heldSignature(
-  context: RequestContext,
-  { profile, name }: Route,
-  {
-    desk,
-    nowMs,
-    ...signature
-  }: Pick<BornSignature, 'digest' | 'elsewhere'> & { readonly desk: RequestDesk; readonly nowMs: number },
-): Known | undefined {
-  const deliveryId = deliveryIdOf(desk.headers(context.id), desk.body(context.id));
-  const held = desk.heldSignature({ ...signature, profile, route: name, deliveryId }, nowMs);
-  if (held === undefined) return undefined;
+function repeated(context: RequestContext, holder: SignatureHolder, desk: RequestDesk): Known {
   const read = parsePayload(context, desk);
-  return { ...read, ...held, outcome: { kind: 'duplicate', deliveryId: read.deliveryId ?? '' } };
+  const deliveryId = read.deliveryId ?? '';
+  const reason = sameSignature(holder, { deliveryId, route: context.route?.name ?? '' });
+  return { ...read, outcome: { kind: 'duplicate', deliveryId }, ...(reason === undefined ? {} : { reason }) };
 }
 
 export function parsePayload(context: RequestContext, desk: RequestDesk): Known {

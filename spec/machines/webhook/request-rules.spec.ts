@@ -13,6 +13,7 @@ import {
   type RequestDesk,
   readScript,
   renderTexts,
+  type SignatureHolder,
   verifySignature,
 } from '../../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../../machines/webhook/webhook-request.machine.ts';
@@ -29,7 +30,7 @@ interface Stage {
   /** Answers of the window, one for each time it is asked. */
   readonly windows?: readonly (number | undefined)[];
   readonly known?: Partial<RequestContext>;
-  readonly held?: RequestDesk['heldSignature'];
+  readonly holder?: SignatureHolder;
 }
 
 /** A desk that notes what it was asked to do, and the request as it stands before a rule. */
@@ -40,10 +41,11 @@ function stage({
   headers = {},
   windows = [],
   known = {},
-  held,
+  holder,
 }: Stage = {}) {
   const compiled = compileRoute({ route: { ...plain, ...more }, secret: given ?? { kind: 'shared', secret } });
   const done: string[] = [];
+  const sought: string[] = [];
   let asked = 0;
   const desk: RequestDesk = {
     nowMs: () => 7_000,
@@ -58,7 +60,10 @@ function stage({
       return windows[asked - 1];
     },
     takeSlot: ({ name }, nowMs) => void done.push(`slot of ${name} at ${nowMs}`),
-    heldSignature: (signature, nowMs) => held?.(signature, nowMs),
+    signatureHolder: (profile, digest, nowMs) => {
+      sought.push(`${profile} ${digest.length} ${nowMs}`);
+      return holder;
+    },
     list: (profile, file) => (profile === defaultProfile && file === 'vip.txt' ? new Set(['mona']) : undefined),
     newDeliveryId: () => 'made',
     noteDeprecated: ({ name }, scheme) => void done.push(`${scheme} on ${name}`),
@@ -72,7 +77,7 @@ function stage({
     route: compiled.route,
     ...known,
   };
-  return { desk, context, done, route: compiled.route };
+  return { desk, context, done, sought, route: compiled.route };
 }
 
 const signed = (body: string): Record<string, string> => ({
@@ -132,36 +137,28 @@ t.test('LIM-2 · a full window answers before the signature, and again where it 
 t.test(
   'SEC-6 · LIM-2 · one whose signature an event keeps is a duplicate: it takes no slot and goes no further',
   (t) => {
-    const asked: unknown[] = [];
-    const captured = stage({
-      body: '{"n":1}',
-      headers: { ...signed('{"n":1}'), 'x-request-id': 'mine' },
-      windows: [12],
-      held: (signature, nowMs) => {
-        asked.push(signature, nowMs);
-        return { reason: 'same signature as delivery d1' };
-      },
-    });
-
+    const holder = { deliveryId: 'd1', route: 'r' };
+    const headers = { ...signed('{"n":1}'), 'x-request-id': 'mine' };
+    const captured = stage({ body: '{"n":1}', headers, windows: [12], holder });
     t.match(verifySignature(captured.context, captured.desk), {
       scheme: 'generic-v1',
       deliveryId: 'mine',
       outcome: { kind: 'duplicate', deliveryId: 'mine' },
       reason: 'same signature as delivery d1',
     });
-    t.same(captured.done, []);
-    t.match(asked, [{ profile: 'default', route: 'r', deliveryId: 'mine', elsewhere: false }, 7_000]);
+    t.same([captured.done, captured.sought], [[], ['default 22 7000']]);
 
-    const relaxed = stage({
-      headers: signed('{}'),
-      route: { allowIdenticalBodies: true },
-      held: ({ elsewhere }) => (elsewhere ? undefined : {}),
+    const again = stage({ body: '{"n":1}', headers, holder: { deliveryId: 'mine', route: 'r' } });
+    t.equal(verifySignature(again.context, again.desk).reason, undefined, 'the same id says it');
+
+    const relaxed = { body: '{"n":1}', headers, route: { allowIdenticalBodies: true } };
+    const own = stage({ ...relaxed, holder });
+    t.same(verifySignature(own.context, own.desk), { scheme: 'generic-v1' }, 'of its own route it may come again');
+    const neighbours = stage({ ...relaxed, holder: { deliveryId: 'd1', route: 'other' } });
+    t.match(verifySignature(neighbours.context, neighbours.desk), {
+      outcome: { kind: 'duplicate' },
+      reason: 'same signature as delivery d1 of route "other"',
     });
-    t.same(
-      verifySignature(relaxed.context, relaxed.desk),
-      { scheme: 'generic-v1' },
-      'of its own route it may come again',
-    );
     t.end();
   },
 );

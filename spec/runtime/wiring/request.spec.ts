@@ -75,7 +75,7 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
     },
     secondsUntilFree: () => undefined,
     takeSlot: () => {},
-    heldSignature: () => undefined,
+    signatureHolder: () => undefined,
     list: () => undefined,
     newDeliveryId: () => 'random',
     noteDeprecated: () => {},
