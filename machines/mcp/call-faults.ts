@@ -43,6 +43,12 @@ export function noSuchTool(name: string): CallFault {
   return { code: 'unknown_tool', message: `no tool is named "${name}"; \`agent mcp tools\` lists them` };
 }
 
+/** The same words for a tool that exists nowhere and for one of a server that the caller may not use. */
+export function notOffered(name: string): CallFault {
+  const message = `no tool is named "${name}" among those that are offered; \`agent mcp tools\` lists them, and one more is offered once the toolsets name it`;
+  return { code: 'unknown_tool', message };
+}
+
 export function noSuchResource(uri: string): CallFault {
   const message = `no mcp server offers the resource ${quoted(uri)}; \`resources/list\` lists those of the servers that can be reached, \`agent mcp list\` shows the others`;
   return { code: 'unknown_resource', message };

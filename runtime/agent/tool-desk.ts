@@ -68,7 +68,8 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
     });
     const lent = toolsets.flatMap((name) => builtIn.get(name) ?? []);
     const registered = ports.registry()?.all() ?? [];
-    const supervised = registered.filter(toolFilter(toolsets));
+    const allows = toolFilter(toolsets);
+    const supervised = registered.filter(allows);
     for (const name of toolsets) warnWhereEmpty(name);
 
     const own = new Map(lent.map((tool) => [tool.offer.name, tool]));
@@ -79,7 +80,7 @@ export function createToolDesk(ports: ToolDeskPorts): ToolDesk {
         const tool = own.get(name);
         if (tool !== undefined) return tool.call(args, signal);
         if (!theirs.has(name)) return { text: `no tool is named "${name}"`, isError: true };
-        return answerOf(await calls.start({ profile, name, args, caller, ...ofRun, signal }));
+        return answerOf(await calls.start({ profile, name, args, caller, allows, ...ofRun, signal }));
       },
     };
 

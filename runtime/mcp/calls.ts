@@ -5,6 +5,7 @@
  */
 
 import type { Progress } from '../../actors/mcp/direct-calls.ts';
+import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import { type CallFault, gatewayIsNotUp } from '../../machines/mcp/call-faults.ts';
@@ -21,6 +22,8 @@ export interface CallRequest {
   /** Of the name of a utility: makes its request itself, whose answer is the `structuredContent` of the result. */
   readonly method?: OfferMethod;
   readonly caller: string;
+  /** The tools that a caller bound to toolsets may use. Judged by the tool that is found, whenever that is (SEC-4). */
+  readonly allows?: (tool: ServerTool) => boolean;
   /** The key of the run that calls, where one does. */
   readonly run?: string;
   /** The trace that the call belongs to. */

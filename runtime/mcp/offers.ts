@@ -53,7 +53,7 @@ const reachable: ReadonlySet<string> = new Set(['connected', 'connecting']);
 const asleep: ReadonlySet<string> = new Set(['lazy', 'recycling']);
 
 export function createOffers({ calls, registry, state, keep }: OffersPorts): Offers {
-  const ask = (tool: RegisteredTool, method: OfferMethod, args: JsonObject, { allows: _, ...caller }: OfferCaller) =>
+  const ask = (tool: RegisteredTool, method: OfferMethod, args: JsonObject, caller: OfferCaller) =>
     calls.start({ ...caller, name: tool.name, args, method });
 
   /** The utility tools under whose names the caller may make a request, one a server. */

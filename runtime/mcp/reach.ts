@@ -4,6 +4,7 @@
  * @see LIF-6, LIF-7 and LIF-8 in docs/specification.md
  */
 
+import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
@@ -15,8 +16,11 @@ export interface Reach {
   isReached(key: string): boolean;
   /** The call hears `server.reached` or `server.unreachable`, at once or later. */
   wait(key: string, call: WaitingCall): void;
-  /** The server that a name without a tool may be of, for it has listed nothing yet; undefined where there is none. */
-  absentFor(profile: string, name: string): AbsentServer | undefined;
+  /**
+   * The server that a name without a tool may be of, for it has listed nothing yet; undefined where there is none of which
+   * the caller may use the tool.
+   */
+  absentFor(profile: string, name: string, allows?: (tool: ServerTool) => boolean): AbsentServer | undefined;
   /** Whether a call waits for a connection. */
   isAwaited(key: string): boolean;
   reached(key: string): void;
@@ -91,12 +95,12 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
       waiting.set(key, ids.add(id));
       connection.send({ type: 'server.wake' });
     },
-    absentFor(profile, name) {
+    absentFor(profile, name, allows = () => true) {
       let found: AbsentServer | undefined;
       connections().each((_, connection) => {
         const { value, context } = connection.getSnapshot() as unknown as ConnectionSnapshot;
         if (context.profile !== profile || context.tools > 0 || !absent.has(value)) return true;
-        if (!name.startsWith(toolPrefix(context.server))) return true;
+        if (!name.startsWith(toolPrefix(context.server)) || !allows({ server: context.server, name })) return true;
         const why = context.why ?? `mcp server "${context.server}" is not connected`;
         found = { server: context.server, comes: value === 'connecting', why };
         return !found.comes;

@@ -13,6 +13,7 @@ import {
   type CallFault,
   type FaultyCall,
   noSuchTool,
+  notOffered,
   toolIsGone,
   toolKeepsChanging,
   unavailable,
@@ -127,6 +128,7 @@ function find(context: CallContext, tool: RegisteredTool | undefined, ports: Too
   const settings = tool === undefined ? undefined : ports.settings(profile, tool.server);
   const row = ports.calls.get(id);
   if (tool === undefined || settings === undefined) return findLater(context, ports);
+  if (row?.request.allows?.(tool) === false) return { kind: 'refused', fault: notOffered(context.name) };
   // A tool of the server has the utility's name by now.
   if (row?.request.method !== undefined && tool.kind !== 'utility')
     return { kind: 'refused', fault: toolIsGone({ ...context, server: tool.server }) };
@@ -154,10 +156,12 @@ function find(context: CallContext, tool: RegisteredTool | undefined, ports: Too
 
 /** A server that has not listed anything yet is waited for, once; nobody is woken for a name that may be wrong. */
 function findLater(context: CallContext, ports: ToolCallPorts): Resolution {
-  const { profile, name, server } = context;
+  const { id, profile, name, server } = context;
   if (context.tool !== null) return { kind: 'refused', fault: toolIsGone(context) };
-  const absent = server === null ? ports.reach.absentFor(profile, name) : undefined;
-  if (absent === undefined) return { kind: 'refused', fault: noSuchTool(name) };
+  const allows = ports.calls.get(id)?.request.allows;
+  const absent = server === null ? ports.reach.absentFor(profile, name, allows) : undefined;
+  if (absent === undefined)
+    return { kind: 'refused', fault: allows === undefined ? noSuchTool(name) : notOffered(name) };
   const connectTimeoutMs = ports.settings(profile, absent.server)?.connectTimeoutMs ?? 0;
   if (absent.comes) return { kind: 'awaited', server: absent.server, reachMs: connectTimeoutMs + reachSlackMs };
   return { kind: 'refused', fault: unavailable(`no tool is named "${name}" yet: ${absent.why}`) };

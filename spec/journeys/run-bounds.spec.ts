@@ -1,13 +1,14 @@
 /** A command runner whose program attacks the gateway that runs it: what its socket, its environment and its tools allow. */
 
 import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../../runtime/control/client.ts';
 import { main, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
-import { type Child, child, eventually } from '../support/mcp/gateway.ts';
+import { type Child, child, eventually, folder } from '../support/mcp/gateway.ts';
 import { postSigned } from '../support/sign.ts';
 
 const secret = 'run-bounds-secret-run-bounds';
@@ -79,7 +80,11 @@ interface Stage {
 }
 
 /** A gateway with two profiles; the runs of `work` are a program whose body is given. */
-async function stage(t: Test, body: string, { words = '', more = '' } = {}): Promise<Stage> {
+async function stage(
+  t: Test,
+  body: string,
+  { words = '', more = '', late = {}, lent = 'mcp-notes, mcp-guarded' } = {},
+): Promise<Stage> {
   const vault = child(t, [], { trust: 'untrusted' });
   const guarded = child(t, [], { trust: 'untrusted' });
   const notes = child(t, [], { trust: 'full' });
@@ -93,11 +98,14 @@ mcp_servers: {vault: ${JSON.stringify(vault.entry)}}
     'profiles/work/config.yaml': `agent: {runner: command, command: [node, scripts/program.mjs${words}]${more}}
 platforms:
   team_chat_a: {enabled: false, token: "\${SLACK_TOKEN}"}
-  webhook: {extra: {secret: "\${HOOK_SECRET}", routes: {jobs: {prompt: p, toolsets: [mcp-notes, mcp-guarded]}}}}
+  webhook: {extra: {secret: "\${HOOK_SECRET}", routes: {jobs: {prompt: p, toolsets: [${lent}]}}}}
 mcp_servers:
   notes: ${JSON.stringify({ ...notes.entry, env: { NOTES_KEY: '${env:NOTES_KEY}' } })}
   guarded: ${JSON.stringify(guarded.entry)}
   spare: ${JSON.stringify(spare.entry)}
+${Object.entries(late)
+  .map(([name, entry]) => `  ${name}: ${JSON.stringify(entry)}`)
+  .join('\n')}
 `,
     'profiles/work/.env': `HOOK_SECRET=${secret}\nSLACK_TOKEN=slack-token-of-work\nNOTES_KEY=notes-key-of-work\nOWN_KEY=own\nOTHER_KEY=other\nWEBHOOK_SECRET=${secret}\n`,
     'profiles/work/scripts/program.mjs': `${hands}\n${body}`,
@@ -107,7 +115,8 @@ mcp_servers:
   t.teardown(() => control.close());
   await eventually(async () => {
     const rows = (await control.call('mcp.list')) as unknown as readonly JsonObject[];
-    return rows.length === 4 && rows.every(({ state }) => state === 'connected');
+    const others = rows.filter(({ name }) => !Object.hasOwn(late, String(name)));
+    return others.length === 4 && others.every(({ state }) => state === 'connected');
   });
   return {
     home,
@@ -222,6 +231,60 @@ console.log(JSON.stringify({
     readonly chapters: readonly JsonObject[];
   };
   t.ok(chapters.filter(({ kind }) => kind === 'call').length >= 4, 'every call is told with the run');
+});
+
+/** The entry of a peer that starts once a file is there. */
+function gated({ command, args }: Child['entry'], gate: string): JsonObject {
+  const wait = 'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"';
+  return { command: 'sh', args: ['-c', wait, gate, String(command), ...(args as string[])], trust: 'full' };
+}
+
+t.test('SEC-4 · LIF-7 · a tool that is not lent is refused while its server connects for the first time', async (t) => {
+  const place = folder(t);
+  const [unlent, lent] = [join(place, 'unlent'), join(place, 'lent')];
+  const late = child(t);
+  const notesLate = child(t);
+  const { run, control } = await stage(
+    t,
+    `
+import { writeFileSync } from 'node:fs';
+const call = (name, more = {}) => raw('mcp.call', { name, arguments: { text: 'x' }, ...more });
+const early = [
+  call('mcp__late__echo'),
+  call('mcp__late__no_such'),
+  call('mcp__notes_late__echo', { toolsets: 'mcp-guarded' }),
+];
+const awaited = call('mcp__notes_late__echo');
+await raw('mcp.tools');
+for (const gate of ${JSON.stringify([unlent, lent])}) writeFileSync(gate, '');
+console.log(JSON.stringify({
+  early: (await Promise.all(early)).map(({ result }) => result),
+  awaited: (await awaited).result,
+}));
+`,
+    {
+      late: { late: gated(late.entry, unlent), notes_late: gated(notesLate.entry, lent) },
+      lent: 'mcp-notes_late, mcp-guarded',
+    },
+  );
+
+  const { early, awaited } = await run('early');
+
+  t.match(awaited, { content: [{ text: 'x' }] }, 'one that is lent is waited for');
+  t.same(
+    early,
+    ['mcp__late__echo', 'mcp__late__no_such', 'mcp__notes_late__echo'].map((name) => ({
+      error: {
+        code: 'unknown_tool',
+        message: `no tool is named "${name}" among those that are offered; \`agent mcp tools\` lists them, and one more is offered once the toolsets name it`,
+      },
+    })),
+  );
+  await eventually(async () => {
+    const rows = (await control.call('mcp.list')) as unknown as readonly JsonObject[];
+    return rows.every(({ state }) => state === 'connected');
+  });
+  t.same([late.executions('echo'), notesLate.executions('echo')], [0, 1]);
 });
 
 const printsNames = `console.log(JSON.stringify({ names: Object.keys(process.env).sort(), own: process.env.OWN_KEY }));`;

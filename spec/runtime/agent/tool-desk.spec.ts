@@ -73,6 +73,11 @@ t.test('DIS-5 · PRF-2 · a run is lent what its toolsets name, and can call not
   t.equal(tools.offers.length, 3);
   t.same(await tools.call('mcp__files__read', { path: 'x' }, never), { text: 'read', isError: false });
   t.match(called, [{ profile: 'work', name: 'mcp__files__read', args: { path: 'x' }, caller: 'run' }]);
+  const [read] = called;
+  t.same(
+    [read?.allows?.({ server: 'files', name: 'x' }), read?.allows?.({ server: 'other', name: 'x' })],
+    [true, false],
+  );
   t.match(await tools.call('mcp__files__bare', {}, never), { text: 'gone [server_unavailable]', isError: true });
   t.match(await tools.call('mcp__other__write', {}, never), { text: /no tool is named/, isError: true });
   t.match(await tools.call('web_extract', {}, never), { text: /no tool is named/, isError: true });

@@ -87,7 +87,7 @@ t.test('SEC-4 · PRF-2 · TRU-1 · profile, toolsets, run and caller are those o
 });
 
 t.test('SEC-4 · DIS-5 · a run has the tools that its toolsets and those that it asks for have both', async (t) => {
-  const { ask } = hostOf();
+  const { ask, calls } = hostOf();
   const names = async (params: JsonObject, toolsets: readonly string[] = bounds.toolsets) =>
     ((await ask('mcp.tools', params, { ...bounds, toolsets: [...toolsets] })) as readonly JsonObject[]).map(
       ({ name }) => name,
@@ -99,9 +99,12 @@ t.test('SEC-4 · DIS-5 · a run has the tools that its toolsets and those that i
   t.same(await names({}, []), []);
   t.same(await names({}, ['web_search']), []);
   t.same(await names({}, ['mcp-*']), ['mcp__docs__read', 'mcp__vault__read']);
-  t.same(await ask('mcp.call', { name: 'mcp__vault__read' }), {
-    error: { code: 'unknown_tool', message: 'no tool is named "mcp__vault__read" among those that are offered' },
-  });
+  for (const params of [{}, { lent: ['mcp-*'] }]) await ask('mcp.call', { name: 'mcp__vault__read', ...params });
+  t.same(
+    calls.map(({ allows }) => tools.filter(allows as never)),
+    [tools.slice(0, 1), tools.slice(0, 1)],
+    'a call carries what its run is lent',
+  );
 });
 
 t.test('SEC-4 · a run sees itself and no other', async (t) => {

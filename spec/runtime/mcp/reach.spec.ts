@@ -112,6 +112,8 @@ t.test('LIF-6 · LIF-7 · a name without a tool is of a server that has listed n
     t.same(reach.absentFor('work', 'mcp__s__write'), found, connection.value);
     t.same(reach.absentFor('default', 'mcp__s__write'), undefined, 'of another profile');
     t.same(reach.absentFor('work', 'mcp__other__write'), undefined, 'of another server');
+    const allows = ({ server }: { readonly server: string }): boolean => server !== 's';
+    t.same(reach.absentFor('work', 'mcp__s__write', allows), undefined, 'not for this caller');
   }
   t.end();
 });

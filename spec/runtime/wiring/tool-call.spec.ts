@@ -153,6 +153,8 @@ t.test(
     const rows: readonly (readonly [Partial<CallRequest>, string, RegExp])[] = [
       [{ name: 'mcp__s__gone' }, 'unknown_tool', /no tool is named "mcp__s__gone"; `agent mcp tools`/],
       [{ profile: 'default' }, 'unknown_tool', /no tool is named/],
+      [{ allows: () => false }, 'unknown_tool', /"mcp__s__write" among those that are offered; `agent mcp tools`/],
+      [{ name: 'mcp__s__gone', allows: () => true }, 'unknown_tool', /"mcp__s__gone" among those that are offered/],
       [{ args: {} }, 'invalid_arguments', /^mcp__s__write: .*path/],
       [{ args: { path: 5 } }, 'invalid_arguments', /path/],
       [
@@ -525,13 +527,18 @@ t.test('TRU-3 · an entry that changes ends the calls that wait for it, and take
   t.match(await both[0], { fault: { code: 'outcome_uncertain', message: /\(its entry was removed\)/ } });
 });
 
-t.test('LIF-6 · FLT-4 · a name is waited for while its server connects for the first time', async (t) => {
+t.test('LIF-6 · FLT-4 · SEC-4 · a name is waited for while its server connects for the first time', async (t) => {
   const { calls, connections, registry, reach, sent } = stage(t, {}, { state: 'connecting' });
   registry.forget('s');
   const seen = connections.living('s@work');
   if (seen !== undefined)
     seen.snapshot = { ...seen.snapshot, context: { ...(seen.snapshot.context as object), tools: 0 } };
   t.match(await calls.start({ ...request, name: 'mcp__other__write' }), { fault: { code: 'unknown_tool' } });
+  const offered = { code: 'unknown_tool', message: /"mcp__s__write" among those that are offered/ };
+  t.match(await calls.start({ ...request, allows: () => false }), { fault: offered }, 'not lent, so not waited for');
+  let isLent = true;
+  const notLent = calls.start({ ...request, allows: () => isLent });
+  isLent = false;
   const waits = calls.start(request);
   const typo = calls.start({ ...request, name: 'mcp__s__wriet' });
   registry.learn('s', { tools, capabilities: { tools: {} } });
@@ -539,6 +546,7 @@ t.test('LIF-6 · FLT-4 · a name is waited for while its server connects for the
   await turn();
   sent[0]?.settle(well);
   t.match(await waits, { kind: 'result' });
+  t.match(await notLent, { fault: offered }, 'judged again by the tool that was found');
   t.match(await typo, { fault: { code: 'unknown_tool', message: /no tool is named "mcp__s__wriet"/ } });
   registry.forget('s');
   const unreached = calls.start(request);
@@ -548,4 +556,5 @@ t.test('LIF-6 · FLT-4 · a name is waited for while its server connects for the
   t.match(await calls.start(request), {
     fault: { code: 'server_unavailable', message: /no tool is named "mcp__s__write" yet: mcp server "s"/ },
   });
+  t.match(await calls.start({ ...request, allows: () => false }), { fault: offered }, 'nothing is said of the server');
 });
