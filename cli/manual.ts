@@ -33,8 +33,9 @@ export const exitMeanings: Readonly<Record<ExitCode, string>> = {
 };
 
 export const variables = {
-  AGENT_HOME: 'The home, unless --home names one; ~/.agent unless set.',
-  AGENT_SOCKET: 'The socket of a run, which the gateway sets for its program; counts where AGENT_HOME is not set.',
+  AGENT_HOME: 'The home, unless --home names one or AGENT_SOCKET is set; ~/.agent unless set.',
+  AGENT_SOCKET:
+    'The socket of a run, which the gateway sets for its program; counts before AGENT_HOME, and --home before both.',
   NO_COLOR: 'Set to anything, it switches colours off.',
   WEBHOOK_ENABLED: 'Enables webhooks where config.yaml does not say.',
   WEBHOOK_PORT: 'The listen port where config.yaml does not say.',

@@ -12,9 +12,11 @@ import { standardOutput } from './output.ts';
 import { parseWords } from './parse.ts';
 import { version } from './version.ts';
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 export async function runWords(
   words: readonly string[],
-  environment: Readonly<Record<string, string | undefined>> = process.env,
+  environment: Environment = process.env,
   out: Output = standardOutput(environment),
 ): Promise<ExitCode> {
   const parsed = parseWords(words);
@@ -33,7 +35,7 @@ export async function runWords(
     case 'command': {
       const { command, args, flags } = parsed;
       const given = flags.home;
-      const env = typeof given === 'string' ? { ...environment, AGENT_HOME: given } : environment;
+      const env = typeof given === 'string' ? withHome(environment, given) : environment;
       const gateway = placeOf(env);
       if (gateway === undefined) {
         const [name, thing] = runSocketOf(env) === undefined ? ['AGENT_HOME', 'folder'] : ['AGENT_SOCKET', 'socket'];
@@ -68,8 +70,13 @@ export async function runWords(
   }
 }
 
+/** A home that is named in the command itself comes before the socket of a run. */
+function withHome({ AGENT_SOCKET: _, ...environment }: Environment, home: string): Environment {
+  return { ...environment, AGENT_HOME: home };
+}
+
 /** Undefined where the variable that names it is empty. */
-function placeOf(env: Readonly<Record<string, string | undefined>>): GatewayPlace | undefined {
+function placeOf(env: Environment): GatewayPlace | undefined {
   const socket = runSocketOf(env);
   if (socket !== undefined) return socket === '' ? undefined : { socket, home: undefined };
   const home = homeOf(env, homedir());

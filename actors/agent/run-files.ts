@@ -45,7 +45,7 @@ export async function writeRunFiles(settings: RunFilesSettings, run: RunTexts): 
   try {
     await Promise.all([
       writeFile(paths.prompt, run.prompt, { mode: privateFile }),
-      writeFile(paths.mcpConfig, mcpConfig(settings, paths.socket), { mode: privateFile }),
+      writeFile(paths.mcpConfig, mcpConfig(settings, run, paths.socket), { mode: privateFile }),
     ]);
     close = await settings.openSocket(paths.socket, run);
     return { ...paths, remove };
@@ -73,8 +73,12 @@ function socketOf(folder: string): string {
   return socketIn(folder, 'agent.sock');
 }
 
-/** The socket knows the run, its profile and its toolsets. Programs pass little of their environment on to a server. */
-function mcpConfig({ program: [command, ...words] }: RunFilesSettings, socket: string): string {
-  const agent = { type: 'stdio', command, args: [...words, 'mcp', 'serve'], env: { AGENT_SOCKET: socket } };
+/**
+ * The socket knows the run, its profile and its toolsets. The words name both again: a program that drops the variable
+ * reaches the home's own socket, which allows every tool. An empty list would be no bound there; `none` names no tool.
+ */
+function mcpConfig({ program: [command, ...words] }: RunFilesSettings, run: RunTexts, socket: string): string {
+  const bounds = ['--profile', run.profile, '--toolsets', run.toolsets.join(',') || 'none'];
+  const agent = { type: 'stdio', command, args: [...words, 'mcp', 'serve', ...bounds], env: { AGENT_SOCKET: socket } };
   return `${JSON.stringify({ mcpServers: { agent } }, null, 2)}\n`;
 }

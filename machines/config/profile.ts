@@ -48,11 +48,11 @@ export function profilePaths(home: string, profile: ProfileName): ProfilePaths {
 }
 
 /**
- * Returns the socket of a run (SEC-4), which AGENT_SOCKET names to its program. Undefined outside of a run, and where
- * AGENT_HOME names a home.
+ * Returns the socket of a run (SEC-4), which AGENT_SOCKET names to its program; undefined outside of a run. It comes before
+ * AGENT_HOME, which a program may inherit from an environment that is not its run's.
  */
 export function runSocketOf(env: Readonly<Record<string, string | undefined>>): string | undefined {
-  return env.AGENT_HOME === undefined ? env.AGENT_SOCKET : undefined;
+  return env.AGENT_SOCKET;
 }
 
 /**

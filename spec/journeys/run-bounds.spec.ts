@@ -40,9 +40,9 @@ const raw = (method, params = {}) => new Promise((resolve) => {
   });
   peer.write(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }) + '\\n');
 });
-const serve = (name, args) => new Promise((resolve) => {
+const serve = (name, args, env) => new Promise((resolve) => {
   const { agent } = JSON.parse(readFileSync(process.env.AGENT_MCP_CONFIG, 'utf8')).mcpServers;
-  const child = spawn(agent.command, agent.args, { env: { PATH: process.env.PATH, ...agent.env }, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(agent.command, agent.args, { env: { PATH: process.env.PATH, ...(env ?? agent.env) }, stdio: ['pipe', 'pipe', 'inherit'] });
   const say = (message) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
   const clientInfo = { name: 'program', version: '1' };
   say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
@@ -231,6 +231,38 @@ console.log(JSON.stringify({
     readonly chapters: readonly JsonObject[];
   };
   t.ok(chapters.filter(({ kind }) => kind === 'call').length >= 4, 'every call is told with the run');
+});
+
+t.test('SEC-4 · HOME-1 · an inherited AGENT_HOME leads around neither the socket nor the toolsets', async (t) => {
+  const { run, vault } = await stage(
+    t,
+    `
+const { AGENT_HOME } = process.env;
+console.log(JSON.stringify({
+  inherited: [
+    await cli(['gateway', 'status']),
+    await cli(['mcp', 'call', 'mcp__vault__echo', '{"text":"x"}', '--profile', 'default']),
+  ],
+  served: await serve('mcp__spare__echo', { text: 'x' }, { ...JSON.parse(readFileSync(process.env.AGENT_MCP_CONFIG, 'utf8')).mcpServers.agent.env, AGENT_HOME }),
+  servedByTheHome: await serve('mcp__spare__echo', { text: 'x' }, { AGENT_HOME }),
+  chosen: await cli(['gateway', 'status', '--home', AGENT_HOME]),
+}));
+`,
+    { more: ', env: [AGENT_HOME]' },
+  );
+
+  const seen = (await run('inherited')) as unknown as {
+    readonly inherited: readonly Tried[];
+    readonly served: { readonly tools: readonly string[] };
+    readonly servedByTheHome: { readonly tools: readonly string[] };
+    readonly chosen: Tried;
+  };
+
+  for (const { err } of seen.inherited) t.match(err, /\[run-refused\]\n$/);
+  for (const { tools } of [seen.served, seen.servedByTheHome])
+    t.ok(tools.length > 2 && tools.every((name) => /^mcp__(notes|guarded)__/.test(name)), tools.join());
+  t.match(seen.chosen, { code: 0 }, '--home is what the program itself chose');
+  t.equal(vault.executions('echo'), 0);
 });
 
 /** The entry of a peer that starts once a file is there. */

@@ -120,7 +120,7 @@ t.test('CON-3 · DIS-3 · a program finds its prompt and the supervised tools in
       agent: {
         type: 'stdio',
         command: 'node',
-        args: ['main.js', 'mcp', 'serve'],
+        args: ['main.js', 'mcp', 'serve', '--profile', 'default', '--toolsets', 'none'],
         env: { AGENT_SOCKET: socket },
       },
     },

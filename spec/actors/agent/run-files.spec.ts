@@ -27,11 +27,14 @@ t.test('CON-3 · HOME-3 · each run has files of its own, for the owner alone, a
     mcpServers: {
       agent: {
         command: 'node',
-        args: ['main.js', 'mcp', 'serve'],
+        args: ['main.js', 'mcp', 'serve', '--profile', 'work', '--toolsets', 'mcp-*'],
         env: { AGENT_SOCKET: one.socket },
       },
     },
   });
+  const none = await writeRunFiles(settings, { ...run, toolsets: [] });
+  t.match(JSON.parse(readFileSync(none.mcpConfig, 'utf8')).mcpServers.agent.args.slice(-2), ['--toolsets', 'none']);
+  await none.remove();
   await one.remove();
   await one.remove();
   t.equal(readdirSync(settings.folder).length, 1);

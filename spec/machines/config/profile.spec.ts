@@ -32,8 +32,9 @@ t.test('SEC-4 · CLI-3 · a socket path can be bound, in bytes too, and a run is
   }
   t.equal(runSocketOf({}), undefined);
   t.equal(runSocketOf({ AGENT_SOCKET: '/run/agent.sock' }), '/run/agent.sock');
-  t.equal(runSocketOf({ AGENT_SOCKET: '/run/agent.sock', AGENT_HOME: '/srv/a' }), undefined);
-  t.equal(runSocketOf({ AGENT_SOCKET: '/run/agent.sock', AGENT_HOME: '' }), undefined);
+  t.equal(runSocketOf({ AGENT_SOCKET: '/run/agent.sock', AGENT_HOME: '/srv/a' }), '/run/agent.sock');
+  t.equal(runSocketOf({ AGENT_SOCKET: '', AGENT_HOME: '/srv/a' }), '', 'one that is empty leads to no other gateway');
+  t.equal(runSocketOf({ AGENT_HOME: '/srv/a' }), undefined);
   t.end();
 });
 
