@@ -7,7 +7,6 @@
 import { createServer, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { ensurePrivateFolder } from '../../actors/files.ts';
-import { liesAside } from '../../machines/config/profile.ts';
 import { commandsOfRun, type RunBounds } from './run-view.ts';
 import { type ControlSettings, freePath, listenAt, serveConnection } from './server.ts';
 import { demandOwnFolder } from './socket-folder.ts';
@@ -25,10 +24,8 @@ export async function openRunSocket(
     socket.on('close', () => sockets.delete(socket));
     serveConnection(socket, hostOfRun, { log, redact });
   });
-  if (liesAside(path)) {
-    demandOwnFolder(path);
-    await ensurePrivateFolder(dirname(path));
-  }
+  demandOwnFolder(path);
+  await ensurePrivateFolder(dirname(path));
   await listenAt(server, path);
   return () => {
     server.close();

@@ -98,7 +98,10 @@ export async function createControlServer({ path, host, hold, log, redact }: Con
   };
 }
 
-/** Makes a socket that is private from creation, in the place of what lies at its path. */
+/**
+ * Makes a socket in the place of what lies at its path. Its folder is private already, which keeps other users from the
+ * socket until it has its mode. A umask would do that too, for all that the process makes meanwhile on its other threads.
+ */
 export async function listenAt(server: Server, path: string): Promise<void> {
   rmSync(path, { force: true });
   const listening = new Promise<void>((resolve, reject) => {
@@ -108,15 +111,10 @@ export async function listenAt(server: Server, path: string): Promise<void> {
       resolve();
     });
   });
-  // The path is bound before `listen` returns; nothing else in the process makes a file under this umask.
-  const before = process.umask(0o177);
-  try {
-    server.listen(path);
-  } finally {
-    process.umask(before);
-  }
+  server.listen(path);
+  // The path is bound before `listen` returns, and no connection is accepted before this function waits.
+  if (server.listening) chmodSync(path, privateFile);
   await listening;
-  chmodSync(path, privateFile);
 }
 
 /** Removes a socket, and the folder outside of its home that was made for it alone. */

@@ -1,7 +1,9 @@
 import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
+import { writeRunFiles } from '../../../actors/agent/run-files.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import type { ProfileName } from '../../../machines/base/names.ts';
 import { socketIn } from '../../../machines/config/profile.ts';
 import { connectControl } from '../../../runtime/control/client.ts';
 import { openRunSocket } from '../../../runtime/control/run-socket.ts';
@@ -37,6 +39,44 @@ t.test('SEC-4 · CLI-3 · the socket of a run is private, refuses what is not fo
   t.notOk(existsSync(path));
   t.equal(await connectControl(path), undefined);
 });
+
+t.test(
+  'SEC-4 · HOME-3 · the files and sockets of runs that begin at once are private, each in its folder',
+  async (t) => {
+    const home = makeHome(t);
+    const before = process.umask(0);
+    t.teardown(() => process.umask(before));
+    const settings = {
+      folder: `${home.path}/state/runs`,
+      program: ['node', 'main.js'] as const,
+      openSocket: (path: string) => open(t, path),
+    };
+    const run = { ...bounds, profile: 'work' as ProfileName, prompt: 'Do it' };
+    // A mode that is set for the whole process shows in what another run makes at that time.
+    const setsOfUmask: unknown[] = [];
+    const { umask } = process;
+    process.umask = ((mask?: number) => {
+      if (mask !== undefined) setsOfUmask.push(mask);
+      return mask === undefined ? umask() : umask(mask);
+    }) as typeof process.umask;
+    t.teardown(() => {
+      process.umask = umask;
+    });
+    const counts = new Map<string, number>();
+    for (let round = 0; round < 5; round += 1) {
+      const made = await Promise.all(Array.from({ length: 100 }, () => writeRunFiles(settings, run)));
+      for (const { prompt, mcpConfig, socket } of made) {
+        const modes = [dirname(prompt), prompt, mcpConfig, socket].map((path) =>
+          (statSync(path).mode & 0o777).toString(8),
+        );
+        counts.set(modes.join(), (counts.get(modes.join()) ?? 0) + 1);
+      }
+      await Promise.all(made.map((files) => files.remove()));
+    }
+    t.same(Object.fromEntries(counts), { '700,600,600,600': 500 });
+    t.same(setsOfUmask, []);
+  },
+);
 
 t.test(
   'SEC-4 · HOME-3 · in a deep home it has a private folder of its own, and none that others may write',
