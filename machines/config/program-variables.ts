@@ -6,7 +6,6 @@
 
 import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
 import { type InterpolationScope, variableIn, variablesIn } from './interpolate.ts';
-import { webhookKey } from './webhook-settings.ts';
 
 /** The variables of a run that `agent.command` may name; they are filled in when the run starts. */
 export const runVariables = ['AGENT_MCP_CONFIG', 'AGENT_PROMPT_FILE', 'AGENT_RUN_ID', 'AGENT_DELIVERY_ID'] as const;
@@ -43,17 +42,31 @@ export function variablesOfProgram(written: JsonObject, scope: InterpolationScop
   ]);
 }
 
-/** Of a route only the secret is interpolated. What `agent.command` refers to, its program is meant to have. */
+/**
+ * Everything that is written, so that a new section withholds its variables by itself. What `agent.command` and `workspace`
+ * refer to, the program is meant to have; of a route only the secret is interpolated.
+ */
 function referringParts(written: JsonObject): Json {
-  const { webhook: _, ...targets } = objectAt(written, 'platforms');
-  const { command: __, ...agent } = objectAt(written, 'agent');
-  const webhook = objectAt(written, 'platforms', 'webhook');
-  const routes = webhookKey(webhook, 'routes')?.value ?? null;
-  const secrets = isJsonObject(routes)
-    ? Object.values(routes).map((route) => (isJsonObject(route) ? (route.secret ?? null) : null))
-    : [];
-  const { mcp_servers = null, telemetry = null } = written;
-  return [targets, agent, mcp_servers, telemetry, webhookKey(webhook, 'secret')?.value ?? null, ...secrets];
+  return notReferring.reduce<Json>((parts, { path, keep }) => changedAt(parts, path, keep), written);
+}
+
+const notReferring: readonly { readonly path: readonly string[]; readonly keep: (value: Json) => Json }[] = [
+  { path: ['workspace'], keep: () => null },
+  { path: ['agent', 'command'], keep: () => null },
+  { path: ['platforms', 'webhook', 'routes'], keep: secretsOf },
+  { path: ['platforms', 'webhook', 'extra', 'routes'], keep: secretsOf },
+];
+
+function secretsOf(routes: Json): Json {
+  if (!isJsonObject(routes)) return routes;
+  return Object.values(routes).map((route) => (isJsonObject(route) ? (route.secret ?? null) : route));
+}
+
+/** A value that lacks the path, or is no object on its way, stays as it is. */
+function changedAt(value: Json, [key, ...rest]: readonly string[], change: (value: Json) => Json): Json {
+  if (key === undefined) return change(value);
+  const held = isJsonObject(value) ? value[key] : undefined;
+  return held === undefined ? value : { ...(value as JsonObject), [key]: changedAt(held, rest, change) };
 }
 
 /**

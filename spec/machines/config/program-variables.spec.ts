@@ -1,6 +1,7 @@
 import t from 'tap';
-import type { JsonObject } from '../../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
 import { asArgument, variablesOfProgram } from '../../../machines/config/program-variables.ts';
+import { homeSchema } from '../../../machines/config/schema.ts';
 import { fc } from '../../support/property.ts';
 
 const scope = {
@@ -11,6 +12,20 @@ const scope = {
   userHome: '/home/me',
   pathSeparator: '/',
 };
+
+/** Every place of the schema that holds a value, in lists and under names that the user chooses too. */
+function* placesIn(schema: Json, path: readonly string[]): Generator<readonly string[]> {
+  if (!isJsonObject(schema)) return;
+  const { properties, additionalProperties, items, anyOf, oneOf, allOf } = schema;
+  const below: readonly (readonly [readonly string[], Json])[] = [
+    ...Object.entries(isJsonObject(properties) ? properties : {}).map(([key, held]) => [[key], held] as const),
+    ...(isJsonObject(additionalProperties) ? [[['x'], additionalProperties] as const] : []),
+    ...(isJsonObject(items) ? [[['0'], items] as const] : []),
+    ...[anyOf, oneOf, allOf].flatMap((list) => (Array.isArray(list) ? list.map((held) => [[], held] as const) : [])),
+  ];
+  if (below.length === 0) yield path;
+  for (const [keys, held] of below) yield* placesIn(held, [...path, ...keys]);
+}
 
 t.test('SEC-4 · CON-3 · a program has what nothing else refers to, or what agent.env names', (t) => {
   const referring: readonly JsonObject[] = [
@@ -29,6 +44,16 @@ t.test('SEC-4 · CON-3 · a program has what nothing else refers to, or what age
   ];
   for (const written of referring)
     t.same(Object.keys(variablesOfProgram(written, scope)), ['OWN', 'PATH'], JSON.stringify(written));
+
+  const places = [...placesIn(homeSchema, [])];
+  const isFree = (path: readonly string[]): boolean =>
+    /^(workspace|agent command\b.*|platforms webhook (extra )?routes x (?!secret$).*)$/.test(path.join(' '));
+  for (const path of places) {
+    const written = path.reduceRight<Json>((held, key) => ({ [key]: held }), 'x ${REFERRED}') as JsonObject;
+    const isLent = Object.hasOwn(variablesOfProgram(written, scope), 'REFERRED');
+    t.equal(isLent, isFree(path), path.join('.'));
+  }
+  t.ok(places.length > 100 && places.some(isFree), `${places.length} places`);
 
   const free: readonly JsonObject[] = [
     {},
