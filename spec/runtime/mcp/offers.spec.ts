@@ -21,6 +21,7 @@ function stage(states: Record<string, string>, answer: (request: CallRequest) =>
   const offers = createOffers({
     calls: {
       start: async (request) => {
+        if (request.allows === undefined) throw new Error('SEC-4: a request goes without the bounds of its caller');
         asked.push(`${request.name} ${request.method} ${JSON.stringify(request.args)}`);
         return answer(request);
       },
