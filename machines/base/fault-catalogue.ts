@@ -153,7 +153,7 @@ export const faultCatalogue = {
     remedy: 'The message tells why: it is switched off, its port is taken, or its host is no loopback address.',
   },
   'link-not-fresh': {
-    what: 'What starts a program is done from the page only in a session whose link was opened in the last 10 minutes.',
+    what: 'From the page, what starts a program, sets a prompt, or has no control on the page needs a session whose link was opened in the last 10 minutes.',
     remedy: 'Run `agent inspect --web`, open its link in the same browser, then do it again.',
   },
   'sessions-unwritable': {

@@ -1,14 +1,12 @@
 /**
- * The page's door to the commands: the same table as the control socket's, one request a POST. What the page must not do
- * is said here: it starts no device login, hands out no links to itself and ends no sessions, tests no server that is not
- * configured, and brings no program to be started unless its session's link was opened just now.
+ * The page's door to the commands: the same table as the control socket's, one request a POST, within what
+ * `page-methods.ts` allows the page's session.
  * @see INS-2, SEC-1, CLI-3 and DEV-5 in docs/specification.md
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
-import { readInstallLink } from '../../machines/mcp/install-link.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { answerRequest } from '../control/answer.ts';
 import type { CommandHost } from '../control/commands.ts';
 import {
@@ -19,6 +17,7 @@ import {
   spellError,
   spellNotification,
 } from '../control/protocol.ts';
+import { pageAccessOf } from './page-methods.ts';
 import { freshMs } from './sessions.ts';
 
 export interface PageRpcPorts {
@@ -58,13 +57,14 @@ export async function answerPage(
     return;
   }
   const asked = asFromPage(message.request);
-  if (isTerminalOnly(asked)) {
+  const access = pageAccessOf(asked.method, asked.params);
+  if (access === 'terminalOnly') {
     end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: terminal only` }));
     return;
   }
-  if (!isFresh && bringsProgram(asked)) {
+  if (access === 'fresh' && !isFresh) {
     const data = { code: 'link-not-fresh' satisfies FaultCode };
-    end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: notFresh, data }));
+    end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: ${notFresh}`, data }));
     return;
   }
   const streams = request.headers.accept?.includes(lines) === true;
@@ -92,21 +92,7 @@ export async function answerPage(
 }
 
 const minutes = freshMs / 60_000;
-const notFresh = `what starts a program needs a link that was opened in the last ${minutes} minutes; run \`agent inspect --web\`, open its link in this browser, then do this again`;
-
-/** Whether a command brings a program, or names one, that a server or a route then starts. */
-function bringsProgram({ method, params }: RpcRequest): boolean {
-  if (method === 'webhook.subscribe') return isJsonObject(params.record) && params.record.script !== undefined;
-  if (method !== 'link.add') return false;
-  const reading = readInstallLink(typeof params.url === 'string' ? params.url : '');
-  return reading.kind === 'link' && reading.link.config.command !== undefined;
-}
-
-/** An entry that nobody has said yes to would run its command; the page adds one by its link, after the question. */
-function isTerminalOnly({ method, params }: RpcRequest): boolean {
-  if (method === 'inspect.link' || method === 'inspect.endSessions') return true;
-  return method === 'mcp.test' && params.entry !== undefined;
-}
+const notFresh = `needs a link that was opened in the last ${minutes} minutes; run \`agent inspect --web\`, open its link in this browser, then do this again`;
 
 function asFromPage(request: RpcRequest): RpcRequest {
   const said = Object.hasOwn(fromPage, request.method) ? fromPage[request.method] : undefined;

@@ -68,7 +68,7 @@ export interface SessionKeep {
 export const inviteLifeMs = 300_000;
 /** SEC-1. */
 export const sessionLifeMs = 12 * 3_600_000;
-/** After it, what starts a program needs another link. */
+/** After it, what starts a program or sets a prompt needs another link. */
 export const freshMs = 600_000;
 const maxInvites = 16;
 const maxSessions = 64;

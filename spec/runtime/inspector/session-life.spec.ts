@@ -77,8 +77,18 @@ t.test('SEC-1 · what starts a program needs a link that was opened in the last 
 
   const refusal = { data: { code: 'link-not-fresh' }, message: /agent inspect --web/ };
   t.match(await page.rpc('link.add', program('late')), refusal);
-  const subscription = { name: 'hooked', record: { script: 'run.sh', prompt: 'p' } };
-  t.match(await page.rpc('webhook.subscribe', subscription), refusal);
+  const record = { prompt: 'a prompt of its own', toolsets: ['mcp-*'] };
+  for (const [method, params] of [
+    ['webhook.subscribe', { name: 'hooked', record: { ...record, script: 'run.sh' } }],
+    ['webhook.subscribe', { name: 'hooked', record }],
+    ['webhook.test', { name: 'hooked', payload: { x: 'a text of its own' } }],
+    ['cron.add', { name: 'nightly', record: { ...record, schedule: '0 3 * * *' } }],
+    ['cron.run', { job: 'nightly', context: 'a text of its own' }],
+    ['chat.open', {}],
+  ] as const) {
+    t.match(await page.rpc(method, params), refusal, method);
+  }
+  t.same(await page.rpc('cron.list'), [], 'nothing was added');
   t.match(await page.rpc('link.read', program('late')), { kind: 'command' }, 'a link may be read');
   const address = { url: linkTo('remote', { url: 'http://127.0.0.1:1/mcp' }), profile: 'default' };
   t.match(await page.rpc('link.add', address), { added: 'remote' }, 'an address starts no program');
