@@ -1,9 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { runCli, startDaemon } from '../support/daemon.ts';
+import { main, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { ask } from '../support/inspector.ts';
+import { eventually } from '../support/mcp/gateway.ts';
 
 const platforms = { webhook: { enabled: true, extra: { host: '127.0.0.1', port: 0, secret: 'a-secret-of-the-spec' } } };
 const home = makeHome(t, { 'config.yaml': JSON.stringify({ inspector: { port: 0 }, platforms }) });
@@ -20,7 +22,7 @@ const [, link] = /url=([^"]*)"/.exec(readFileSync(file, 'utf8'));
 const modes = [file, dirname(file)].map((path) => (statSync(path).mode & 0o777).toString(8));
 writeFileSync(process.env.SPEC_SEEN, JSON.stringify({ argv: process.argv.slice(2), link, modes }));
 if (process.env.SPEC_OPENS === 'yes') fetch(link);
-else process.exit(1);
+else if (process.env.SPEC_OPENS === 'no') process.exit(1);
 `;
 
 t.test('INS-2 · SEC-1 · the browser is led to the link by a private file, which is gone again', async (t) => {
@@ -63,4 +65,40 @@ t.test('SEC-1 · without a home and without a browser the link is printed all th
   const over = await runCli(['inspect', '--web'], home.path, remote);
   t.equal(over.code, 0);
   t.match(over.stderr, /ssh -L (\d+):127\.0\.0\.1:\1/);
+});
+
+t.test('SEC-1 · a signal leaves no file with the link, and the next start removes what a kill left', async (t) => {
+  const old = new Date(Date.now() - 61_000);
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+    const user = makeHome(t, {
+      'scripts/browser.cjs': scriptedBrowser,
+      'desk/agent-inspector-Left01/open.html': 'a link',
+      'desk/agent-inspector-backup/letter': 'the user’s own',
+      'desk/agent-inspector-Now001/open.html': 'of another command',
+    });
+    const desk = join(user.path, 'desk');
+    const seen = join(user.path, 'seen.json');
+    for (const name of ['agent-inspector-Left01', 'agent-inspector-backup']) {
+      chmodSync(join(desk, name), 0o700);
+      utimesSync(join(desk, name), old, old);
+    }
+    const places = { HOME: desk, AGENT_HOME: home.path, BROWSER: `${user.path}/scripts/browser.cjs` };
+    const child = spawn(process.execPath, [main, 'inspect', '--web'], {
+      env: { ...process.env, ...places, SPEC_SEEN: seen, SPEC_OPENS: 'later' },
+      stdio: 'ignore',
+    });
+    const ended = new Promise((resolve) => child.once('exit', (_, by) => resolve(by)));
+    await eventually(() => {
+      try {
+        return JSON.parse(readFileSync(seen, 'utf8')) as object;
+      } catch {
+        return undefined;
+      }
+    });
+
+    child.kill(signal);
+
+    t.equal(await ended, signal, 'it ends by the signal');
+    t.same(readdirSync(desk).sort(), ['agent-inspector-Now001', 'agent-inspector-backup'], signal);
+  }
 });
