@@ -70,6 +70,8 @@ export const inviteLifeMs = 300_000;
 export const sessionLifeMs = 12 * 3_600_000;
 /** After it, what starts a program or sets a prompt needs another link. */
 export const freshMs = 600_000;
+/** How far a clock may be corrected backwards without an end of what it dates. */
+const maxAheadMs = 60_000;
 const maxInvites = 16;
 const maxSessions = 64;
 const secretBytes = 32;
@@ -90,8 +92,11 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
     return known;
   };
 
-  /** A clock that was set back makes nothing live longer. */
-  const isWithin = (startMs: number, lifeMs: number): boolean => Math.abs(nowMs() - startMs) < lifeMs;
+  /** A start that lies ahead by more than a correction of the clock means that the clock was set back. */
+  const isWithin = (startMs: number, lifeMs: number): boolean => {
+    const ageMs = nowMs() - startMs;
+    return ageMs >= -maxAheadMs && ageMs < lifeMs;
+  };
   const isAlive = ({ openedMs }: KeptSession): boolean => isWithin(openedMs, sessionLifeMs);
   const invites = (token: string): boolean => {
     const invite = invited.get(digestOf(token));
@@ -99,8 +104,14 @@ export function createPageSessions(nowMs: () => number, keep: SessionKeep): Page
   };
 
   function find({ id, origin }: SessionClaim): KeptSession | undefined {
-    const session = sessions().get(digestOf(id));
-    return session !== undefined && session.origin === origin && isAlive(session) ? session : undefined;
+    const digest = digestOf(id);
+    const session = sessions().get(digest);
+    if (session === undefined || session.origin !== origin) return undefined;
+    if (isAlive(session)) return session;
+    // For good: a clock that is set forward again must not bring it back.
+    drop(digest);
+    void keep.save(sessions());
+    return undefined;
   }
 
   function drop(digest: string): void {

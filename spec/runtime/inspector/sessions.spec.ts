@@ -140,6 +140,35 @@ t.test('SEC-1 · a session is fresh for ten minutes after its link was opened', 
   t.end();
 });
 
+t.test('SEC-1 · a clock that is set back makes no session, link or freshness last longer', (t) => {
+  const openedMs = 100 * sessionLifeMs;
+  for (const [backMs, isKept] of [
+    [59_000, true],
+    [60_000, true],
+    [60_001, false],
+    [sessionLifeMs - 1, false],
+  ] as const) {
+    let nowMs = openedMs;
+    const saved: number[] = [];
+    const save: SessionKeep['save'] = (kept) => Promise.resolve(saved.push([...kept].length) > 0);
+    const sessions = createPageSessions(() => nowMs, { ...forgetful, save });
+    const claim = { id: opened(sessions).id, origin };
+    const link = sessions.invite();
+    const ended: string[] = [];
+    sessions.onEnd(claim, () => ended.push('stream'));
+    nowMs = openedMs - backMs;
+
+    t.equal(sessions.invites(link), isKept, `${backMs}`);
+    t.equal(sessions.isFresh(claim), isKept);
+    t.equal(sessions.knows(claim), isKept);
+    t.same(ended, isKept ? [] : ['stream']);
+    t.same(saved, isKept ? [1] : [1, 0], 'it is gone from the file');
+    nowMs = openedMs;
+    t.equal(sessions.knows(claim), isKept, 'and does not come back');
+  }
+  t.end();
+});
+
 t.test('SEC-1 · all sessions and links end at once, on disk too, and what they hold open is ended', async (t) => {
   const { path, keep } = fileOf(t);
   const sessions = createPageSessions(Date.now, keep());
