@@ -38,7 +38,7 @@ const lines = 'application/x-ndjson';
 export async function answerPage(
   request: IncomingMessage,
   response: ServerResponse,
-  { host, redact, isFresh }: PageRpcPorts & { readonly isFresh: boolean },
+  { host, redact, isFresh }: PageRpcPorts & { readonly isFresh: () => boolean },
 ): Promise<void> {
   if (request.headers['content-type']?.split(';')[0] !== 'application/json') {
     end(response, 415, spellError(null, { code: rpcCodes.request, message: 'the body must be application/json' }));
@@ -62,7 +62,7 @@ export async function answerPage(
     end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: terminal only` }));
     return;
   }
-  if (access === 'fresh' && !isFresh) {
+  if (access === 'fresh' && !isFresh()) {
     const data = { code: 'link-not-fresh' satisfies FaultCode };
     end(response, 200, spellError(asked.id, { code: rpcCodes.refused, message: `${asked.method}: ${notFresh}`, data }));
     return;

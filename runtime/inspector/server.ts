@@ -67,6 +67,7 @@ const always: Readonly<Record<string, string>> = {
 };
 /** A head that does not come in this time is no browser's. */
 const headTimeoutMs = 10_000;
+const linkOver = 'This link was used already or is too old. `agent inspect --web` makes another.';
 const promText = 'text/plain; version=0.0.4; charset=utf-8';
 
 export async function openInspectorServer(
@@ -160,7 +161,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
     );
   }
   if (path === '/rpc') {
-    const isFresh = session !== undefined && sessions.isFresh(session);
+    const isFresh = (): boolean => session !== undefined && sessions.isFresh(session);
     if (method === 'POST') await answerPage(request, response, { ...ports.rpc, isFresh });
     else notAllowed(response, 'POST');
     return;
@@ -197,11 +198,15 @@ function open(request: IncomingMessage, response: ServerResponse, { sessions, po
   // What looks or fetches ahead is no person, who comes here once.
   if (request.headers['sec-purpose'] !== undefined) plain(response, 503, 'a link is opened by a person');
   else if (!sessions.invites(token)) {
-    plain(response, 401, 'This link was used already or is too old. `agent inspect --web` makes another.');
+    plain(response, 401, linkOver);
   } else if (index === undefined) file(request, response, index);
   else if (request.method === 'HEAD') response.writeHead(200, { 'content-type': index.type }).end();
   else {
-    const session = sessions.open(token, origin) ?? { id: '', key: '' };
+    const session = sessions.open(token, origin);
+    if (session === undefined) {
+      plain(response, 401, linkOver);
+      return;
+    }
     const maxAge = Math.floor(sessionLifeMs / 1_000);
     response.writeHead(200, {
       'content-type': index.type,

@@ -2,6 +2,8 @@
 
 import { request } from 'node:http';
 import t, { type Test } from 'tap';
+import { type InspectorServerPorts, openInspectorServer } from '../../../runtime/inspector/server.ts';
+import { createPageSessions } from '../../../runtime/inspector/sessions.ts';
 import { askCli, type Daemon, startDaemon } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
 import { ask, linkOf, openPage, type PageClient } from '../../support/inspector.ts';
@@ -64,6 +66,33 @@ t.test('SEC-1 · a command ends all sessions, their streams and the links that a
   t.equal((await (await openPage(t, home)).ask('/actor/supervisor')).status, 200, 'a new link opens the page again');
 });
 
+t.test('SEC-1 · a link is fresh or not when the request has come completely', async (t) => {
+  const { home, daemon } = await start(t);
+  const page = await openPage(t, home);
+  const params = { name: 'nightly', record: { prompt: 'p', schedule: '0 3 * * *' } };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'cron.add', params });
+  const headers = { ...page.own, 'content-type': 'application/json', expect: '100-continue' };
+  const asked = request(`${page.url}/rpc`, { method: 'POST', headers, agent: false });
+  const answered = new Promise<string>((resolve, reject) => {
+    asked.once('error', reject);
+    asked.once('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+      });
+      response.once('end', () => resolve(text));
+    });
+  });
+  const isHeard = new Promise<void>((resolve) => asked.once('continue', () => resolve()));
+  asked.flushHeaders();
+  await isHeard;
+
+  await daemon.pass(10 * minuteMs);
+  asked.end(body);
+
+  t.match(JSON.parse(await answered), { error: { data: { code: 'link-not-fresh' } } });
+});
+
 t.test('SEC-1 · what starts a program needs a link that was opened in the last ten minutes', async (t) => {
   const { home, daemon } = await start(t);
   const page = await openPage(t, home);
@@ -93,4 +122,18 @@ t.test('SEC-1 · what starts a program needs a link that was opened in the last 
   const address = { url: linkTo('remote', { url: 'http://127.0.0.1:1/mcp' }), profile: 'default' };
   t.match(await page.rpc('link.add', address), { added: 'remote' }, 'an address starts no program');
   t.match(await (await openPage(t, home)).rpc('link.add', program('late')), { added: 'late' });
+});
+
+t.test('SEC-1 · a link that ends between its check and its use opens nothing', async (t) => {
+  const sessions = createPageSessions(Date.now, { load: () => [], save: () => Promise.resolve(true) });
+  const verdict = await openInspectorServer({ enabled: true, host: '127.0.0.1', port: 0 }, {
+    sessions: { ...sessions, open: () => undefined },
+    pageFolder: new URL('../../../runtime/inspector/page', import.meta.url).pathname,
+  } as unknown as InspectorServerPorts);
+  if (verdict.kind !== 'listening') throw new Error(verdict.why);
+  t.teardown(() => verdict.server.close());
+
+  const { status, headers } = await ask(`${verdict.server.url}/open?token=${sessions.invite()}`);
+
+  t.same([status, headers['set-cookie']], [401, undefined]);
 });
