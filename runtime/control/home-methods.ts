@@ -21,4 +21,5 @@ export const homeMethods: ReadonlySet<string> = new Set([
   'cron.remove',
   'link.read',
   'link.add',
+  'inspect.endSessions',
 ]);

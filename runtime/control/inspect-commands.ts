@@ -4,7 +4,10 @@
  * @see INS-2, SEC-1 and CLI-3 in docs/specification.md
  */
 
+import { existsSync } from 'node:fs';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { createSessionFile, sessionsPath } from '../inspector/session-file.ts';
+import { createPageSessions, type EndedSessions } from '../inspector/sessions.ts';
 import type { FollowQuery } from '../inspector/watcher.ts';
 import type { Command, CommandHost } from './commands.ts';
 import { choiceOf, spellChoice } from './event-choice.ts';
@@ -63,14 +66,17 @@ export const inspectCommands: readonly (readonly [string, Command])[] = [
   ],
   [
     'inspect.endSessions',
-    ofDaemon(async (daemon) => {
-      const { count, isKept } = await daemon.endSessions();
-      if (isKept) return { ended: count };
-      throw new Refusal(
-        'sessions-unwritable',
-        `state/inspector-sessions.json: cannot be written; ${count} sessions are ended, and back after a restart unless the file is deleted`,
-      );
-    }),
+    {
+      access: 'home',
+      run: async (_, { daemon, source }) => {
+        const { count, isKept } = await (daemon === undefined ? endKeptSessions(source.home) : daemon.endSessions());
+        if (isKept) return { ended: count };
+        throw new Refusal(
+          'sessions-unwritable',
+          `state/inspector-sessions.json: cannot be written; ${count} sessions are ended, and back after a restart unless the file is deleted`,
+        );
+      },
+    },
   ],
   [
     'inspect.watch',
@@ -100,6 +106,16 @@ export const inspectCommands: readonly (readonly [string, Command])[] = [
     },
   ],
 ];
+
+/** Ends the sessions in their file, where no daemon has them in memory. */
+async function endKeptSessions(home: string): Promise<EndedSessions> {
+  const path = sessionsPath(home);
+  if (!existsSync(path)) return { count: 0, isKept: true };
+  return createPageSessions(
+    Date.now,
+    createSessionFile(() => path, { log: () => {}, warnOnce: () => {} }),
+  ).endAll();
+}
 
 function ofDaemon(run: (daemon: DaemonView, params: JsonObject) => unknown): Command {
   return { access: 'daemon', run: async (params, host) => run(daemonOf(host), params) };

@@ -8,7 +8,6 @@ import type { AnyActorRef } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Watched } from '../../machines/base/lean-actor.ts';
-import { homePaths } from '../../machines/config/profile.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
 import type { CommandHost } from '../control/commands.ts';
 import type { Redactor } from '../redact.ts';
@@ -20,7 +19,7 @@ import { createFeed, type Feed } from './feed.ts';
 import { createHistory } from './history.ts';
 import { createRows } from './rows.ts';
 import type { InspectorServer } from './server.ts';
-import { createSessionFile } from './session-file.ts';
+import { createSessionFile, sessionsPath } from './session-file.ts';
 import { createPageSessions, type EndedSessions } from './sessions.ts';
 import { createSinces, type Sinces } from './sinces.ts';
 import { createSubjects } from './subjects.ts';
@@ -96,8 +95,10 @@ export function createInspector(ports: InspectorPorts): Inspector {
       return () => clearTimeout(timer);
     },
   });
-  const sessionsFile = (): string => `${homePaths(ports.host().source.home).state}/inspector-sessions.json`;
-  const sessions = createPageSessions(nowMs, createSessionFile(sessionsFile, log));
+  const sessions = createPageSessions(
+    nowMs,
+    createSessionFile(() => sessionsPath(ports.host().source.home), log),
+  );
   const actor = (id: string): ActorDetails | undefined =>
     describeActor(id, { find: (address) => findActor(address, root()), rows, subjects, history, sinces, redactor });
 

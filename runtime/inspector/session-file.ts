@@ -11,7 +11,12 @@ import { ensurePrivateFolder, writeFileAtomic } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type Json } from '../../machines/base/json.ts';
+import { homePaths } from '../../machines/config/profile.ts';
 import type { KeptSession, SessionKeep } from './sessions.ts';
+
+export function sessionsPath(home: string): string {
+  return `${homePaths(home).state}/inspector-sessions.json`;
+}
 
 export function createSessionFile(path: () => string, log: Logger): SessionKeep {
   /** One write after the other: sessions that were ended must not come back by an earlier write that was slower. */

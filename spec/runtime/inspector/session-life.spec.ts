@@ -1,6 +1,8 @@
 /** How long a session of the page may do what, through a real daemon whose time the spec lets pass. */
 
+import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { type InspectorServerPorts, openInspectorServer } from '../../../runtime/inspector/server.ts';
 import { createPageSessions } from '../../../runtime/inspector/sessions.ts';
@@ -64,6 +66,25 @@ t.test('SEC-1 · a command ends all sessions, their streams and the links that a
   t.equal((await ask(link)).status, 401);
   t.same(JSON.parse((await askCli(['inspect', '--end-sessions', '--json'], home)).stdout), { ended: 0 });
   t.equal((await (await openPage(t, home)).ask('/actor/supervisor')).status, 200, 'a new link opens the page again');
+});
+
+t.test('SEC-1 · the command ends the sessions of a daemon that does not run', async (t) => {
+  const { home, daemon } = await start(t);
+  const page = await openPage(t, home);
+  await openPage(t, home);
+  daemon.kill('SIGTERM');
+  await daemon.exited;
+
+  const ended = await askCli(['inspect', '--end-sessions'], home);
+
+  t.same([ended.code, ended.stdout], [0, '2 sessions of the inspector page ended.\n']);
+  t.same(JSON.parse(readFileSync(join(home, 'state/inspector-sessions.json'), 'utf8')), {});
+  await startDaemon(t, home);
+  const { origin } = new URL(await linkOf(home));
+  t.equal((await ask(`${origin}/`, { headers: { cookie: page.cookie } })).status, 401);
+  const empty = makeHome(t).path;
+  t.same(JSON.parse((await askCli(['inspect', '--end-sessions', '--json'], empty)).stdout), { ended: 0 });
+  t.equal(existsSync(join(empty, 'state')), false, 'a home without sessions is left as it is');
 });
 
 t.test('SEC-1 · a link is fresh or not when the request has come completely', async (t) => {
