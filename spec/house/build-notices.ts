@@ -1,11 +1,11 @@
 /**
  * Writes what the package says of its dependencies: `dist/sbom.cdx.json`, a CycloneDX bill of materials that npm makes from
- * the lockfile, and `dist/licences/`, the licence text of each. Both hold what is installed with the package and what is
+ * the lockfile, and `dist/licences/`, the licence and notice texts of each. Both hold what is installed with the package and what is
  * bundled into the inspector's page, nothing that only builds or tests it. Made again when the lockfile changes.
  * @see SEC-9 in docs/specification.md
  */
 
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
 /** Development dependencies whose code lies in the page all the same. */
@@ -13,6 +13,19 @@ const bundledIntoPage = ['node_modules/elkjs', 'node_modules/preact'];
 const bill = 'dist/sbom.cdx.json';
 const licences = 'dist/licences';
 const sources = ['package.json', 'package-lock.json', 'spec/house/build-notices.ts'];
+
+const standards = 'spec/house/licences';
+const isLicence = /^(?:licen[cs]e|copying)/i;
+/** Prebuilt parts whose licence lies in the package of the same project. */
+const projects = {
+  'node_modules/@lmdb/': 'node_modules/lmdb',
+  'node_modules/@msgpackr-extract/': 'node_modules/msgpackr-extract',
+};
+
+interface Manifest {
+  readonly author?: string | { readonly name: string };
+  readonly repository?: string | { readonly url: string };
+}
 
 interface Locked {
   readonly name?: string;
@@ -32,16 +45,16 @@ interface Bill {
   readonly metadata: { readonly component: object };
 }
 
-if (!isNewer(bill)) {
+if (!isNewer(bill) || !existsSync(licences)) {
   const shipped = shippedPackages();
+  // All of them before the first is written: a folder that is there counts as complete.
+  const notices = shipped.map(([path, { version, license }]) => ({
+    file: `${licences}/${nameOf(path).replace('/', '__')}@${version}.txt`,
+    text: noticeOf(path, license),
+  }));
   rmSync(licences, { recursive: true, force: true });
   mkdirSync(licences, { recursive: true });
-  for (const [path, { version, license }] of shipped) {
-    const file = readdirSync(path).find((name) => /^(?:licen[cs]e|copying)/i.test(name));
-    if (file === undefined && license === undefined) throw new Error(`${path} says nothing of its licence`);
-    const text = file === undefined ? `${license}\n` : readFileSync(`${path}/${file}`, 'utf8');
-    writeFileSync(`${licences}/${nameOf(path).replace('/', '__')}@${version}.txt`, text);
-  }
+  for (const { file, text } of notices) writeFileSync(file, text);
   const refs = new Set(shipped.map(([path, { name, version }]) => `${name ?? nameOf(path)}@${version}`));
   writeFileSync(bill, `${JSON.stringify(billOf(refs), null, 2)}\n`);
 }
@@ -54,13 +67,40 @@ function shippedPackages(): readonly (readonly [path: string, Locked])[] {
   );
 }
 
+/** The package's own licence and notice files; without a licence, those of its project, or the standard text. */
+function noticeOf(path: string, license: string | undefined): string {
+  const own = textsOf(path);
+  if (own.some(([name]) => isLicence.test(name))) return joined(own);
+  const project = Object.entries(projects).find(([scope]) => path.startsWith(scope))?.[1];
+  if (project !== undefined) return joined([...textsOf(project), ...own]);
+  const standard = `${standards}/${license}.txt`;
+  if (!existsSync(standard)) throw new Error(`${path} has no licence text, and ${standard} is missing`);
+  const { author, repository } = JSON.parse(readFileSync(`${path}/package.json`, 'utf8')) as Manifest;
+  const by = typeof author === 'object' ? author.name : author;
+  const from = typeof repository === 'object' ? repository.url : repository;
+  return joined([
+    ['', `${nameOf(path)} by ${by ?? `the authors at ${from}`}\n\n${readFileSync(standard, 'utf8')}`],
+    ...own,
+  ]);
+}
+
+function textsOf(path: string): readonly (readonly [name: string, text: string])[] {
+  const names = readdirSync(path).filter((name) => isLicence.test(name) || /^notice/i.test(name));
+  return names.sort().map((name) => [name, readFileSync(`${path}/${name}`, 'utf8')] as const);
+}
+
+function joined(texts: readonly (readonly [name: string, text: string])[]): string {
+  return texts.map(([, text]) => text).join('\n\n');
+}
+
 /** npm's bill of everything, cut to what is shipped, without what changes from one run to the next. */
 function billOf(refs: ReadonlySet<string>): object {
-  const text = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx'], {
+  const made = spawnSync('npm', ['sbom', '--sbom-format', 'cyclonedx'], {
     encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
     maxBuffer: 64 * 1_048_576,
   });
+  if (made.status !== 0) throw new Error(`npm sbom failed; run \`npm ci\`\n${made.stderr}`);
+  const text = made.stdout;
   const { serialNumber: _, ...whole } = JSON.parse(text) as Bill & { serialNumber: string };
   const components = whole.components.filter((component) => refs.has(component['bom-ref']));
   const missing = [...refs].filter((ref) => !components.some((component) => component['bom-ref'] === ref));

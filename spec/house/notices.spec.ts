@@ -1,6 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
+import { makeHome } from '../support/home.ts';
 
 interface Locked {
   readonly dev?: true;
@@ -39,6 +40,32 @@ t.test(
     t.same(licences.toSorted(), [...named].toSorted());
   },
 );
+
+t.test('SEC-9 · each licence is a text and not a name alone', (t) => {
+  for (const file of readdirSync('dist/licences')) {
+    t.match(readFileSync(`dist/licences/${file}`, 'utf8'), /permission|redistribution|licensor/i, file);
+  }
+  t.end();
+});
+
+t.test('SEC-9 · licences that are missing are made again, and what npm complains of is passed on', (t) => {
+  const files = { 'package.json': '{"name":"x","version":"1.0.0","dependencies":{"yaml":"2.9.1"}}' };
+  const lock = { name: 'x', version: '1.0.0', lockfileVersion: 3, packages: {} };
+  const folder = makeHome(t, {
+    ...files,
+    'package-lock.json': JSON.stringify(lock),
+    'spec/house/build-notices.ts': '',
+    'dist/sbom.cdx.json': '{}',
+  }).path;
+  const script = new URL('./build-notices.js', import.meta.url).pathname;
+
+  const { status, stderr } = spawnSync(process.execPath, [script], { cwd: folder, encoding: 'utf8' });
+
+  t.equal(status, 1);
+  t.match(stderr, /npm sbom failed; run `npm ci`/);
+  t.match(stderr, /npm error .*yaml/s);
+  t.end();
+});
 
 t.test('SEC-9 · what is packed holds the bill and the licences', async (t) => {
   const [packed] = JSON.parse(
