@@ -108,6 +108,9 @@ function legacyCall(extra: Extra): Call {
   };
 }
 
+/** The SDK gives a request 60 s by default, which a person or a busy machine may exceed. */
+const patient = { timeout: 600_000 };
+
 function ask(extra: Extra, question: Question): Promise<unknown> {
   switch (question.kind) {
     case 'form':
@@ -120,6 +123,7 @@ function ask(extra: Extra, question: Question): Promise<unknown> {
           },
         },
         ElicitResultSchema,
+        patient,
       );
     case 'url':
       return extra.sendRequest(
@@ -128,6 +132,7 @@ function ask(extra: Extra, question: Question): Promise<unknown> {
           params: { mode: 'url', message: question.message, url: question.url, elicitationId: 'asked-once' },
         },
         ElicitResultSchema,
+        patient,
       );
     case 'sampling':
       return extra.sendRequest(
@@ -136,6 +141,7 @@ function ask(extra: Extra, question: Question): Promise<unknown> {
           params: { messages: [{ role: 'user', content: { type: 'text', text: question.text } }], maxTokens: 100 },
         },
         CreateMessageResultSchema,
+        patient,
       );
     default:
       return question satisfies never;
