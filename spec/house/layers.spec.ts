@@ -25,7 +25,7 @@ const rooms: readonly Room[] = [
   {
     name: 'machines/config',
     holds: under('machines/config/'),
-    may: [base, config, /^yaml$/, /^node:crypto$/],
+    may: [base, config, /^yaml$/, /^smol-toml$/, /^node:crypto$/],
     why: 'reading a configuration needs no other room',
   },
   {
