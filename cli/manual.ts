@@ -151,7 +151,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     ],
     examples: [
       ['webhook subscribe ci --events build --prompt "Look at {build.url}"', 'an agent run per build'],
-      ['webhook subscribe alerts --deliver messenger_a --deliver-chat-id 42 --deliver-only', 'the text itself, no run'],
+      ['webhook subscribe alerts --deliver telegram --deliver-chat-id 42 --deliver-only', 'the text itself, no run'],
     ],
     exits: { 1: 'The name is taken, or a rule of routes is broken.' },
     files: ['webhook_subscriptions.json'],
@@ -360,7 +360,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     ],
     examples: [
       [
-        'cron add digest "0 7 * * 1-5" --prompt "Sum the night up" --deliver messenger_a --deliver-chat-id 42',
+        'cron add digest "0 7 * * 1-5" --prompt "Sum the night up" --deliver telegram --deliver-chat-id 42',
         'each weekday at seven',
       ],
       ['cron add probe "every 15m" --prompt "Look at the queue" --paused', 'every quarter of an hour, once resumed'],
@@ -422,7 +422,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   'deliveries list': {
     examples: [
       ['deliveries list', 'the newest fifty'],
-      ['deliveries list --status deadLettered --target team_chat_a', 'what one target never took'],
+      ['deliveries list --status deadLettered --target slack', 'what one target never took'],
     ],
     needsGateway: true,
     see: ['deliveries retry', 'deliveries targets', 'docs/deliveries.md'],
@@ -435,7 +435,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   'deliveries retry': {
     examples: [
       ['deliveries retry 01J9', 'one, now'],
-      ['deliveries retry --all --target team_chat_a', 'every dead letter of a target'],
+      ['deliveries retry --all --target slack', 'every dead letter of a target'],
     ],
     needsGateway: true,
     exits: { 1: 'It may have arrived already (--force sends it all the same), or one of --all could not be touched.' },

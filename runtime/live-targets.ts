@@ -6,7 +6,12 @@
  */
 
 import type { LoadedHome, LoadedProfile } from '../actors/config/load-config.ts';
-import { createTarget, loadPlatformTargets, type TargetOwner, usualCodehost } from '../actors/dispatch/deliver.ts';
+import {
+  createTarget,
+  defaultGithubComment,
+  loadPlatformTargets,
+  type TargetOwner,
+} from '../actors/dispatch/deliver.ts';
 import type { PlatformTarget } from '../actors/dispatch/targets/platform-target.ts';
 import type { Logger } from '../actors/ports.ts';
 import { causeOf } from '../machines/base/fault.ts';
@@ -38,7 +43,7 @@ export interface LiveTarget {
   /** Its address in the ward, in the configuration's spelling. */
   readonly key: string;
   readonly profile: string;
-  /** The neutral name. */
+  /** Its name, never an alias. */
   readonly target: string;
   readonly settings: PlatformSettings;
   readonly made: PlatformTarget;
@@ -98,15 +103,15 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
   const { home, ward, steadyMs } = ports;
   const respawns = createRespawns(ports);
   let kept = new Map<string, LiveTarget>();
-  /** The same by their neutral names, which a delivery may not have been given. */
-  let neutral = new Map<string, LiveTarget>();
+  /** The same by the targets' names: a delivery may have been given an alias. */
+  let byName = new Map<string, LiveTarget>();
   const waiting = new Map<string, Set<() => void>>();
   let createPlatformTarget: TargetOwner['createPlatformTarget'];
   let reconciled = Promise.resolve();
 
   function make(profile: LoadedProfile, target: string, settings: PlatformSettings, configured: boolean): LiveTarget {
     const key = platformKey(profile.name, settings.name ?? target);
-    const print = JSON.stringify([settings, configured, target === 'codehost_comment' ? [...profile.scope] : []]);
+    const print = JSON.stringify([settings, configured, target === 'github_comment' ? [...profile.scope] : []]);
     const standing = kept.get(key);
     if (standing?.print === print) return standing;
     const made = createTarget(target, settings, {
@@ -131,18 +136,18 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
 
   /** Whoever waits to be sent keeps its place in the queue when the entry of its target changes. */
   function laneOf(profile: string, target: string, settings: PlatformSettings): TargetLane {
-    return neutral.get(platformKey(profile, target))?.lane ?? createTargetLane(paceOf(target, settings), ports);
+    return byName.get(platformKey(profile, target))?.lane ?? createTargetLane(paceOf(target, settings), ports);
   }
 
   async function carryOver(): Promise<void> {
     // A reload that comes meanwhile has its own turn.
     const { profiles } = home();
     const names = [...profiles.values()].flatMap(({ settings }) => Object.keys(settings.platforms));
-    if (names.some((name) => name !== 'codehost_comment')) createPlatformTarget ??= await loadPlatformTargets();
+    if (names.some((name) => name !== 'github_comment')) createPlatformTarget ??= await loadPlatformTargets();
     const next = new Map<string, LiveTarget>();
     for (const profile of profiles.values()) {
       const { platforms } = profile.settings;
-      const all = { log: logSettings, codehost_comment: usualCodehost, ...platforms };
+      const all = { log: logSettings, github_comment: defaultGithubComment, ...platforms };
       for (const [target, settings] of Object.entries(all)) {
         const entry = make(profile, target, settings, platforms[target] !== undefined);
         next.set(entry.key, entry);
@@ -150,7 +155,7 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
     }
     const earlier = kept;
     kept = next;
-    neutral = new Map([...next.values()].map((entry) => [platformKey(entry.profile, entry.target), entry]));
+    byName = new Map([...next.values()].map((entry) => [platformKey(entry.profile, entry.target), entry]));
     for (const [key, { print }] of earlier) {
       if (next.get(key)?.print === print && !respawns.isSpent(key)) continue;
       // Another entry, or a person who asks again, has crashed nothing yet.
@@ -164,7 +169,7 @@ export function createLiveTargets(ports: LiveTargetsPorts): LiveTargets {
   }
 
   function find(profile: string, name: string): LiveTarget | undefined {
-    return neutral.get(platformKey(profile, canonicalTarget(name) ?? name));
+    return byName.get(platformKey(profile, canonicalTarget(name) ?? name));
   }
 
   function stateOf(key: string): PlatformConnection | undefined {

@@ -9,8 +9,8 @@ import { canonicalTarget, cureOfTarget } from '../../machines/config/targets.ts'
 import { refused, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
 import type { Logger } from '../ports.ts';
 import type { createPlatformTarget } from './targets/all.ts';
-import { createCodehostTarget } from './targets/codehost-comment.ts';
 import type { MailPorts } from './targets/email.ts';
+import { createGithubComment } from './targets/github-comment.ts';
 import { createLogTarget } from './targets/log.ts';
 import type { PlatformTarget } from './targets/platform-target.ts';
 
@@ -30,22 +30,22 @@ export async function loadPlatformTargets(): Promise<typeof createPlatformTarget
 }
 
 /** DLV-3. */
-const codehostTimeoutMs = 30_000;
+const githubTimeoutMs = 30_000;
 /** What a profile's code host is that says nothing of it: the client of the host may be there all the same. */
-export const usualCodehost: PlatformSettings = { enabled: true, timeoutMs: codehostTimeoutMs, options: {} };
+export const defaultGithubComment: PlatformSettings = { enabled: true, timeoutMs: githubTimeoutMs, options: {} };
 
-/** Makes a target by its neutral name; undefined for a name that is none, or not loaded. */
+/** Makes a target by its name, not by an alias; undefined for an unknown one, or one that is not loaded. */
 export function createTarget(name: string, settings: PlatformSettings, owner: TargetOwner): PlatformTarget | undefined {
   const { log, scope, cwd, ports, createPlatformTarget } = owner;
   switch (name) {
     case 'log':
       return { ...createLogTarget(log), verify: () => Promise.resolve({ kind: 'verified' }) };
-    case 'codehost_comment': {
+    case 'github_comment': {
       const { command } = settings.options;
-      return createCodehostTarget({
+      return createGithubComment({
         command: typeof command === 'string' ? command : 'gh',
         cwd,
-        timeoutMs: codehostTimeoutMs,
+        timeoutMs: githubTimeoutMs,
         scope,
         wait: ports.wait,
       });

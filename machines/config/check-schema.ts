@@ -55,6 +55,8 @@ export interface Schema {
   readonly additionalProperties?: boolean | Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly description?: string;
+  /** Accepted, and never offered. */
+  readonly deprecated?: boolean;
 }
 
 export function violationsOf(schema: Schema, value: Json): readonly Violation[] {

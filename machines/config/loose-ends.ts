@@ -17,7 +17,7 @@ export type FileStanding = 'there' | 'missing' | 'outside';
 
 /** What stands in the profile of a route. */
 export interface RouteWorld {
-  /** By the neutral names of their targets. */
+  /** By the names of their targets. */
   readonly platforms: Settings['platforms'];
   /** Yes also where that cannot be told. */
   readonly hasJob: (ref: string) => boolean;
@@ -34,7 +34,7 @@ export interface RouteWorld {
 }
 
 /** What a comment cannot do without, as payloads of the host have it. */
-const codehostExtras = [
+const githubExtras = [
   ['repo', '{repository.full_name}'],
   ['pr_number', '{number}'],
 ] as const;
@@ -118,19 +118,19 @@ function looseTarget({ cronJob, deliver, deliverExtra }: Route, { platforms, has
   const target = canonicalTarget(deliver);
   if (cronJob !== undefined || target === undefined || target === 'log') return [];
   const platform = platforms[target];
-  const isUsual = target === 'codehost_comment' && platform === undefined;
+  const isUsual = target === 'github_comment' && platform === undefined;
   if (!isUsual && platform?.enabled !== true) {
     const message = `delivers to "${deliver}", which is not enabled; set platforms.${platform?.name ?? deliver}.enabled: true and its credentials`;
     return [{ path: ['deliver'], message, code: 'target-disabled' }];
   }
-  if (target !== 'codehost_comment') return [];
+  if (target !== 'github_comment') return [];
   const client = clientOf(platform);
   const loose: EntryFinding[] = [];
   if (!hasProgram(client)) {
     const message = `delivers to "${deliver}", whose program "${client}" is not found or cannot be executed; install it and run \`${client} auth login\` as the gateway's user, or set platforms.${platform?.name ?? deliver}.command to its path`;
     loose.push({ path: ['deliver'], message, code: 'target-program-missing' });
   }
-  const missing = codehostExtras.filter(([name]) => isBlank(deliverExtra[name]));
+  const missing = githubExtras.filter(([name]) => isBlank(deliverExtra[name]));
   if (missing.length === 0) return loose;
   const names = missing.map(([name]) => `deliver_extra.${name}`).join(' and ');
   const cures = missing.map(([name, example]) => `${name}: "${example}"`).join(' and ');
@@ -138,9 +138,9 @@ function looseTarget({ cronJob, deliver, deliverExtra }: Route, { platforms, has
   return [...loose, { path: ['deliver'], message, code: 'deliver-extra-missing' }];
 }
 
-/** Returns the command that `codehost_comment` runs: the one of its entry, else `gh`. */
-export function clientOf(codehost: PlatformSettings | undefined): string {
-  const { command } = codehost?.options ?? {};
+/** Returns the command that `github_comment` runs: the one of its entry, else `gh`. */
+export function clientOf(github: PlatformSettings | undefined): string {
+  const { command } = github?.options ?? {};
   return typeof command === 'string' ? command : 'gh';
 }
 

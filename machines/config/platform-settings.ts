@@ -24,18 +24,18 @@ const described = (description: string) => ({ ...text, description });
 
 /** In the order of the list of targets; `log` has no settings. */
 const credentials: Readonly<Record<string, Credentials>> = {
-  codehost_comment: {
+  github_comment: {
     needs: [],
-    plain: { command: { type: 'string', minLength: 1, default: 'gh', description: "The code host's own client." } },
+    plain: { command: { type: 'string', minLength: 1, default: 'gh', description: "GitHub's own client." } },
   },
-  messenger_a: {
+  telegram: {
     needs: [['token']],
     secret: ['token'],
     plain: { parse_mode: described('How the platform reads the text; plain unless given.') },
   },
-  community_chat: { needs: [['token']], secret: ['token'] },
-  team_chat_a: { needs: [['token']], secret: ['token'] },
-  secure_messenger: {
+  discord: { needs: [['token']], secret: ['token'] },
+  slack: { needs: [['token']], secret: ['token'] },
+  signal: {
     needs: [],
     plain: { account: described('The number that the daemon sends from; needed where it has several.') },
   },
@@ -49,18 +49,18 @@ const credentials: Readonly<Record<string, Credentials>> = {
     secret: ['auth_token', 'api_secret'],
     plain: { account_sid: text, api_key: text, from: described('The sending number.'), messaging_service_sid: text },
   },
-  messenger_b: {
+  whatsapp: {
     needs: [['token', 'phone_number_id'], ['bridge_url']],
     secret: ['token'],
     plain: { phone_number_id: text, bridge_url: described('A bridge of your own instead of the Cloud API.') },
   },
-  federated_chat: {
+  matrix: {
     needs: [['token', 'api_base']],
     secret: ['token'],
     plain: { msgtype: { enum: ['m.text', 'm.notice'], description: 'What kind of message is sent.' } },
   },
-  team_chat_b: { needs: [['token', 'api_base']], secret: ['token'] },
-  home_automation: { needs: [['token', 'api_base']], secret: ['token'] },
+  mattermost: { needs: [['token', 'api_base']], secret: ['token'] },
+  homeassistant: { needs: [['token', 'api_base']], secret: ['token'] },
   email: {
     needs: [
       ['host', 'from'],
@@ -76,24 +76,24 @@ const credentials: Readonly<Record<string, Credentials>> = {
       from: described('The sender, such as `Ops <ops@example.org>`.'),
     },
   },
-  workplace_chat_a: {
+  dingtalk: {
     needs: [['access_token'], ['app_key', 'app_secret', 'robot_code']],
     secret: ['access_token', 'secret', 'app_secret'],
     plain: { app_key: text, robot_code: text },
   },
-  workplace_chat_b: { needs: [['app_id', 'app_secret']], secret: ['app_secret'], plain: { app_id: text } },
-  workplace_chat_c: {
+  feishu: { needs: [['app_id', 'app_secret']], secret: ['app_secret'], plain: { app_id: text } },
+  wecom: {
     needs: [['corp_id', 'corp_secret', 'agent_id'], ['robot_key']],
     secret: ['corp_secret', 'robot_key'],
     plain: { corp_id: text, agent_id: text },
   },
-  workplace_chat_d: { needs: [['token']], secret: ['token'] },
-  imessage_bridge: {
+  weixin: { needs: [['token']], secret: ['token'] },
+  bluebubbles: {
     needs: [['password', 'api_base']],
     secret: ['password'],
     plain: { method: { enum: ['apple-script', 'private-api'], description: 'How the bridge sends.' } },
   },
-  messenger_c: { needs: [['app_id', 'client_secret']], secret: ['client_secret'], plain: { app_id: text } },
+  qqbot: { needs: [['app_id', 'client_secret']], secret: ['client_secret'], plain: { app_id: text } },
 };
 
 const shared = {
@@ -140,24 +140,20 @@ const shared = {
 function schemaOf(target: string): object {
   const { secret = [], plain = {} } = credentials[target] ?? { needs: [] };
   const own = Object.fromEntries(secret.map((key) => [key, described('Secret; best as `${VAR}` from .env.')]));
-  // The client of a code host needs no switch: it is there, or it is not.
-  const enabled = { type: 'boolean', default: target === 'codehost_comment', description: 'Switches the target on.' };
+  // The GitHub client needs no switch: it is there, or it is not.
+  const enabled = { type: 'boolean', default: target === 'github_comment', description: 'Switches the target on.' };
   return { type: 'object', additionalProperties: false, properties: { enabled, ...shared, ...own, ...plain } };
 }
 
-/** The schema of each target, under its neutral name and its platform's own. */
-export const platformSchemas: Readonly<Record<string, object>> = Object.fromEntries(
-  [...targetNames].flatMap(([target, own]) => {
-    if (target === 'log') return [];
-    const schema = schemaOf(target);
-    return own === undefined
-      ? [[target, schema]]
-      : [
-          [target, schema],
-          [own, schema],
-        ];
-  }),
-);
+const platforms = [...targetNames].filter(([name]) => name !== 'log');
+
+/** The schema of each target under its name and, marked so that nothing offers it, under its alias. */
+export const platformSchemas: Readonly<Record<string, object>> = Object.fromEntries([
+  ...platforms.map(([name]) => [name, schemaOf(name)]),
+  ...platforms.flatMap(([name, alias]) =>
+    alias === undefined ? [] : [[alias, { ...schemaOf(name), deprecated: true }]],
+  ),
+]);
 
 /** The values of an entry that are secret. */
 export function secretsOf(target: string, { options }: PlatformSettings): string[] {
@@ -243,7 +239,7 @@ export function readPlatform(name: string, entry: JsonObject, problem: string | 
 }
 
 function isEnabled(target: string, { enabled }: JsonObject): boolean {
-  return typeof enabled === 'boolean' ? enabled : target === 'codehost_comment';
+  return typeof enabled === 'boolean' ? enabled : target === 'github_comment';
 }
 
 /** Set but empty gives nothing to log in with. */

@@ -62,7 +62,7 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   if (deliverOnly && target === 'log' && !unread('deliver')) {
     refuse(
       ['deliver_only'],
-      'sets deliver_only but delivers to "log"; name a real target such as messenger_a, or drop deliver_only',
+      'sets deliver_only but delivers to "log"; name a real target such as telegram, or drop deliver_only',
       'deliver-only-needs-target',
     );
   }
@@ -135,7 +135,7 @@ export function weakOutside(
 export const unsafeSecret =
   'has a secret that signs well but cannot be relied on as a token (X-Gitlab-Token): headers lose spaces and bytes beyond ASCII at their ends; choose visible ASCII';
 
-/** Tells whether a secret arrives whole where a sender puts the secret itself into a header (host B's scheme). */
+/** Tells whether a secret arrives whole where a sender puts the secret itself into a header (GitLab's scheme). */
 export function isHeaderSafe(secret: RouteSecret): boolean {
   return secret.kind === 'insecure' || headerSafe.test(secret.secret);
 }

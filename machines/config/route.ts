@@ -105,7 +105,7 @@ export interface Route {
   readonly skills: readonly string[];
   /** Replaces the default toolset when present (DIS-5). */
   readonly toolsets?: readonly string[];
-  /** The target as configured: a neutral name or a platform's own (DLV-5). */
+  /** The target as configured, which may be an alias (DLV-5). */
   readonly deliver: string;
   readonly deliverExtra: JsonObject;
   readonly deliverOnly: boolean;

@@ -100,7 +100,7 @@ export interface RetryPolicy {
 /** A delivery platform's settings: the shared keys read, its own credentials as they stand. */
 export interface PlatformSettings {
   readonly enabled: boolean;
-  /** As the configuration spells it (DLV-5); absent: its neutral name. */
+  /** The name in the configuration (DLV-5); absent where it is not an alias. */
   readonly name?: string;
   readonly apiBase?: string;
   readonly homeChannel?: string;
@@ -134,7 +134,7 @@ export interface Settings {
   readonly agent: AgentSettings;
   readonly inspector: InspectorSettings;
   readonly telemetry: TelemetrySettings;
-  /** By the target's neutral name. */
+  /** By the target's name. */
   readonly platforms: Readonly<Record<string, PlatformSettings>>;
   readonly servers: readonly ServerEntry[];
   /** What `${workspaceFolder}` stands for and where stdio servers start, absolute. */

@@ -1,51 +1,48 @@
 /**
- * The names of the delivery targets: the neutral name, and the platform's own that means the same. Knows no wire.
+ * The names of the delivery targets: the platform's own name, and the neutral alias that means the same.
  * @see DLV-1 and DLV-5 in docs/specification.md
  */
 
 import { meantOr } from './nearest.ts';
 
-/** Each target by its neutral name, with its platform's own name where it has another. */
+/** Each target by its platform's own name, with the neutral alias where there is one. */
 export const targetNames: ReadonlyMap<string, string | undefined> = new Map([
   ['log', undefined],
-  ['codehost_comment', 'github_comment'],
-  ['messenger_a', 'telegram'],
-  ['community_chat', 'discord'],
-  ['team_chat_a', 'slack'],
-  ['secure_messenger', 'signal'],
+  ['github_comment', 'codehost_comment'],
+  ['telegram', 'messenger_a'],
+  ['discord', 'community_chat'],
+  ['slack', 'team_chat_a'],
+  ['signal', 'secure_messenger'],
   ['sms', undefined],
-  ['messenger_b', 'whatsapp'],
-  ['federated_chat', 'matrix'],
-  ['team_chat_b', 'mattermost'],
-  ['home_automation', 'homeassistant'],
+  ['whatsapp', 'messenger_b'],
+  ['matrix', 'federated_chat'],
+  ['mattermost', 'team_chat_b'],
+  ['homeassistant', 'home_automation'],
   ['email', undefined],
-  ['workplace_chat_a', 'dingtalk'],
-  ['workplace_chat_b', 'feishu'],
-  ['workplace_chat_c', 'wecom'],
-  ['workplace_chat_d', 'weixin'],
-  ['imessage_bridge', 'bluebubbles'],
-  ['messenger_c', 'qqbot'],
+  ['dingtalk', 'workplace_chat_a'],
+  ['feishu', 'workplace_chat_b'],
+  ['wecom', 'workplace_chat_c'],
+  ['weixin', 'workplace_chat_d'],
+  ['bluebubbles', 'imessage_bridge'],
+  ['qqbot', 'messenger_c'],
 ]);
 
 const canonical: ReadonlyMap<string, string> = new Map(
-  [...targetNames].flatMap(([neutral, own]) => [
-    [neutral, neutral] as const,
-    ...(own === undefined ? [] : [[own, neutral] as const]),
+  [...targetNames].flatMap(([name, alias]) => [
+    [name, name] as const,
+    ...(alias === undefined ? [] : [[alias, name] as const]),
   ]),
 );
 
-/** Every spelling that is understood, neutral names first. */
-export const knownTargets: readonly string[] = [...canonical.keys()];
+/** The platforms' own names, which are offered and shown. */
+export const targetChoices: readonly string[] = [...targetNames.keys()];
 
-/** Each target by its platform's own name. */
-export const targetChoices: readonly string[] = [...targetNames].map(([neutral, own]) => own ?? neutral);
-
-/** The neutral name of a target by any of its names; undefined for an unknown one. */
+/** The name of a target by its name or alias; undefined for an unknown one. */
 export function canonicalTarget(name: string): string | undefined {
   return canonical.get(name);
 }
 
 /** What to do about a name that no target has. */
 export function cureOfTarget(name: string): string {
-  return meantOr(name, knownTargets, 'docs/deliveries.md lists the targets');
+  return meantOr(name, targetChoices, 'docs/deliveries.md lists the targets');
 }

@@ -34,7 +34,9 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
   const wrong = (message: string): EntryFinding => ({ path, message, code: 'wrong-value' });
   switch (keyword) {
     case 'additionalProperties': {
-      const known = Object.keys(schema.properties ?? {});
+      const known = Object.entries(schema.properties ?? {}).flatMap(([key, { deprecated }]) =>
+        deprecated ? [] : [key],
+      );
       const cure =
         elsewhere[[...path, property].join('.')] ?? meantOr(property, known, `known are ${known.join(', ')}`);
       return { path: [...path, property], message: `unknown key "${property}"; ${cure}`, code: 'unknown-key' };

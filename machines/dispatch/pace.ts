@@ -18,17 +18,17 @@ const usualConcurrency = 4;
 /** Gaps that platforms ask for: to all of them, and to one chat. */
 const gaps: Readonly<Record<string, readonly [gapMs: number, chatGapMs: number]>> = {
   // 30 messages a second, one a second in a chat.
-  messenger_a: [34, 1_000],
+  telegram: [34, 1_000],
   // 50 requests a second, five in five seconds in a channel.
-  community_chat: [20, 1_000],
-  team_chat_a: [0, 1_000],
+  discord: [20, 1_000],
+  slack: [0, 1_000],
   // 80 messages a second, one in six seconds to one recipient.
-  messenger_b: [13, 6_000],
+  whatsapp: [13, 6_000],
   // 20 messages a minute, and a robot that sends more is silenced for ten.
-  workplace_chat_a: [3_100, 0],
-  workplace_chat_b: [20, 210],
+  dingtalk: [3_100, 0],
+  feishu: [20, 210],
   // 30 messages a minute for a member, 20 for a robot.
-  workplace_chat_c: [0, 3_100],
+  wecom: [0, 3_100],
 };
 
 export function paceOf(target: string, { concurrency, perMinute }: Partial<PlatformSettings>): Pace {

@@ -11,7 +11,7 @@ import { readVerification, type Verification } from './verification.ts';
 
 export interface PlatformInput {
   readonly profile: string;
-  /** The target's neutral name. */
+  /** The target's name; never an alias. */
   readonly target: string;
   /** As the configuration spells it. */
   readonly name: string;

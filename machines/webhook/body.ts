@@ -1,5 +1,5 @@
 /**
- * Reads a request's payload from its text: JSON, or a form as code hosts send it. Always an object, or a refusal that
+ * Reads a request's payload from its text: JSON, or a form as GitHub can send it. Always an object, or a refusal that
  * says why. Knows no route.
  * @see LIM-3 and SEC-3 in docs/specification.md
  */

@@ -1,6 +1,6 @@
 /**
  * Reads what an event is and which delivery it is, from headers and payload, and holds its type against the types that a
- * route takes. Knows both code hosts' spellings.
+ * route takes. Knows the headers of GitHub and GitLab.
  * @see EVT-1, EVT-2 and IDM-2 in docs/specification.md
  */
 
@@ -10,7 +10,7 @@ import type { JsonObject } from '../base/json.ts';
 /** Lower-case names; values are bytes as Latin-1 text. */
 type Headers = Readonly<Record<string, string>>;
 
-/** A header's real name wins over its neutral one (docs/specification.md, names). */
+/** A header's real name wins over its alias (docs/specification.md, names). */
 const eventHeaders = ['x-github-event', 'x-hosta-event', 'x-gitlab-event', 'x-hostb-event'] as const;
 const deliveryHeaders = ['x-github-delivery', 'x-hosta-delivery', 'webhook-id', 'x-request-id'] as const;
 const typeFields = ['event_type', 'type'] as const;
@@ -64,12 +64,12 @@ export function eventMatcher(events: readonly string[]): (type: string) => boole
   return (type) => accepted.has(type) || accepted.has(canonical(type));
 }
 
-/** The greeting that a code host sends when a webhook is registered. */
+/** The greeting that GitHub sends when a webhook is registered. */
 export function isPing(type: string): boolean {
   return type === 'ping';
 }
 
-/** Host B's display form in its lowercase form: `Merge Request Hook` is `merge_request`. */
+/** GitLab's display form in its lowercase form: `Merge Request Hook` is `merge_request`. */
 function canonical(type: string): string {
   if (!type.endsWith(' Hook')) return type;
   return type.slice(0, -' Hook'.length).toLowerCase().replaceAll(' ', '_');

@@ -8,7 +8,7 @@
 
 import type { JsonObject } from '../base/json.ts';
 import { meantOr } from '../config/nearest.ts';
-import { type Headers, signHostA } from './signature.ts';
+import { type Headers, signGithub } from './signature.ts';
 
 /** What a sample is sent with. */
 export interface SampleSeal {
@@ -199,7 +199,7 @@ export function sealSample(name: string, { secret, id }: SampleSeal): SealedSamp
   const { type, payload } = samples[name] as Sample;
   const body = JSON.stringify(payload);
   const headers = name.startsWith('github:')
-    ? { 'x-github-event': type, 'x-github-delivery': id, ...(secret === undefined ? {} : signHostA(secret, body)) }
+    ? { 'x-github-event': type, 'x-github-delivery': id, ...(secret === undefined ? {} : signGithub(secret, body)) }
     : {
         'x-gitlab-event': type,
         'x-request-id': id,

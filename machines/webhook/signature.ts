@@ -9,7 +9,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { RouteSecret } from '../config/route.ts';
 import { type Hmac, hmacSha256 } from './hmac.ts';
 
-export type Scheme = 'standard-webhooks' | 'host-a' | 'host-b' | 'generic-v2' | 'generic-v1';
+export type Scheme = 'standard-webhooks' | 'github' | 'gitlab' | 'generic-v2' | 'generic-v1';
 
 export type SignatureVerdict =
   | {
@@ -17,7 +17,7 @@ export type SignatureVerdict =
       readonly scheme: Scheme | 'none';
       /** Whether the scheme does not protect from replays (SIG-4). */
       readonly deprecated: boolean;
-      /** Absent where nothing is signed: without a secret, and by host B's token, which is the same in every request. */
+      /** Absent where nothing is signed: without a secret, and by GitLab's token, which is the same in every request. */
       readonly signed?: SignedContent;
     }
   | { readonly kind: 'refused'; readonly scheme?: Scheme; readonly why: string };
@@ -63,8 +63,8 @@ export function signatureVerifier(secret: RouteSecret): SignatureVerifier {
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** The header that signs a body as host A does. */
-export function signHostA(secret: string, body: string): Headers {
+/** The header that signs a body as GitHub does. */
+export function signGithub(secret: string, body: string): Headers {
   return { 'x-hub-signature-256': `sha256=${keysOf(secret).plain('', Buffer.from(body, 'utf8')).toString('hex')}` };
 }
 
@@ -80,10 +80,10 @@ function verify(request: SignedRequest, keys: Keys): SignatureVerdict {
   const { headers } = request;
   const standard = headers['webhook-signature'];
   if (standard !== undefined) return verifyStandard(standard, request, keys);
-  const hostA = headers['x-hub-signature-256'];
-  if (hostA !== undefined) return verifyHostA(hostA, request, keys);
-  const hostB = headers['x-gitlab-token'] ?? headers['x-hostb-token'];
-  if (hostB !== undefined) return verifyToken(hostB, keys);
+  const github = headers['x-hub-signature-256'];
+  if (github !== undefined) return verifyGithub(github, request, keys);
+  const gitlab = headers['x-gitlab-token'] ?? headers['x-hostb-token'];
+  if (gitlab !== undefined) return verifyToken(gitlab, keys);
   const v2 = headers['x-webhook-signature-v2'];
   if (v2 !== undefined) return verifyV2(v2, request, keys);
   const v1 = headers['x-webhook-signature'];
@@ -120,16 +120,16 @@ function verifyStandard(header: string, { headers, body, nowMs }: SignedRequest,
   return { kind: 'refused', scheme, why: 'no signature matches' };
 }
 
-function verifyHostA(header: string, { body }: SignedRequest, keys: Keys): SignatureVerdict {
-  const scheme = 'host-a';
+function verifyGithub(header: string, { body }: SignedRequest, keys: Keys): SignatureVerdict {
+  const scheme = 'github';
   if (!header.startsWith('sha256='))
     return { kind: 'refused', scheme, why: 'the signature does not begin with sha256=' };
   return untimedVerdict(scheme, header.slice('sha256='.length), body, keys);
 }
 
-/** Host B sends the secret itself. Its bytes are compared, whatever they are. */
+/** GitLab sends the secret itself. Its bytes are compared, whatever they are. */
 function verifyToken(header: string, keys: Keys): SignatureVerdict {
-  const scheme = 'host-b';
+  const scheme = 'gitlab';
   // Header bytes reach us as Latin-1 text; turning them back gives what was sent.
   if (sameBytes(Buffer.from(header, 'latin1'), keys.token)) return genuine(scheme);
   return { kind: 'refused', scheme, why: 'the token does not match' };

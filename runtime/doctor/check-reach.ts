@@ -25,11 +25,11 @@ export function checkAgent({ home }: Examined): readonly Finding[] {
     const isThere = (word: string): boolean => findCommand(word, searchPath, paths.home) !== undefined;
     const { runner, command } = settings.agent;
     const comments = ({ route }: (typeof routes)[number]): boolean =>
-      route.profile === name && canonicalTarget(route.deliver) === 'codehost_comment';
+      route.profile === name && canonicalTarget(route.deliver) === 'github_comment';
     const needed = [
       ...(runner === 'command' ? [[command[0] ?? '', 'the command of agent.command'] as const] : []),
       ...(routes.some(comments)
-        ? [[clientOf(settings.platforms.codehost_comment), 'the client that codehost_comment calls'] as const]
+        ? [[clientOf(settings.platforms.github_comment), 'the client that github_comment calls'] as const]
         : []),
     ];
     return needed

@@ -4,7 +4,7 @@ import { METHODS } from 'node:http';
 import { fault } from '../../machines/base/fault.ts';
 import type { FrontSettings, Reply, RequestHead } from './front.ts';
 
-/** A head of more bytes is answered 431; what code hosts and proxies send stays far below. */
+/** A head of more bytes is answered 431; what senders and proxies send stays far below. */
 export const maxHeaderBytes = 16_384;
 
 /** What is no HTTP, or may be read in two ways. */

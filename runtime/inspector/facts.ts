@@ -48,7 +48,7 @@ export function factsOf(context: unknown): ActorFacts {
   }
   // A call knows its tool by the server's name too; people know it by the registered one.
   if (typeof held.caller === 'string' && typeof held.name === 'string') facts.tool = held.name;
-  // A platform has a neutral name too; people know it by the one that they configured.
+  // Shown by the name in the configuration, which may be an alias.
   if (typeof held.target === 'string' && typeof held.name === 'string') facts.target = held.name;
   const burst = objectOf(held.burst) ?? objectOf(held.opening);
   if (typeof burst?.count === 'number') facts.waiting = burst.count;

@@ -33,7 +33,7 @@ export interface LoadResult {
 
 /** Neighbours in time join groups that lie apart. */
 const stride = 7_919;
-/** About the size of a code host's push event. */
+/** About the size of GitHub's push event. */
 const padding = 'x'.repeat(1_300);
 
 export async function sendLoad(load: LoadRequest): Promise<LoadResult> {

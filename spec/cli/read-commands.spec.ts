@@ -95,7 +95,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
   const home = makeHome(t, {
     'config.yaml': webhookConfig(`        full:
           events: [push, issues]
-          description: of the code host
+          description: of GitHub
           prompt: "P {n}"
           filters: [{field: action, in: [opened]}, {field: n, equals: 1}]
           script: a.sh
@@ -106,7 +106,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
           coalesce: {key: "{n}", window_seconds: 5, max_wait_seconds: 60}
           concurrency: 1
         plain: {enabled: false}
-        text: {deliver_only: true, deliver: codehost_comment, deliver_extra: {repo: a/b, pr_number: 1}, prompt: done}
+        text: {deliver_only: true, deliver: github_comment, deliver_extra: {repo: a/b, pr_number: 1}, prompt: done}
 `),
     'scripts/a.sh': 'true',
   });
@@ -120,7 +120,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
     await shown('full'),
     `full  enabled
   URL       ${url}/full
-  About     of the code host
+  About     of GitHub
   Source    config.yaml
   Events    push, issues
   Filters   {"field":"action","in":["opened"]}
@@ -152,7 +152,7 @@ The whole payload.
   );
   t.match(
     await shown('text'),
-    /Leads to {2}a delivery, without a run\n {2}Delivers {2}codehost_comment, repo a\/b, pr_number 1\n\nText\n {2}done\n/,
+    /Leads to {2}a delivery, without a run\n {2}Delivers {2}github_comment, repo a\/b, pr_number 1\n\nText\n {2}done\n/,
   );
   await askCli(['webhook', 'subscribe', 'sub', '--events', 'build'], home.path);
   t.match(await shown('sub'), /Source {4}webhook_subscriptions\.json, since \d{4}-\d\d-\d\d .* UTC, /);

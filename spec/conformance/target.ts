@@ -134,12 +134,12 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
   });
 
   check('DLV-2 · without its credentials a target says which, and asks nobody', async (t, bench) => {
-    const none = name === 'secure_messenger' ? undefined : bench.with({ options: {} });
+    const none = name === 'signal' ? undefined : bench.with({ options: {} });
     const unset = bench.with({
       options: Object.fromEntries(Object.keys(fixture.options).map((key) => [key, '${NOT_SET}'])),
     });
     for (const bare of [none, unset]) {
-      if (bare === undefined || name === 'secure_messenger') continue;
+      if (bare === undefined || name === 'signal') continue;
       for (const outcome of [await bare.deliver('hello'), await bare.target.verify(never)])
         t.match(outcome, { kind: 'refused', class: 'auth', reason: new RegExp(`platforms\\.${name}\\.\\w+`) });
     }

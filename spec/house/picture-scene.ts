@@ -11,7 +11,7 @@ import { type ModelReply, startModelServer } from '../support/model-server.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
-import { teamChatA } from '../support/platforms/team-chat-a.ts';
+import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 
 const secret = 'picture-scene-secret-of-the-docs';
@@ -147,10 +147,10 @@ function replyTo({ messages }: JsonObject): ModelReply {
 export async function startScene(t: Test): Promise<Gateway> {
   const authority = await startScriptedServer(t);
   const hub = await startProtectedServer(t, { authorizationServers: [authority.issuer], accepts: authority.accepts });
-  const slack = await startPlatform(teamChatA);
+  const slack = await startPlatform(slackApi);
   t.teardown(() => slack.close());
   const model = await startModelServer(t, ({ body }) => replyTo(body));
-  const place = { deliver: 'slack', deliver_extra: { chat_id: teamChatA.chat ?? '' } };
+  const place = { deliver: 'slack', deliver_extra: { chat_id: slackApi.chat ?? '' } };
   const toolsets = ['mcp', 'clarify'];
   const config = {
     inspector: { port: 0 },
@@ -160,7 +160,7 @@ export async function startScene(t: Test): Promise<Gateway> {
       model: { provider: 'openai-compatible', base_url: model.url, api_key: 'k', name: 'm' },
     },
     platforms: {
-      slack: { enabled: true, api_base: slack.base, ...teamChatA.options, retries: { max_attempts: 1 } },
+      slack: { enabled: true, api_base: slack.base, ...slackApi.options, retries: { max_attempts: 1 } },
       telegram: { enabled: true, api_base: 'http://127.0.0.1:9', token: '1:not-a-real-token' },
       webhook: {
         enabled: true,

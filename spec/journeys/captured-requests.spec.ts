@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
-import { signHostA, signV2 } from '../../machines/webhook/signature.ts';
+import { signGithub, signV2 } from '../../machines/webhook/signature.ts';
 import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { cliJson } from '../support/webhook-home.ts';
@@ -81,14 +81,14 @@ function captures(): readonly {
       ],
     },
     {
-      scheme: 'host A',
-      first: { route: 'gh', id: 'a-1', headers: signHostA(shared, text) },
+      scheme: 'GitHub',
+      first: { route: 'gh', id: 'a-1', headers: signGithub(shared, text) },
       again: [
-        { route: 'gh', id: 'a-2', headers: signHostA(shared, text) },
+        { route: 'gh', id: 'a-2', headers: signGithub(shared, text) },
         { route: 'gh', id: 'a-3', headers: { 'x-hub-signature-256': `sha256=${hmac(text).toUpperCase()}` } },
-        { route: 'other', id: 'a-4', headers: signHostA(shared, text) },
+        { route: 'other', id: 'a-4', headers: signGithub(shared, text) },
         { route: 'gh', id: 'a-5', headers: { 'x-webhook-signature': hmac(text) } },
-        { route: 'gh', id: '', headers: signHostA(shared, text) },
+        { route: 'gh', id: '', headers: signGithub(shared, text) },
       ],
     },
     {
@@ -101,7 +101,7 @@ function captures(): readonly {
           headers: { 'x-webhook-signature': hmac('{"n":2}').toUpperCase() },
           body: '{"n":2}',
         },
-        { route: 'gh', id: 'v1-3', headers: signHostA(shared, '{"n":2}'), body: '{"n":2}' },
+        { route: 'gh', id: 'v1-3', headers: signGithub(shared, '{"n":2}'), body: '{"n":2}' },
       ],
     },
     {
@@ -159,17 +159,17 @@ t.test('SEC-6 · what is signed anew, or not at all, or ignored, is no repetitio
   const rows: readonly Request[] = [
     { route: 'gh', id: '1', headers: signV2(shared, seconds, text) },
     { route: 'gh', id: '2', headers: signV2(shared, seconds - 1, text) },
-    { route: 'gh', id: '3', headers: signHostA(shared, text) },
+    { route: 'gh', id: '3', headers: signGithub(shared, text) },
     { route: 'gh', id: '4', headers: { 'x-gitlab-token': shared } },
     { route: 'gh', id: '5', headers: { 'x-gitlab-token': shared } },
     { route: 'open', id: '6', headers: {} },
     { route: 'open', id: '7', headers: {} },
-    { route: 'open', id: '8', headers: signHostA(shared, text) },
-    { route: 'twins', id: '9', headers: signHostA(shared, '{"n":9}'), body: '{"n":9}' },
-    { route: 'twins', id: '10', headers: signHostA(shared, '{"n":9}'), body: '{"n":9}' },
+    { route: 'open', id: '8', headers: signGithub(shared, text) },
+    { route: 'twins', id: '9', headers: signGithub(shared, '{"n":9}'), body: '{"n":9}' },
+    { route: 'twins', id: '10', headers: signGithub(shared, '{"n":9}'), body: '{"n":9}' },
   ];
   for (const request of rows) t.match(await send(daemon, request), accepted, request.id);
-  t.match(await send(daemon, { route: 'gh', id: '3', headers: signHostA(shared, text) }), duplicate('3'));
+  t.match(await send(daemon, { route: 'gh', id: '3', headers: signGithub(shared, text) }), duplicate('3'));
 });
 
 t.test('SEC-6 · SIG-3 · what a scheme with a time signs is no body of a scheme without one', async (t) => {
@@ -188,13 +188,13 @@ t.test('SEC-6 · SIG-3 · what a scheme with a time signs is no body of a scheme
 
 t.test('SEC-6 · LIM-2 · SCR-2 · a captured request runs no script, fills no window and no disk', async (t) => {
   const { home, daemon } = await start(t);
-  const captured: Request = { route: 'scripted', id: 'c', headers: signHostA(shared, text) };
+  const captured: Request = { route: 'scripted', id: 'c', headers: signGithub(shared, text) };
   t.match(await send(daemon, captured), accepted);
   for (let n = 0; n < 35; n += 1)
     t.match(await send(daemon, { ...captured, id: `c${n}` }), { body: duplicate(`c${n}`).body });
   t.match(await send(daemon, { ...captured, route: 'twins' }), duplicate('c'), 'nor on a route of equal bodies');
 
-  t.match(await send(daemon, { route: 'scripted', id: 'd', headers: signHostA(shared, '{}'), body: '{}' }), accepted);
+  t.match(await send(daemon, { route: 'scripted', id: 'd', headers: signGithub(shared, '{}'), body: '{}' }), accepted);
   t.equal(readFileSync(`${home.path}/count`, 'utf8'), 'xx');
   t.match(await cliJson(home.path, 'webhook', 'deliveries', '--route', 'scripted'), [
     { delivery_id: 'd' },
@@ -205,7 +205,7 @@ t.test('SEC-6 · LIM-2 · SCR-2 · a captured request runs no script, fills no w
 
 t.test('SEC-6 · SUB-4 · DUR-2 · its owner tests a route and replays an event as often as wanted', async (t) => {
   const { home, daemon } = await start(t);
-  t.match(await send(daemon, { route: 'gh', id: 'once', headers: signHostA(shared, text) }), accepted);
+  t.match(await send(daemon, { route: 'gh', id: 'once', headers: signGithub(shared, text) }), accepted);
   for (const words of [
     ['test', 'gh'],
     ['test', 'gh', '--sample', 'issues.opened'],
@@ -215,5 +215,5 @@ t.test('SEC-6 · SUB-4 · DUR-2 · its owner tests a route and replays an event 
       t.match((await askCli(['webhook', ...words], home.path)).stdout, /202/, `${words.join(' ')}, round ${round}`);
     }
   }
-  t.match(await send(daemon, { route: 'gh', id: 'other', headers: signHostA(shared, text) }), duplicate('other'));
+  t.match(await send(daemon, { route: 'gh', id: 'other', headers: signGithub(shared, text) }), duplicate('other'));
 });

@@ -232,9 +232,9 @@ t.test('DUR-1 · a delivery that was under way is not sent again blindly', async
     readFileSync(`${home.path}/config.yaml`, 'utf8')
       .replace(
         'gh: {prompt: "run {n}"}',
-        'gh: {prompt: p, deliver: codehost_comment, deliver_extra: {repo: a/b, pr_number: 1}}',
+        'gh: {prompt: p, deliver: github_comment, deliver_extra: {repo: a/b, pr_number: 1}}',
       )
-      .replace('platforms:\n', 'platforms:\n  codehost_comment: {enabled: true, command: ./scripts/gh.sh}\n'),
+      .replace('platforms:\n', 'platforms:\n  github_comment: {enabled: true, command: ./scripts/gh.sh}\n'),
   );
   home.write('scripts/gh.sh', '#!/bin/sh\n[ "$1" = auth ] && exit 0\necho called >> called.txt\nsleep 600\n', 0o700);
   const first = await startDaemon(t, home.path);

@@ -9,11 +9,11 @@ import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Daemon } from '../support/daemon.ts';
 import { hasty, openDelivering, type Sending, type Target } from '../support/delivering.ts';
-import { communityChat, discordError } from '../support/platforms/community-chat.ts';
+import { discordApi, discordError } from '../support/platforms/discord.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
+import { mattermostApi } from '../support/platforms/mattermost.ts';
+import { slackApi, slackError } from '../support/platforms/slack.ts';
 import { smtpPassword, smtpUser, startSmtp } from '../support/platforms/smtp-server.ts';
-import { slackError, teamChatA } from '../support/platforms/team-chat-a.ts';
-import { teamChatB } from '../support/platforms/team-chat-b.ts';
 
 const texts = ({ world }: FakePlatform): string[] => world.messages.map(({ text }) => text);
 /** Two texts, 1 for the one platform and 2 for the other, are on their way when the daemon is killed. */
@@ -38,18 +38,20 @@ t.test(
   'DLV-1 · DLV-2 · DLV-5 · a signed event becomes a message at its place, by either name of the platform',
   async (t) => {
     const it = await openDelivering(t);
-    it.configure({ slack: { home_channel: teamChatA.chat ?? '' } });
+    it.configure({ slack: { home_channel: slackApi.chat ?? '' } });
     const daemon = await it.start();
-    t.match(await it.target('slack', 'connected'), { target: 'team_chat_a', account: 'ops' });
+    t.match(await it.target('slack', 'connected'), { account: 'ops' });
 
     t.equal((await it.post(daemon, 'slack', '1')).status, 202);
     t.equal((await it.post(daemon, 'discord', '2')).status, 202);
     t.equal((await it.post(daemon, 'home', '3')).status, 202);
+    t.equal((await it.post(daemon, 'aliased', '4')).status, 202);
 
     t.match(await it.reaches('1', 'delivered'), { target: 'slack', attempts: 1 });
-    t.match(await it.reaches('2', 'delivered'), { target: 'community_chat', attempts: 1 });
-    t.match(await it.reaches('3', 'delivered'), { chat_id: teamChatA.chat }, 'the home channel, by name');
-    t.same(texts(it.slack).sort(), ['Build 1 is green.', 'Build 3 is green.']);
+    t.match(await it.reaches('2', 'delivered'), { target: 'discord', attempts: 1 });
+    t.match(await it.reaches('3', 'delivered'), { chat_id: slackApi.chat }, 'the home channel, by name');
+    t.match(await it.reaches('4', 'delivered'), { target: 'team_chat_a' }, 'as the route has it');
+    t.same(texts(it.slack).sort(), ['Build 1 is green.', 'Build 3 is green.', 'Build 4 is green.']);
     t.same(texts(it.discord), ['Build 2 is green.']);
     const tree = JSON.stringify(await it.json('inspect', 'tree'));
     t.match(tree, /"id":"platforms\/slack","machine":"platformConnection","state":"connected"/);
@@ -205,7 +207,7 @@ t.test(
     t.match(dead, { attempts: 3, reason: /^slack: .*was not reached.*ECONNREFUSED/ });
     t.match(await it.json<unknown>('webhook', 'deliveries', '1'), { status: 'failed', reason: /ECONNREFUSED/ });
     t.match((await it.cli('deliveries', 'list', '--status', 'deadLettered')).stdout, /deadLettered +slack/);
-    const alive = await startPlatform(teamChatA, port);
+    const alive = await startPlatform(slackApi, port);
     t.teardown(() => alive.close());
     t.match((await it.cli('deliveries', 'retry', dead.id)).stdout, /^Trying/);
 
@@ -232,11 +234,11 @@ t.test(
   'DLV-2 · DLV-4 · credentials that are refused say so with the cure; new ones let the dead letters arrive',
   async (t) => {
     const it = await openDelivering(t);
-    it.configure({ slack: { ...teamChatA.wrongOptions } });
+    it.configure({ slack: { ...slackApi.wrongOptions } });
     const daemon = await it.start();
     const failed = await it.target('slack', 'failed');
     t.match(failed.error, /does not accept the credentials.*mend platforms\.slack.*agent gateway reload/);
-    const untouched = await it.target('community_chat', 'connected');
+    const untouched = await it.target('discord', 'connected');
 
     await it.post(daemon, 'slack', '1');
     await it.post(daemon, 'telegram', '2');
@@ -245,12 +247,12 @@ t.test(
     t.match(await it.reaches('2', 'deadLettered'), {
       reason: /"telegram" is not enabled; set platforms\.telegram\.enabled/,
     });
-    t.equal(it.slack.requests.filter((request) => teamChatA.sends(request)).length, 0, 'nothing was sent');
+    t.equal(it.slack.requests.filter((request) => slackApi.sends(request)).length, 0, 'nothing was sent');
     it.configure();
     await it.cli('gateway', 'reload');
     await it.target('slack', 'connected');
-    t.equal((await it.target('community_chat', 'connected')).since, untouched.since, 'the other one is not touched');
-    t.match((await it.cli('deliveries', 'retry', '--all', '--target', 'team_chat_a')).stdout, /Trying 1 dead letter/);
+    t.equal((await it.target('discord', 'connected')).since, untouched.since, 'the other one is not touched');
+    t.match((await it.cli('deliveries', 'retry', '--all', '--target', 'slack')).stdout, /Trying 1 dead letter/);
     await it.reaches('1', 'delivered');
     t.match((await it.cli('deliveries', 'drop', '--all')).stdout, /Dropped 1 dead letter/);
     await it.reaches('2', 'dropped');
@@ -306,7 +308,7 @@ t.test('DUR-1 · a sending that kill -9 cut off goes again only where the platfo
   const it = await openDelivering(t);
   const first = await it.start();
   await it.target('slack', 'connected');
-  await it.target('community_chat', 'connected');
+  await it.target('discord', 'connected');
   await killedWhileSending(it, first, ['slack', 'discord']);
 
   await it.start();
@@ -324,11 +326,11 @@ t.test('DUR-1 · a sending that kill -9 cut off goes again only where the platfo
 
 t.test('DUR-1 · DLV-2 · a home channel that changes across a crash brings no text to two chats', async (t) => {
   const it = await openDelivering(t);
-  const place = { slack: teamChatA.chat ?? '', discord: communityChat.chat ?? '' };
+  const place = { slack: slackApi.chat ?? '', discord: discordApi.chat ?? '' };
   it.configure({ slack: { home_channel: place.slack }, discord: { home_channel: place.discord } });
   const first = await it.start();
   await it.target('slack', 'connected');
-  await it.target('community_chat', 'connected');
+  await it.target('discord', 'connected');
   await killedWhileSending(it, first, ['home', 'homeDiscord']);
   it.configure({ slack: { home_channel: 'C0NEW' }, discord: { home_channel: '999' } });
 
@@ -338,7 +340,7 @@ t.test('DUR-1 · DLV-2 · a home channel that changes across a crash brings no t
   t.match(await it.reaches('2', 'delivered'), { attempts: 2, chat_id: place.discord });
   t.same(
     it.discord.world.messages.map(({ place: at }) => at),
-    [communityChat.place],
+    [discordApi.place],
   );
 });
 
@@ -362,7 +364,7 @@ t.test('DIS-2 · a direct delivery answers 200 or 502, in its time, and its caus
   const delivered = await it.post(daemon, 'directSlack', '1');
   t.same(
     [delivered.status, delivered.body],
-    [200, { status: 'delivered', route: 'directSlack', target: 'team_chat_a', delivery_id: '1' }],
+    [200, { status: 'delivered', route: 'directSlack', target: 'slack', delivery_id: '1' }],
   );
 
   it.slack.scripts.push(slackError('channel_not_found'), 'hang');
@@ -387,7 +389,7 @@ t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them
   const it = await openDelivering(t);
   it.configure({ discord: { concurrency: 1, messages_per_minute: 1_200 } });
   const daemon = await it.start();
-  await it.target('community_chat', 'connected');
+  await it.target('discord', 'connected');
 
   await Promise.all(['1', '2', '3'].map((id) => it.post(daemon, 'discord', id)));
 
@@ -420,7 +422,7 @@ t.test('DUR-1 · what waits for a silent platform to be checked was not sent, an
 
 t.test('CLI-2 · DLV-2 · the list of targets ends with the whole cure of each that failed', async (t) => {
   const it = await openDelivering(t);
-  it.configure({ slack: teamChatA.wrongOptions });
+  it.configure({ slack: slackApi.wrongOptions });
   await it.start();
   const { error = '' } = await it.target('slack', 'failed');
 
@@ -434,9 +436,9 @@ t.test('CLI-2 · DLV-2 · the list of targets ends with the whole cure of each t
 /** A text is on its way to a platform that asks for no gap: whatever is not parked would be sent right after it. */
 async function withOneUnderWay(t: Test) {
   const it = await openDelivering(t);
-  const board = await startPlatform(teamChatB);
+  const board = await startPlatform(mattermostApi);
   t.teardown(() => board.close());
-  it.configure({ others: { mattermost: { enabled: true, api_base: board.base, ...teamChatB.options } } });
+  it.configure({ others: { mattermost: { enabled: true, api_base: board.base, ...mattermostApi.options } } });
   const first = await it.start();
   await it.target('mattermost', 'connected');
   board.scripts.push('hang');

@@ -22,7 +22,7 @@ t.test('CON-2 · DUR-1 · a run under way is ended and delivered, a burst become
   const home = makeHome(t, {
     'config.yaml': webhookConfig(
       [
-        'slow: {prompt: p, deliver: codehost_comment, deliver_extra: {repo: a/b, pr_number: "1"}}',
+        'slow: {prompt: p, deliver: github_comment, deliver_extra: {repo: a/b, pr_number: "1"}}',
         'burst: {prompt: burst, coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}',
       ]
         .map((line) => `        ${line}\n`)

@@ -10,7 +10,7 @@ import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { type AskedModel, type ModelReply, startModelServer } from '../support/model-server.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
-import { teamChatA } from '../support/platforms/team-chat-a.ts';
+import { slackApi } from '../support/platforms/slack.ts';
 import { until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson } from '../support/webhook-home.ts';
@@ -24,7 +24,7 @@ const keyOf = (profile: Profile): string => `sk-model-key-of-${profile}`;
 t.test(
   'DIS-3 · PRF-1 · PRF-2 · DUR-1 · an event becomes a message, by the means of its own profile alone',
   async (t) => {
-    const slacks = { default: await startPlatform(teamChatA), work: await startPlatform(teamChatA) };
+    const slacks = { default: await startPlatform(slackApi), work: await startPlatform(slackApi) };
     const home = makeHome(t);
     for (const slack of Object.values(slacks)) t.teardown(() => slack.close());
     const fileOf = (profile: Profile) => `${home.path}/memory-of-${profile}.jsonl`;
@@ -78,8 +78,8 @@ t.test(
             slack: {
               enabled: true,
               api_base: slacks[profile].base,
-              ...teamChatA.options,
-              home_channel: teamChatA.chat ?? '',
+              ...slackApi.options,
+              home_channel: slackApi.chat ?? '',
             },
             webhook,
           },
@@ -122,7 +122,7 @@ t.test(
       t.match(asked, keyOf(profile));
       t.match(asked, `mcp__${profile}_memory__read_graph`);
       for (const alien of [keyOf(other), `mcp__${other}_memory`, `note-of-${other}`]) t.notMatch(asked, alien);
-      for (const secret of [keyOf(profile), secretOf(profile), String(teamChatA.options.token)])
+      for (const secret of [keyOf(profile), secretOf(profile), String(slackApi.options.token)])
         t.notMatch(JSON.stringify([...first.log, ...second.log, rows]), secret);
     }
   },

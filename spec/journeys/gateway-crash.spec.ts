@@ -12,7 +12,7 @@ import { makeHome } from '../support/home.ts';
 import { commandOf, eventually, folder } from '../support/mcp/gateway.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
-import { teamChatA } from '../support/platforms/team-chat-a.ts';
+import { slackApi } from '../support/platforms/slack.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
@@ -28,10 +28,10 @@ else process.stdout.write(process.env.AGENT_ROUTE + ' attempt ' + process.env.AG
 `;
 
 t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started again, and loses nothing', async (t) => {
-  const slack = await startPlatform(teamChatA);
+  const slack = await startPlatform(slackApi);
   t.teardown(() => slack.close());
   slack.scripts.push({ status: 503 });
-  const place = `deliver: slack, deliver_extra: {chat_id: ${teamChatA.chat}}`;
+  const place = `deliver: slack, deliver_extra: {chat_id: ${slackApi.chat}}`;
   const home = makeCronHome(t, {
     'config.yaml': webhookConfig(
       `        gh: {prompt: p}\n        later: {prompt: p, ${place}}\n        burst: {prompt: p, coalesce: {key: id, window_seconds: 600}}\n`,
@@ -40,7 +40,7 @@ t.test('INS-1 · DUR-1 · CRN-1 · a gateway whose chart crashes is started agai
       },
     ).replace(
       'platforms:\n',
-      `platforms:\n  slack: {enabled: true, api_base: "${slack.base}", token: ${teamChatA.options.token}, retries: {base_seconds: 600}}\n`,
+      `platforms:\n  slack: {enabled: true, api_base: "${slack.base}", token: ${slackApi.options.token}, retries: {base_seconds: 600}}\n`,
     ),
     'scripts/agent.mjs': agent,
   });

@@ -79,7 +79,7 @@ t.test('OBS-1 · FIL-1 · DUR-2 · DLV-3 · what carries a credential is neither
       [
         `tok: {filters: [{field: headers.X-Gitlab-Token, equals: expected-operand}]}`,
         'auth: {filters: [{field: headers.Authorization, exists: false}]}',
-        'direct: {deliver: codehost_comment, deliver_only: true, prompt: x, deliver_extra: {repo: a/b, pr_number: "1"}}',
+        'direct: {deliver: github_comment, deliver_only: true, prompt: x, deliver_extra: {repo: a/b, pr_number: "1"}}',
       ]
         .map((line) => `        ${line}\n`)
         .join(''),
@@ -184,7 +184,7 @@ t.test('SUB-4 · PRF-1 · a subscription of the same name in another profile can
 t.test('CON-2 · DIS-2 · SIGTERM lets a direct delivery that is under way be answered', async (t) => {
   const home = makeHome(t, {
     'config.yaml': webhookConfig(
-      '        direct: {deliver: codehost_comment, deliver_only: true, prompt: x, deliver_extra: {repo: a/b, pr_number: "1"}}\n',
+      '        direct: {deliver: github_comment, deliver_only: true, prompt: x, deliver_extra: {repo: a/b, pr_number: "1"}}\n',
     ),
     'scripts/gh.sh':
       '#!/bin/sh\n[ "$1" = auth ] && exit 0\ntouch sending\nwhile [ ! -e go ]; do sleep 0.02; done\necho sent\n',

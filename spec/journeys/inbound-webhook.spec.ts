@@ -17,7 +17,7 @@ function config(front: string, routes: string, more = ''): string {
 agent: {runner: command, command: [node, scripts/agent.mjs], timeout_seconds: 20}
 ${more}
 platforms:
-  codehost_comment: {enabled: true, command: ./scripts/gh.sh}
+  github_comment: {enabled: true, command: ./scripts/gh.sh}
   webhook:
     enabled: true
     extra:

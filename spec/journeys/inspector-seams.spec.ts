@@ -12,7 +12,7 @@ import { makeHome } from '../support/home.ts';
 import { controlOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
-import { teamChatA } from '../support/platforms/team-chat-a.ts';
+import { slackApi } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 
 const secret = 'inspector-seams-secret-of-the-spec';
@@ -20,7 +20,7 @@ const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 t.test('one daemon that delivers and asks', options, async (t) => {
   const browser = await openBrowser(t);
-  const slack = await startPlatform(teamChatA);
+  const slack = await startPlatform(slackApi);
   t.teardown(() => slack.close());
   const model = await startModelServer(t, [
     {
@@ -30,12 +30,12 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     },
     { kind: 'says', text: 'Deployed.' },
   ]);
-  const place = { deliver: 'slack', deliver_extra: { chat_id: teamChatA.chat ?? '' } };
+  const place = { deliver: 'slack', deliver_extra: { chat_id: slackApi.chat ?? '' } };
   const config = {
     inspector: { port: 0 },
     agent: { runner: 'model', model: { provider: 'openai-compatible', base_url: model.url, api_key: 'k', name: 'm' } },
     platforms: {
-      slack: { enabled: true, api_base: slack.base, ...teamChatA.options, retries: { ...hasty, max_attempts: 1 } },
+      slack: { enabled: true, api_base: slack.base, ...slackApi.options, retries: { ...hasty, max_attempts: 1 } },
       webhook: {
         enabled: true,
         extra: {

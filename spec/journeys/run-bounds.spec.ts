@@ -97,7 +97,7 @@ mcp_servers: {vault: ${JSON.stringify(vault.entry)}}
 `,
     'profiles/work/config.yaml': `agent: {runner: command, command: [node, scripts/program.mjs${words}]${more}}
 platforms:
-  team_chat_a: {enabled: false, token: "\${SLACK_TOKEN}"}
+  slack: {enabled: false, token: "\${SLACK_TOKEN}"}
   webhook: {extra: {secret: "\${HOOK_SECRET}", routes: {jobs: {prompt: p, toolsets: [${lent}]}}}}
 mcp_servers:
   notes: ${JSON.stringify({ ...notes.entry, env: { NOTES_KEY: '${env:NOTES_KEY}' } })}

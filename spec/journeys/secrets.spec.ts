@@ -128,7 +128,7 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
           },
         },
         platforms: {
-          messenger_a: { enabled: true, bot_token: planted.platformToken, token: planted.platformToken },
+          telegram: { enabled: true, bot_token: planted.platformToken, token: planted.platformToken },
           webhook: {
             enabled: true,
             extra: {
@@ -146,7 +146,7 @@ t.test('OBS-1 · INS-1 · a planted secret is found at no door', async (t) => {
                 own: {
                   prompt: 'p {note}',
                   secret: planted.routeSecret,
-                  deliver: 'messenger_a',
+                  deliver: 'telegram',
                   deliver_only: true,
                   deliver_extra: { chat_id: '{note}' },
                 },

@@ -46,7 +46,7 @@ for (const { front, skip } of fronts) {
   t.test(`on the ${front} front`, { skip }, async (t) => {
     const daemon = await start(t, front);
 
-    t.test('SIG-1 · EVT-1 · IDM-2 · real payloads of host A, signed by its own library, are accepted', async (t) => {
+    t.test('SIG-1 · EVT-1 · IDM-2 · real payloads of GitHub, signed by its own library, are accepted', async (t) => {
       const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { default?: unknown };
       const events = (examples.default ?? examples) as readonly {
         readonly name: string;
@@ -74,11 +74,11 @@ for (const { front, skip } of fronts) {
         'webhook-signature': new Webhook(standard).sign(id, new Date(atSeconds * 1_000), text),
       });
       const rows: readonly (readonly [string, string, Record<string, string>, number, string?])[] = [
-        ['host A', 'gh', { 'x-hub-signature-256': `sha256=${hmac(text)}` }, 202],
-        ['host A, another body', 'gh', { 'x-hub-signature-256': `sha256=${hmac('{}')}` }, 401],
-        ['host B', 'gh', { 'x-gitlab-token': shared }, 202],
-        ['host B, the neutral header', 'gh', { 'x-hostb-token': shared }, 202],
-        ['host B, another token', 'gh', { 'x-gitlab-token': `${shared}x` }, 401],
+        ['GitHub', 'gh', { 'x-hub-signature-256': `sha256=${hmac(text)}` }, 202],
+        ['GitHub, another body', 'gh', { 'x-hub-signature-256': `sha256=${hmac('{}')}` }, 401],
+        ['GitLab', 'gh', { 'x-gitlab-token': shared }, 202],
+        ['GitLab, the neutral header', 'gh', { 'x-hostb-token': shared }, 202],
+        ['GitLab, another token', 'gh', { 'x-gitlab-token': `${shared}x` }, 401],
         ['Standard Webhooks', 'std', signed('m1', nowSeconds()), 202],
         ['Standard Webhooks, another id', 'std', { ...signed('m1', nowSeconds()), 'webhook-id': 'm2' }, 401],
         ['Standard Webhooks, too old', 'std', signed('m3', nowSeconds() - 320), 401],

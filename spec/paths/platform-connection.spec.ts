@@ -30,7 +30,7 @@ const events: readonly EventObject[] = [
 ];
 const begin = (kind: PlatformInput['begin'], why: string | null = null): PlatformInput => ({
   profile: 'default',
-  target: 'team_chat_a',
+  target: 'slack',
   name: 'slack',
   begin: kind,
   why,

@@ -43,7 +43,7 @@ const known: RequestContext = {
   profile: route.profile,
   event: 'push',
   deliveryId: 'd1',
-  scheme: 'host-a',
+  scheme: 'github',
 };
 
 const named = { route: 'r', event: 'push', deliveryId: 'd1' };
@@ -86,7 +86,7 @@ t.test(
         route: 'r',
         profile: 'work',
         event: 'push',
-        scheme: 'host-a',
+        scheme: 'github',
         reason: 'why',
         path: undefined,
         status,
@@ -123,7 +123,7 @@ t.test('DUR-2 · OBS-1 · a row of what was passed over holds what a replay need
     receivedAtMs: 5,
     headers: { 'x-github-event': 'push', 'x-team': 'a' },
     body: '{"a":1}',
-    scheme: 'host-a',
+    scheme: 'github',
   });
   const [row] = journal.list('events', { limit: 1, order: 'newest' });
   t.equal(row?.dueAtMs, undefined, 'it owes nobody anything');

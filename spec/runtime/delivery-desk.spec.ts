@@ -91,7 +91,7 @@ t.test(
 
     // Its chart is still there: it can be told, and is.
     t.match(told, { status: 'deadLettered' });
-    const { done, left, refusals } = await it.land(it.desk.retryAll({ route: 'r', target: 'team_chat_a' }));
+    const { done, left, refusals } = await it.land(it.desk.retryAll({ route: 'r', target: 'slack' }));
 
     t.same([done, left, refusals], [450, 0, []]);
     t.same(it.living(), ['k1007', ...keys.filter((key) => key !== 'k1007')], 'more than one page, in their order');

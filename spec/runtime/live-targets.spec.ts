@@ -3,7 +3,7 @@ import { createLiveTargets } from '../../runtime/live-targets.ts';
 import { openPlatforms } from '../support/live-platforms.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { freePort } from '../support/oauth/ports.ts';
-import { slackError } from '../support/platforms/team-chat-a.ts';
+import { slackError } from '../support/platforms/slack.ts';
 
 t.test('DLV-2 · what a delivery finds out about the credentials is looked into at once', async (t) => {
   const it = await openPlatforms(t);
@@ -32,7 +32,7 @@ t.test('DLV-1 · a reload touches what changed and nothing else', async (t) => {
   await it.platforms.reconcile();
   t.equal(it.checks(), 1, 'what did not change is not asked again');
   t.match(it.platforms.rows(), [
-    { name: 'slack', target: 'team_chat_a', state: 'connected', account: 'ops' },
+    { name: 'slack', state: 'connected', account: 'ops' },
     { name: 'discord', state: 'disabled' },
   ]);
 

@@ -54,7 +54,7 @@ t.test(
     it.order.look();
     t.same(it.asked.slice(2), ['a'], 'b is still on disk');
     it.onDisk.delete('b');
-    it.ask('b', 20, { target: 'team_chat_a' });
+    it.ask('b', 20, { target: 'slack' });
     it.order.look();
 
     t.same(it.asked.slice(3), ['b', 'new', 'newest'], 'in their order, without the one that left');

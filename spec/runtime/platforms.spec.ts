@@ -2,7 +2,7 @@ import t from 'tap';
 import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { openPlatforms } from '../support/live-platforms.ts';
 import { eventually } from '../support/mcp/gateway.ts';
-import { slackError, teamChatA } from '../support/platforms/team-chat-a.ts';
+import { slackApi, slackError } from '../support/platforms/slack.ts';
 
 t.test('DLV-2 · a delivery waits for the first check, and goes when it is good', async (t) => {
   const it = await openPlatforms(t);
@@ -38,7 +38,7 @@ t.test('DUR-1 · DLV-2 · no place is given before the first check has ended, an
 t.test(
   'DLV-2 · where the credentials are refused nothing is sent, and a delivery makes it look again once a minute',
   async (t) => {
-    const it = await openPlatforms(t, teamChatA.wrongOptions);
+    const it = await openPlatforms(t, slackApi.wrongOptions);
     for (let times = 0; times < 3; times += 1) {
       t.match(await it.send(), {
         outcome: {
@@ -64,7 +64,7 @@ t.test('DLV-4 · a platform that asks to wait holds the others back as well', as
   t.match(await it.send(), { outcome: { kind: 'rateLimited', retryAfterMs: 30_000 } });
   let granted = 0;
   const record = {
-    target: 'team_chat_a',
+    target: 'slack',
     profile: 'default',
     status: 'queued',
     extra: {},
@@ -96,7 +96,7 @@ t.test('DLV-4 · who waits keeps its place in the queue when the entry of its ta
   const granted: string[] = [];
   const record = (name: string): DeliveryRecord =>
     ({
-      ...{ target: 'slack', eventKey: name, profile: 'default', extra: { chat_id: teamChatA.chat ?? '' } },
+      ...{ target: 'slack', eventKey: name, profile: 'default', extra: { chat_id: slackApi.chat ?? '' } },
     }) as unknown as DeliveryRecord;
   const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
   await it.send();
@@ -146,7 +146,7 @@ t.test('DLV-4 · no text comes into the middle of another that waits for its nex
   const record = (name: string): DeliveryRecord =>
     ({
       ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', text: 'x'.repeat(4_001) },
-      extra: { chat_id: teamChatA.chat ?? '' },
+      extra: { chat_id: slackApi.chat ?? '' },
     }) as unknown as DeliveryRecord;
   const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
   await it.send();
@@ -175,7 +175,7 @@ t.test('DLV-4 · no text comes into the middle of another that waits for its nex
 t.test(
   'DLV-2 · DUR-1 · a text that has begun to arrive goes on at its place, whatever the home channel is now',
   async (t) => {
-    const old = teamChatA.chat ?? '';
+    const old = slackApi.chat ?? '';
     const it = await openPlatforms(t, { home_channel: old });
     const first = await it.send({ extra: {} });
     t.match(first, { outcome: { kind: 'delivered' }, chat: old });
@@ -194,7 +194,7 @@ t.test(
     });
     t.same(
       it.server.world.messages.map(({ place }) => place),
-      [teamChatA.place, teamChatA.place],
+      [slackApi.place, slackApi.place],
     );
   },
 );
@@ -235,14 +235,14 @@ t.test('DUR-1 · a target that is spelled anew is waited for under its new name'
     }) as unknown as DeliveryRecord;
   const leave = it.platforms.ask(record('first'), () => void granted.push('first'));
   it.platforms.ask(record('second'), () => void granted.push('second'));
-  it.respell('team_chat_a');
+  it.respell('slack');
   await it.platforms.reconcile();
-  t.equal(it.state('team_chat_a'), 'verifying');
+  t.equal(it.state('slack'), 'verifying');
   leave();
   it.clock.ms += 60_000;
   for (const wake of it.woken.splice(0)) wake();
   t.same(granted, ['first']);
-  await eventually(() => it.state('team_chat_a') === 'connected' || undefined);
+  await eventually(() => it.state('slack') === 'connected' || undefined);
   await eventually(() => granted.includes('second') || undefined);
 });
 
@@ -253,7 +253,7 @@ t.test('DLV-4 · later texts of a chat wait for the one that is tried again, as 
   const record = (name: string, more: object = {}): DeliveryRecord =>
     ({
       ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', text: 'x' },
-      extra: { chat_id: teamChatA.chat ?? '' },
+      extra: { chat_id: slackApi.chat ?? '' },
       ...more,
     }) as unknown as DeliveryRecord;
   const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
@@ -302,7 +302,7 @@ t.test(
       it.platforms.ask(
         {
           ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', status: 'queued' },
-          ...{ extra: { chat_id: teamChatA.chat ?? '' }, answerByMs: it.ports.nowMs() + waitsMs },
+          ...{ extra: { chat_id: slackApi.chat ?? '' }, answerByMs: it.ports.nowMs() + waitsMs },
         } as unknown as DeliveryRecord,
         () => missed.push(`${name} granted`),
         (reason) => missed.push(`${name} ${reason}`),
@@ -311,7 +311,7 @@ t.test(
     it.platforms.ask(
       {
         ...{ target: 'slack', deliveryId: 'a', eventKey: 'a', profile: 'default' },
-        extra: { chat_id: teamChatA.chat ?? '' },
+        extra: { chat_id: slackApi.chat ?? '' },
       } as unknown as DeliveryRecord,
       () => {},
     );

@@ -88,9 +88,9 @@ t.test('DLV-4 · a piece of a text that is given up does not wait, and takes nob
 
 t.test('DLV-4 · long texts beside each other keep to a platform’s bound by their messages', async (t) => {
   for (const [target, perMinute, chats] of [
-    ['workplace_chat_a', 20, 9],
-    ['workplace_chat_c', 30, 1],
-    ['team_chat_a', 60, 1],
+    ['dingtalk', 20, 9],
+    ['wecom', 30, 1],
+    ['slack', 60, 1],
   ] as const) {
     const time = turnedTime();
     const lane = createTargetLane(paceOf(target, {}), { ...time, nowMs: time.steadyMs });

@@ -5,11 +5,11 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { askCli, type CliResult, type Daemon, startDaemon } from './daemon.ts';
 import { makeHome, type TestHome } from './home.ts';
 import { eventually } from './mcp/gateway.ts';
-import { communityChat } from './platforms/community-chat.ts';
+import { discordApi } from './platforms/discord.ts';
 import { type FakePlatform, type PlatformFixture, startPlatform } from './platforms/fake-platform.ts';
+import { mattermostApi } from './platforms/mattermost.ts';
+import { slackApi } from './platforms/slack.ts';
 import { smtpRecipient } from './platforms/smtp-server.ts';
-import { teamChatA } from './platforms/team-chat-a.ts';
-import { teamChatB } from './platforms/team-chat-b.ts';
 import { type Answer, postSigned } from './sign.ts';
 
 const secret = 'deliveries-secret-deliveries';
@@ -58,8 +58,8 @@ export interface Delivering {
 
 export async function openDelivering(t: Test): Promise<Delivering> {
   const home = makeHome(t);
-  const slack = await startPlatform(teamChatA);
-  const discord = await startPlatform(communityChat);
+  const slack = await startPlatform(slackApi);
+  const discord = await startPlatform(discordApi);
   t.teardown(() => slack.close());
   t.teardown(() => discord.close());
   const entry = ({ options }: PlatformFixture, { base }: FakePlatform, more: JsonObject): Json => ({
@@ -77,8 +77,8 @@ export async function openDelivering(t: Test): Promise<Delivering> {
   const configure: Delivering['configure'] = (more = {}) => {
     const config = {
       platforms: {
-        slack: entry(teamChatA, slack, more.slack ?? {}),
-        community_chat: entry(communityChat, discord, more.discord ?? {}),
+        slack: entry(slackApi, slack, more.slack ?? {}),
+        discord: entry(discordApi, discord, more.discord ?? {}),
         ...more.others,
         webhook: {
           enabled: true,
@@ -88,16 +88,17 @@ export async function openDelivering(t: Test): Promise<Delivering> {
             secret,
             rate_limit: 10_000,
             routes: {
-              slack: route('slack', teamChatA.chat),
-              discord: route('community_chat', communityChat.chat),
+              slack: route('slack', slackApi.chat),
+              discord: route('discord', discordApi.chat),
+              aliased: route('team_chat_a', slackApi.chat),
               home: route('slack', undefined),
-              homeDiscord: route('community_chat', undefined),
+              homeDiscord: route('discord', undefined),
               telegram: route('telegram', '7'),
-              mattermost: route('mattermost', teamChatB.chat),
+              mattermost: route('mattermost', mattermostApi.chat),
               mail: route('email', smtpRecipient),
-              directSlack: route('team_chat_a', teamChatA.chat, { deliver_only: true }),
-              directMattermost: route('mattermost', teamChatB.chat, { deliver_only: true }),
-              directDiscord: route('discord', communityChat.chat, { deliver_only: true }),
+              directSlack: route('slack', slackApi.chat, { deliver_only: true }),
+              directMattermost: route('mattermost', mattermostApi.chat, { deliver_only: true }),
+              directDiscord: route('discord', discordApi.chat, { deliver_only: true }),
             },
           },
         },

@@ -11,16 +11,16 @@ import { wirePlatform } from '../../runtime/wiring/platform.ts';
 import { never } from '../conformance/target.ts';
 import { makeHome } from './home.ts';
 import { startPlatform } from './platforms/fake-platform.ts';
-import { teamChatA } from './platforms/team-chat-a.ts';
+import { slackApi } from './platforms/slack.ts';
 import { startWard } from './wards.ts';
 
 export async function openPlatforms(t: Test, slack: object = {}) {
-  const server = await startPlatform(teamChatA);
+  const server = await startPlatform(slackApi);
   t.teardown(() => server.close());
   const home = makeHome(t);
   let spelled = 'slack';
   const configure = (entry: object, more: object = {}): void => {
-    const base = { enabled: true, api_base: server.base, timeout_seconds: 600, ...teamChatA.options, ...entry };
+    const base = { enabled: true, api_base: server.base, timeout_seconds: 600, ...slackApi.options, ...entry };
     home.write('config.yaml', JSON.stringify({ platforms: { [spelled]: base, ...more } }));
     loaded = loadHome({ home: home.path, env: {} });
   };
@@ -61,7 +61,7 @@ export async function openPlatforms(t: Test, slack: object = {}) {
         deliveryId: 'd',
         profile: 'default',
         text: 'hello',
-        extra: { chat_id: teamChatA.chat ?? '' },
+        extra: { chat_id: slackApi.chat ?? '' },
         ...more,
       } as DeliveryRecord,
       never,

@@ -23,7 +23,7 @@ const blanksOf = (id: string): string =>
     .map((byte) => byte.toString(4).replace(/\d/g, (digit) => ' \t\n\r'.charAt(Number(digit))))
     .join('');
 
-/** Posts a payload as host A signs it, a text as it is; resolves with the answer. */
+/** Posts a payload as GitHub signs it, a text as it is; resolves with the answer. */
 export async function postSigned(
   url: string,
   payload: unknown,

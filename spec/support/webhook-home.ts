@@ -7,7 +7,7 @@ export const secret = 'in-force-secret-in-force';
 export function webhookConfig(routes: string, { port = 0, more = '', webhook = '' } = {}): string {
   return `${more}
 platforms:
-  codehost_comment: {enabled: true, command: ./scripts/gh.sh}
+  github_comment: {enabled: true, command: ./scripts/gh.sh}
   webhook:
     enabled: true
     ${webhook}

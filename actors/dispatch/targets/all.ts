@@ -1,46 +1,46 @@
 /**
- * Every platform by its neutral name. `log` and `codehost_comment` are no platforms: they have no credentials here.
+ * Every platform by its name. `log` and `github_comment` are no platforms: they have no credentials here.
  * @see DLV-1 in docs/specification.md
  */
 
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { createCommunityChat } from './community-chat.ts';
+import { createBluebubbles } from './bluebubbles.ts';
+import { createDingtalk } from './dingtalk.ts';
+import { createDiscord } from './discord.ts';
 import { createEmail, type MailPorts } from './email.ts';
-import { createFederatedChat } from './federated-chat.ts';
-import { createHomeAutomation } from './home-automation.ts';
-import { createImessageBridge } from './imessage-bridge.ts';
-import { createMessengerA } from './messenger-a.ts';
-import { createMessengerB } from './messenger-b.ts';
-import { createMessengerC } from './messenger-c.ts';
+import { createFeishu } from './feishu.ts';
+import { createHomeAssistant } from './homeassistant.ts';
+import { createMatrix } from './matrix.ts';
+import { createMattermost } from './mattermost.ts';
 import type { PlatformTarget } from './platform-target.ts';
-import { createSecureMessenger } from './secure-messenger.ts';
+import { createQqbot } from './qqbot.ts';
+import { createSignal } from './signal.ts';
+import { createSlack } from './slack.ts';
 import { createSms } from './sms.ts';
-import { createTeamChatA } from './team-chat-a.ts';
-import { createTeamChatB } from './team-chat-b.ts';
-import { createWorkplaceChatA } from './workplace-chat-a.ts';
-import { createWorkplaceChatB } from './workplace-chat-b.ts';
-import { createWorkplaceChatC } from './workplace-chat-c.ts';
-import { createWorkplaceChatD } from './workplace-chat-d.ts';
+import { createTelegram } from './telegram.ts';
+import { createWecom } from './wecom.ts';
+import { createWeixin } from './weixin.ts';
+import { createWhatsapp } from './whatsapp.ts';
 
 type CreateTarget = (settings: PlatformSettings, ports: MailPorts) => PlatformTarget;
 
 const creators: ReadonlyMap<string, CreateTarget> = new Map<string, CreateTarget>([
-  ['messenger_a', createMessengerA],
-  ['community_chat', createCommunityChat],
-  ['team_chat_a', createTeamChatA],
-  ['secure_messenger', createSecureMessenger],
+  ['telegram', createTelegram],
+  ['discord', createDiscord],
+  ['slack', createSlack],
+  ['signal', createSignal],
   ['sms', createSms],
-  ['messenger_b', createMessengerB],
-  ['federated_chat', createFederatedChat],
-  ['team_chat_b', createTeamChatB],
-  ['home_automation', createHomeAutomation],
+  ['whatsapp', createWhatsapp],
+  ['matrix', createMatrix],
+  ['mattermost', createMattermost],
+  ['homeassistant', createHomeAssistant],
   ['email', createEmail],
-  ['workplace_chat_a', createWorkplaceChatA],
-  ['workplace_chat_b', createWorkplaceChatB],
-  ['workplace_chat_c', createWorkplaceChatC],
-  ['workplace_chat_d', createWorkplaceChatD],
-  ['imessage_bridge', createImessageBridge],
-  ['messenger_c', createMessengerC],
+  ['dingtalk', createDingtalk],
+  ['feishu', createFeishu],
+  ['wecom', createWecom],
+  ['weixin', createWeixin],
+  ['bluebubbles', createBluebubbles],
+  ['qqbot', createQqbot],
 ]);
 
 export const platformNames: readonly string[] = [...creators.keys()];

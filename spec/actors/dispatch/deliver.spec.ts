@@ -1,9 +1,9 @@
 import t from 'tap';
-import { createTarget, type TargetOwner, usualCodehost, whyNot } from '../../../actors/dispatch/deliver.ts';
+import { createTarget, defaultGithubComment, type TargetOwner, whyNot } from '../../../actors/dispatch/deliver.ts';
 import { createPlatformTarget, platformNames } from '../../../actors/dispatch/targets/all.ts';
 import type { LogFields, Logger } from '../../../actors/ports.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
-import { knownTargets, targetNames } from '../../../machines/config/targets.ts';
+import { targetNames } from '../../../machines/config/targets.ts';
 import { never, requestOf } from '../../conformance/target.ts';
 
 const on: PlatformSettings = { enabled: true, timeoutMs: 1, options: {} };
@@ -15,7 +15,7 @@ function ownerOf(log = silent): TargetOwner {
 }
 
 t.test('DLV-2 · every target that is not enabled says which it is and what to do', (t) => {
-  for (const name of knownTargets) {
+  for (const name of targetNames.keys()) {
     t.match(whyNot(name, undefined), {
       kind: 'refused',
       reason: new RegExp(`"${name}" is not enabled; set platforms\\.${name}\\.enabled: true`),
@@ -50,13 +50,13 @@ t.test('OBS-1 · the log target writes the text as one line with its delivery id
   t.same(lines, [['info', 'response: Done.', { delivery_id: 'd1', profile: 'default' }]]);
 });
 
-t.test('DLV-3 · the code host is there without being configured, and is asked by its own client', async (t) => {
-  const codehost = createTarget('codehost_comment', usualCodehost, ownerOf());
-  t.match(await codehost?.deliver(requestOf('x', { repo: 'no' }), never), {
+t.test('DLV-3 · GitHub is there without being configured, and is asked by its own client', async (t) => {
+  const github = createTarget('github_comment', defaultGithubComment, ownerOf());
+  t.match(await github?.deliver(requestOf('x', { repo: 'no' }), never), {
     kind: 'refused',
-    reason: /^codehost_comment: deliver_extra\.repo/,
+    reason: /^github_comment: deliver_extra\.repo/,
   });
-  const own = createTarget('codehost_comment', { ...on, options: { command: 'no-such-client' } }, ownerOf());
+  const own = createTarget('github_comment', { ...on, options: { command: 'no-such-client' } }, ownerOf());
   t.match(await own?.deliver(requestOf('x', { repo: 'a/b', pr_number: 1 }), never), {
     reason: /"no-such-client" was not found/,
   });

@@ -42,7 +42,7 @@ const event: EventRecord = {
   headers: { 'x-kept': 'yes' },
   body: '{"a":1}',
   prompt: 'the route says',
-  deliver: 'messenger_a',
+  deliver: 'telegram',
   deliverExtra: { chat: 7 },
   skills: ['the skill of the route'],
 };
@@ -94,7 +94,7 @@ t.test('DUR-1 · CRN-2 · each plan puts the event, its claim and its work on di
       work: {
         collection: 'deliveries',
         key: 'k1',
-        value: { status: 'sending', target: 'messenger_a', text: 'the route says', extra: { chat: 7 } },
+        value: { status: 'sending', target: 'telegram', text: 'the route says', extra: { chat: 7 } },
       },
     },
     {

@@ -127,7 +127,7 @@ t.test(
     );
     t.match(Object.keys(filters.items.properties), ['field', ...filterOperators, 'all', 'any', 'not']);
     const text =
-      'mcp_servers: {s: {command: a, trust: low}}\nplatforms: {webhook: {secret: long-enough-secret, routes: {r: {deliver: team_chat_a, filters: [{field: a, equals: [1]}]}}}}';
+      'mcp_servers: {s: {command: a, trust: low}}\nplatforms: {webhook: {secret: long-enough-secret, routes: {r: {deliver: slack, filters: [{field: a, equals: [1]}]}}}}';
     t.same(codes(text), ['trust-unknown']);
     t.end();
   },

@@ -8,9 +8,9 @@ const platform = { timeoutMs: 1, options: {} };
 const standing = (name: string): FileStanding => (name === 'there' || name === 'outside' ? name : 'missing');
 const world: RouteWorld = {
   platforms: {
-    messenger_a: { ...platform, enabled: true },
+    telegram: { ...platform, enabled: true },
     sms: { ...platform, enabled: false },
-    team_chat_a: { ...platform, enabled: false, name: 'slack' },
+    slack: { ...platform, enabled: false, name: 'team_chat_a' },
   },
   fullServersOf: (toolsets) => toolsets.filter((name) => name === 'git'),
   hasJob: (ref) => ref === '7',
@@ -50,7 +50,7 @@ t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not
     [{ deliver: 'telegram' }, []],
     [{ deliver: 'sms' }, ['deliver target-disabled']],
     [{ deliver: 'email', script: 'gone' }, ['script script-missing', 'deliver target-disabled']],
-    [{ deliver: 'codehost_comment', deliver_extra: { repo: '{r}', pr_number: 1 } }, []],
+    [{ deliver: 'github_comment', deliver_extra: { repo: '{r}', pr_number: 1 } }, []],
     [{ deliver: 'github_comment', deliver_extra: { repo: '{r}', pr_number: '' } }, ['deliver deliver-extra-missing']],
     [{ toolsets: ['git'] }, []],
     [{ toolsets: ['web'], secret: 'INSECURE_NO_AUTH' }, []],
@@ -58,15 +58,15 @@ t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not
     [{ enabled: false, deliver: 'sms', script: 'gone', cron_job: 8 }, []],
   ];
   for (const [written, expected] of rows) t.same(loose(written), expected, JSON.stringify(written));
-  const codehost = { deliver: 'codehost_comment', deliver_extra: { repo: '{r}', pr_number: 1 } };
+  const github = { deliver: 'github_comment', deliver_extra: { repo: '{r}', pr_number: 1 } };
   const other = { ...platform, enabled: true, options: { command: '/opt/gone' } };
-  t.same(loose(codehost, { platforms: { codehost_comment: other } }), ['deliver target-program-missing']);
+  t.same(loose(github, { platforms: { github_comment: other } }), ['deliver target-program-missing']);
   t.same(loose({ deliver: 'github_comment' }, { hasProgram: () => false }), [
     'deliver target-program-missing',
     'deliver deliver-extra-missing',
   ]);
-  const off = { platforms: { codehost_comment: { ...platform, enabled: false } } };
-  t.same(loose(codehost, off), ['deliver target-disabled'], 'the code host needs no entry, and may be switched off');
+  const off = { platforms: { github_comment: { ...platform, enabled: false } } };
+  t.same(loose(github, off), ['deliver target-disabled'], 'GitHub needs no entry, and may be switched off');
   t.end();
 });
 

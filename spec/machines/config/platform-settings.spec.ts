@@ -1,30 +1,31 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { checkPlatform, platformSchemas, readPlatform, secretsOf } from '../../../machines/config/platform-settings.ts';
-import { knownTargets } from '../../../machines/config/targets.ts';
+import { targetNames } from '../../../machines/config/targets.ts';
 import { validate } from '../../../machines/config/validate.ts';
-import { communityChat } from '../../support/platforms/community-chat.ts';
+import { bluebubblesApi } from '../../support/platforms/bluebubbles.ts';
+import { dingtalkApp, dingtalkRobot } from '../../support/platforms/dingtalk.ts';
+import { discordApi } from '../../support/platforms/discord.ts';
 import type { PlatformFixture } from '../../support/platforms/fake-platform.ts';
-import { federatedChat } from '../../support/platforms/federated-chat.ts';
-import { homeNotice } from '../../support/platforms/home-automation.ts';
-import { imessageBridge } from '../../support/platforms/imessage-bridge.ts';
-import { messengerA } from '../../support/platforms/messenger-a.ts';
-import { messengerB, messengerBBridge } from '../../support/platforms/messenger-b.ts';
-import { messengerC } from '../../support/platforms/messenger-c.ts';
-import { secureMessenger } from '../../support/platforms/secure-messenger.ts';
+import { feishuApi } from '../../support/platforms/feishu.ts';
+import { homeNotice } from '../../support/platforms/homeassistant.ts';
+import { matrixApi } from '../../support/platforms/matrix.ts';
+import { mattermostApi } from '../../support/platforms/mattermost.ts';
+import { qqbotApi } from '../../support/platforms/qqbot.ts';
+import { signalApi } from '../../support/platforms/signal.ts';
+import { slackApi } from '../../support/platforms/slack.ts';
 import { sms } from '../../support/platforms/sms.ts';
-import { teamChatA } from '../../support/platforms/team-chat-a.ts';
-import { teamChatB } from '../../support/platforms/team-chat-b.ts';
-import { dingtalkApp, dingtalkRobot } from '../../support/platforms/workplace-chat-a.ts';
-import { workplaceChatB } from '../../support/platforms/workplace-chat-b.ts';
-import { wecomApp, wecomRobot } from '../../support/platforms/workplace-chat-c.ts';
-import { workplaceChatD } from '../../support/platforms/workplace-chat-d.ts';
+import { telegramApi } from '../../support/platforms/telegram.ts';
+import { wecomApp, wecomRobot } from '../../support/platforms/wecom.ts';
+import { weixinApi } from '../../support/platforms/weixin.ts';
+import { whatsappApi, whatsappBridge } from '../../support/platforms/whatsapp.ts';
 
 const codes = (name: string, entry: JsonObject): string[] => checkPlatform(name, entry).map(({ code }) => code);
 
 t.test('DLV-5 · DLV-1 · every target but the log is configured by either of its names', (t) => {
-  t.same(Object.keys(platformSchemas).sort(), knownTargets.filter((name) => name !== 'log').sort());
-  t.equal(platformSchemas.slack, platformSchemas.team_chat_a);
+  const names = [...targetNames].flat().filter((name) => name !== undefined && name !== 'log');
+  t.same(Object.keys(platformSchemas).sort(), names.sort());
+  t.match(platformSchemas.team_chat_a, { ...platformSchemas.slack, deprecated: true });
   t.end();
 });
 
@@ -32,24 +33,24 @@ t.test(
   'CON-3 · the credentials that a target reads are those that its entry may have, and its secrets are known',
   (t) => {
     const fixtures: readonly PlatformFixture[] = [
-      messengerA,
-      communityChat,
-      teamChatA,
-      secureMessenger,
+      telegramApi,
+      discordApi,
+      slackApi,
+      signalApi,
       sms,
-      federatedChat,
-      teamChatB,
+      matrixApi,
+      mattermostApi,
       homeNotice,
-      messengerB,
-      messengerBBridge,
+      whatsappApi,
+      whatsappBridge,
       dingtalkRobot,
       dingtalkApp,
       wecomApp,
       wecomRobot,
-      workplaceChatB,
-      workplaceChatD,
-      imessageBridge,
-      messengerC,
+      feishuApi,
+      weixinApi,
+      bluebubblesApi,
+      qqbotApi,
     ];
     for (const { target, options } of fixtures) {
       const entry = { enabled: true, api_base: 'http://127.0.0.1:1', ...options };
@@ -64,8 +65,8 @@ t.test(
 
 t.test('CON-3 · either way of logging in is enough, and what lacks least is asked for', (t) => {
   const rows: readonly (readonly [string, JsonObject, RegExp | undefined])[] = [
-    ['messenger_b', { bridge_url: 'http://127.0.0.1:1' }, undefined],
-    ['messenger_b', { token: 't' }, /lacks phone_number_id; set platforms\.messenger_b\.phone_number_id/],
+    ['whatsapp', { bridge_url: 'http://127.0.0.1:1' }, undefined],
+    ['whatsapp', { token: 't' }, /lacks phone_number_id; set platforms\.whatsapp\.phone_number_id/],
     ['wecom', { robot_key: 'k' }, undefined],
     ['wecom', { corp_id: 'c', corp_secret: 's' }, /lacks agent_id/],
     ['wecom', {}, /lacks corp_id and corp_secret and agent_id/],
@@ -88,21 +89,18 @@ t.test('CON-3 · either way of logging in is enough, and what lacks least is ask
   t.end();
 });
 
-t.test(
-  'DLV-3 · the code host is on unless it is switched off; the platforms are off unless they are switched on',
-  (t) => {
-    for (const [name, entry, enabled] of [
-      ['codehost_comment', {}, true],
-      ['github_comment', { enabled: false }, false],
-      ['slack', {}, false],
-      ['slack', { enabled: true }, true],
-    ] as const) {
-      t.match(readPlatform(name, entry, undefined), { enabled, name });
-    }
-    t.match(readPlatform('slack', {}, 'config.yaml:1: x'), { problem: 'config.yaml:1: x' });
-    t.end();
-  },
-);
+t.test('DLV-3 · GitHub is on unless it is switched off; the platforms are off unless they are switched on', (t) => {
+  for (const [name, entry, enabled] of [
+    ['github_comment', {}, true],
+    ['github_comment', { enabled: false }, false],
+    ['slack', {}, false],
+    ['slack', { enabled: true }, true],
+  ] as const) {
+    t.match(readPlatform(name, entry, undefined), { enabled, name });
+  }
+  t.match(readPlatform('slack', {}, 'config.yaml:1: x'), { problem: 'config.yaml:1: x' });
+  t.end();
+});
 
 t.test('DLV-4 · defaults are filled in, seconds become milliseconds', (t) => {
   t.same(readPlatform('slack', { enabled: true, token: 't' }, undefined), {

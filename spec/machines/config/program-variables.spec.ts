@@ -29,8 +29,8 @@ function* placesIn(schema: Json, path: readonly string[]): Generator<readonly st
 
 t.test('SEC-4 · CON-3 · a program has what nothing else refers to, or what agent.env names', (t) => {
   const referring: readonly JsonObject[] = [
-    { platforms: { messenger_a: { token: '${REFERRED}' } } },
-    { platforms: { messenger_a: { enabled: false, token: 'Bearer ${env:REFERRED}' } } },
+    { platforms: { telegram: { token: '${REFERRED}' } } },
+    { platforms: { telegram: { enabled: false, token: 'Bearer ${env:REFERRED}' } } },
     { platforms: { webhook: { secret: '${REFERRED}' } } },
     { platforms: { webhook: { extra: { secret: '${REFERRED}' } } } },
     { platforms: { webhook: { routes: { a: {}, b: { secret: '${REFERRED}' } } } } },

@@ -69,7 +69,7 @@ t.test('CFG-2 · OBS-1 · no finding shows what a reference stands for, wherever
         webhook: { secret: 'long-enough-secret', routes: { r: { filters: [{ field: 'a', regex: `(${text}` }] } } },
       },
     }),
-    (text) => ({ platforms: { messenger_a: { token: text, timeout_seconds: text, enabled: text } } }),
+    (text) => ({ platforms: { telegram: { token: text, timeout_seconds: text, enabled: text } } }),
     (text) => ({ agent: { runner: text, timeout_seconds: text, model: { base_url: text, api_key: text } } }),
     (text) => ({ gateway: { front: text, journal: text } }),
   ];

@@ -44,7 +44,7 @@ t.test('EVT-1 · a type that is too long, or no one line of text, is none', (t) 
   t.end();
 });
 
-t.test('EVT-2 · both spellings of host B match each other', (t) => {
+t.test('EVT-2 · both spellings of GitLab match each other', (t) => {
   const accepts = (events: readonly string[], type: string): boolean => eventMatcher(events)(type);
   t.ok(accepts(['merge_request'], 'Merge Request Hook'));
   t.ok(accepts(['Merge Request Hook'], 'merge_request'));
@@ -90,7 +90,7 @@ t.test('EVT-1 · an event header is read as UTF-8', (t) => {
   t.end();
 });
 
-t.test('EVT-1 · the greeting of a code host is told apart from every other event', (t) => {
+t.test('EVT-1 · the ping of GitHub is told apart from every other event', (t) => {
   t.same(['ping', 'Ping', 'pinged', 'push'].map(isPing), [true, false, false, false]);
   t.end();
 });

@@ -11,7 +11,7 @@ t.test('SUB-4 · SIG-1 · each sample is genuine by the scheme of its platform, 
   for (const name of sampleNames) {
     const { headers, body } = sealSample(name, { secret, id: 'one-1' });
     const request = { headers, body: Buffer.from(body), nowMs: 0 };
-    const scheme = name.startsWith('github:') ? 'host-a' : 'host-b';
+    const scheme = name.startsWith('github:') ? 'github' : 'gitlab';
     t.match(
       signatureVerifier({ kind: 'shared', secret })(request),
       { kind: 'genuine', scheme, deprecated: false },

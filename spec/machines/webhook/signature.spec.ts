@@ -21,7 +21,7 @@ const genuine = (scheme: Scheme): SignatureVerdict => ({
   deprecated: scheme === 'generic-v1',
 });
 
-t.test('SIG-1 · takes what the code host’s own library signs, for real payloads', async (t) => {
+t.test('SIG-1 · takes what GitHub’s own library signs, for real payloads', async (t) => {
   const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { default?: unknown };
   const events = (examples.default ?? examples) as readonly {
     readonly name: string;
@@ -37,7 +37,7 @@ t.test('SIG-1 · takes what the code host’s own library signs, for real payloa
       body: Buffer.from(text),
       nowMs,
     });
-    t.match(verdict, genuine('host-a'), name);
+    t.match(verdict, genuine('github'), name);
   }
 });
 
@@ -72,20 +72,20 @@ t.test('SIG-1 · decides each scheme by its own rule', (t) => {
   const v1 = hmac(body);
   const v2 = signV2(secret, seconds, body);
   const rows: readonly (readonly [string, Record<string, string>, SignatureVerdict['kind'], Scheme | undefined])[] = [
-    ['host A', { 'x-hub-signature-256': `sha256=${v1}` }, 'genuine', 'host-a'],
-    ['host A, capital hex', { 'x-hub-signature-256': `sha256=${v1.toUpperCase()}` }, 'genuine', 'host-a'],
-    ['host A without its prefix', { 'x-hub-signature-256': v1 }, 'refused', 'host-a'],
-    ['host A, another digest', { 'x-hub-signature-256': `sha256=${hmac('other')}` }, 'refused', 'host-a'],
-    ['host A, cut digest', { 'x-hub-signature-256': `sha256=${v1.slice(1)}` }, 'refused', 'host-a'],
-    ['host B, real header', { 'x-gitlab-token': Buffer.from(secret).toString('latin1') }, 'genuine', 'host-b'],
-    ['host B, neutral header', { 'x-hostb-token': Buffer.from(secret).toString('latin1') }, 'genuine', 'host-b'],
+    ['GitHub', { 'x-hub-signature-256': `sha256=${v1}` }, 'genuine', 'github'],
+    ['GitHub, capital hex', { 'x-hub-signature-256': `sha256=${v1.toUpperCase()}` }, 'genuine', 'github'],
+    ['GitHub without its prefix', { 'x-hub-signature-256': v1 }, 'refused', 'github'],
+    ['GitHub, another digest', { 'x-hub-signature-256': `sha256=${hmac('other')}` }, 'refused', 'github'],
+    ['GitHub, cut digest', { 'x-hub-signature-256': `sha256=${v1.slice(1)}` }, 'refused', 'github'],
+    ['GitLab, real header', { 'x-gitlab-token': Buffer.from(secret).toString('latin1') }, 'genuine', 'gitlab'],
+    ['GitLab, neutral header', { 'x-hostb-token': Buffer.from(secret).toString('latin1') }, 'genuine', 'gitlab'],
     [
-      'host B, the real one wins',
+      'GitLab, the real one wins',
       { 'x-gitlab-token': 'wrong', 'x-hostb-token': Buffer.from(secret).toString('latin1') },
       'refused',
-      'host-b',
+      'gitlab',
     ],
-    ['host B, a prefix of the secret', { 'x-gitlab-token': 'It' }, 'refused', 'host-b'],
+    ['GitLab, a prefix of the secret', { 'x-gitlab-token': 'It' }, 'refused', 'gitlab'],
     ['V2', v2, 'genuine', 'generic-v2'],
     [
       'V2 without its timestamp',
@@ -107,8 +107,8 @@ t.test('SIG-1 · decides each scheme by its own rule', (t) => {
 t.test('SIG-1 · the first scheme whose header is present decides, without a weaker second chance', (t) => {
   const all: readonly (readonly [string, string])[] = [
     ['webhook-signature', 'standard-webhooks'],
-    ['x-hub-signature-256', 'host-a'],
-    ['x-gitlab-token', 'host-b'],
+    ['x-hub-signature-256', 'github'],
+    ['x-gitlab-token', 'gitlab'],
     ['x-webhook-signature-v2', 'generic-v2'],
     ['x-webhook-signature', 'generic-v1'],
   ];

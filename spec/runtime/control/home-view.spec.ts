@@ -97,7 +97,7 @@ t.test(
     t.match(showRoute(standing, { name: 'fired' }, undefined), { problem: /nightly/ });
     const made = await subscribe(
       desk(),
-      { name: 'commenting', profile: defaultProfile, record: { deliver: 'codehost_comment' }, force: false },
+      { name: 'commenting', profile: defaultProfile, record: { deliver: 'github_comment' }, force: false },
       undefined,
     );
     t.match(made, { secret: /^[0-9a-f]{64}$/, problem: /without deliver_extra\.repo and deliver_extra\.pr_number/ });

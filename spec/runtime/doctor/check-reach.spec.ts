@@ -53,19 +53,19 @@ t.test('CFG-3 · CLI-2 · what the configuration is told of is not told of its s
 
 t.test('DLV-1 · CLI-2 · targets are told by the gateway that asks them', async (t) => {
   const one = examined(t, {
-    'config.yaml': 'platforms: {messenger_a: {enabled: true, bot_token: x, home_channel: "1"}}\n',
+    'config.yaml': 'platforms: {telegram: {enabled: true, bot_token: x, home_channel: "1"}}\n',
   });
   t.same(codes(await checkTargets(one)), ['note not-asked']);
-  const rows = [{ name: 'messenger_a', profile: 'default', state: 'failed', error: 'messenger_a: the token is wrong' }];
+  const rows = [{ name: 'telegram', profile: 'default', state: 'failed', error: 'telegram: the token is wrong' }];
   const gateway = answering({ 'deliveries.targets': rows });
   t.match(troubles(await checkTargets({ ...one, gateway })), [
-    { level: 'wrong', code: 'target-unreachable', place: 'messenger_a', what: 'the token is wrong' },
+    { level: 'wrong', code: 'target-unreachable', place: 'telegram', what: 'the token is wrong' },
   ]);
   t.same(
     codes(
       await checkTargets({
         ...one,
-        gateway: answering({ 'deliveries.targets': [{ name: 'messenger_a', state: 'connected' }] }),
+        gateway: answering({ 'deliveries.targets': [{ name: 'telegram', state: 'connected' }] }),
       }),
     ),
     [],
@@ -78,9 +78,9 @@ t.test('CLI-2 · the agent’s command must be there', (t) => {
   t.same(of('agent: {runner: command, command: [sh, -c, "true"]}\n'), []);
   t.same(of('agent: {runner: echo}\n'), []);
   const route =
-    'platforms: {webhook: {enabled: true, secret: any-secret-at-all, routes: {r: {prompt: p, deliver: codehost_comment}}}, codehost_comment: {command: /nowhere/gh}}\n';
+    'platforms: {webhook: {enabled: true, secret: any-secret-at-all, routes: {r: {prompt: p, deliver: github_comment}}}, github_comment: {command: /nowhere/gh}}\n';
   t.same(of(route), ['wrong command-missing']);
-  t.same(of(route.replaceAll('codehost_comment', 'github_comment')), ['wrong command-missing']);
+  t.same(of(route.replaceAll('github_comment', 'codehost_comment')), ['wrong command-missing']);
   t.end();
 });
 

@@ -34,7 +34,7 @@ t.test('OBS-1 · CLI-2 · a secret that lies in a config.yaml is told by its pla
   const one = examined(t, {
     'config.yaml': `gateway: {multiplex_profiles: true}
 agent: {model: {provider: anthropic, base_url: https://m.example, api_key: ${strong}, name: m}}
-platforms: {messenger_a: {enabled: true, token: "\${TOKEN}"}, discord: {enabled: true, token: ${strong}}}
+platforms: {telegram: {enabled: true, token: "\${TOKEN}"}, discord: {enabled: true, token: ${strong}}}
 mcp_servers:
   hub: {url: https://mcp.example/mcp, headers: {Authorization: Bearer ${strong}, X-Team: a}, oauth: {client_secret: ${strong}}}
   own: {command: x, env: {A_TOKEN: "\${A_TOKEN}", B_PASSWORD: ${strong}, MODE: plain}}

@@ -57,8 +57,8 @@ t.test('INS-1 · what an actor works on is read from its context, at the top or 
     ['a ward', { name: 'requests', size: 2, spawned: 9, finished: 7, crashed: 0 }, { size: 2 }],
     [
       'a platform',
-      { profile: 'default', target: 'team_chat_a', name: 'slack' },
-      { profile: 'default', target: 'slack' },
+      { profile: 'default', target: 'slack', name: 'team_chat_a' },
+      { profile: 'default', target: 'team_chat_a' },
     ],
     ['nothing', null, {}],
   ];

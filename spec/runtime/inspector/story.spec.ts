@@ -13,7 +13,7 @@ const event: EventRecord = {
   receivedAtMs: 1_000,
   headers: {},
   body: '{"x":1}',
-  scheme: 'host-a',
+  scheme: 'github',
   prompt: 'Look at x',
   deliver: 'sms',
   work: 'k1',

@@ -143,7 +143,7 @@ t.test(
       deliverExtra: { chat_id: '7' },
       skills: ['s'],
       toolsets: ['web_search'],
-      scheme: 'host-a',
+      scheme: 'github',
       // 132 bits of the SHA-256 of the bytes of the HMAC.
       signatureDigest: createHash('sha256')
         .update(createHmac('sha256', secret).update(bytes).digest())

@@ -8,7 +8,7 @@ const bare = { enabled: true, timeoutMs: 1, options: {} };
 t.test('DLV-1 · there is a target for every name but the two that are no platforms', (t) => {
   t.same(
     [...targetNames.keys()].filter((name) => !platformNames.includes(name)),
-    ['log', 'codehost_comment'],
+    ['log', 'github_comment'],
   );
   t.same(
     platformNames.filter((name) => !targetNames.has(name)),

@@ -3,29 +3,29 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { createMailTransport } from '../../../../actors/dispatch/mail-transport.ts';
-import { createCodehostTarget } from '../../../../actors/dispatch/targets/codehost-comment.ts';
 import { createEmail } from '../../../../actors/dispatch/targets/email.ts';
+import { createGithubComment } from '../../../../actors/dispatch/targets/github-comment.ts';
 import { createLogTarget } from '../../../../actors/dispatch/targets/log.ts';
 import { targetNames } from '../../../../machines/config/targets.ts';
 import { never, openBench, requestOf } from '../../../conformance/target.ts';
 import { makeHome } from '../../../support/home.ts';
-import { communityChat } from '../../../support/platforms/community-chat.ts';
+import { bluebubblesApi } from '../../../support/platforms/bluebubbles.ts';
+import { dingtalkApp, dingtalkRobot } from '../../../support/platforms/dingtalk.ts';
+import { discordApi } from '../../../support/platforms/discord.ts';
 import type { FakeRequest, PlatformFixture } from '../../../support/platforms/fake-platform.ts';
-import { federatedChat } from '../../../support/platforms/federated-chat.ts';
-import { homeNotice, homeService } from '../../../support/platforms/home-automation.ts';
-import { imessageBridge } from '../../../support/platforms/imessage-bridge.ts';
-import { messengerA } from '../../../support/platforms/messenger-a.ts';
-import { messengerB, messengerBBridge } from '../../../support/platforms/messenger-b.ts';
-import { messengerC } from '../../../support/platforms/messenger-c.ts';
-import { secureMessenger } from '../../../support/platforms/secure-messenger.ts';
+import { feishuApi } from '../../../support/platforms/feishu.ts';
+import { homeNotice, homeService } from '../../../support/platforms/homeassistant.ts';
+import { matrixApi } from '../../../support/platforms/matrix.ts';
+import { mattermostApi } from '../../../support/platforms/mattermost.ts';
+import { qqbotApi } from '../../../support/platforms/qqbot.ts';
+import { signalApi } from '../../../support/platforms/signal.ts';
+import { slackApi } from '../../../support/platforms/slack.ts';
 import { sms } from '../../../support/platforms/sms.ts';
 import { smtpRecipient, smtpUser, startSmtp } from '../../../support/platforms/smtp-server.ts';
-import { teamChatA } from '../../../support/platforms/team-chat-a.ts';
-import { teamChatB } from '../../../support/platforms/team-chat-b.ts';
-import { dingtalkApp, dingtalkRobot } from '../../../support/platforms/workplace-chat-a.ts';
-import { workplaceChatB } from '../../../support/platforms/workplace-chat-b.ts';
-import { wecomApp, wecomRobot } from '../../../support/platforms/workplace-chat-c.ts';
-import { workplaceChatD } from '../../../support/platforms/workplace-chat-d.ts';
+import { telegramApi } from '../../../support/platforms/telegram.ts';
+import { wecomApp, wecomRobot } from '../../../support/platforms/wecom.ts';
+import { weixinApi } from '../../../support/platforms/weixin.ts';
+import { whatsappApi, whatsappBridge } from '../../../support/platforms/whatsapp.ts';
 
 const joiner = '\u2060';
 const texts = {
@@ -64,23 +64,23 @@ interface Row {
 
 const rows: readonly Row[] = [
   {
-    fixture: messengerA,
+    fixture: telegramApi,
     read: ({ json }) => json.text,
     sent: changed((text) => withoutCalls(text).replace('tg:', `tg${joiner}:`)),
   },
   {
-    fixture: communityChat,
+    fixture: discordApi,
     read: ({ json }) => json.content,
     sent: plain,
     beside: { allowed_mentions: { parse: [] } },
   },
-  { fixture: teamChatA, read: ({ json }) => json.text, sent: changed(entities) },
-  { fixture: secureMessenger, read: ({ json }) => json.params.message, sent: plain },
+  { fixture: slackApi, read: ({ json }) => json.text, sent: changed(entities) },
+  { fixture: signalApi, read: ({ json }) => json.params.message, sent: plain },
   { fixture: sms, read: ({ form }) => form.get('Body') ?? '', sent: plain },
-  { fixture: messengerB, read: ({ json }) => json.text.body, sent: plain },
-  { fixture: messengerBBridge, read: ({ json }) => json.message, sent: plain },
-  { fixture: federatedChat, read: ({ json }) => json.body, sent: plain, beside: { 'm.mentions': {} } },
-  { fixture: teamChatB, read: ({ json }) => json.message, sent: calls },
+  { fixture: whatsappApi, read: ({ json }) => json.text.body, sent: plain },
+  { fixture: whatsappBridge, read: ({ json }) => json.message, sent: plain },
+  { fixture: matrixApi, read: ({ json }) => json.body, sent: plain, beside: { 'm.mentions': {} } },
+  { fixture: mattermostApi, read: ({ json }) => json.message, sent: calls },
   ...[homeNotice, homeService].map((fixture) => ({
     fixture,
     read: ({ json }: FakeRequest): string => json.message,
@@ -94,17 +94,17 @@ const rows: readonly Row[] = [
   },
   { fixture: dingtalkApp, read: ({ json }) => JSON.parse(json.msgParam).content, sent: plain },
   {
-    fixture: workplaceChatB,
+    fixture: feishuApi,
     read: ({ json }) => JSON.parse(json.content).text,
     sent: changed((text) => text.replace(/<(?=\/?at\b)/g, `<${joiner}`)),
   },
   { fixture: wecomApp, read: ({ json }) => json.text.content, sent: changed(noTags) },
   { fixture: wecomRobot, read: ({ json }) => json.text.content, sent: changed(noTags) },
-  { fixture: workplaceChatD, read: ({ json }) => json.msg.item_list[0].text_item.text, sent: plain },
-  { fixture: imessageBridge, read: ({ json }) => json.message, sent: plain },
-  { fixture: messengerC, read: ({ json }) => json.content, sent: changed(noQqTags) },
+  { fixture: weixinApi, read: ({ json }) => json.msg.item_list[0].text_item.text, sent: plain },
+  { fixture: bluebubblesApi, read: ({ json }) => json.message, sent: plain },
+  { fixture: qqbotApi, read: ({ json }) => json.content, sent: changed(noQqTags) },
   {
-    fixture: messengerC,
+    fixture: qqbotApi,
     chat: 'channel:7',
     read: ({ json }) => json.content,
     sent: changed((text) => entities(noQqTags(text))),
@@ -124,10 +124,10 @@ for (const { fixture, chat, read, sent, beside = {} } of rows) {
   });
 }
 
-t.test('DLV-4 · nothing in a text calls people or runs in a comment of a code host', async (t) => {
+t.test('DLV-4 · nothing in a text calls people or runs in a comment on GitHub', async (t) => {
   const home = makeHome(t);
   home.write('bin/gh', '#!/bin/bash\ncat >text\n', 0o700);
-  const target = createCodehostTarget({
+  const target = createGithubComment({
     command: `${home.path}/bin/gh`,
     cwd: home.path,
     timeoutMs: 60_000,
@@ -171,7 +171,7 @@ t.test('DLV-4 · the log gets a text as one value', async (t) => {
 });
 
 t.test('DLV-4 · the table leaves no target out', (t) => {
-  const shown = new Set(['codehost_comment', 'email', 'log', ...rows.map(({ fixture }) => fixture.target)]);
+  const shown = new Set(['github_comment', 'email', 'log', ...rows.map(({ fixture }) => fixture.target)]);
 
   t.same([...shown].sort(), [...targetNames.keys()].sort());
   t.equal(shown.size, 18);

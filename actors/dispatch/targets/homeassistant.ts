@@ -1,0 +1,96 @@
+/**
+ * homeassistant: Home Assistant, as a notice in its sidebar or through one of its notify services. A notice is known
+ * again by its id; a service is not.
+ * @see [REST API](https://developers.home-assistant.io/docs/api/rest/)
+ * @see DLV-1 in docs/specification.md
+ */
+
+import { isJsonObject, type Json } from '../../../machines/base/json.ts';
+import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { withoutCommand, withoutTemplates } from '../../../machines/dispatch/inert-text.ts';
+import { refused, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import {
+  createClient,
+  createPieceTarget,
+  type Message,
+  missing,
+  optionOf,
+  type PlatformTarget,
+  readStatus,
+  saying,
+  type TargetPorts,
+  wordOf,
+  wrongPlace,
+} from './platform-target.ts';
+
+const notice = 'persistent_notification';
+/** A phone obeys a message that is one of these words. @see https://companion.home-assistant.io/docs/notifications/notification-commands/ */
+const commands = /^(?:(?:command|request|clear|delete|remove|update)_\w+|tts)$/i;
+const chatForm = 'persistent_notification, or the name of a notify service such as mobile_app_phone';
+
+export function createHomeAssistant(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
+  const client = createClient(settings, '');
+  const headers = { authorization: `Bearer ${optionOf(settings, 'token') ?? ''}` };
+  const isNotice = ({ chat }: Pick<Message, 'chat'>): boolean => chat === notice;
+
+  /** A service that does not exist is a bad request too; the list of services says which of the two it is. */
+  const badRequest = async (service: string, said: string, signal: AbortSignal): Promise<SendOutcome> => {
+    const known = await client.ask({ method: 'GET', path: '/api/services', headers }, signal, ({ json }) =>
+      hasService(json, service),
+    );
+    if (known === false) return refused('notFound', `Home Assistant has no service notify.${service} (${said})`);
+    return known === true
+      ? refused('permanent', `the service notify.${service} does not take the message (${said})`)
+      : refused('notFound', `there is no such notify service, or it takes no such message (${said})`);
+  };
+
+  return createPieceTarget(
+    {
+      name: 'homeassistant',
+      limit: { most: 4_096, unit: 'utf16' },
+      maxPieces: 5,
+      takesEmpty: true,
+      // The notify services render what they are given, message and title.
+      inert: withoutTemplates,
+      knowsAgain: isNotice,
+      problem: missing('homeassistant', settings, 'api_base', 'token'),
+      placeProblem: (chat) => (/^(?:notify\.)?[a-z\d_]{1,128}$/.test(chat) ? undefined : wrongPlace(chat, chatForm)),
+      send(message, signal) {
+        const { chat, text, extra, key } = message;
+        const title = wordOf(extra, 'title', 'subject');
+        const body = {
+          message: isNotice(message) ? text : withoutCommand(text, commands),
+          ...(title === undefined ? {} : { title: withoutTemplates(title) }),
+          ...(isNotice(message) ? { notification_id: key } : {}),
+        };
+        const service = chat.replace(/^notify\./, '');
+        const path = isNotice(message) ? `${notice}/create` : `notify/${service}`;
+        return client.ask({ method: 'POST', path: `/api/services/${path}`, headers, json: body }, signal, (answer) => {
+          // The states that changed meanwhile, often none.
+          if (answer.status === 200 && Array.isArray(answer.json)) {
+            return isNotice(message) ? { kind: 'delivered', messageId: key } : { kind: 'delivered' };
+          }
+          const { status } = answer;
+          return status === 400 && !isNotice(message)
+            ? badRequest(service, saying(status), signal)
+            : readStatus(answer, { nowMs: ports.now() });
+        });
+      },
+      verify: (signal) =>
+        client.ask({ method: 'GET', path: '/api/', headers }, signal, (answer) =>
+          answer.status === 200 && isJsonObject(answer.json) && typeof answer.json.message === 'string'
+            ? ({ kind: 'verified' } as const)
+            : readStatus(answer, { nowMs: ports.now() }),
+        ),
+    },
+    settings,
+    ports,
+  );
+}
+
+/** Whether a list of all services has a notify service of this name; undefined where it is no such list. */
+function hasService(json: Json | undefined, service: string): boolean | undefined {
+  if (!Array.isArray(json)) return undefined;
+  const notify = json.find((one) => isJsonObject(one) && one.domain === 'notify');
+  return isJsonObject(notify) && isJsonObject(notify.services) && Object.hasOwn(notify.services, service);
+}

@@ -1,0 +1,263 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { createGithubComment } from '../../../../actors/dispatch/targets/github-comment.ts';
+import type { Json, JsonObject } from '../../../../machines/base/json.ts';
+import { defaultProfile } from '../../../../machines/base/names.ts';
+import type { PartlySent, SendOutcome } from '../../../../machines/dispatch/send-outcome.ts';
+import { makeHome } from '../../../support/home.ts';
+import { numbersIn, until } from '../../../support/processes.ts';
+
+const never = new AbortController().signal;
+
+interface StandIn {
+  deliver(extra: JsonObject, text?: string, signal?: AbortSignal, sent?: PartlySent): Promise<SendOutcome>;
+  /** The texts, in their order, where the script keeps them. */
+  parts(): readonly string[];
+  /** How long each text was, where the script writes that down. */
+  sizes(): readonly number[];
+  /** The words and the standard input of the last call; undefined before the first. */
+  last(): { readonly words: readonly string[]; readonly text: string } | undefined;
+}
+
+/** A client that writes down how it was called and then does as the script says. */
+function standIn(
+  t: Test,
+  then = 'echo https://host.example/acme/app/pull/7#issuecomment-1',
+  timeoutMs = 60_000,
+): StandIn {
+  const home = makeHome(t);
+  home.write(
+    'bin/gh',
+    `#!/bin/bash\nfor word in "$@"; do printf '%s\\n' "$word"; done >words\ncat >text\n${then}\n`,
+    0o700,
+  );
+  const target = createGithubComment({
+    command: `${home.path}/bin/gh`,
+    cwd: home.path,
+    timeoutMs,
+    scope: new Map([['GH_TOKEN', 'of-the-profile']]),
+    wait: () => Promise.resolve(),
+  });
+  const read = (name: string): string => readFileSync(`${home.path}/${name}`, 'utf8');
+  return {
+    deliver: (extra, text = 'Looks good.', signal = never, sent) =>
+      target.deliver(
+        { deliveryId: 'd1', profile: defaultProfile, text, extra, ...(sent === undefined ? {} : { sent }) },
+        signal,
+      ),
+    parts: () =>
+      readdirSync(home.path)
+        .filter((name) => name.startsWith('part'))
+        .sort()
+        .map(read),
+    sizes: () => numbersIn(`${home.path}/sizes`),
+    last: () => {
+      try {
+        return { words: read('words').trimEnd().split('\n'), text: read('text') };
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+const pull = { repo: 'acme/app', pr_number: '7' };
+
+t.test('DLV-3 · the comment goes to the client on standard input, as words and through no shell', async (t) => {
+  const client = standIn(t);
+  const text = '$(touch x) `id`\n--repo evil/evil\n— ü';
+
+  t.same(await client.deliver(pull, text), {
+    kind: 'delivered',
+    messageId: 'https://host.example/acme/app/pull/7#issuecomment-1',
+  });
+
+  t.same(client.last(), { words: ['pr', 'comment', '7', '--repo', 'acme/app', '--body-file', '-'], text });
+  await client.deliver({ ...pull, pr_number: 8, kind: 'issue' });
+  t.same(client.last()?.words.slice(0, 3), ['issue', 'comment', '8']);
+});
+
+t.test('DLV-3 · an unfit repo or number is refused before any client starts', async (t) => {
+  const client = standIn(t);
+  const repos: Json[] = [
+    'app',
+    'a/b/c',
+    '-x/y',
+    'x/-y',
+    'a b/c',
+    '../..',
+    './x',
+    '',
+    7,
+    null,
+    'https://h/a/b',
+    'a/b\n',
+  ];
+  for (const repo of repos) {
+    t.match(await client.deliver({ ...pull, repo }), { kind: 'refused', reason: /deliver_extra\.repo/ }, `${repo}`);
+  }
+  const numbers: Json[] = ['0', '-1', '1.5', 'x', '', '7; id', 7.5, -7, null, true, '{pull_request.number}', '7\n'];
+  for (const pr_number of numbers) {
+    t.match(await client.deliver({ ...pull, pr_number }), { kind: 'refused', reason: /pr_number/ }, `${pr_number}`);
+  }
+  t.match(await client.deliver({}), { kind: 'refused' });
+  t.equal(client.last(), undefined);
+});
+
+t.test('DLV-3 · what the client says is what came of it', async (t) => {
+  const said = async (then: string): Promise<SendOutcome> => standIn(t, then).deliver(pull);
+  t.same(await said('exit 0'), { kind: 'delivered' });
+  t.match(await said('echo "could not resolve to a PullRequest" >&2; exit 1'), {
+    kind: 'refused',
+    reason: /exited with 1: could not resolve/,
+  });
+  t.match(await said('exit 4'), { kind: 'refused', reason: /not logged in.*gh auth login/ });
+  for (const [words, expected] of [
+    ['HTTP 401: Bad credentials', { kind: 'refused', class: 'auth' }],
+    ['HTTP 404: Not Found', { kind: 'refused', class: 'notFound' }],
+    ['GraphQL: Could not resolve to a Repository', { kind: 'refused', class: 'notFound' }],
+    ['HTTP 403: Resource not accessible by integration', { kind: 'refused', class: 'forbidden' }],
+    ['HTTP 403: You have exceeded a secondary rate limit', { kind: 'rateLimited', retryAfterMs: 60_000 }],
+    ['GraphQL: was submitted too quickly', { kind: 'rateLimited' }],
+    ['GraphQL: Body is too long', { kind: 'refused', class: 'tooLong' }],
+    ['error connecting to api.host.example', { kind: 'transient' }],
+    ['dial tcp 127.0.0.1:1: connect: connection refused', { kind: 'transient' }],
+    ['HTTP 502: Bad Gateway', { kind: 'unknown' }],
+    ['read: connection reset by peer', { kind: 'unknown' }],
+    ['something else', { kind: 'refused', class: 'permanent' }],
+  ] as const) {
+    t.match(await said(`echo "${words}" >&2; exit 1`), expected, words);
+  }
+  t.match(await said('kill -KILL $$'), { kind: 'unknown' }, 'killed: the comment may stand');
+  t.match(await said('yes'), { kind: 'unknown' });
+  t.match(await standIn(t, 'sleep 600', 50).deliver(pull), { kind: 'unknown', reason: /no answer within 0\.05 s/ });
+  t.match(await said('test "$GH_TOKEN" = of-the-profile && test "$GH_PROMPT_DISABLED" = 1'), { kind: 'delivered' });
+});
+
+t.test('DLV-3 · a client that is stopped midway has an unknown outcome', async (t) => {
+  const stopping = new AbortController();
+  const client = standIn(t, 'sleep 600');
+  const outcome = client.deliver(pull, 'x', stopping.signal);
+  await until(() => client.last()?.text === 'x');
+
+  stopping.abort();
+
+  t.match(await outcome, { kind: 'unknown', reason: /stopped before it answered/ });
+});
+
+t.test('DIS-4 · an empty text reaches no client, which would refuse it in its own words', async (t) => {
+  const client = standIn(t);
+  t.match(await client.deliver(pull, ' \n'), { kind: 'delivered', reason: 'nothing to send' });
+  t.equal(client.last(), undefined);
+});
+
+t.test('DLV-4 · a text above the host’s limit becomes several comments, and goes on where it stopped', async (t) => {
+  const client = standIn(t, 'cat text >>all; wc -m <text >>sizes; echo "#$(wc -l <sizes)"; [ "$(wc -l <sizes)" != 3 ]');
+  const line = `${'é'.repeat(99)}\n`;
+  const text = line.repeat(2_000).trimEnd();
+
+  const stopped = await client.deliver(pull, text);
+
+  t.match(stopped, {
+    kind: 'refused',
+    reason: /exited with 1.*piece 3 of 4; those before were delivered, the first as #1/,
+    partly: { pieces: 2, of: 4, messageId: '#1' },
+  });
+  t.match(await client.deliver(pull, text, never, { pieces: 2, of: 4, messageId: '#1' }), {
+    kind: 'delivered',
+    messageId: '#1',
+  });
+  t.ok(client.sizes().every((size) => size <= 65_536));
+  t.equal(client.sizes().length, 5, 'what had arrived is not written again');
+  t.match(await client.deliver(pull, 'x'.repeat(655_361)), {
+    kind: 'refused',
+    class: 'tooLong',
+    reason: /a text of 655361 characters is too long; 10 comments of 65536/,
+  });
+});
+
+t.test('DLV-4 · a comment is cut between characters and blocks, and a megabyte reaches no client', async (t) => {
+  const client = standIn(t, 'cat text >>all; cp text "part$(ls | grep -c part)"; echo done');
+  const text = '👩‍👩‍👧‍👦 e\u0301 🇩🇪 漢字\n\n```sh\nrun --all 👍\n```\n'.repeat(2_000);
+
+  t.match(await client.deliver(pull, text), { kind: 'delivered' });
+
+  const parts = client.parts();
+  t.equal(parts.length, 2);
+  for (const part of parts)
+    t.ok(part.isWellFormed() && !part.includes('\ufffd') && [...part.matchAll(/^```/gm)].length % 2 === 0);
+  t.ok(parts.join('').replace(/\s/g, '') === text.replace(/\s/g, ''));
+  t.match(await client.deliver(pull, 'word '.repeat(209_716)), { kind: 'refused', class: 'tooLong' });
+  t.equal(client.parts().length, 2);
+});
+
+t.test('DLV-3 · a client that is not installed is named with its cure', async (t) => {
+  const target = createGithubComment({
+    command: 'no-such-client',
+    cwd: '.',
+    timeoutMs: 1_000,
+    scope: new Map(),
+    wait: async () => {},
+  });
+  t.match(await target.deliver({ deliveryId: 'd', profile: defaultProfile, text: 'x', extra: pull }, never), {
+    kind: 'refused',
+    reason: /"no-such-client" was not found; install it/,
+  });
+});
+
+t.test('DLV-4 · the client is asked for its login, and one that is not there is failed with the cure', async (t) => {
+  const home = makeHome(t);
+  const targetOf = (script: string | undefined, scope: readonly (readonly [string, string])[] = []) => {
+    if (script !== undefined) home.write('bin/gh', `#!/bin/bash\nprintf '%s ' "$@" >words\n${script}\n`, 0o700);
+    const command = script === undefined ? `${home.path}/no/gh` : `${home.path}/bin/gh`;
+    const settings = { cwd: home.path, timeoutMs: 60_000, scope: new Map(scope), wait: () => Promise.resolve() };
+    return createGithubComment({ command, ...settings });
+  };
+
+  t.match(await targetOf(undefined).verify(never), {
+    kind: 'refused',
+    reason: /was not found; install it.*auth login/,
+  });
+  t.same(await targetOf('echo "  Logged in to github.com account ops (GH_TOKEN)" >&2').verify(never), {
+    kind: 'verified',
+    as: 'ops',
+  });
+  t.equal(readFileSync(`${home.path}/words`, 'utf8'), 'auth status --hostname github.com ');
+  const loggedOut = targetOf('echo "You are not logged into any GitHub hosts. To log in, run: gh auth login"; exit 1', [
+    ['GH_HOST', 'git.example.org'],
+  ]);
+  t.match(await loggedOut.verify(never), { kind: 'refused', class: 'auth', reason: /auth login/ });
+  t.equal(readFileSync(`${home.path}/words`, 'utf8'), 'auth status --hostname git.example.org ');
+  t.match(await targetOf('echo "error connecting to api.github.com"; exit 1').verify(never), { kind: 'transient' });
+  t.match(await targetOf('echo "unknown command"; exit 2').verify(never), { kind: 'unverifiable' });
+});
+
+t.test('DLV-4 · only the account that writes the comments decides whether the client is logged in', async (t) => {
+  const good = (host: string, active = true) =>
+    `${host}\n  ✓ Logged in to ${host} account ops (keyring)\n  - Active account: ${active}\n`;
+  const stale = (host: string, active = true) =>
+    `${host}\n  X Failed to log in to ${host} account old (keyring)\n  - Active account: ${active}\n  - The token in keyring is invalid.\n  - To re-authenticate, run: gh auth login -h ${host}\n`;
+  const none = 'You are not logged into any accounts on github.com';
+  /** A client that tests the accounts of all its hosts, or of the one it is asked for, as `gh` does. */
+  const verified = (here: string, others: string, scope: readonly (readonly [string, string])[] = []) => {
+    const home = makeHome(t, { here, all: here === none ? others : here + others });
+    const script = `case "$*" in *--hostname*) file=here;; *) file=all;; esac\ncat $file\n! grep -qE 'X Failed|not logged' $file\n`;
+    home.write('bin/gh', `#!/bin/bash\n${script}`, 0o700);
+    const settings = { cwd: home.path, timeoutMs: 60_000, scope: new Map(scope), wait: () => Promise.resolve() };
+    return createGithubComment({ command: `${home.path}/bin/gh`, ...settings }).verify(never);
+  };
+  const ops = { kind: 'verified', as: 'ops' };
+  const auth = { kind: 'refused', class: 'auth' };
+
+  t.match(await verified(good('github.com'), stale('git.example.org')), ops, 'a stale login of another host');
+  t.match(
+    await verified(good('github.com') + stale('github.com', false), good('git.example.org')),
+    ops,
+    'or of another account',
+  );
+  t.match(await verified(stale('github.com') + good('github.com', false), ''), auth);
+  t.match(await verified(none, good('git.example.org')), ops, 'the only host is the one that is used');
+  t.match(await verified(none, stale('git.example.org')), auth);
+  t.match(await verified(none, good('git.example.org') + good('git.example.com')), auth);
+  t.match(await verified(none, good('git.example.org'), [['GH_HOST', 'github.com']]), auth);
+});

@@ -1,0 +1,26 @@
+import t from 'tap';
+import { openBench, targetContract } from '../../../conformance/target.ts';
+import { slackApi } from '../../../support/platforms/slack.ts';
+
+targetContract(t, slackApi);
+
+t.test('DLV-1 · a thread is named by thread_ts or thread_id', async (t) => {
+  const bench = await openBench(t, slackApi);
+  for (const extra of [{ thread_ts: '1762171200.000001' }, { thread_id: '1762171200.000001' }])
+    await bench.deliver('hello', extra);
+
+  t.same(
+    bench.platform.world.messages.map(({ thread }) => thread),
+    ['1762171200.000001', '1762171200.000001'],
+  );
+});
+
+t.test('DLV-1 · what Slack would read as a mention, a link or an entity is shown as it is', async (t) => {
+  const bench = await openBench(t, slackApi);
+  await bench.deliver('<!channel> <@U1> <#C1> <https://example.org|a link> 1 < 2');
+
+  t.equal(
+    bench.platform.requests[0]?.json.text,
+    '&lt;!channel&gt; &lt;@U1&gt; &lt;#C1&gt; &lt;https://example.org|a link&gt; 1 &lt; 2',
+  );
+});
