@@ -707,10 +707,7 @@ export const catalogue: readonly CliCommand[] = [
   {
     path: ['help'],
     args: ['[command…]'],
-    flags: [
-      { name: 'man', help: 'Print it as a man page.' },
-      { name: 'markdown', help: 'Print it as Markdown.' },
-    ],
+    flags: [{ name: 'markdown', help: 'Print it as Markdown.' }],
     help: 'Show the manual of a command, of a group of commands or of everything.',
     load: async () => (await help()).showHelp,
   },

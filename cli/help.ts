@@ -27,7 +27,7 @@ export function helpOn(path: readonly string[], screen: Screen): string {
 }
 
 /** The command of exactly these words. */
-export function commandAt(path: readonly string[]): CliCommand | undefined {
+function commandAt(path: readonly string[]): CliCommand | undefined {
   return catalogue.find((one) => one.path.length === path.length && one.path.every((word, at) => word === path[at]));
 }
 

@@ -11,7 +11,7 @@ export function markdownManual(commands: readonly CliCommand[]): string {
   const everywhere = new Set(['AGENT_HOME', 'NO_COLOR']);
   return `${[
     '# The command line',
-    'Made from the catalogue of commands by `npm run manual`; do not edit it. `agent help <command>` says the same in the terminal, and `agent help --man` prints it as a man page.',
+    'Made from the catalogue of commands by `npm run manual`; do not edit it. `agent help <command>` prints the same in the terminal.',
     ...listed('Flags of every command', globalFlags.map(flagRow)),
     ...listed('Exit codes', Object.entries(exitMeanings)),
     ...listed('Environment', Object.entries(variables)),

@@ -1,6 +1,6 @@
 /**
  * Puts a command's line in the catalogue and its entry in the manual together into one page, as data. How it looks in a
- * terminal, as a man page or as Markdown is not known here.
+ * terminal or as Markdown is not known here.
  * @see CLI-2 in docs/specification.md
  */
 

@@ -553,7 +553,6 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   help: {
     examples: [
       ['help webhook subscribe', 'one command'],
-      ['help --man > agent.1', 'everything as a man page'],
       ['help mcp --markdown', 'a group as Markdown'],
     ],
     exits: { 2: 'No command of that name.' },

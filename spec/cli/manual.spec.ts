@@ -1,11 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { catalogue } from '../../cli/catalogue.ts';
 import { helpOn } from '../../cli/help.ts';
 import { manual } from '../../cli/manual.ts';
 import { markdownManual } from '../../cli/manual-markdown.ts';
-import { commandRoff, groupRoff } from '../../cli/manual-roff.ts';
 import { parseWords } from '../../cli/parse.ts';
 import { groupOf } from '../../cli/unknown-command.ts';
 import { runCli } from '../support/daemon.ts';
@@ -58,31 +56,6 @@ t.test('CLI-2 · docs/cli.md is what the catalogue says', (t) => {
   t.end();
 });
 
-t.test('CLI-2 · a man page holds every command, and begins no line with a request by chance', (t) => {
-  const page = groupRoff([], shown, '1.2.3');
-  for (const { path } of shown) t.ok(page.includes(path.join(' ').replaceAll('-', '\\-')), path.join(' '));
-  for (const text of [page, ...shown.map((command) => commandRoff(command, '1.2.3'))]) {
-    const strays = text
-      .split('\n')
-      .filter((line) => /^[.']/.test(line) && !/^\.(TH|SH|SS|PP|TP|B|I|nh|hy|ad)\b/.test(line));
-    t.same(strays, []);
-  }
-  t.end();
-});
-
-t.test(
-  'CLI-2 · mandoc finds no error in the pages',
-  { skip: spawnSync('mandoc', ['-V']).error !== undefined && 'not installed: mandoc' },
-  (t) => {
-    for (const text of [groupRoff([], shown, '1.2.3'), ...shown.map((command) => commandRoff(command, '1.2.3'))]) {
-      const { stdout } = spawnSync('mandoc', ['-T', 'lint', '-W', 'warning'], { input: text, encoding: 'utf8' });
-      const found = stdout.split('\n').filter((line) => line !== '' && !line.includes('missing date'));
-      t.same(found, []);
-    }
-    t.end();
-  },
-);
-
 t.test('CLI-2 · agent help prints it in the form that is asked for', async (t) => {
   const home = makeHome(t).path;
   const rows: readonly (readonly [readonly string[], number, RegExp])[] = [
@@ -90,8 +63,6 @@ t.test('CLI-2 · agent help prints it in the form that is asked for', async (t) 
     [['help', 'mcp'], 0, /Usage: agent mcp <command>/],
     [['help', 'gateway'], 0, /Usage: agent gateway \[command\]/],
     [['help', 'mcp', 'add'], 0, /Usage: agent mcp add <name> \[command…\]/],
-    [['help', 'mcp', 'add', '--man'], 0, /^\.TH "AGENT\\-MCP\\-ADD" 1/],
-    [['help', '--man'], 0, /^\.TH "AGENT" 1/],
     [['help', '--markdown', 'mcp', 'add'], 0, /### agent mcp add/],
     [['help', 'mcp', 'ad'], 2, /did you mean "mcp add"/],
   ];
