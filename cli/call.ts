@@ -8,6 +8,7 @@ import type { Json, JsonObject } from '../machines/base/json.ts';
 import { gatewayLost } from '../machines/mcp/call-faults.ts';
 import { ConnectionLost, type ControlClient, connectControl } from '../runtime/control/client.ts';
 import { homeMethods } from '../runtime/control/home-methods.ts';
+import { plain } from './terminal.ts';
 
 /** Where a command reaches its gateway. */
 export interface GatewayPlace {
@@ -47,6 +48,8 @@ export async function connectGateway(place: GatewayPlace): Promise<ControlClient
 export interface CallSource {
   readonly gateway: GatewayPlace;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Writes to standard error. */
+  readonly complain: (text: string) => void;
 }
 
 export function createCall(source: CallSource): (method: string, params?: JsonObject) => Promise<Json> {
@@ -74,12 +77,15 @@ export async function callTool(
   }
 }
 
-async function runHere(method: string, params: JsonObject, { gateway, env }: CallSource): Promise<Json> {
+async function runHere(method: string, params: JsonObject, { gateway, env, complain }: CallSource): Promise<Json> {
   const { home } = gateway;
   if (home === undefined || !homeMethods.has(method)) throw new NotRunning(gateway);
   const { commands } = await import('../runtime/control/commands.ts');
   const command = commands.get(method);
   if (command?.access !== 'home') throw new NotRunning(gateway);
-  const result = await command.run(params, { source: { home, env } }, { notify: () => {}, onEnd: () => () => {} });
+  const notify = (kind: string, note: JsonObject | string): void => {
+    if (kind === 'note' && typeof note === 'object') complain(`${plain(String(note.text))}\n`);
+  };
+  const result = await command.run(params, { source: { home, env } }, { notify, onEnd: () => () => {} });
   return JSON.parse(JSON.stringify(result ?? null)) as Json;
 }

@@ -61,6 +61,8 @@ export type FileName = keyof typeof files;
 
 const config: readonly FileName[] = ['config.yaml', '.env'];
 const listFilters = 'webhook deliveries';
+const keptRuns =
+  'While no gateway runs, the runs are read from the journal on disk, and a note on standard error says so.';
 
 /** By the words of the command. */
 export const manual: Readonly<Record<string, ManualEntry>> = {
@@ -399,19 +401,21 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'cron remove': { examples: [['cron remove digest', 'take it away']], files: ['cron/jobs.json'], see: ['cron list'] },
   'runs list': {
+    about: [keptRuns],
     examples: [
       ['runs list', 'the newest fifty'],
       ['runs list --status failed', 'those that failed'],
     ],
-    needsGateway: true,
+    files: ['state/'],
     see: ['runs show', listFilters],
   },
   'runs show': {
+    about: [keptRuns],
     examples: [
       ['runs show 01J9', 'prompt, response, delivery'],
       ['runs show 01J9 --transcript', 'everything that was said and called'],
     ],
-    needsGateway: true,
+    files: ['state/'],
     see: ['runs list'],
   },
   'runs cancel': {

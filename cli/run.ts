@@ -44,7 +44,7 @@ export async function runWords(
       }
       try {
         const run = await command.load();
-        const call = createCall({ gateway, env });
+        const call = createCall({ gateway, env, complain: out.complain });
         return await run({
           args,
           flags,

@@ -6,7 +6,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { Collection } from '../actors/store/journal.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
-import type { Json, JsonObject } from '../machines/base/json.ts';
+import type { JsonObject } from '../machines/base/json.ts';
 import {
   asSeen,
   type DeliveryRecord,
@@ -16,7 +16,6 @@ import {
   type GroupRecord,
   groupName,
   type RunRecord,
-  runRow,
   signatureClaim,
 } from '../machines/webhook/record.ts';
 import type { ChatView } from './agent/chat-view.ts';
@@ -25,7 +24,7 @@ import type { DaemonView, DeliveryDesk, HistoryQuery, SeenRun } from './control/
 import type { CronView } from './cron/view.ts';
 import type { Decisions } from './decisions.ts';
 import { type Alike, createFindEvent } from './find-event.ts';
-import { eventsLike, runsLike } from './history.ts';
+import { eventsLike } from './history.ts';
 import { countActors, describeTree } from './inspector/census.ts';
 import type { Inspector } from './inspector/inspector.ts';
 import { stateOf, viewOf } from './inspector/snapshot-view.ts';
@@ -36,6 +35,7 @@ import type { McpView } from './mcp/view.ts';
 import { newestFirst } from './newest-first.ts';
 import type { Platforms } from './platforms.ts';
 import { type ReplayPorts, replayEvent } from './replay.ts';
+import { createRunHistory, matches, questionOf } from './run-history.ts';
 
 export interface ViewPorts {
   readonly root: AnyActorRef;
@@ -77,7 +77,6 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
   const { root, keeper, decisions, inspector } = ports;
   const get = (collection: Collection, key: string): JsonObject | undefined =>
     keeper.journal()?.get(collection, key)?.value;
-  const eventOf = (key: string): EventRecord | undefined => get('events', key) as unknown as EventRecord | undefined;
   const runOf = (key: string): RunRecord | undefined => {
     const value = get('runs', key);
     return value && ports.seenRun(key, value as unknown as RunRecord);
@@ -86,14 +85,6 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     work === undefined ? undefined : (runOf(work) ?? (get('deliveries', work) as unknown as Work | undefined));
 
   const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused.withId });
-
-  /** What was said; of a runner that tells nothing, what went in and what came out. */
-  function transcriptOf(id: string, run: RunRecord, event: EventRecord | undefined): Json {
-    const { entries } = get('transcripts', id) ?? {};
-    if (entries !== undefined) return entries;
-    const asked = { kind: 'prompt', text: event?.prompt ?? '' };
-    return run.response === undefined ? [asked] : [asked, { kind: 'answer', text: run.response }];
-  }
 
   return {
     sendings: ports.sendings((id) => find(id)?.event.work),
@@ -157,31 +148,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       return { status, body };
     },
     forgetSignature: (profile, digest) => keeper.commit([{ kind: 'release', name: signatureClaim(profile, digest) }]),
-    runs(query) {
-      const journal = keeper.journal();
-      const waiting = ports.runsThatWait();
-      return newestFirst(journal, runsLike(journal, query), ({ key, value }) => {
-        const run = ports.seenRun(key, value as unknown as RunRecord);
-        if (!matches(run, query)) return undefined;
-        const row = ports.redact(runRow(key, run, eventOf(run.eventKey)) as unknown as JsonObject);
-        return { ...row, ...questionOf(key, waiting) };
-      });
-    },
-    run(id, { transcript = false } = {}) {
-      const run = runOf(id);
-      if (run === undefined) return undefined;
-      const event = eventOf(run.eventKey);
-      const delivery = get('deliveries', id);
-      return ports.redact({
-        ...(runRow(id, run, event) as unknown as JsonObject),
-        ...questionOf(id, ports.runsThatWait()),
-        prompt: event?.prompt ?? '',
-        response: run.response ?? null,
-        ...spendingOf(run),
-        ...(delivery === undefined ? {} : { delivery }),
-        ...(transcript ? { transcript: transcriptOf(id, run, event) } : {}),
-      });
-    },
+    ...createRunHistory({ ...ports, journal: keeper.journal }),
     cancelRun: ports.cancelRun,
     why(id, choice) {
       const found = find(id, choice);
@@ -269,31 +236,4 @@ function alikeOf(alike: Alike | undefined): JsonObject {
 
 function faultOf(fault: string | undefined): JsonObject {
   return fault === undefined ? {} : { fault };
-}
-
-/** What a run waits for, where that is a person. */
-function questionOf(run: string | undefined, waiting: ReadonlyMap<string, string>): JsonObject {
-  const question = run === undefined ? undefined : waiting.get(run);
-  return question === undefined ? {} : { question };
-}
-
-/** In the spelling of all rows; absent where the runner does not know. */
-function spendingOf({ steps, inputTokens, outputTokens, cost }: RunRecord): JsonObject {
-  return {
-    ...(steps === undefined ? {} : { steps }),
-    ...(inputTokens === undefined ? {} : { input_tokens: inputTokens }),
-    ...(outputTokens === undefined ? {} : { output_tokens: outputTokens }),
-    ...(cost === undefined ? {} : { cost }),
-  };
-}
-
-function matches(
-  row: { readonly route: string; readonly profile: string; readonly status: string },
-  query: HistoryQuery,
-): boolean {
-  return (
-    (query.route === undefined || row.route === query.route) &&
-    (query.profile === undefined || row.profile === query.profile) &&
-    (query.status === undefined || row.status === query.status)
-  );
 }

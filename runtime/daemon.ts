@@ -46,6 +46,7 @@ import { createTracing } from './tracing.ts';
 import { createVitals } from './vitals.ts';
 import { assembleWebhooks, type Webhooks } from './webhooks.ts';
 import { wireSupervisor } from './wiring/supervisor.ts';
+import { logStopped } from './work-log.ts';
 import { makeObjectsYoung } from './young-heap.ts';
 
 export interface DaemonOptions {
@@ -363,10 +364,11 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   control.stopListening();
   await inspector.close();
   await tracing.close();
+  const left = webhooks.left();
   await webhooks.close();
   stopSignals();
   lock.value.release();
-  log.log('info', 'stopped');
+  logStopped(left, log);
   log.flush();
   await control.close();
   return fault === null && !isTaken ? 0 : 1;

@@ -4,7 +4,7 @@
  * @see DUR-2 and CON-4 in docs/specification.md
  */
 
-import type { Journal } from '../actors/store/journal.ts';
+import type { JournalReader } from '../actors/store/journal.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import {
   isPassing,
@@ -20,7 +20,7 @@ import type { HistoryQuery, SeenRun, SendingQuery } from './control/view.ts';
 import { newestFirst, type Question } from './newest-first.ts';
 
 /** The events of a route, of a status that their rows show, or of both. */
-export function eventsLike(journal: Journal | undefined, query: HistoryQuery, seenRun: SeenRun): Question {
+export function eventsLike(journal: JournalReader | undefined, query: HistoryQuery, seenRun: SeenRun): Question {
   const { status, limit } = query;
   const marks = marksOf(query);
   return {
@@ -33,12 +33,12 @@ export function eventsLike(journal: Journal | undefined, query: HistoryQuery, se
 }
 
 /** The runs of a route, of a status, or of both. */
-export function runsLike(journal: Journal | undefined, query: HistoryQuery): Question {
+export function runsLike(journal: JournalReader | undefined, query: HistoryQuery): Question {
   return workLike('runs', journal, query, marksOf(query));
 }
 
 /** The deliveries to a target, of a route or of a status, or of several of these. */
-export function deliveriesLike(journal: Journal | undefined, query: SendingQuery): Question {
+export function deliveriesLike(journal: JournalReader | undefined, query: SendingQuery): Question {
   const { target } = query;
   return workLike('deliveries', journal, query, [
     ...marksOf(query),
@@ -62,7 +62,7 @@ function marksOf({ route, status }: HistoryQuery): string[] {
 
 function workLike(
   collection: 'runs' | 'deliveries',
-  journal: Journal | undefined,
+  journal: JournalReader | undefined,
   query: HistoryQuery,
   marks: readonly string[],
 ): Question {
@@ -77,7 +77,7 @@ function workLike(
 }
 
 /** The keys of the events whose work is due and may show a status: of runs, deliveries and bursts that still gather. */
-function eventsUnderWay(journal: Journal, status: string, seenRun: SeenRun): string[] {
+function eventsUnderWay(journal: JournalReader, status: string, seenRun: SeenRun): string[] {
   const bursts = journal
     .dueKeys('groups')
     .flatMap((key) => (journal.get('groups', key)?.value as unknown as GroupRecord | undefined)?.burst.id ?? []);
@@ -92,7 +92,7 @@ function eventsUnderWay(journal: Journal, status: string, seenRun: SeenRun): str
 }
 
 /** The keys of the events that led to some work of another key. */
-function membersOf(journal: Journal, work: string): string[] {
+function membersOf(journal: JournalReader, work: string): string[] {
   const question = { collection: 'events', limit: Number.POSITIVE_INFINITY, marks: [[workMark(work)]] } as const;
   return newestFirst(journal, question, ({ key, value }) => (value.work === work ? key : undefined));
 }

@@ -5,7 +5,7 @@
  * @see DUR-2 in docs/specification.md
  */
 
-import type { Collection, Journal, MarkedCollection, StoredRecord } from '../actors/store/journal.ts';
+import type { Collection, JournalReader, MarkedCollection, StoredRecord } from '../actors/store/journal.ts';
 
 /** A page of the journal: what is asked for, within these bounds. */
 const smallestPage = 20;
@@ -24,7 +24,7 @@ export interface Question {
 
 /** Picks rows until there are as many as the limit; a record that gives undefined is passed over. */
 export function newestFirst<Row>(
-  journal: Journal | undefined,
+  journal: JournalReader | undefined,
   question: Question,
   pick: (stored: StoredRecord) => Row | undefined,
 ): Row[] {
@@ -40,7 +40,7 @@ export function newestFirst<Row>(
 
 type Way = Generator<StoredRecord, undefined>;
 
-function waysOf(journal: Journal, { collection, limit, before, marks, also = [] }: Question): Way[] {
+function waysOf(journal: JournalReader, { collection, limit, before, marks, also = [] }: Question): Way[] {
   const size = Math.min(largestPage, Math.max(smallestPage, limit));
   if (marks === undefined) {
     return [byPages(size, before, (from) => journal.list(collection, { limit: size, order: 'newest', ...from }))];
@@ -66,7 +66,7 @@ function* byPages(
   }
 }
 
-function* byKeys(journal: Journal, collection: Collection, keys: readonly string[]): Way {
+function* byKeys(journal: JournalReader, collection: Collection, keys: readonly string[]): Way {
   for (const key of [...keys].sort().reverse()) {
     const stored = journal.get(collection, key);
     if (stored !== undefined) yield stored;

@@ -53,6 +53,7 @@ import { wireGateway } from './wiring/gateway.ts';
 import { wireRequest } from './wiring/request.ts';
 import { wireJournal } from './wiring/supervisor.ts';
 import { assembleWork, type WorkHalf } from './work-half.ts';
+import type { LeftWork } from './work-log.ts';
 
 export interface WebhookPorts {
   readonly paths: HomePaths;
@@ -106,6 +107,8 @@ export interface Webhooks {
   reconfigure(): void;
   /** Ends what a crashed gateway left behind. */
   abandon(): void;
+  /** What waits on disk for the next start; undefined where no journal on disk is open. */
+  left(): LeftWork | undefined;
   /** Lets go of the journal and of everything that looks at it. */
   close(): Promise<void>;
 }
@@ -312,6 +315,13 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       fronts.retire();
       work.abandon();
       exchanges.clear();
+    },
+    left() {
+      const journal = keeper.journal();
+      if (journal === undefined || settings().gateway.journal === 'memory') return undefined;
+      const runs = new Set(journal.dueKeys('runs'));
+      const deliveries = journal.dueKeys('deliveries').filter((key) => !runs.has(key));
+      return { runs: runs.size, deliveries: deliveries.length };
     },
     close() {
       work.close();

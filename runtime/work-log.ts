@@ -41,6 +41,25 @@ export function logDelivery(key: string, delivery: DeliveryRecord, log: Logger):
   });
 }
 
+/** What a stop leaves in the journal: runs that have not ended, and deliveries of runs that have. */
+export interface LeftWork {
+  readonly runs: number;
+  readonly deliveries: number;
+}
+
+/** The last line of a stop. Undefined where no journal was open, so that nothing is known to wait. */
+export function logStopped(left: LeftWork | undefined, log: Logger): void {
+  const { runs = 0, deliveries = 0 } = left ?? {};
+  const waiting = [...counted(runs, 'run', 'runs'), ...counted(deliveries, 'delivery', 'deliveries')].join(' and ');
+  const verb = runs + deliveries === 1 ? 'waits' : 'wait';
+  const message = waiting === '' ? 'stopped' : `stopped; ${waiting} ${verb} on disk for the next start`;
+  log.log('info', message, left && { runs_waiting: runs, deliveries_waiting: deliveries });
+}
+
+function counted(count: number, one: string, many: string): string[] {
+  return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
+}
+
 /** Work that goes on beside the charts fails beside them too: it must not take the daemon with it. */
 export function tellUnforeseen(log: Logger, where: string, thrown: unknown): void {
   log.log('error', `${where}: ${causeOf(thrown)}`, { actor: where, error: String(thrown) });

@@ -5,7 +5,16 @@
 
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { type Job, promised } from './job.ts';
-import type { Collection, CommitVerdict, Journal, ListQuery, SessionId, StoredRecord, Write } from './journal.ts';
+import type {
+  Collection,
+  CommitVerdict,
+  Journal,
+  JournalReader,
+  ListQuery,
+  SessionId,
+  StoredRecord,
+  Write,
+} from './journal.ts';
 import { claimKey } from './keys.ts';
 import { apply, isKey, unstorable } from './ledger.ts';
 import { markedKeys } from './marks.ts';
@@ -96,26 +105,31 @@ export function createJournal(engine: Engine, now: () => number): Journal {
       }),
     submit,
     commit: (writes) => new Promise((resolve) => submit(writes, resolve)),
-    get: (collection, key) => (isKey(key) ? storedRecord(engine.tables, collection, key) : undefined),
-    list(collection, query) {
-      const { order } = query;
-      return page(engine.tables, collection, query, (part) => engine.tables[collection].keys({ order, ...part }));
-    },
-    marked(collection, query) {
-      const { marks } = query;
-      return page(engine.tables, collection, query, (part) =>
-        markedKeys(engine.tables, collection, { marks, ...part }),
-      );
-    },
-    dueKeys: (collection) => dueKeys(engine.tables.due, collection).sort().reverse(),
-    claimed(name, nowMs) {
-      const claim = engine.tables.claims.read(claimKey(name));
-      return (claim?.dueAtMs ?? 0) > nowMs ? (claim?.value ?? {}) : undefined;
-    },
+    ...createReader(() => engine.tables),
     take,
     prune,
     probe: () => engine.probe(),
     close: () => engine.close(),
+  };
+}
+
+/** The reads of a journal over tables, which are asked for anew at each read. */
+export function createReader(tables: () => Tables): JournalReader {
+  return {
+    get: (collection, key) => (isKey(key) ? storedRecord(tables(), collection, key) : undefined),
+    list(collection, query) {
+      const { order } = query;
+      return page(tables(), collection, query, (part) => tables()[collection].keys({ order, ...part }));
+    },
+    marked(collection, query) {
+      const { marks } = query;
+      return page(tables(), collection, query, (part) => markedKeys(tables(), collection, { marks, ...part }));
+    },
+    dueKeys: (collection) => dueKeys(tables().due, collection).sort().reverse(),
+    claimed(name, nowMs) {
+      const claim = tables().claims.read(claimKey(name));
+      return (claim?.dueAtMs ?? 0) > nowMs ? (claim?.value ?? {}) : undefined;
+    },
   };
 }
 

@@ -105,6 +105,9 @@ export interface MarkQuery {
   readonly from?: string;
 }
 
+/** What a listing needs of a journal; a store that is only read has no more. */
+export type JournalReader = Pick<Journal, 'get' | 'list' | 'marked' | 'dueKeys' | 'claimed'>;
+
 export interface Journal {
   /** Begins a session for an owner, ending any earlier session of the same owner at once (the owner is known dead). */
   openSession(owner: string, ttlMs: number, nowMs: number): Promise<Result<SessionId>>;

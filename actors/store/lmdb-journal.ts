@@ -5,12 +5,12 @@
  */
 
 import { done, type Fault, type Result } from '../../machines/base/fault.ts';
-import { createJournal } from './engine-journal.ts';
+import { createJournal, createReader } from './engine-journal.ts';
 import { createGroupCommit } from './group-commit.ts';
-import type { Journal } from './journal.ts';
+import type { Journal, JournalReader } from './journal.ts';
 import { closedFault, commitFault } from './lmdb-faults.ts';
 import { sealStore } from './lmdb-seal.ts';
-import { enter, lookAt, openStore } from './lmdb-store.ts';
+import { enter, lookAt, openForReading, openStore } from './lmdb-store.ts';
 import type { Environment } from './lmdb-tables.ts';
 import { draftedBytes } from './record-bytes.ts';
 import { type Engine, plainRow, type Tables } from './tables.ts';
@@ -27,6 +27,21 @@ export async function openLmdbJournal({ directory, now }: LmdbJournalSettings): 
   const opened = await openStore(directory);
   if (!opened.ok) return opened;
   return done(createJournal(createEngine(directory, opened.value), now ?? (() => performance.now())));
+}
+
+export interface OpenReader extends JournalReader {
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the journal in a folder without changing it, beside a gateway that may begin to write to it. Undefined where no
+ * gateway has made one.
+ */
+export async function readLmdbJournal(directory: string): Promise<Result<OpenReader | undefined>> {
+  const opened = await openForReading(directory);
+  if (!opened.ok || opened.value === undefined) return opened.ok ? done(undefined) : opened;
+  const { tables, close } = opened.value;
+  return done({ ...createReader(() => tables), close });
 }
 
 function createEngine(directory: string, first: Environment): Engine {

@@ -28,9 +28,19 @@ export async function sealStore(directory: string): Promise<void> {
 
 /** Breaks the seal; true where it stood and the file is still the one that was sealed. */
 export function breakSeal(directory: string): boolean {
+  const isWhole = isSealed(directory);
+  try {
+    rmSync(sealPath(directory));
+    return isWhole;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the store was closed in order and its file is still the one that was sealed. */
+export function isSealed(directory: string): boolean {
   try {
     const sealed = readFileSync(sealPath(directory), 'utf8');
-    rmSync(sealPath(directory));
     return sealed !== '' && sealed === stampOf(storePath(directory));
   } catch {
     return false;

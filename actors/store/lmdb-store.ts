@@ -16,10 +16,10 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { done, type Fault, type Result } from '../../machines/base/fault.ts';
+import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
 import { corruptFault, openFault, storePath, versionFault } from './lmdb-faults.ts';
 import { checkStoreFile } from './lmdb-file.ts';
-import { breakSeal } from './lmdb-seal.ts';
+import { breakSeal, isSealed } from './lmdb-seal.ts';
 import { type Environment, openEnvironment } from './lmdb-tables.ts';
 import { isKnown, layout, layoutOf, upgrade, writeLayout } from './lmdb-upgrade.ts';
 import type { Table } from './tables.ts';
@@ -71,15 +71,40 @@ export async function enter(directory: string): Promise<Result<Environment>> {
   }
 }
 
-function open(directory: string): Result<Environment> {
+/**
+ * Opens a store to be read only: nothing in its folder changes, apart from a lock file that is missing. Undefined where there
+ * is none. A store of an earlier layout is refused: only a gateway brings it up to date.
+ */
+export async function openForReading(directory: string): Promise<Result<Environment | undefined>> {
+  const looked = isSealed(directory) ? done('sound') : await lookAt(directory);
+  if (!looked.ok) return { ok: false, fault: unreadable(directory, looked.fault) };
+  if (looked.value === 'absent') return done(undefined);
+  const opened = open(directory, 'read');
+  if (!opened.ok) return { ok: false, fault: unreadable(directory, opened.fault) };
+  if (layoutOf(opened.value.tables.meta) === layout) return opened;
+  await opened.value.close();
+  return failed(
+    'journal-version',
+    `${storePath(directory)}: the store has an earlier layout, which the next start of the gateway brings up to date`,
+  );
+}
+
+/** The fault of a reader, whom the remedy of a gateway that may not write does not help. */
+function unreadable(directory: string, found: Fault): Fault {
+  if (found.code !== 'journal-read-only') return found;
+  const why = `the journal cannot be read (${found.cause ?? found.message})`;
+  return fault('journal-unreadable', `${directory}: ${why}; run this as the user that runs the gateway`, found.cause);
+}
+
+function open(directory: string, access: 'read' | 'write' = 'write'): Result<Environment> {
   let refusal: Fault | undefined;
   try {
     reserveLockFile(directory);
-    const environment = openEnvironment(directory, (meta) => {
+    const admit = (meta: Table | undefined): void => {
       refusal = refusalOf(directory, meta);
       if (refusal !== undefined) throw new Error(refusal.message);
-    });
-    return done(environment);
+    };
+    return done(openEnvironment(directory, admit, access));
   } catch (error) {
     return { ok: false, fault: refusal ?? openFault(directory, error) };
   }

@@ -39,10 +39,16 @@ const mapBytes = 2 ** 36;
  * Opens the environment in a folder, which holds a store or is to hold one.
  * @param admit Looks at the store's own notes (undefined: there are none) before anything else is opened, and throws to
  * leave the store alone.
+ * @param access `read` never changes the store; a process that writes to it at the same time is not disturbed.
  * @throws what `admit`, LMDB or the operating system says
  */
-export function openEnvironment(directory: string, admit: (meta: Table | undefined) => void): Environment {
-  const root: Root = open<Buffer, string>(rootOptions(directory));
+export function openEnvironment(
+  directory: string,
+  admit: (meta: Table | undefined) => void,
+  access: 'read' | 'write' = 'write',
+): Environment {
+  const readOnly = access === 'read';
+  const root: Root = open<Buffer, string>({ ...rootOptions(directory), readOnly });
   let closed = false;
   const isClosed = () => closed;
   const databases = new Map<TableName, Bytes>();
@@ -55,7 +61,7 @@ export function openEnvironment(directory: string, admit: (meta: Table | undefin
   let groups: HeldTable;
   try {
     const names = [...root.getKeys({})];
-    const isOther = names.length > 0 && !names.includes('meta');
+    const isOther = (readOnly || names.length > 0) && !names.includes('meta');
     admit(isOther ? undefined : openDatabase('meta'));
     const opened = Object.fromEntries(tableNames.map((name) => [name, openDatabase(name)]));
     const all = opened as Record<TableName, Table>;

@@ -42,6 +42,7 @@ interface DeliveryOfRun {
   readonly attempts?: number;
 }
 
+/** Without a gateway the runs are those on disk, and a note on standard error says so (COA-3). */
 export async function listRuns(context: CommandContext): Promise<ExitCode> {
   const rows = (await context.call('runs.list', queryOf(context))) as unknown as readonly RunRow[];
   if (hasFlag(context, 'json')) {

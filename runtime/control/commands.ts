@@ -34,7 +34,7 @@ import { linkCommands } from './link-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { offerCommands } from './offer-commands.ts';
 import { Refusal } from './refusal.ts';
-import type { DaemonView, HistoryQuery } from './view.ts';
+import type { DaemonView, HistoryQuery, RunHistory } from './view.ts';
 
 export interface CommandHost {
   readonly source: HomeSource;
@@ -151,12 +151,12 @@ export const commands: ReadonlyMap<string, Command> = new Map<string, Command>([
     }),
   ],
   ['config.schema', ofHome(() => configSchema())],
-  ['runs.list', ofDaemon((daemon, params) => daemon.runs(queryOf(params)))],
+  ['runs.list', ofRuns((runs, params) => runs.runs(queryOf(params)))],
   [
     'runs.show',
-    ofDaemon((daemon, params) => {
+    ofRuns((runs, params) => {
       const id = textOf(params, 'id');
-      const found = daemon.run(id, { transcript: params.transcript === true });
+      const found = runs.run(id, { transcript: params.transcript === true });
       return found ?? refuse('run-unknown', `no run "${id}" is in the history; \`agent runs list\` lists them`);
     }),
   ],
@@ -170,6 +170,22 @@ function ofHome(run: (host: CommandHost, params: JsonObject) => unknown): Comman
 
 function ofDaemon(run: (daemon: DaemonView, params: JsonObject) => unknown): Command {
   return { access: 'daemon', run: async (params, host) => run(daemonOf(host), params) };
+}
+
+/** Asks the daemon, or the journal on disk where none runs; a `note` then says so. */
+function ofRuns(ask: (runs: RunHistory, params: JsonObject) => unknown): Command {
+  return {
+    access: 'home',
+    run: async (params, { daemon, source }, peer) => {
+      if (daemon !== undefined) return ask(daemon, params);
+      const { askKeptRuns } = await import('../kept-runs.ts');
+      return askKeptRuns(
+        source,
+        (text) => peer.notify('note', { text }),
+        (runs) => ask(runs, params),
+      );
+    },
+  };
 }
 
 function daemonOf({ daemon }: CommandHost): DaemonView {

@@ -22,4 +22,6 @@ export const homeMethods: ReadonlySet<string> = new Set([
   'link.read',
   'link.add',
   'inspect.endSessions',
+  'runs.list',
+  'runs.show',
 ]);

@@ -61,7 +61,15 @@ export interface DeliveryDesk {
 /** A run's record as people are told it: one that a crash cut off waits, whatever the disk still says. */
 export type SeenRun = (key: string, record: RunRecord) => RunRecord;
 
-export interface DaemonView {
+/** The agent runs of a journal. */
+export interface RunHistory {
+  /** The rows of the runs that fit, newest first. */
+  runs(query: HistoryQuery): readonly JsonObject[];
+  /** One run with its prompt, response and delivery; undefined where there is none of that id. */
+  run(id: string, more?: { readonly transcript?: boolean }): JsonObject | undefined;
+}
+
+export interface DaemonView extends RunHistory {
   readonly sendings: DeliveryDesk;
   /** The cron jobs. */
   readonly cron: CronView;
@@ -86,8 +94,6 @@ export interface DaemonView {
   replay(id: string, choice?: EventChoice): Promise<JsonObject | undefined>;
   /** Lets the next request that bears a signature run, though one of its digest came before. */
   forgetSignature(profile: string, digest: string): Promise<unknown>;
-  runs(query: HistoryQuery): readonly JsonObject[];
-  run(id: string, more?: { readonly transcript?: boolean }): JsonObject | undefined;
   /** Ends a run that has not answered yet. */
   cancelRun(id: string, by: string): Promise<CancelVerdict>;
   tree(): ActorNode;

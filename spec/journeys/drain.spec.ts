@@ -18,42 +18,57 @@ process.stdout.write('done');
 process.exit(0);
 `;
 
-t.test('CON-2 · DUR-1 · a run under way is ended and delivered, a burst becomes a run of the next start', async (t) => {
-  const home = makeHome(t, {
-    'config.yaml': webhookConfig(
-      [
-        'slow: {prompt: p, deliver: github_comment, deliver_extra: {repo: a/b, pr_number: "1"}}',
-        'burst: {prompt: burst, coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}',
-      ]
-        .map((line) => `        ${line}\n`)
-        .join(''),
-      { more: 'agent: {runner: command, command: [node, scripts/agent.mjs]}' },
-    ),
-    'scripts/agent.mjs': agent,
-    'scripts/gh.sh': '#!/bin/sh\ncat >> sent\n',
-  });
-  const first = await startDaemon(t, home.path);
-  t.equal((await postSigned(`${first.url}/webhooks/slow`, {}, { secret, id: 's' })).status, 202);
-  t.equal((await postSigned(`${first.url}/webhooks/burst`, { id: 1 }, { secret, id: 'b' })).status, 202);
-  while (!existsSync(`${home.path}/began`)) await wait(10);
-  first.kill('SIGTERM');
-  await first.line(({ message }) => message.includes('SIGTERM'));
-  home.write('go', '');
-  t.equal(await first.exited, 0);
-  t.ok(existsSync(`${home.path}/sent`), 'its response was sent before the end');
-  t.notOk(first.log.some(({ message }) => message.startsWith('drain: time is over')));
+t.test(
+  'COA-3 · CON-2 · DUR-1 · a run under way is ended and delivered, a burst becomes a run of the next start',
+  async (t) => {
+    const home = makeHome(t, {
+      'config.yaml': webhookConfig(
+        [
+          'slow: {prompt: p, deliver: github_comment, deliver_extra: {repo: a/b, pr_number: "1"}}',
+          'burst: {prompt: burst, coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}',
+        ]
+          .map((line) => `        ${line}\n`)
+          .join(''),
+        { more: 'agent: {runner: command, command: [node, scripts/agent.mjs]}' },
+      ),
+      'scripts/agent.mjs': agent,
+      'scripts/gh.sh': '#!/bin/sh\ncat >> sent\n',
+    });
+    const first = await startDaemon(t, home.path);
+    t.equal((await postSigned(`${first.url}/webhooks/slow`, {}, { secret, id: 's' })).status, 202);
+    t.equal((await postSigned(`${first.url}/webhooks/burst`, { id: 1 }, { secret, id: 'b' })).status, 202);
+    while (!existsSync(`${home.path}/began`)) await wait(10);
+    first.kill('SIGTERM');
+    await first.line(({ message }) => message.includes('SIGTERM'));
+    home.write('go', '');
+    t.equal(await first.exited, 0);
+    t.ok(existsSync(`${home.path}/sent`), 'its response was sent before the end');
+    t.notOk(first.log.some(({ message }) => message.startsWith('drain: time is over')));
+    t.match(first.log.at(-1), {
+      message: 'stopped; 1 run waits on disk for the next start',
+      ...{ runs_waiting: 1, deliveries_waiting: 0 },
+    });
+    const listed = await askCli(['runs', 'list', '--json'], home.path);
+    t.equal(listed.code, 0);
+    t.match(listed.stderr, /is not running; these runs are read from its journal on disk\.$/m);
+    t.match(JSON.parse(listed.stdout), [
+      { route: 'burst', status: 'queued', attempt: 0 },
+      { route: 'slow', status: 'delivered', attempt: 1 },
+    ]);
 
-  const second = await startDaemon(t, home.path);
-  await second.line(({ message, route }) => message === 'run delivered' && route === 'burst');
-  const rows = await eventually(async () => {
-    const found = (await cliJson(home.path, 'runs', 'list')) as { status: string }[];
-    return found.every(({ status }) => status === 'delivered') && found;
-  });
-  t.match(rows, [
-    { route: 'burst', status: 'delivered', attempt: 1 },
-    { route: 'slow', status: 'delivered', attempt: 1 },
-  ]);
-});
+    const second = await startDaemon(t, home.path);
+    await second.line(({ message, route }) => message === 'run delivered' && route === 'burst');
+    const rows = await eventually(async () => {
+      const found = (await cliJson(home.path, 'runs', 'list')) as { status: string }[];
+      return found.every(({ status }) => status === 'delivered') && found;
+    });
+    t.same((rows as unknown[])[1], JSON.parse(listed.stdout)[1], 'a row is the same with a gateway');
+    t.match(rows, [
+      { route: 'burst', status: 'delivered', attempt: 1 },
+      { route: 'slow', status: 'delivered', attempt: 1 },
+    ]);
+  },
+);
 
 /** Counts its beginnings, and stays when it is told to end until it is let go. */
 const reluctant = `import { appendFileSync, existsSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Logger } from '../../actors/ports.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
-import { logDelivery, logRun, tellUnforeseen } from '../../runtime/work-log.ts';
+import { logDelivery, logRun, logStopped, tellUnforeseen } from '../../runtime/work-log.ts';
 
 function collect(): { readonly lines: unknown[]; readonly log: Logger } {
   const lines: unknown[] = [];
@@ -87,5 +87,22 @@ t.test('INS-1 · OBS-1 · what nobody foresaw is an error with its cause', (t) =
   const { lines, log } = collect();
   tellUnforeseen(log, 'runs/k', new TypeError('a flaw'));
   t.same(lines, [['error', 'runs/k: a flaw', { actor: 'runs/k', error: 'TypeError: a flaw' }]]);
+  t.end();
+});
+
+t.test('COA-3 · the line of a stop says how many runs and deliveries wait on disk', (t) => {
+  const next = 'on disk for the next start';
+  for (const [left, message] of [
+    [undefined, 'stopped'],
+    [{ runs: 0, deliveries: 0 }, 'stopped'],
+    [{ runs: 1, deliveries: 0 }, `stopped; 1 run waits ${next}`],
+    [{ runs: 3, deliveries: 1 }, `stopped; 3 runs and 1 delivery wait ${next}`],
+    [{ runs: 0, deliveries: 2 }, `stopped; 2 deliveries wait ${next}`],
+  ] as const) {
+    const { lines, log } = collect();
+    logStopped(left, log);
+    const fields = left && { runs_waiting: left.runs, deliveries_waiting: left.deliveries };
+    t.same(lines, [['info', message, fields]]);
+  }
   t.end();
 });
