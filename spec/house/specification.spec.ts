@@ -131,6 +131,42 @@ t.test('CFG-4 · the shipped schema is the validator’s', async (t) => {
   );
 });
 
+t.test(
+  'CON-3 · the contract lists every key of agent, targets and inspector with its default, and every variable',
+  async (t) => {
+    const { homeSchema } = await import('../../machines/config/schema.ts');
+    const { agent, inspector, platforms } = homeSchema.properties;
+    const { webhook: _, ...targets } = platforms.properties;
+    const contract = specification.match(/^- \*\*CON-3\*\* .*$/m)?.[0] ?? '';
+    const lists = (word: string): boolean => new RegExp(`[\`{ ]${word.replaceAll('.', '\\.')}[\`:,}]`).test(contract);
+    const sections: readonly KeySchema[] = [agent, inspector, ...(Object.values(targets) as object[])];
+    for (const [key, schema] of sections.flatMap(keysOf)) {
+      t.ok(lists(key), key);
+      const { default: value } = schema;
+      if (value === undefined || key === 'enabled') continue;
+      t.ok(lists(`${key}: ${String(value)}`), `${key}: ${String(value)}`);
+    }
+    const program = readFileSync('actors/agent/run-command.ts', 'utf8');
+    for (const [variable] of program.matchAll(/\b(?:AGENT_[A-Z_]+|TRACEPARENT)\b/g)) t.ok(lists(variable), variable);
+    t.end();
+  },
+);
+
+interface KeySchema {
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, object>>;
+  readonly additionalProperties?: unknown;
+}
+
+/** Every key that a section may hold, at any depth, with its schema. */
+function keysOf({ properties = {}, additionalProperties: others }: KeySchema): [string, KeySchema][] {
+  const own = Object.entries(properties).flatMap(([key, schema]): [string, KeySchema][] => [
+    [key, schema],
+    ...keysOf(schema),
+  ]);
+  return typeof others === 'object' && others !== null ? [...own, ...keysOf(others)] : own;
+}
+
 t.test('every dependency has its line of reason', (t) => {
   const { dependencies, optionalDependencies, devDependencies } = JSON.parse(
     readFileSync('package.json', 'utf8'),

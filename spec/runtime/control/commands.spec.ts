@@ -49,7 +49,7 @@ t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says t
   t.equal(await codeOf(ask(host, 'webhook.subscribe', { name: 'new' })), 'subscription-exists');
   t.match(await ask(host, 'webhook.subscribe', { name: 'new', force: true }), { events: [] });
   t.same(await ask(host, 'webhook.remove', { name: 'theirs', profile: 'work' }), { removed: 'theirs' });
-  for (const method of ['gateway.status', 'gateway.stop', 'gateway.reload', 'webhook.deliveries', 'runs.list']) {
+  for (const method of ['gateway.status', 'gateway.stop', 'gateway.reload', 'webhook.deliveries', 'runs.cancel']) {
     t.equal(commands.get(method)?.access, 'daemon', method);
     t.equal(await codeOf(ask(host, method)), 'gateway-not-running', method);
   }
