@@ -6,7 +6,7 @@
 
 import { readdirSync } from 'node:fs';
 import type { Json, JsonObject } from '../machines/base/json.ts';
-import { connectControl } from '../runtime/control/client.ts';
+import { type ControlClient, connectControl } from '../runtime/control/client.ts';
 import type { GatewayPlace } from './call.ts';
 import type { NameKind } from './catalogue.ts';
 import type { Candidate } from './complete.ts';
@@ -73,8 +73,9 @@ function named(name: Json | undefined, help: Json | undefined): Candidate | unde
 
 /** The answer; undefined where none comes in time. */
 async function ask(socket: string, method: string, params: JsonObject): Promise<Json | undefined> {
-  const client = await connectControl(socket, AbortSignal.timeout(longestMs));
+  let client: ControlClient | undefined;
   try {
+    client = await connectControl(socket, AbortSignal.timeout(longestMs));
     return await client?.call(method, params);
   } catch {
     return undefined;

@@ -48,8 +48,9 @@ export const faultCatalogue = {
     remedy: 'End what holds it (`agent doctor` looks), or choose another with `agent gateway setup --port <port>`.',
   },
   'socket-foreign': {
-    what: 'The home is too long a path for a socket, and the folder that would hold it is not this user’s alone.',
-    remedy: 'Have the folder that the message names removed, or set AGENT_HOME to a shorter path.',
+    what: 'The home is another user’s; or it is too long a path for a socket, and the folder that would hold it is not this user’s alone.',
+    remedy:
+      'Run the command as the user that runs the gateway. Of a folder that the message names: have it removed, or set AGENT_HOME to a shorter path.',
   },
   'gateway-running': {
     what: 'Another daemon runs the same home.',

@@ -34,7 +34,7 @@ export interface ControlClient {
 
 /**
  * Connects; undefined where no daemon listens. A signal ends the connection, and with it what waits for an answer. Rejects
- * where the socket's folder is another user's.
+ * where the socket's folder is another user's, or this user may not open the socket.
  */
 export async function connectControl(path: string, signal?: AbortSignal): Promise<ControlClient | undefined> {
   demandOwnFolder(path);
@@ -43,10 +43,15 @@ export async function connectControl(path: string, signal?: AbortSignal): Promis
 }
 
 function open(path: string, signal: AbortSignal | undefined): Promise<Socket | undefined> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const socket = connect({ path, ...(signal === undefined ? {} : { signal }) });
     socket.once('connect', () => resolve(socket));
-    socket.once('error', () => resolve(undefined));
+    socket.once('error', ({ code }: NodeJS.ErrnoException) => {
+      // Whether a gateway listens cannot be known, and what the home holds cannot be read either.
+      if (code !== 'EACCES') return resolve(undefined);
+      const cure = 'run the command as the user that runs the gateway, or set AGENT_HOME to a home of your own';
+      reject(new Refusal('socket-foreign', `${path}: this user may not open the control socket; ${cure}`));
+    });
   });
 }
 

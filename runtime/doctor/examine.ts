@@ -9,7 +9,7 @@ import { loadHome } from '../../actors/config/load-config.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
-import { connectControl } from '../control/client.ts';
+import { type ControlClient, connectControl } from '../control/client.ts';
 import { checkClock } from './check-clock.ts';
 import { checkConfig } from './check-config.ts';
 import { checkEngine } from './check-engine.ts';
@@ -79,8 +79,9 @@ async function mended(finding: Finding): Promise<Told> {
 async function findGateway(socket: string): Promise<RunningGateway | undefined> {
   /** A connection for each question, ended where no answer comes. */
   const ask: RunningGateway['ask'] = async (method, params = {}) => {
-    const client = await connectControl(socket, AbortSignal.timeout(answerMs));
+    let client: ControlClient | undefined;
     try {
+      client = await connectControl(socket, AbortSignal.timeout(answerMs));
       return await client?.call(method, params);
     } catch {
       return undefined;
