@@ -31,6 +31,18 @@ const asGiven: Keeping<Row> = {
   bytes: ({ value }) => weightOf(value),
 };
 
+/** The claims of one event come one after another, with one value and one end: they share a row. */
+function sharedRows(): Keeping<Row> {
+  let last: Row | undefined;
+  return {
+    ...asGiven,
+    keep(row) {
+      if (last === undefined || last.value !== row.value || last.dueAtMs !== row.dueAtMs) last = row;
+      return last;
+    },
+  };
+}
+
 export function createMemoryTables(): MemoryTables {
   let usedBytes = 0;
   const count = (bytes: number) => {
@@ -43,6 +55,7 @@ export function createMemoryTables(): MemoryTables {
         Table
       >),
       events: createTable(count, createByteStore('events')),
+      claims: createTable(count, sharedRows()),
       recentMarks: new Map(),
     },
     usedBytes: () => usedBytes,

@@ -189,9 +189,12 @@ export interface RunRow {
   readonly question?: string;
 }
 
-/** The name under which a delivery id is claimed; parts are escaped so that no two triples share one. */
+/**
+ * The name under which a delivery id is claimed; parts are escaped so that no two triples share one. Joined, since the name
+ * lies in a table for an hour and the engine keeps a concatenated string as the tree of its parts.
+ */
 export function claimName(profile: string, route: string, deliveryId: string): string {
-  return `${claimsOf(deliveryId)}${escaped(profile)}/${escaped(route)}`;
+  return ['delivery', escaped(deliveryId), escaped(profile), escaped(route)].join('/');
 }
 
 /** What the names begin with under which an id is claimed, on whatever route. */
@@ -221,7 +224,7 @@ export function sameSignature(
 
 /** The name under which a signature is claimed: on all routes of a profile, since some may share a secret. */
 export function signatureClaim(profile: string, digest: string): string {
-  return `signature/${escaped(profile)}/${digest}`;
+  return ['signature', escaped(profile), digest].join('/');
 }
 
 /**

@@ -171,8 +171,10 @@ function digestVerdict(scheme: Scheme, hex: string, digest: Buffer, isTimed = fa
 }
 
 function genuine(scheme: Scheme, signed?: SignedContent): SignatureVerdict {
-  const verdict = { kind: 'genuine', scheme, deprecated: scheme === 'generic-v1' } as const;
-  return signed === undefined ? verdict : { ...verdict, signed };
+  const deprecated = scheme === 'generic-v1';
+  // Written out: a copy with one more field is made in the old heap, where it waits for a full collection.
+  if (signed === undefined) return { kind: 'genuine', scheme, deprecated };
+  return { kind: 'genuine', scheme, deprecated, signed };
 }
 
 /** Of the bytes that the signature must have been; a signature itself could be sent again, so it is never kept. */

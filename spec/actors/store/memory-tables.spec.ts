@@ -19,3 +19,22 @@ t.test('DUR-2 · an event that is removed or written over leaves its place to th
   t.equal(usedBytes(), 0);
   t.end();
 });
+
+t.test('SEC-6 · the claims of one event share a row in memory, and end one by one', (t) => {
+  const { claims } = createMemoryTables().tables;
+  const value = { eventKey: 'k1' };
+  const claim = (dueAtMs: number, of = value): Row => ({ version: 0, dueAtMs, heldBy: undefined, value: of });
+
+  claims.create('delivery/d1', claim(1));
+  claims.create('signature/s1', claim(1));
+  claims.create('later', claim(2));
+  claims.create('of another event', claim(2, { eventKey: 'k2' }));
+
+  t.equal(claims.read('signature/s1'), claims.read('delivery/d1'));
+  t.same(claims.read('later'), claim(2));
+  t.same(claims.read('of another event'), claim(2, { eventKey: 'k2' }));
+  claims.remove('delivery/d1');
+  t.equal(claims.read('delivery/d1'), undefined);
+  t.same(claims.read('signature/s1'), claim(1));
+  t.end();
+});
