@@ -11,6 +11,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { HeaderTable } from '../../machines/webhook/kept-headers.ts';
 import { BodyReader } from './body-reader.ts';
 import type { BodyOutcome, Exchange, OpenFront, Reply, RequestHead } from './front.ts';
+import { createLingering, lingerLimits } from './lingering.ts';
 import { badRequest, cannotBind, expectsBody, maxHeaderBytes, refusalOf } from './refusals.ts';
 
 const headTimeoutMs = 10_000;
@@ -47,7 +48,12 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
       if (refusal === undefined) handle(exchange);
       else exchange.reply(refusal);
     };
-  server.on('connection', (socket: Socket) => connectionOf(connections, socket));
+  const linger = createLingering(lingerLimits);
+  server.on('connection', (socket: Socket) => {
+    connectionOf(connections, socket);
+    // The library too ends a connection by it, once the last answer is written.
+    socket.destroySoon = () => linger(socket);
+  });
   server.on('request', listen(false));
   // Answered by the handler, which may refuse before the client sends its body.
   server.on('checkContinue', listen(true));
@@ -146,7 +152,6 @@ class NodeExchange implements Exchange {
     response.once('close', () => due.delete(this));
     response.once('finish', () => {
       due.delete(this);
-      // What the client still sends is not read; half-closing first lets the answer reach it.
       if (this.#isLast || (isClosing() && due.size === 0)) request.socket.destroySoon();
     });
   }
@@ -266,14 +271,14 @@ function endBroken(error: NodeJS.ErrnoException, socket: Socket, connection: Con
   socket.end(
     `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
   );
-  // Who goes on sending is not waited for.
   socket.destroySoon();
 }
 
 /** What is under way is answered; a connection that owes nothing ends at once, also one that has never said a word. */
 async function closeServer(server: Server, connections: Connections, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-  for (const [socket, { due }] of connections) if (due.size === 0) socket.destroySoon();
+  // A socket that is no longer writable lingers, for its last answer to arrive.
+  for (const [socket, { due }] of connections) if (due.size === 0 && socket.writable) socket.destroy();
   const timer = setTimeout(() => server.closeAllConnections(), graceMs);
   await closed;
   clearTimeout(timer);

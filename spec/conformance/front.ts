@@ -76,6 +76,32 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     await over.closed;
   });
 
+  // uWebSockets.js closes at once (decision 0006).
+  t.test(
+    `${name}: RTE-4 · a sender that reads after it has sent everything gets the early answer`,
+    { skip: name === 'uws' },
+    async (t) => {
+      const { front } = await open(t, openFront);
+      const body = 'x'.repeat(4_000_000);
+      const rows = {
+        'a declared length over the cap': post(body.length, body),
+        'a chunked body over the cap': `POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+        'a head that is no HTTP': `no HTTP\r\n\r\n${body}`,
+        'bytes behind a close': `${post(2, 'hi', 'connection: close\r\n')}${body}`,
+      };
+      for (const [title, bytes] of Object.entries(rows)) {
+        const raw = await openRaw(front.port);
+        const failures: unknown[] = [];
+        raw.socket.on('error', ({ code }: NodeJS.ErrnoException) => failures.push(code));
+        raw.socket.pause();
+        await new Promise((resolve) => raw.socket.write(bytes, resolve));
+        raw.socket.resume();
+        await raw.closed;
+        t.same([answersIn(await raw.received(() => true)).length, failures], [1, []], title);
+      }
+    },
+  );
+
   t.test(`${name}: LIM-1 · a chunked body is cut off at the cap`, async (t) => {
     const { front } = await open(t, openFront);
     const chunked = await openRaw(front.port);
