@@ -14,7 +14,7 @@ import { RedirectFailure, SettingFailure } from './connect-errors.ts';
 import { type ProxyEnv, proxyFor } from './env-proxy.ts';
 import { crossesOrigin, type RedirectableRequest, redirectOf, withoutCredentials } from './follow-redirect.ts';
 import type { PageBounds } from './page-bounds.ts';
-import { PrivateHopFailure } from './private-hop.ts';
+import { HopFailure } from './private-hop.ts';
 import { relayAbort } from './relay-abort.ts';
 import type { ServerTls } from './tls-files.ts';
 import type { TurnShare } from './turn-share.ts';
@@ -37,8 +37,11 @@ export interface ServerFetchSettings {
 }
 
 export interface Reach {
-  /** Rejects with a PrivateHopFailure where a request may not go, and with the resolver's error where a name is unknown. */
-  check(url: URL, proxied: boolean): Promise<void>;
+  /**
+   * Rejects with a HopFailure where a request may not go, and with the resolver's error where a name is unknown.
+   * @param trusted the request began at the entry's own origin and has not left it
+   */
+  check(url: URL, proxied: boolean, trusted?: boolean): Promise<void>;
   readonly lookup: LookupFunction;
 }
 
@@ -112,8 +115,8 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       const sent = new Headers(headers);
       if (trusted) for (const [name, value] of configured) if (!sent.has(name)) sent.set(name, value);
       if (!sent.has('user-agent')) sent.set('user-agent', `AgentGateway-Agent/${version}`);
-      const checked = reach?.check(url, proxyFor(url, env) !== undefined).catch((thrown: unknown) => {
-        if (followed === 0 || !(thrown instanceof PrivateHopFailure)) throw thrown;
+      const checked = reach?.check(url, proxyFor(url, env) !== undefined, trusted).catch((thrown: unknown) => {
+        if (followed === 0 || !(thrown instanceof HopFailure)) throw thrown;
         throw new RedirectFailure(
           `mcp server "${server}": its redirect to ${shown} is not followed: ${thrown.message}`,
         );

@@ -46,7 +46,10 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
   };
   const { registration_endpoint: named } = discovery.metadata;
   const endpoint = typeof named === 'string' ? named : discovery.authorizationServerUrl;
-  if (!isSecureEndpoint(endpoint)) return { kind: 'failed', why: insecureWords('the registration endpoint', endpoint) };
+  if (!isSecureEndpoint(endpoint)) {
+    const why = insecureWords('the registration endpoint', endpoint);
+    return { kind: 'failed', why: describeDiscovery(oauth.seen, why) };
+  }
   try {
     const answer = await registerClient(discovery.authorizationServerUrl, {
       ...(Object.keys(discovery.metadata).length === 0 ? {} : { metadata: discovery.metadata as never }),

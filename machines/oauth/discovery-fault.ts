@@ -19,8 +19,9 @@ export function describeDiscovery(seen: readonly SeenAnswer[], then: string): st
   return `Could not read authorization-server metadata (${list}): ${then}`;
 }
 
+/** A redirect that is seen is one that was not followed. */
 function isFailed({ status }: SeenAnswer): boolean {
-  return typeof status !== 'number' || status >= 400;
+  return typeof status !== 'number' || status >= 300;
 }
 
 function withoutQuery(url: string): string {

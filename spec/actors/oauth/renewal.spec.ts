@@ -5,9 +5,14 @@ import {
   renewalsSettled,
   renewTokens,
 } from '../../../actors/oauth/renewal.ts';
+import { openServerConnections } from '../../../actors/oauth/server-connections.ts';
+import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { readOauthSettings } from '../../../machines/oauth/oauth-settings.ts';
+import { listenHttp } from '../../support/http-listener.ts';
+import { folder } from '../../support/mcp/gateway.ts';
 import { oauthError, paths } from '../../support/oauth/scripted-server.ts';
 import { loggedIn, plainConnections } from '../../support/oauth/token-store.ts';
+import { makeCertificates } from '../../support/tls.ts';
 
 const url = 'https://mcp.example/mcp';
 
@@ -140,3 +145,53 @@ t.test('OAU-8 · an outage that speaks JSON asks nobody to log in', async (t) =>
   authority.on(paths.token, undefined);
   t.match(await renewTokens(settings, record.accessToken), { kind: 'renewed' }, 'the refresh token is good still');
 });
+
+t.test(
+  'SEC-5 · a renewal resolves and checks the token endpoint anew, however public it was at the login',
+  async (t) => {
+    const certificates = makeCertificates(folder(t));
+    const tls = { cert: certificates.read(certificates.serverCert), key: certificates.read(certificates.serverKey) };
+    const { options, store, record } = await stage(t);
+    const heard: string[] = [];
+    // On 127.0.0.2 too, so that only the check keeps a request away.
+    const { port } = await listenHttp(
+      t,
+      (_, response) => {
+        heard.push(`token ${heard.length}`);
+        const tokens = { access_token: `new-${heard.length}`, refresh_token: 'next', token_type: 'Bearer' };
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(tokens));
+      },
+      { tls, address: '0.0.0.0' },
+    );
+    const meta = store.credentials.server('hub');
+    if (meta === undefined) throw new Error('it has logged in');
+    const metadata = { ...meta.metadata, token_endpoint: `https://mcp.test:${port}/token` };
+    await store.credentials.save('hub', { tokens: record, server: { ...meta, metadata } });
+    const { transport: plan } = readServerSettings({
+      ...{ name: 'hub', enabled: true },
+      entry: { url, auth: 'oauth', ssl_verify: certificates.ca },
+    } as never);
+    if (plan.kind === 'stdio') throw new Error('it has a url');
+    /** 127.0.0.1 passes for the public internet until the name of the token endpoint is given to it as one inside. */
+    let inside = '';
+    const open = () =>
+      openServerConnections({
+        ...{ server: 'hub', plan, env: {}, userHome: '/nowhere', version: '1' },
+        reach: {
+          resolve: async (host) => [{ address: host === inside ? '127.0.0.2' : '127.0.0.1', family: 4 }],
+          isPublic: (address) => address === '127.0.0.1',
+        },
+      });
+
+    t.match(await renewTokens(options({ open }), record.accessToken), { kind: 'renewed', accessToken: 'new-1' });
+    inside = 'mcp.test';
+    t.match(await renewTokens(options({ open }), 'new-1'), { kind: 'unreachable', why: /\[leads-inside\]/ });
+    t.same(heard, ['token 0'], 'nothing arrives there');
+    inside = '';
+    t.match(
+      await renewTokens(options({ open }), 'new-1'),
+      { kind: 'renewed', accessToken: 'new-2' },
+      'it stays logged in',
+    );
+  },
+);

@@ -16,7 +16,7 @@ export type Answer =
       readonly headers?: Record<string, string>;
     }
   | { readonly kind: 'text'; readonly status?: number; readonly text: string; readonly type?: string }
-  | { readonly kind: 'redirect'; readonly to: string }
+  | { readonly kind: 'redirect'; readonly to: string; readonly status?: number }
   /** Never answers. */
   | { readonly kind: 'hang' }
   | { readonly kind: 'reset' };
@@ -198,7 +198,7 @@ export async function startScriptedServer(t: Pick<Test, 'teardown'>): Promise<Sc
           res.socket?.resetAndDestroy();
           return;
         case 'redirect':
-          res.writeHead(302, { location: answer.to }).end();
+          res.writeHead(answer.status ?? 302, { location: answer.to }).end();
           return;
         case 'text':
           res.writeHead(answer.status ?? 200, { 'content-type': answer.type ?? 'text/plain' }).end(answer.text);
