@@ -218,6 +218,8 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'prompt', value: 'template', help: 'Template of the prompt.' },
       { name: 'deliver', value: 'target', help: 'Delivery target (log).', names: 'target' },
       { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
+      { name: 'on-failure', value: 'target', help: 'Target that is notified of a failed run.', names: 'target' },
+      { name: 'on-failure-chat-id', value: 'id', help: 'Where at that target.' },
       { name: 'deliver-only', help: 'Deliver the prompt itself; no agent runs.' },
       { name: 'cron-job', value: 'job', help: 'Cron job to fire per event.', names: 'job' },
       {
@@ -493,6 +495,8 @@ export const catalogue: readonly CliCommand[] = [
       { name: 'model', value: 'name', help: 'The model of its runs; that of the profile unless given.' },
       { name: 'deliver', value: 'target', help: 'Delivery target (log).', names: 'target' },
       { name: 'deliver-chat-id', value: 'id', help: 'Where at the target.' },
+      { name: 'on-failure', value: 'target', help: 'Target that is notified of a failed run.', names: 'target' },
+      { name: 'on-failure-chat-id', value: 'id', help: 'Where at that target.' },
       { name: 'grace', value: 'seconds', help: 'How late a missed firing is made up for (3600).', form: 'whole' },
       { name: 'paused', help: 'Add it paused.' },
       { name: 'force', help: 'Replace a job of the same name.' },

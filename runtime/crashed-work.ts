@@ -5,19 +5,13 @@
  * @see INS-1 and DUR-2 in docs/specification.md
  */
 
-import type { JournalKeeper } from '../actors/store/keeper.ts';
-import type { RecordChange, RecordWriter } from '../actors/store/record-writer.ts';
+import type { RecordChange } from '../actors/store/record-writer.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../machines/webhook/record.ts';
 import { releaseOf, runOf } from './wiring/delivery.ts';
-import type { Wards } from './wiring/wards.ts';
+import { type NoticePorts, noticeChanges, openNotice } from './wiring/notice.ts';
 
-export interface CrashedWorkPorts {
-  readonly keeper: JournalKeeper;
-  readonly writer: RecordWriter;
-  readonly wards: () => Wards;
-  readonly nowMs: () => number;
-}
+export type CrashedWorkPorts = NoticePorts;
 
 export interface CrashedWork {
   /** Resolves with the record as it stands now; undefined where there is none. */
@@ -49,7 +43,8 @@ export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
         return record;
       }
       const failed: RunRecord = { ...record, status: 'failed', reason, endedAtMs: nowMs() };
-      await writer.write([ended('runs', key, failed)]);
+      await writer.write([ended('runs', key, failed), ...noticeChanges(key, failed, ports)]);
+      openNotice(key, ports);
       return failed;
     },
 

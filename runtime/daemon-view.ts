@@ -7,6 +7,7 @@ import type { AnyActorRef } from 'xstate';
 import type { Collection } from '../actors/store/journal.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { JsonObject } from '../machines/base/json.ts';
+import { noticeKey } from '../machines/webhook/failure-notice.ts';
 import {
   asSeen,
   type DeliveryRecord,
@@ -28,7 +29,7 @@ import { eventsLike } from './history.ts';
 import { countActors, describeTree } from './inspector/census.ts';
 import type { Inspector } from './inspector/inspector.ts';
 import { stateOf, viewOf } from './inspector/snapshot-view.ts';
-import { tellStory } from './inspector/story.ts';
+import { type StorySources, tellStory } from './inspector/story.ts';
 import { noWork, type WorkOfRun } from './inspector/story-calls.ts';
 import type { ActorDetails } from './inspector/wire.ts';
 import type { McpView } from './mcp/view.ts';
@@ -131,6 +132,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const { key, event, alike } = found;
       const run = event.work === undefined ? undefined : runOf(event.work);
       const delivery = event.work === undefined ? undefined : get('deliveries', event.work);
+      const notice = event.work === undefined ? undefined : get('deliveries', noticeKey(event.work));
       return ports.redact({
         ...(deliveryRow(event, workOf(event)) as unknown as JsonObject),
         ...questionOf(event.work, ports.runsThatWait()),
@@ -139,6 +141,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         record: event as unknown as JsonObject,
         ...(run === undefined ? {} : { run: run as unknown as JsonObject }),
         ...(delivery === undefined ? {} : { delivery }),
+        ...(notice === undefined ? {} : { notice }),
       });
     },
     async replay(id, choice) {
@@ -157,9 +160,15 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const record = (collection: Collection, at: string | undefined): JsonObject | undefined =>
         at === undefined ? undefined : get(collection, at);
       const run = event.work === undefined ? undefined : runOf(event.work);
-      const kept = record('deliveries', event.work) as unknown as DeliveryRecord | undefined;
       const stateOf = (actor: string): string | undefined => inspector.actor(actor)?.state;
-      const delivery = kept && asSeen(kept, stateOf(`deliveries/${event.work}`));
+      const sending = (at: string | undefined): StorySources['delivery'] => {
+        const kept = record('deliveries', at) as unknown as DeliveryRecord | undefined;
+        if (at === undefined || kept === undefined) return undefined;
+        const seen = asSeen(kept, stateOf(`deliveries/${at}`));
+        return { key: at, record: seen, pause: ports.pauseOf(seen) };
+      };
+      const delivery = sending(event.work);
+      const notice = sending(event.work && noticeKey(event.work));
       const groupKey = event.told?.groupKey;
       const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
       const group = record('groups', groupAt) as unknown as GroupRecord | undefined;
@@ -169,9 +178,8 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...(alike === undefined ? {} : { alike }),
         status: deliveryRow(event, workOf(event)).status,
         ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
-        ...(delivery === undefined
-          ? {}
-          : { delivery: { key: event.work ?? key, record: delivery, pause: ports.pauseOf(delivery) } }),
+        ...(delivery === undefined ? {} : { delivery }),
+        ...(notice === undefined ? {} : { notice }),
         // A group's record outlives a burst; the one that gathers now may be the next.
         ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
           ? { group: { key: groupAt, record: group } }

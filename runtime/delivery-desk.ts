@@ -10,6 +10,7 @@ import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { RecordWriter } from '../actors/store/record-writer.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import { canonicalTarget } from '../machines/config/targets.ts';
+import { noticeKey } from '../machines/webhook/failure-notice.ts';
 import { asSeen, type DeliveryRecord, isOver, type RunRecord, sendingRow } from '../machines/webhook/record.ts';
 import { Refusal } from './control/refusal.ts';
 import type { DeadLetterQuery, DeliveryDesk, SendingQuery, Sweep } from './control/view.ts';
@@ -49,7 +50,13 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
 
   function find(id: string): Found {
     const journal = keeper.journal();
-    const stored = journal?.get('deliveries', id) ?? journal?.get('deliveries', ports.keyOf(id) ?? id);
+    const key = ports.keyOf(id) ?? id;
+    // An event whose run failed has no delivery but the notice of that.
+    const keys = [id, key, noticeKey(key)];
+    const stored = keys.reduce<StoredRecord | undefined>(
+      (found, one) => found ?? journal?.get('deliveries', one),
+      undefined,
+    );
     if (stored === undefined) {
       throw new Refusal(
         'delivery-unknown',

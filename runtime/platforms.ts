@@ -8,6 +8,7 @@ import { whyNot } from '../actors/dispatch/deliver.ts';
 import type { ProfileName } from '../machines/base/names.ts';
 import { type Attempt, usualRetries } from '../machines/dispatch/next-try.ts';
 import { refused, type SendOutcome, transient, type Undelivered } from '../machines/dispatch/send-outcome.ts';
+import { noticeKey } from '../machines/webhook/failure-notice.ts';
 import { type DeliveryRecord, isOver, isWaitedFor } from '../machines/webhook/record.ts';
 import { createLiveTargets, type LiveTarget, type LiveTargets, type LiveTargetsPorts } from './live-targets.ts';
 import type { PlatformPause } from './target-lane.ts';
@@ -229,6 +230,6 @@ function goesOnAt({ status, chat, sent, unsureSinceMs }: DeliveryRecord): string
 }
 
 /** What tells a delivery from the others: as the key of its record. */
-function nameOf({ runKey, eventKey }: DeliveryRecord): string {
-  return runKey ?? eventKey;
+function nameOf({ runKey, failedRun, eventKey }: DeliveryRecord): string {
+  return failedRun === undefined ? (runKey ?? eventKey) : noticeKey(failedRun);
 }

@@ -5,6 +5,7 @@
 
 import type { Collection, JournalReader } from '../actors/store/journal.ts';
 import type { Json, JsonObject } from '../machines/base/json.ts';
+import { noticeKey } from '../machines/webhook/failure-notice.ts';
 import { type EventRecord, type RunRecord, runRow } from '../machines/webhook/record.ts';
 import type { HistoryQuery, RunHistory, SeenRun } from './control/view.ts';
 import { runsLike } from './history.ts';
@@ -47,6 +48,7 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
       const run = seenRun(id, kept as unknown as RunRecord);
       const event = eventOf(run.eventKey);
       const delivery = get('deliveries', id);
+      const notice = get('deliveries', noticeKey(id));
       return redact({
         ...(runRow(id, run, event) as unknown as JsonObject),
         ...questionOf(id, runsThatWait()),
@@ -54,6 +56,7 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
         response: run.response ?? null,
         ...spendingOf(run),
         ...(delivery === undefined ? {} : { delivery }),
+        ...(notice === undefined ? {} : { notice }),
         ...(transcript ? { transcript: transcriptOf(id, run, event) } : {}),
       });
     },

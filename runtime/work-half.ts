@@ -195,9 +195,9 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   });
 
   const runTraces = createRunTraces(tracing);
+  const crowded = (): boolean => resumePorts.deliveryRoom() <= 0;
+  const noticePorts = { keeper, writer, redact: redactor.text, nowMs, wards, crowded };
   const runWork = wireRun({
-    keeper,
-    writer,
     places,
     runAgent: runTraces.traced(
       createRunAgent({
@@ -211,9 +211,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       eventOf,
     ),
     routeConcurrency: ports.routeConcurrency,
-    redact: redactor.text,
-    nowMs,
-    wards,
+    ...noticePorts,
   });
   const deliveryWork = wireDelivery({
     keeper,
@@ -224,13 +222,13 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     wake,
     wards,
     retried: (key, record) => logDelivery(key, record, log),
-    crowded: () => resumePorts.deliveryRoom() <= 0,
+    crowded,
   });
   const crashed = (room: string, key: string, error: unknown): void => {
     log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
   };
   const unforeseen = (where: string, thrown: unknown): void => tellUnforeseen(log, where, thrown);
-  const crashedWork = createCrashedWork({ keeper, writer, wards, nowMs });
+  const crashedWork = createCrashedWork(noticePorts);
   const runEnded = (key: string, record: RunRecord): void => {
     countRun(record, nowMs(), metrics);
     logRun(key, record, eventOf(record.eventKey), log);

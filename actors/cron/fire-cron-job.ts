@@ -7,6 +7,7 @@
 
 import { ownersToolsets } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { noticePlace } from '../../machines/config/notice-place.ts';
 import { type CronJob, usualGraceMs } from '../../machines/cron/job.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
@@ -210,6 +211,7 @@ function eventOf({ key, nowMs, profile, job }: Entry, event: string, status: 'cr
     ...(job.model === undefined ? {} : { model: job.model }),
     deliver: job.deliver,
     deliverExtra: job.deliverExtra,
+    onFailure: noticePlace(job),
     cronJob: job.id,
   };
 }

@@ -31,7 +31,7 @@ export async function loadPlatformTargets(): Promise<typeof createPlatformTarget
 
 /** DLV-3. */
 const githubTimeoutMs = 30_000;
-/** What a profile's code host is that says nothing of it: the client of the host may be there all the same. */
+/** The settings of a profile without an entry for it: `gh` may be installed all the same. */
 export const defaultGithubComment: PlatformSettings = { enabled: true, timeoutMs: githubTimeoutMs, options: {} };
 
 /** Makes a target by its name, not by an alias; undefined for an unknown one, or one that is not loaded. */

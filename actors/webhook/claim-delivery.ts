@@ -6,6 +6,7 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
+import type { NoticePlace } from '../../machines/config/notice-place.ts';
 import type { Burst } from '../../machines/webhook/coalesce.ts';
 import {
   type DeliveryRecord,
@@ -40,6 +41,7 @@ export type JobFinding =
       readonly model?: string;
       readonly deliver: string;
       readonly deliverExtra: JsonObject;
+      readonly notice?: NoticePlace;
     }
   | { readonly kind: 'dropped'; readonly reason: string; readonly id?: string };
 
@@ -169,6 +171,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       ...(job.model === undefined ? {} : { model: job.model }),
       deliver: job.deliver,
       deliverExtra: job.deliverExtra,
+      onFailure: job.notice,
       cronJob: job.id,
     };
     // The claim that the scheduler takes for a firing too: no firing happens twice.

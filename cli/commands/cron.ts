@@ -24,6 +24,7 @@ interface JobDetail extends JobRow {
   readonly prompt: string;
   readonly skills: readonly string[];
   readonly model?: string;
+  readonly on_failure?: string;
   readonly grace_seconds: number;
   readonly next: readonly string[];
   readonly history?: readonly HistoryRow[];
@@ -43,6 +44,7 @@ export async function addJob(context: CommandContext): Promise<ExitCode> {
   const grace = textFlag(context, 'grace');
   const skills = textFlag(context, 'skill')?.split('\n');
   const chatId = textFlag(context, 'deliver-chat-id');
+  const noticeChatId = textFlag(context, 'on-failure-chat-id');
   const record: JsonObject = {
     ...optional('schedule', schedule),
     ...optional('timezone', textFlag(context, 'timezone')),
@@ -51,6 +53,8 @@ export async function addJob(context: CommandContext): Promise<ExitCode> {
     ...optional('model', textFlag(context, 'model')),
     ...optional('deliver', textFlag(context, 'deliver')),
     ...(chatId === undefined ? {} : { deliver_extra: { chat_id: chatId } }),
+    ...optional('on_failure', textFlag(context, 'on-failure')),
+    ...(noticeChatId === undefined ? {} : { on_failure_extra: { chat_id: noticeChatId } }),
     ...(grace === undefined ? {} : { grace_seconds: Number(grace) }),
     ...(hasFlag(context, 'paused') ? { paused: true } : {}),
   };
@@ -127,6 +131,7 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
     ['State', job.state],
     ['Schedule', job.schedule === '' ? 'none' : `${job.schedule} (${job.timezone})`],
     ['Deliver', job.deliver ?? ''],
+    ['On failure', job.on_failure],
     ['Grace', `${job.grace_seconds} s`],
     ['Skills', job.skills.join(', ')],
     ['Model', job.model],

@@ -26,6 +26,7 @@ interface SendingDetail extends SendingRow {
   readonly delivery_id: string;
   readonly profile: string;
   readonly event: string;
+  readonly failed_run?: string;
   readonly message_id?: string;
   readonly ended_at?: string;
   readonly record: {
@@ -108,6 +109,7 @@ export async function showSending(context: CommandContext): Promise<ExitCode> {
         ['Chat', row.chat_id],
         ['Route', routeOf(row)],
         ['Event', `${row.event}, delivery ${row.delivery_id}`],
+        ['Reports', row.failed_run && `failed run ${row.failed_run}`],
         ['Queued', moment(row.queued_at, nowMs)],
         ['Tries', row.attempts === 0 ? 'none yet' : String(row.attempts)],
         ['Arrived', sent === undefined ? undefined : `${sent.pieces} of ${counted(sent.of, 'piece')}`],

@@ -32,6 +32,8 @@ interface RunDetail extends RunRow {
   readonly output_tokens?: number;
   readonly cost?: number;
   readonly delivery?: DeliveryOfRun;
+  /** The notice that it failed. */
+  readonly notice?: DeliveryOfRun;
 }
 
 interface DeliveryOfRun {
@@ -105,6 +107,7 @@ function spellRun({ out }: CommandContext, run: RunDetail, withTranscript: boole
     ['Tries', run.attempt > 1 ? String(run.attempt) : undefined],
     ['Spent', spentBy(run)],
     ['Delivery', run.delivery && arrivalOf(run.delivery)],
+    ['Notice', run.notice && arrivalOf(run.notice)],
     ['Answer with', run.question && reasonOf(run)],
     ['Reason', run.reason],
   ]);

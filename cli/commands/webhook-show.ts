@@ -29,6 +29,8 @@ interface Definition {
   readonly skills: readonly string[];
   readonly toolsets?: readonly string[];
   readonly deliverExtra: JsonObject;
+  readonly onFailure?: string;
+  readonly onFailureExtra?: JsonObject;
   readonly deliverOnly: boolean;
   readonly prompt?: string;
   readonly createdAt?: string;
@@ -55,7 +57,6 @@ export async function showWebhook(context: CommandContext): Promise<ExitCode> {
 function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): string {
   const { coalesce, createdAt, concurrency, prompt } = route;
   const since = createdAt === undefined ? '' : `, since ${moment(createdAt, Date.now())}`;
-  const extra = Object.entries(route.deliverExtra).map(([key, value]) => `${key} ${spellJson(value)}`);
   const head = labelled(out, [
     ['URL', row.url],
     ['Problem', row.problem],
@@ -70,7 +71,8 @@ function spellRoute(out: Output, { definition: route, ...row }: RouteDetail): st
     ['At once', concurrency === undefined ? undefined : counted(concurrency, 'run')],
     ['Skills', route.skills.join(', ')],
     ['Toolsets', route.toolsets && (route.toolsets.join(', ') || 'none')],
-    ['Delivers', [row.deliver, ...extra].join(', ')],
+    ['Delivers', spellPlace(row.deliver, route.deliverExtra)],
+    ['On failure', route.onFailure && spellPlace(route.onFailure, route.onFailureExtra ?? {})],
   ]);
   const title = route.deliverOnly ? 'Text' : 'Prompt';
   const text = prompt === undefined ? `\n${dim(out, title)}\nThe whole payload.\n` : titledText(out, title, prompt);
@@ -84,6 +86,10 @@ function leadsTo({ cronJob, deliverOnly }: Definition): string {
 
 function spellBurst({ key, windowMs, maxWaitMs }: Coalesce): string {
   return `one for events alike in ${key}, once none has come for ${windowMs / 1_000} s or after ${maxWaitMs / 1_000} s`;
+}
+
+function spellPlace(target: string, extra: JsonObject): string {
+  return [target, ...Object.entries(extra).map(([key, value]) => `${key} ${spellJson(value)}`)].join(', ');
 }
 
 function spellJson(value: Json): string {

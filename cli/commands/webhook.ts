@@ -55,6 +55,7 @@ interface DeliveryDetail extends DeliveryRow {
 export async function subscribeWebhook(context: CommandContext): Promise<ExitCode> {
   const events = textFlag(context, 'events');
   const chatId = textFlag(context, 'deliver-chat-id');
+  const noticeChatId = textFlag(context, 'on-failure-chat-id');
   const record: JsonObject = {
     ...(events === undefined
       ? {}
@@ -67,6 +68,8 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
     ...optional('prompt', textFlag(context, 'prompt')),
     ...optional('deliver', textFlag(context, 'deliver')),
     ...(chatId === undefined ? {} : { deliver_extra: { chat_id: chatId } }),
+    ...optional('on_failure', textFlag(context, 'on-failure')),
+    ...(noticeChatId === undefined ? {} : { on_failure_extra: { chat_id: noticeChatId } }),
     ...(hasFlag(context, 'deliver-only') ? { deliver_only: true } : {}),
     ...optional('cron_job', textFlag(context, 'cron-job')),
     ...optional('description', textFlag(context, 'description')),

@@ -1,13 +1,14 @@
 /**
  * Says what of a route is hardly meant (its name, an open brace, tools for events that anybody may send) or not there: a
- * cron job, a script, a list, a target that is not enabled or whose program is missing, what its target cannot do without.
- * Each is a warning and stops nothing, since what is missing may come later. What stands is lent; knows no file.
- * @see CFG-2, CFG-7, RTE-1, DIS-5 and DLV-2 in docs/specification.md
+ * cron job, a script, a list, a target that is not enabled or whose program is missing, what its target cannot do without;
+ * or without effect. Each is a warning and stops nothing, since what is missing may come later. What stands is lent; knows no file.
+ * @see CFG-2, CFG-7, RTE-1, DIS-4, DIS-5 and DLV-2 in docs/specification.md
  */
 
-import type { Json } from '../base/json.ts';
+import type { Json, JsonObject } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
+import { noticePlace } from './notice-place.ts';
 import type { ConditionSource, Route, RouteWithSecret } from './route.ts';
 import type { EntryFinding } from './server-entry.ts';
 import type { PlatformSettings, Settings } from './settings.ts';
@@ -53,6 +54,7 @@ export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld)
     ...looseScript(route, world),
     ...looseLists(route, world),
     ...looseTarget(route, world),
+    ...looseNotice(route, world),
   ];
 }
 
@@ -65,10 +67,11 @@ function looseName({ name, source }: Route): EntryFinding[] {
 }
 
 /** What begins like a token and never ends is sent as it stands. */
-function looseBraces({ prompt, deliverExtra }: Route): EntryFinding[] {
+function looseBraces({ prompt, deliverExtra, onFailureExtra = {} }: Route): EntryFinding[] {
   const texts: readonly (readonly [ConfigPath, Json | undefined])[] = [
     [['prompt'], prompt],
     ...Object.entries(deliverExtra).map(([key, value]) => [['deliver_extra', key], value] as const),
+    ...Object.entries(onFailureExtra).map(([key, value]) => [['on_failure_extra', key], value] as const),
   ];
   return texts.flatMap(([path, text]) => {
     const open = typeof text === 'string' ? openToken.exec(text)?.[0] : undefined;
@@ -114,28 +117,59 @@ function looseLists({ filters }: Route, { list, listsOf }: RouteWorld): EntryFin
 }
 
 /** A cron job says itself where its outcome goes. */
-function looseTarget({ cronJob, deliver, deliverExtra }: Route, { platforms, hasProgram }: RouteWorld): EntryFinding[] {
-  const target = canonicalTarget(deliver);
-  if (cronJob !== undefined || target === undefined || target === 'log') return [];
+function looseTarget({ cronJob, deliver, deliverExtra }: Route, world: RouteWorld): EntryFinding[] {
+  if (cronJob !== undefined) return [];
+  return looseAt({ target: deliver, extra: deliverExtra, key: 'deliver', use: `delivers to "${deliver}"` }, world);
+}
+
+/** Only a run of the route itself can fail and be reported to its `on_failure` (DIS-4). */
+function looseNotice(route: Route, world: RouteWorld): EntryFinding[] {
+  const { onFailure, onFailureExtra, cronJob, deliverOnly } = route;
+  const unused = (key: string, why: string): EntryFinding[] => [
+    { path: [key], message: `sets ${key}, which has no effect ${why}`, code: 'on-failure-unused' },
+  ];
+  const place = noticePlace(route);
+  if (onFailure === undefined || place === undefined) {
+    return onFailureExtra === undefined ? [] : unused('on_failure_extra', 'without on_failure; name a target there');
+  }
+  if (deliverOnly) return unused('on_failure', 'with deliver_only, since no agent runs; drop one of them');
+  if (cronJob !== undefined) {
+    return unused('on_failure', `on a route that fires a cron job; set on_failure on the job "${cronJob}" instead`);
+  }
+  return looseAt({ ...place, key: 'on_failure', use: `notifies "${onFailure}" of failed runs` }, world);
+}
+
+interface Named {
+  readonly target: string;
+  readonly extra: JsonObject;
+  /** The key that names the target. */
+  readonly key: 'deliver' | 'on_failure';
+  /** What the route does with it, as a sentence goes on from the route's name. */
+  readonly use: string;
+}
+
+function looseAt({ target: name, extra, key, use }: Named, { platforms, hasProgram }: RouteWorld): EntryFinding[] {
+  const target = canonicalTarget(name);
+  if (target === undefined || target === 'log') return [];
   const platform = platforms[target];
   const isUsual = target === 'github_comment' && platform === undefined;
   if (!isUsual && platform?.enabled !== true) {
-    const message = `delivers to "${deliver}", which is not enabled; set platforms.${platform?.name ?? deliver}.enabled: true and its credentials`;
-    return [{ path: ['deliver'], message, code: 'target-disabled' }];
+    const message = `${use}, which is not enabled; set platforms.${platform?.name ?? name}.enabled: true and its credentials`;
+    return [{ path: [key], message, code: 'target-disabled' }];
   }
   if (target !== 'github_comment') return [];
   const client = clientOf(platform);
   const loose: EntryFinding[] = [];
   if (!hasProgram(client)) {
-    const message = `delivers to "${deliver}", whose program "${client}" is not found or cannot be executed; install it and run \`${client} auth login\` as the gateway's user, or set platforms.${platform?.name ?? deliver}.command to its path`;
-    loose.push({ path: ['deliver'], message, code: 'target-program-missing' });
+    const message = `${use}, whose program "${client}" is not found or cannot be executed; install it and run \`${client} auth login\` as the gateway's user, or set platforms.${platform?.name ?? name}.command to its path`;
+    loose.push({ path: [key], message, code: 'target-program-missing' });
   }
-  const missing = githubExtras.filter(([name]) => isBlank(deliverExtra[name]));
+  const missing = githubExtras.filter(([extraName]) => isBlank(extra[extraName]));
   if (missing.length === 0) return loose;
-  const names = missing.map(([name]) => `deliver_extra.${name}`).join(' and ');
-  const cures = missing.map(([name, example]) => `${name}: "${example}"`).join(' and ');
-  const message = `delivers to "${deliver}" without ${names}, and can comment on nothing; set ${cures}, or whatever names them in the payload`;
-  return [...loose, { path: ['deliver'], message, code: 'deliver-extra-missing' }];
+  const names = missing.map(([extraName]) => `${key}_extra.${extraName}`).join(' and ');
+  const cures = missing.map(([extraName, example]) => `${extraName}: "${example}"`).join(' and ');
+  const message = `${use} without ${names}, and can comment on nothing; set ${cures}, or whatever names them in the payload`;
+  return [...loose, { path: [key], message, code: 'deliver-extra-missing' }];
 }
 
 /** Returns the command that `github_comment` runs: the one of its entry, else `gh`. */

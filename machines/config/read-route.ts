@@ -57,6 +57,14 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
   if (target === undefined) {
     refuse(['deliver'], `delivers to "${deliver}", which is no target; ${cureOfTarget(deliver)}`, 'deliver-unknown');
   }
+  const notified = unread('on_failure') ? undefined : (written.on_failure as string | undefined);
+  if (notified !== undefined && canonicalTarget(notified) === undefined) {
+    refuse(
+      ['on_failure'],
+      `notifies "${notified}" of failed runs, which is no target; ${cureOfTarget(notified)}`,
+      'deliver-unknown',
+    );
+  }
   const deliverOnly = written.deliver_only === true;
   const hasCron = written.cron_job !== undefined;
   if (deliverOnly && target === 'log' && !unread('deliver')) {
@@ -170,6 +178,8 @@ function routeOf(
     deliverExtra: (written.deliver_extra ?? {}) as JsonObject,
     deliverOnly: written.deliver_only === true,
     allowIdenticalBodies: written.allow_identical_bodies === true,
+    ...given('onFailure', written.on_failure as string | undefined),
+    ...given('onFailureExtra', written.on_failure_extra as JsonObject | undefined),
     ...given('prompt', written.prompt as string | undefined),
     ...given('script', written.script as string | undefined),
     ...given('toolsets', written.toolsets as readonly string[] | undefined),

@@ -52,6 +52,15 @@ export const routeSchema = {
       description: 'Delivery target.',
     },
     deliver_extra: { type: 'object', description: 'Settings of the target; strings are templates.' },
+    on_failure: {
+      anyOf: [{ enum: targetChoices, description: 'a target such as slack' }, text],
+      description: 'Target that is notified of a failed run.',
+    },
+    on_failure_extra: {
+      type: 'object',
+      description:
+        'Settings of that target, as in deliver_extra; absent: its home channel, or those of deliver for the same target.',
+    },
     deliver_only: { type: 'boolean', default: false, description: 'Deliver the rendered prompt; no agent runs.' },
     allow_identical_bodies: {
       type: 'boolean',
@@ -108,6 +117,9 @@ export interface Route {
   /** The target as configured, which may be an alias (DLV-5). */
   readonly deliver: string;
   readonly deliverExtra: JsonObject;
+  /** The target that is notified of a failed run, as configured (DIS-4). */
+  readonly onFailure?: string;
+  readonly onFailureExtra?: JsonObject;
   readonly deliverOnly: boolean;
   /** Where a scheme signs no time, a signature that came before does not make an event a duplicate (SEC-6). */
   readonly allowIdenticalBodies: boolean;

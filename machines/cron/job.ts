@@ -19,6 +19,9 @@ export interface CronJob {
   readonly model?: string;
   readonly deliver: string;
   readonly deliverExtra: JsonObject;
+  /** The target that is notified of a failed run; absent: none (DIS-4). */
+  readonly onFailure?: string;
+  readonly onFailureExtra?: JsonObject;
   /** As it is written; absent: the job is fired by webhooks and by hand only. */
   readonly schedule?: string;
   /** An IANA zone; absent: the zone of the machine. */
@@ -81,6 +84,8 @@ export function readJob(record: JsonObject): CronJob | undefined {
     schedule,
     timezone,
     deliver_extra: extra,
+    on_failure: onFailure,
+    on_failure_extra: onFailureExtra,
     grace_seconds: grace,
   } = record;
   const id = typeof record.id === 'number' ? String(record.id) : record.id;
@@ -98,6 +103,8 @@ export function readJob(record: JsonObject): CronJob | undefined {
     ...(typeof model === 'string' && model.trim() !== '' ? { model: model.trim() } : {}),
     deliver: typeof deliver === 'string' ? deliver : 'log',
     deliverExtra: isJsonObject(extra) ? extra : {},
+    ...(typeof onFailure === 'string' ? { onFailure } : {}),
+    ...(isJsonObject(onFailureExtra) ? { onFailureExtra } : {}),
     ...(schedule === undefined || schedule === null ? {} : { schedule: spelled(schedule) }),
     ...(typeof timezone === 'string' && timezone !== '' ? { timezone } : {}),
     ...(typeof grace === 'number' && grace >= 0 ? { graceMs: grace * 1_000 } : {}),
@@ -158,9 +165,7 @@ export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boo
   if (model !== undefined && (job.model === undefined || controlCharacter.test(job.model))) {
     refuse('cron-model', 'the model is no name; write it as agent.model.name is written');
   }
-  if (canonicalTarget(job.deliver) === undefined) {
-    refuse('deliver-unknown', `delivers to "${job.deliver}", which is no target; ${cureOfTarget(job.deliver)}`);
-  }
+  for (const problem of unknownTargets(job)) refuse('deliver-unknown', problem);
   const { grace_seconds: grace } = record;
   if (grace !== undefined && (typeof grace !== 'number' || !(grace >= 0 && grace <= longestGraceSeconds))) {
     refuse('cron-grace', `grace_seconds must be a number from 0 to ${longestGraceSeconds}`);
@@ -185,6 +190,8 @@ const forms: readonly (readonly [key: string, form: string, fits: (value: Json) 
   ['model', 'a name', isText],
   ['deliver', 'the name of a target', isText],
   ['deliver_extra', 'an object', isJsonObject],
+  ['on_failure', 'the name of a target', isText],
+  ['on_failure_extra', 'an object', isJsonObject],
   ['timezone', 'the name of a zone', isText],
   ['grace_seconds', 'a number, 0 or more', (value) => typeof value === 'number' && value >= 0],
 ];
@@ -195,11 +202,25 @@ function doubtOf(record: JsonObject): string | undefined {
     const value = record[key] ?? null;
     if (value !== null && !fits(value)) found.push(`${key} is ${shownJson(value)} and is passed over; write ${form}`);
   }
-  const { deliver } = record;
-  if (typeof deliver === 'string' && canonicalTarget(deliver) === undefined) {
-    found.push(`delivers to "${deliver}", which is no target; ${cureOfTarget(deliver)}`);
-  }
+  const { deliver, on_failure: onFailure } = record;
+  found.push(
+    ...unknownTargets({
+      deliver: typeof deliver === 'string' ? deliver : 'log',
+      ...(typeof onFailure === 'string' ? { onFailure } : {}),
+    }),
+  );
   return found.length === 0 ? undefined : found.join('; ');
+}
+
+function unknownTargets({ deliver, onFailure }: Pick<CronJob, 'deliver' | 'onFailure'>): readonly string[] {
+  const problemOf = (name: string | undefined, use: string): string[] =>
+    name === undefined || canonicalTarget(name) !== undefined
+      ? []
+      : [`${use}, which is no target; ${cureOfTarget(name)}`];
+  return [
+    ...problemOf(deliver, `delivers to "${deliver}"`),
+    ...problemOf(onFailure, `notifies "${onFailure}" of failed runs`),
+  ];
 }
 
 function shownJson(value: Json | undefined): string {

@@ -64,6 +64,7 @@ export const agentRunMachine = setup({
     writeRun: effect('writeRun'),
     openDelivery: effect('openDelivery'),
     closeRun: effect('closeRun'),
+    openNotice: effect('openNotice'),
     begin: assign(({ context }, { atMs }: { atMs: number }) => ({
       record: { ...context.record, status: 'running' as const, attempt: context.record.attempt + 1, startedAtMs: atMs },
     })),
@@ -257,9 +258,11 @@ export const agentRunMachine = setup({
     },
     failed: {
       description: 'The run failed, was interrupted for good, or its response could not be delivered.',
-      meta: { rule: 'DIS-3' },
+      meta: { rule: 'DIS-4' },
       tags: ['ended'],
       type: 'final',
+      // Written with the end of a run that failed, where its route or job asks for it.
+      entry: 'openNotice',
     },
     cancelled: {
       description: 'A person ended the run; nothing is delivered.',

@@ -4,6 +4,7 @@
  * @see RTE-1 in docs/specification.md
  */
 
+import { noticePlace } from '../config/notice-place.ts';
 import type { Route, RouteSecret, RouteWithSecret } from '../config/route.ts';
 import { compileCoalesceKey } from './coalesce.ts';
 import { eventMatcher } from './envelope.ts';
@@ -27,6 +28,8 @@ export interface CompiledRoute {
   readonly keptHeaders: (headers: Readonly<Record<string, string>>) => Readonly<Record<string, string>>;
   readonly prompt: CompiledTemplate;
   readonly extra: CompiledExtra;
+  /** Absent where no run of its own can fail, or no notice is asked for. */
+  readonly notice?: { readonly target: string; readonly extra: CompiledExtra };
   /** Renders the coalescing key; absent where the route does not coalesce. */
   readonly groupKey?: (view: TemplateView) => string | undefined;
   readonly insecure: boolean;
@@ -42,6 +45,8 @@ const matchNothing: FilterMatcher = {
 export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute {
   const compiled = compileFilters(route.filters);
   const filters = compiled.ok ? compiled.value : matchNothing;
+  // A direct delivery has no run, and a cron job has an `on_failure` of its own.
+  const notice = route.deliverOnly || route.cronJob !== undefined ? undefined : noticePlace(route);
   return {
     route,
     verify: signatureVerifier(secret),
@@ -50,6 +55,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     keptHeaders: compileKeptHeaders(filters.headers),
     prompt: compilePrompt(route.prompt),
     extra: compileExtra(route.deliverExtra),
+    ...(notice === undefined ? {} : { notice: { target: notice.target, extra: compileExtra(notice.extra) } }),
     ...(route.coalesce === undefined ? {} : { groupKey: compileCoalesceKey(route.coalesce.key) }),
     insecure: isInsecure(secret),
   };

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import type { Spending } from '../agent/spending.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { deliveryStatuses, eventStatuses, runStatuses } from '../base/status.ts';
+import type { NoticePlace } from '../config/notice-place.ts';
 import type { PartlySent } from '../dispatch/send-outcome.ts';
 import type { Burst } from './coalesce.ts';
 import type { OutcomeKind } from './reply.ts';
@@ -31,6 +32,8 @@ export interface EventRecord {
   readonly prompt?: string;
   readonly deliver?: string;
   readonly deliverExtra?: JsonObject;
+  /** Where a notice goes if its run fails, as configured when the event was accepted (DIS-4). */
+  readonly onFailure?: NoticePlace | undefined;
   readonly skills?: readonly string[];
   readonly toolsets?: readonly string[] | undefined;
   /** The model that the cron job asks for. */
@@ -94,8 +97,10 @@ export interface GroupRecord {
 
 export interface DeliveryRecord {
   readonly eventKey: string;
-  /** Absent for a direct delivery. */
+  /** The run whose response it is; absent for a direct delivery and for a notice. */
   readonly runKey?: string;
+  /** The failed run that it reports. */
+  readonly failedRun?: string;
   readonly deliveryId: string;
   readonly profile: string;
   readonly route: string;
@@ -136,6 +141,8 @@ export interface SendingRow {
   readonly id: string;
   readonly delivery_id: string;
   readonly target: string;
+  /** The id of the failed run that it reports. */
+  readonly failed_run?: string;
   readonly chat_id?: string;
   readonly route: string;
   readonly profile: string;
@@ -284,6 +291,7 @@ export function sendingRow(id: string, delivery: DeliveryRecord, chat?: string):
     id,
     delivery_id: delivery.deliveryId,
     target: delivery.target,
+    ...(delivery.failedRun === undefined ? {} : { failed_run: delivery.failedRun }),
     ...(typeof place === 'string' || typeof place === 'number' ? { chat_id: String(place) } : {}),
     route: delivery.route,
     profile: delivery.profile,

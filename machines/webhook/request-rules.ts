@@ -143,7 +143,11 @@ export function renderTexts(context: RequestContext, desk: RequestDesk): Known {
   const prompt = compiled.prompt.render(view);
   const deliverExtra = compiled.extra.render(view);
   const groupKey = compiled.groupKey?.(view);
-  return { prompt, deliverExtra, groupKey, plan: groupKey === undefined ? planOf(route) : 'group' };
+  const onFailure = compiled.notice && {
+    target: compiled.notice.target,
+    extra: compiled.notice.extra.render(view),
+  };
+  return { prompt, deliverExtra, onFailure, groupKey, plan: groupKey === undefined ? planOf(route) : 'group' };
 }
 
 /** A coalescing route whose key does not resolve runs at once (COA-1). */

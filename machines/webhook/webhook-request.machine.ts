@@ -11,6 +11,7 @@ import type { LaidOut } from '../base/compile.ts';
 import { effect, promiseHole } from '../base/declare.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
+import type { NoticePlace } from '../config/notice-place.ts';
 import type { Route } from '../config/route.ts';
 import type { Outcome } from './reply.ts';
 import type { ScriptResult } from './script-outcome.ts';
@@ -44,6 +45,7 @@ export interface RequestContext extends RequestInput {
   readonly plan?: PlanKind | undefined;
   readonly prompt?: string | undefined;
   readonly deliverExtra?: JsonObject | undefined;
+  readonly onFailure?: NoticePlace | undefined;
   /** What the script did with the payload. */
   readonly script?: 'replaced' | 'annotated' | undefined;
   /** The identity of the burst that the event joins, where the route coalesces. */
@@ -337,6 +339,7 @@ export function requestContext({
   plan,
   prompt,
   deliverExtra,
+  onFailure,
   script,
   groupKey,
   work,
@@ -362,6 +365,7 @@ export function requestContext({
     plan,
     prompt,
     deliverExtra,
+    onFailure,
     script,
     groupKey,
     work,

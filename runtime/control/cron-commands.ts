@@ -73,6 +73,8 @@ function showJob(host: CommandHost, params: JsonObject): JsonObject {
     skills: job.skills,
     ...(job.model === undefined ? {} : { model: job.model }),
     deliver_extra: job.deliverExtra,
+    ...(job.onFailure === undefined ? {} : { on_failure: job.onFailure }),
+    ...(job.onFailureExtra === undefined ? {} : { on_failure_extra: job.onFailureExtra }),
     grace_seconds: (job.graceMs ?? usualGraceMs) / 1_000,
     ...(job.createdAtMs === undefined ? {} : { created_at: iso(job.createdAtMs) }),
     next: times.map(iso),

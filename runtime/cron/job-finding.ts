@@ -4,6 +4,7 @@
  */
 
 import type { JobFinding } from '../../actors/webhook/claim-delivery.ts';
+import { noticePlace } from '../../machines/config/notice-place.ts';
 import { type CronJob, restOf, restReason } from '../../machines/cron/job.ts';
 
 export function findingOf(job: CronJob | undefined, ref: string): JobFinding {
@@ -11,5 +12,15 @@ export function findingOf(job: CronJob | undefined, ref: string): JobFinding {
   const { id, prompt, skills, model, deliver, deliverExtra } = job;
   const rest = restOf(job);
   if (rest !== undefined) return { kind: 'dropped', id, reason: restReason(job, rest) };
-  return { kind: 'ready', id, prompt, skills, deliver, deliverExtra, ...(model === undefined ? {} : { model }) };
+  const notice = noticePlace(job);
+  return {
+    kind: 'ready',
+    id,
+    prompt,
+    skills,
+    deliver,
+    deliverExtra,
+    ...(notice === undefined ? {} : { notice }),
+    ...(model === undefined ? {} : { model }),
+  };
 }

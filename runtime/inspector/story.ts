@@ -34,6 +34,8 @@ export interface StorySources extends WorkOfRun {
     readonly record: DeliveryRecord;
     readonly pause?: PlatformPause | undefined;
   };
+  /** The delivery of the notice that its run failed. */
+  readonly notice?: StorySources['delivery'];
   /** The burst that the event waits in. */
   readonly group?: { readonly key: string; readonly record: GroupRecord };
   /** What was said between a run and its model, where it was kept. */
@@ -134,12 +136,12 @@ function groupChapters({ event, run, group, stateOf }: StorySources): Chapter[] 
 }
 
 function runChapters(sources: StorySources): Chapter[] {
-  const { run, delivery } = sources;
+  const { run, delivery, notice } = sources;
   return [
     ...(run === undefined
       ? []
       : [runChapter(run.key, run.record, sources), ...callChapters(sources), ...questionChapters(sources)]),
-    ...(delivery === undefined ? [] : [deliveryChapter(delivery, sources)]),
+    ...[delivery, notice].flatMap((one) => (one === undefined ? [] : [deliveryChapter(one, sources)])),
   ];
 }
 
@@ -227,7 +229,7 @@ function deliveryChapter(
   { stateOf }: StorySources,
 ): Chapter {
   const actor = `deliveries/${key}`;
-  const { target, status, text, reason, messageId, queuedAtMs, endedAtMs, attempts = 1, dueAtMs } = record;
+  const { target, failedRun, status, text, reason, messageId, queuedAtMs, endedAtMs, attempts = 1, dueAtMs } = record;
   const tries = attempts <= 1 ? '' : `; ${attempts} attempts`;
   const over = isOver(record);
   const delivered = status === 'delivered';
@@ -243,7 +245,7 @@ function deliveryChapter(
     kind: 'delivery' as const,
     machine: 'delivery',
     actor,
-    title: `to ${target}`,
+    title: failedRun === undefined ? `to ${target}` : `notice of the failed run to ${target}`,
     state: stateOf(actor) ?? status,
     began: queuedAtMs,
   };

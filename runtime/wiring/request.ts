@@ -145,6 +145,7 @@ function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentO
     prompt: context.prompt ?? '',
     deliver: route.deliver,
     deliverExtra: context.deliverExtra ?? {},
+    onFailure: context.onFailure,
     skills: route.skills,
     toolsets: route.toolsets,
     replayOf: context.replayOf,

@@ -5,25 +5,18 @@ import { fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
-import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
+import type { RecordChange } from '../../actors/store/record-writer.ts';
 import { type RunAccount, transcriptJson } from '../../machines/agent/transcript.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { agentRunMachine, type RunContext, type RunResult } from '../../machines/webhook/agent-run.machine.ts';
 import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
-import type { Wards } from './wards.ts';
+import { type NoticePorts, noticeChanges, openNotice } from './notice.ts';
 import { tellWritten } from './written.ts';
 
-export interface RunPorts {
-  readonly keeper: JournalKeeper;
-  readonly writer: RecordWriter;
+export interface RunPorts extends NoticePorts {
   readonly places: Places;
   readonly runAgent: RunAgent;
   readonly routeConcurrency: (profile: string, route: string) => number | undefined;
-  /** The judge of what is secret: an agent's last words become a record that people read. */
-  readonly redact: (text: string) => string;
-  readonly nowMs: () => number;
-  readonly wards: () => Wards;
 }
 
 /** A run that has the prompt: told to stop, it is waited for. */
@@ -95,7 +88,7 @@ export function wireRun(ports: RunPorts) {
         underWay.delete(key);
         const isOver = record.status === 'failed' || record.status === 'cancelled';
         const changes = isOver
-          ? [runChange(key, { ...record, endedAtMs: ports.nowMs() }, null)]
+          ? [runChange(key, { ...record, endedAtMs: ports.nowMs() }, null), ...noticeChanges(key, record, ports)]
           : [runChange(key, record.status === 'running' ? { ...record, prompted: false } : record, ports.nowMs())];
         if (record.status === 'delivering') changes.push(deliveryChange(key, record, ports));
         const account = accounts.get(key);
@@ -113,10 +106,13 @@ export function wireRun(ports: RunPorts) {
         ports.writer.adopt('deliveries', key, stored.version);
         ports.wards().deliveries.spawn(key, { key, record, atMs: ports.nowMs() });
       },
-      closeRun: ({ context, self }) => {
-        const record: RunRecord = { ...context.record, endedAtMs: ports.nowMs() };
-        void ports.writer.write([runChange(context.key, record, null)]).then((verdict) => tellWritten(self, verdict));
+      closeRun: ({ context: { key, record }, self }) => {
+        const closed: RunRecord = { ...record, endedAtMs: ports.nowMs() };
+        void ports.writer
+          .write([runChange(key, closed, null), ...noticeChanges(key, record, ports)])
+          .then((verdict) => tellWritten(self, verdict));
       },
+      openNotice: ({ context }) => openNotice(context.key, ports),
     },
   });
 

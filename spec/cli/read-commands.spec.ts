@@ -103,6 +103,7 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
           skills: [review]
           toolsets: []
           deliver_extra: {chat_id: "12", thread: 7}
+          on_failure: log
           coalesce: {key: "{n}", window_seconds: 5, max_wait_seconds: 60}
           concurrency: 1
         plain: {enabled: false}
@@ -119,19 +120,20 @@ t.test('CLI-5 · RTE-1 · `webhook show` tells a route in words, and leaves out 
   t.equal(
     await shown('full'),
     `full  enabled
-  URL       ${url}/full
-  About     of GitHub
-  Source    config.yaml
-  Events    push, issues
-  Filters   {"field":"action","in":["opened"]}
-            {"field":"n","equals":1}
-  Script    a.sh, for at most 3 s
-  Burst     one for events alike in {n}, once none has come for 5 s or after 60 s
-  Leads to  an agent run
-  At once   1 run
-  Skills    review
-  Toolsets  none
-  Delivers  log, chat_id 12, thread 7
+  URL         ${url}/full
+  About       of GitHub
+  Source      config.yaml
+  Events      push, issues
+  Filters     {"field":"action","in":["opened"]}
+              {"field":"n","equals":1}
+  Script      a.sh, for at most 3 s
+  Burst       one for events alike in {n}, once none has come for 5 s or after 60 s
+  Leads to    an agent run
+  At once     1 run
+  Skills      review
+  Toolsets    none
+  Delivers    log, chat_id 12, thread 7
+  On failure  log
 
 Prompt
   P {n}

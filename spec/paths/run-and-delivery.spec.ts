@@ -37,6 +37,7 @@ t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its respon
       writeRun: () => {},
       openDelivery: () => {},
       closeRun: () => {},
+      openNotice: () => {},
     },
   });
   const paths = pathsOf(machine as unknown as AnyStateMachine, { key: 'k', record: run }, [

@@ -25,7 +25,14 @@ async function openWork() {
   const wards = createWards({ ...handles, requests: none.handle() }, () => 9);
   const put = (collection: 'runs' | 'deliveries', key: string, value: object) =>
     keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs: 1 }]);
-  const crashed = createCrashedWork({ keeper, writer, wards: () => wards, nowMs: () => 9 });
+  const crashed = createCrashedWork({
+    keeper,
+    writer,
+    wards: () => wards,
+    nowMs: () => 9,
+    redact: (text) => text,
+    crowded: () => false,
+  });
   return { keeper, writer, wards, put, crashed, deliveries };
 }
 
@@ -41,6 +48,7 @@ t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent i
     wards: () => wards,
     routeConcurrency: () => undefined,
     redact: (text) => text,
+    crowded: () => false,
     nowMs: () => 9,
     runAgent: (key, _, signal) => {
       begun.push(key);
@@ -109,6 +117,17 @@ t.test('DUR-2 · INS-1 · what a crashed run or delivery leaves is closed as wha
   }
   t.equal(await crashed.run('never'), undefined);
   t.equal(await crashed.delivery('never'), undefined);
+});
+
+t.test('DIS-4 · a run that crashed inside the gateway is reported like any that failed', async (t) => {
+  const { put, crashed, deliveries, keeper } = await openWork();
+  const event = { deliveryId: 'd', event: 'push', onFailure: { target: 'slack', extra: { chat_id: 'C1' } } };
+  await keeper.commit([{ kind: 'put', collection: 'events', key: 'e', value: event }]);
+  await put('runs', 'k', { ...run, status: 'running', attempt: 1 });
+  await crashed.run('k');
+  const notice = { failedRun: 'k', target: 'slack', extra: { chat_id: 'C1' }, text: /crashed inside the gateway/ };
+  t.match(keeper.journal()?.get('deliveries', 'k.failed'), { value: notice, dueAtMs: 9, heldBy: /./ });
+  t.match(deliveries.spawned, [{ key: 'k.failed', input: { record: notice } }]);
 });
 
 t.test('DUR-1 · a response that is on disk is delivered although its run crashed', async (t) => {

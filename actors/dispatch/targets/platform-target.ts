@@ -104,7 +104,7 @@ export function createPieceTarget(wire: Wire, settings: PlatformSettings, ports:
     }
     const chat = placeOf(extra, begunAt);
     if (chat === undefined) {
-      const where = `set deliver_extra.chat_id on the route or platforms.${name}.home_channel`;
+      const where = `set chat_id in deliver_extra, or in on_failure_extra for a notice, or platforms.${name}.home_channel`;
       return refused('notFound', `there is nowhere to deliver to; ${where}`);
     }
     const unfilled = placeholderIn(chat);

@@ -52,6 +52,14 @@ t.test('CFG-2 · RTE-1 · DLV-2 · each thing that a route names and that is not
     [{ deliver: 'email', script: 'gone' }, ['script script-missing', 'deliver target-disabled']],
     [{ deliver: 'github_comment', deliver_extra: { repo: '{r}', pr_number: 1 } }, []],
     [{ deliver: 'github_comment', deliver_extra: { repo: '{r}', pr_number: '' } }, ['deliver deliver-extra-missing']],
+    [{ on_failure: 'telegram' }, []],
+    [{ on_failure: 'sms' }, ['on_failure target-disabled']],
+    [{ deliver: 'sms', on_failure: 'sms' }, ['deliver target-disabled', 'on_failure target-disabled']],
+    [{ on_failure: 'github_comment' }, ['on_failure deliver-extra-missing']],
+    [{ on_failure: 'github_comment', on_failure_extra: { repo: 'a/b', pr_number: 1 } }, []],
+    [{ on_failure_extra: { chat_id: 7 } }, ['on_failure_extra on-failure-unused']],
+    [{ on_failure: 'telegram', deliver: 'telegram', deliver_only: true }, ['on_failure on-failure-unused']],
+    [{ on_failure: 'telegram', cron_job: 7 }, ['on_failure on-failure-unused']],
     [{ toolsets: ['git'] }, []],
     [{ toolsets: ['web'], secret: 'INSECURE_NO_AUTH' }, []],
     [{ toolsets: ['git'], secret: 'INSECURE_NO_AUTH' }, ['toolsets tools-unsigned']],
@@ -85,6 +93,8 @@ t.test('CFG-7 · TPL-1 · a name that no subscription may have and a brace that 
   ];
   for (const [text, isOpen] of rows) {
     t.same(loose({ prompt: text }), isOpen ? ['prompt template-open'] : [], text);
+    const notice = { on_failure: 'log', on_failure_extra: { chat_id: text } };
+    t.same(loose(notice), isOpen ? ['on_failure_extra.chat_id template-open'] : [], text);
     t.same(loose({ deliver_extra: { chat_id: text } }), isOpen ? ['deliver_extra.chat_id template-open'] : [], text);
   }
   t.end();

@@ -87,6 +87,7 @@ t.test('CRN-1 · a new job is held to every rule, and all findings come at once'
     [{ timezone: 'Nowhere' }, 'cron-timezone', /"Nowhere" is no time zone/],
     [{ prompt: ' ' }, 'cron-prompt', /needs a prompt or a skill/],
     [{ deliver: 'telegran' }, 'deliver-unknown', /did you mean "telegram"/],
+    [{ on_failure: 'telegran' }, 'deliver-unknown', /notifies "telegran" of failed runs.*did you mean "telegram"/],
     [{ model: ' ' }, 'cron-model', /no name/],
     [{ model: 'a\nb' }, 'cron-model', /no name/],
     [{ model: 5 }, 'cron-model', /no name/],

@@ -37,6 +37,7 @@ function run(t: Test, change: Partial<RunRecord> = {}) {
       leavePlace: () => void told.push('leave'),
       writeRun: ({ context }) => void told.push(`write ${context.record.status}`),
       openDelivery: () => void told.push('deliver'),
+      openNotice: () => void told.push('notice'),
       closeRun: ({ context }) => void told.push(`close ${context.record.status}`),
     },
   });
@@ -94,7 +95,9 @@ t.test('DIS-3 · DLV-4 · a run ends as its agent or its delivery did', async (t
   await failed.answer({ kind: 'failed', reason: 'exit 3', spending });
   await failed.send(written);
   t.match([failed.state(), failed.record()], ['failed', { status: 'failed', reason: 'exit 3', ...spending }]);
-  t.notOk(failed.told().includes('deliver'));
+  const done = failed.told();
+  t.notOk(done.includes('deliver'));
+  t.equal(done.at(-1), 'notice', 'once its end is on disk');
 
   const crashed = run(t);
   await crashed.send(granted, written);
@@ -113,6 +116,8 @@ t.test('DIS-3 · DLV-4 · a run ends as its agent or its delivery did', async (t
   }
   const interrupted = run(t, { status: 'interrupted', attempt: 2 });
   t.same(interrupted.told(), ['close interrupted'], 'one that is interrupted for good is closed, and runs nothing');
+  await interrupted.send(written);
+  t.equal(interrupted.told().at(-1), 'notice');
 });
 
 t.test('DIS-3 · a cancel ends a run wherever it has not answered, and nothing is delivered', async (t) => {

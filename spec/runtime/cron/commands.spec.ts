@@ -306,6 +306,8 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
     model: 'other',
     deliver: 'telegram',
     'deliver-chat-id': '7',
+    'on-failure': 'slack',
+    'on-failure-chat-id': 'C1',
     grace: '60',
     paused: true,
   } as const;
@@ -315,6 +317,8 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
     model: 'other',
     deliver: 'telegram',
     deliver_extra: { chat_id: '7' },
+    on_failure: 'slack',
+    on_failure_extra: { chat_id: 'C1' },
     grace_seconds: 60,
     paused: true,
   });
@@ -327,7 +331,7 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
     shown,
     /Schedule +0 9 \* \* \* \(UTC\)[\s\S]*Next +\d{4}[\s\S]*Sum up\.[\s\S]*schedule +ignored[\s\S]*two lines/,
   );
-  t.match((await run(cron.showJob, ['full'])).stdout, /Model +other/);
+  t.match((await run(cron.showJob, ['full'])).stdout, /On failure +slack[\s\S]*Model +other/);
   t.notMatch(shown, /Model/);
   t.match((await run(cron.pauseJob, ['digest'])).stdout, /^Paused digest/);
   t.match((await run(cron.resumeJob, ['digest'])).stdout, /^Resumed digest\. Next/);

@@ -12,6 +12,11 @@ t.test('CRN-2 · a webhook finds the job’s own settings, or why it is dropped'
     ['ready', readJob(record), ready],
     ['of another model', readJob({ ...record, model: 'other' }), { ...ready, model: 'other' }],
     [
+      'with a notice of failure',
+      readJob({ ...record, on_failure: 'slack' }),
+      { ...ready, notice: { target: 'slack', extra: {} } },
+    ],
+    [
       'paused',
       readJob({ ...record, paused: true }),
       { kind: 'dropped', id: 'j', reason: 'cron job "digest" is paused' },

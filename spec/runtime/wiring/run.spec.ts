@@ -2,9 +2,11 @@ import t, { type Test } from 'tap';
 import { createActor } from 'xstate';
 import { createPlaces } from '../../../actors/dispatch/places.ts';
 import type { RunAgent } from '../../../actors/dispatch/run-agent.ts';
+import type { JournalKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import type { NoticePlace } from '../../../machines/config/notice-place.ts';
 import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { wireRun, writeHandOver } from '../../../runtime/wiring/run.ts';
@@ -35,18 +37,38 @@ const queued: RunRecord = {
   queuedAtMs: 1,
 };
 
-async function stage(t: Test, runAgent: RunAgent, { concurrency = 4, bound = undefined as number | undefined } = {}) {
+async function stage(
+  t: Test,
+  runAgent: RunAgent,
+  {
+    concurrency = 4,
+    bound = undefined as number | undefined,
+    isCrowded = false,
+    onFailure = undefined as NoticePlace | undefined,
+  } = {},
+) {
   const { keeper, journal } = await openKeeper(openMemoryJournal());
-  await keeper.commit([{ kind: 'put', collection: 'events', key: 'k', value: event as unknown as JsonObject }]);
+  await keeper.commit([
+    { kind: 'put', collection: 'events', key: 'k', value: { ...event, onFailure } as unknown as JsonObject },
+  ]);
   const deliveries = fakeWard<DeliveryInput>();
+  const commits: string[][] = [];
+  const seenKeeper: JournalKeeper = {
+    ...keeper,
+    commit(writes) {
+      commits.push(writes.flatMap((write) => (write.kind === 'put' ? [`${write.collection}/${write.key}`] : [])));
+      return keeper.commit(writes);
+    },
+  };
   const places = createPlaces(concurrency);
   const { logic } = wireRun({
-    keeper,
-    writer: createRecordWriter(keeper),
+    keeper: seenKeeper,
+    writer: createRecordWriter(seenKeeper),
     places,
     runAgent,
     routeConcurrency: () => bound,
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
+    crowded: () => isCrowded,
     nowMs: () => 9,
     wards: () => ({ deliveries: deliveries.handle() }) as unknown as Wards,
   });
@@ -55,7 +77,7 @@ async function stage(t: Test, runAgent: RunAgent, { concurrency = 4, bound = und
     t.teardown(() => actor.stop());
     return actor;
   };
-  return { start, journal, deliveries, places };
+  return { start, journal, deliveries, places, commits };
 }
 
 const settled = async (): Promise<void> => {
@@ -125,6 +147,26 @@ t.test('DIS-3 · OBS-1 · a failed run delivers nothing, and its reason holds no
   t.equal(journal.get('runs', 'k')?.dueAtMs, undefined);
   t.match(actor.getSnapshot(), { status: 'done', output: { status: 'failed' } });
   t.same([deliveries.spawned, places.load()], [[], { running: 0, waiting: 0 }]);
+});
+
+t.test('DIS-4 · the end of a failed run and its notice are one commit, and the delivery begins after it', async (t) => {
+  const onFailure = { target: 'slack', extra: { chat_id: 'C1' } };
+  const failing: RunAgent = () => Promise.resolve({ kind: 'failed', reason: 'refused hunter2' });
+  const notice = { failedRun: 'k', target: 'slack', extra: { chat_id: 'C1' }, status: 'queued', queuedAtMs: 9 };
+  for (const record of [queued, { ...queued, status: 'interrupted', attempt: 1, reason: 'cut off' } as const]) {
+    const { start, journal, deliveries, commits } = await stage(t, failing, { onFailure });
+    start('k', record);
+    await settled();
+    t.same(commits.at(-1), ['runs/k', 'deliveries/k.failed']);
+    t.match(journal.get('deliveries', 'k.failed'), { value: notice, dueAtMs: 9, heldBy: /./ });
+    t.match(deliveries.spawned, [{ key: 'k.failed', input: { record: notice } }]);
+    t.notMatch(JSON.stringify(journal.get('deliveries', 'k.failed')), /hunter2/);
+  }
+  const full = await stage(t, failing, { onFailure, isCrowded: true });
+  full.start('k');
+  await settled();
+  t.match(full.journal.get('deliveries', 'k.failed'), { dueAtMs: 9, heldBy: undefined });
+  t.same(full.deliveries.spawned, [], 'it is left on disk while so many deliveries wait in memory');
 });
 
 t.test(

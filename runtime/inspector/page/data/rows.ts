@@ -38,6 +38,8 @@ export interface DeliveryDetail extends DeliveryRow {
   };
   readonly run?: JsonObject;
   readonly delivery?: JsonObject;
+  /** That its run failed, as it was sent to `on_failure`. */
+  readonly notice?: JsonObject;
 }
 
 export interface ServerRow {

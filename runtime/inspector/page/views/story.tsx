@@ -173,7 +173,7 @@ function ChapterPart({ chapter }: { readonly chapter: Chapter }): JSX.Element {
 
 /** What came in, and the records of what it led to. */
 function Papers({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
-  const { record, run, delivery } = detail;
+  const { record, run, delivery, notice } = detail;
   return (
     <div class="papers">
       {(record?.body ?? '') === '' ? null : (
@@ -204,6 +204,12 @@ function Papers({ detail }: { readonly detail: DeliveryDetail }): JSX.Element {
         <details>
           <summary>Record of the delivery</summary>
           <JsonText value={delivery} label="Record of the delivery" />
+        </details>
+      )}
+      {notice === undefined ? null : (
+        <details>
+          <summary>Record of the failure notice</summary>
+          <JsonText value={notice} label="Record of the failure notice" />
         </details>
       )}
     </div>

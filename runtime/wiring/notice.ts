@@ -1,0 +1,42 @@
+/**
+ * Writes and begins the delivery of a failed run's notice. It is written with the end of the run in one commit, so that a
+ * crash neither loses nor doubles it. The run does not wait for it, and no notice follows from its own failure.
+ * @see DIS-4 in docs/specification.md
+ */
+
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { failureNotice, noticeKey } from '../../machines/webhook/failure-notice.ts';
+import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { Wards } from './wards.ts';
+
+export interface NoticePorts {
+  readonly keeper: JournalKeeper;
+  readonly writer: RecordWriter;
+  /** The judge of what is secret: the text leaves the gateway. */
+  readonly redact: (text: string) => string;
+  readonly nowMs: () => number;
+  readonly wards: () => Wards;
+  /** True while so many deliveries live that those that wait do so on disk. */
+  readonly crowded: () => boolean;
+}
+
+/** Returns the change that writes the notice of a run that ends; none where it has not failed or no notice is asked for. */
+export function noticeChanges(key: string, run: RunRecord, ports: NoticePorts): readonly RecordChange[] {
+  const event = ports.keeper.journal()?.get('events', run.eventKey)?.value as unknown as EventRecord | undefined;
+  const nowMs = ports.nowMs();
+  const notice = failureNotice(key, run, { event, nowMs });
+  if (notice === undefined) return [];
+  const value = { ...notice, text: ports.redact(notice.text) } as unknown as JsonObject;
+  return [{ collection: 'deliveries', key: noticeKey(key), value, dueAtMs: nowMs, free: ports.crowded() }];
+}
+
+/** Begins the delivery of the notice that was written; one that was left on disk is taken up from there. */
+export function openNotice(runKey: string, { keeper, writer, nowMs, wards }: NoticePorts): void {
+  const key = noticeKey(runKey);
+  const stored = keeper.journal()?.get('deliveries', key);
+  if (stored?.dueAtMs === undefined || stored.heldBy !== keeper.session()) return;
+  writer.adopt('deliveries', key, stored.version);
+  wards().deliveries.spawn(key, { key, record: stored.value as unknown as DeliveryRecord, atMs: nowMs() });
+}
