@@ -7,7 +7,6 @@
 import type { AnyActorRef } from 'xstate';
 import type { StoredRecord } from '../actors/store/journal.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
-import type { JsonObject } from '../machines/base/json.ts';
 import type { WardHandle } from '../machines/base/ward.ts';
 import type { RunInput } from '../machines/webhook/agent-run.machine.ts';
 import type { RunRecord } from '../machines/webhook/record.ts';
@@ -37,11 +36,14 @@ export type CancelRun = (key: string, by: string) => Promise<CancelVerdict>;
 
 export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts): CancelRun {
   /** Undefined where somebody has taken it up meanwhile. */
-  async function closeOnDisk({ key, version, value }: StoredRecord, by: string): Promise<CancelVerdict | undefined> {
+  async function closeOnDisk(
+    { key, version, value }: StoredRecord<'runs'>,
+    by: string,
+  ): Promise<CancelVerdict | undefined> {
     const reason = `cancelled by ${by}`;
-    const record = { ...(value as unknown as RunRecord), status: 'cancelled', reason, endedAtMs: nowMs() } as const;
+    const record = { ...value, status: 'cancelled', reason, endedAtMs: nowMs() } as const;
     const verdict = await keeper.commit([
-      { kind: 'put', collection: 'runs', key, value: record as unknown as JsonObject, expect: version, dueAtMs: null },
+      { kind: 'put', collection: 'runs', key, value: record, expect: version, dueAtMs: null },
     ]);
     if (verdict.kind === 'unavailable') return { kind: 'refused', reason: verdict.fault.message };
     if (verdict.kind !== 'committed') return undefined;
@@ -61,7 +63,7 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
     }
     const stored = keeper.journal()?.get('runs', key);
     if (stored === undefined) return { kind: 'unknown' };
-    const { status } = stored.value as unknown as RunRecord;
+    const { status } = stored.value;
     // One that a crash cut off stands there as running, with nobody to run it.
     const waits = status === 'queued' || (status === 'running' && stored.dueAtMs !== undefined);
     if (!waits) return { kind: 'over', status };

@@ -5,8 +5,6 @@
  * @see INS-1 and DUR-2 in docs/specification.md
  */
 
-import type { RecordChange } from '../actors/store/record-writer.ts';
-import type { JsonObject } from '../machines/base/json.ts';
 import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../machines/webhook/record.ts';
 import { releaseOf, runOf } from './wiring/delivery.ts';
 import { type NoticePorts, noticeChanges, openNotice } from './wiring/notice.ts';
@@ -24,26 +22,26 @@ const reason = 'it crashed inside the gateway; the log tells more';
 export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
   const { keeper, writer, wards, nowMs } = ports;
 
-  const ended = (collection: RecordChange['collection'], key: string, record: RunRecord | DeliveryRecord) =>
-    ({ collection, key, value: record as unknown as JsonObject, dueAtMs: null }) as const;
-
   return {
     async run(key) {
       const stored = keeper.journal()?.get('runs', key);
       if (stored === undefined) return undefined;
-      const record = stored.value as unknown as RunRecord;
+      const record = stored.value;
       if (stored.dueAtMs === undefined) return record;
       if (record.status === 'delivering') {
-        await writer.write([ended('runs', key, record)]);
+        await writer.write([{ collection: 'runs', key, value: record, dueAtMs: null }]);
         const delivery = keeper.journal()?.get('deliveries', key);
         if (delivery?.dueAtMs !== undefined && wards().deliveries.get(key) === undefined) {
           writer.adopt('deliveries', key, delivery.version);
-          wards().open({ kind: 'direct', key, record: delivery.value as unknown as DeliveryRecord });
+          wards().open({ kind: 'direct', key, record: delivery.value });
         }
         return record;
       }
       const failed: RunRecord = { ...record, status: 'failed', reason, endedAtMs: nowMs() };
-      await writer.write([ended('runs', key, failed), ...noticeChanges(key, failed, ports)]);
+      await writer.write([
+        { collection: 'runs', key, value: failed, dueAtMs: null },
+        ...noticeChanges(key, failed, ports),
+      ]);
       openNotice(key, ports);
       return failed;
     },
@@ -51,13 +49,16 @@ export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
     async delivery(key) {
       const stored = keeper.journal()?.get('deliveries', key);
       if (stored === undefined) return undefined;
-      const record = stored.value as unknown as DeliveryRecord;
+      const record = stored.value;
       if (isOver(record)) return record;
       const { dueAtMs: _, ...rest } = record;
       const mayHaveGone = record.status === 'sending' || record.unsureSinceMs !== undefined;
       const status = mayHaveGone ? 'unknown' : isWaitedFor(record) ? 'failed' : 'deadLettered';
       const closed: DeliveryRecord = { ...rest, status, reason, endedAtMs: nowMs() };
-      await writer.write([ended('deliveries', key, closed)], [...releaseOf(closed, ports), ...runOf(closed, ports)]);
+      await writer.write(
+        [{ collection: 'deliveries', key, value: closed, dueAtMs: null }],
+        [...releaseOf(closed, ports), ...runOf(closed, ports)],
+      );
       return closed;
     },
   };

@@ -4,7 +4,7 @@
  */
 
 import type { AnyActorRef } from 'xstate';
-import type { Collection } from '../actors/store/journal.ts';
+import type { Collection, Records } from '../actors/store/journal.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import { noticeKey } from '../machines/webhook/failure-notice.ts';
@@ -14,7 +14,6 @@ import {
   type DeliveryRow,
   deliveryRow,
   type EventRecord,
-  type GroupRecord,
   groupName,
   type RunRecord,
   signatureClaim,
@@ -64,7 +63,7 @@ export interface ViewPorts {
   /** Why the configuration on disk is not the one in force; undefined where it is. */
   readonly configFault: () => string | undefined;
   /** The judge of what is secret, for the records that people read. */
-  readonly redact: (record: JsonObject) => JsonObject;
+  readonly redact: <Given extends object>(record: Given) => Given;
   readonly redactText: (text: string) => string;
   /** Resolves when the reload that it asked for has ended. */
   readonly reload: () => Promise<void>;
@@ -76,14 +75,13 @@ type Work = RunRecord | DeliveryRecord;
 
 export function createDaemonView(ports: ViewPorts): DaemonView {
   const { root, keeper, decisions, inspector } = ports;
-  const get = (collection: Collection, key: string): JsonObject | undefined =>
-    keeper.journal()?.get(collection, key)?.value;
-  const runOf = (key: string): RunRecord | undefined => {
+  const get = <In extends Collection>(collection: In, key: string | undefined): Records[In] | undefined =>
+    key === undefined ? undefined : keeper.journal()?.get(collection, key)?.value;
+  const runOf = (key: string | undefined): RunRecord | undefined => {
     const value = get('runs', key);
-    return value && ports.seenRun(key, value as unknown as RunRecord);
+    return key === undefined ? undefined : value && ports.seenRun(key, value);
   };
-  const workOf = ({ work }: EventRecord): Work | undefined =>
-    work === undefined ? undefined : (runOf(work) ?? (get('deliveries', work) as unknown as Work | undefined));
+  const workOf = ({ work }: EventRecord): Work | undefined => runOf(work) ?? get('deliveries', work);
 
   const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused.withId });
 
@@ -111,8 +109,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
 
     deliveries(query) {
       const journal = keeper.journal();
-      const rows = newestFirst(journal, eventsLike(journal, query, ports.seenRun), ({ key, value }) => {
-        const event = value as unknown as EventRecord;
+      const rows = newestFirst(journal, eventsLike(journal, query, ports.seenRun), ({ key, value: event }) => {
         const row = deliveryRow(event, workOf(event));
         return matches(row, query) ? { key, row, run: event.work, alike: undefined } : undefined;
       });
@@ -120,7 +117,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const shown = [...rows, ...refused].sort((one, other) => (one.key < other.key ? 1 : -1)).slice(0, query.limit);
       const waiting = ports.runsThatWait();
       return shown.map(({ key, row, run, alike }) => ({
-        ...ports.redact(row as unknown as JsonObject),
+        ...ports.redact(row),
         ...questionOf(run, waiting),
         key,
         ...alikeOf(alike),
@@ -130,16 +127,16 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const found = find(id, choice);
       if (found === undefined) return undefined;
       const { key, event, alike } = found;
-      const run = event.work === undefined ? undefined : runOf(event.work);
-      const delivery = event.work === undefined ? undefined : get('deliveries', event.work);
+      const run = runOf(event.work);
+      const delivery = get('deliveries', event.work);
       const notice = event.work === undefined ? undefined : get('deliveries', noticeKey(event.work));
       return ports.redact({
-        ...(deliveryRow(event, workOf(event)) as unknown as JsonObject),
+        ...deliveryRow(event, workOf(event)),
         ...questionOf(event.work, ports.runsThatWait()),
         key,
         ...alikeOf(alike),
-        record: event as unknown as JsonObject,
-        ...(run === undefined ? {} : { run: run as unknown as JsonObject }),
+        record: event,
+        ...(run === undefined ? {} : { run }),
         ...(delivery === undefined ? {} : { delivery }),
         ...(notice === undefined ? {} : { notice }),
       });
@@ -157,12 +154,10 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const found = find(id, choice);
       if (found === undefined) return undefined;
       const { key, event, alike } = found;
-      const record = (collection: Collection, at: string | undefined): JsonObject | undefined =>
-        at === undefined ? undefined : get(collection, at);
-      const run = event.work === undefined ? undefined : runOf(event.work);
+      const run = runOf(event.work);
       const stateOf = (actor: string): string | undefined => inspector.actor(actor)?.state;
       const sending = (at: string | undefined): StorySources['delivery'] => {
-        const kept = record('deliveries', at) as unknown as DeliveryRecord | undefined;
+        const kept = get('deliveries', at);
         if (at === undefined || kept === undefined) return undefined;
         const seen = asSeen(kept, stateOf(`deliveries/${at}`));
         return { key: at, record: seen, pause: ports.pauseOf(seen) };
@@ -171,7 +166,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       const notice = sending(event.work && noticeKey(event.work));
       const groupKey = event.told?.groupKey;
       const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
-      const group = record('groups', groupAt) as unknown as GroupRecord | undefined;
+      const group = get('groups', groupAt);
       const story = tellStory({
         key,
         event,
@@ -185,11 +180,11 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
           ? { group: { key: groupAt, record: group } }
           : {}),
         ...(event.work === undefined ? noWork : ports.workOf(event.work)),
-        transcript: (record('transcripts', event.work)?.entries ?? []) as readonly JsonObject[],
+        transcript: (get('transcripts', event.work)?.entries ?? []) as readonly JsonObject[],
         stepsOf: (actor) => inspector.actor(actor)?.steps ?? inspector.stepsOf(actor),
         stateOf,
       });
-      return ports.redact(story as unknown as JsonObject);
+      return ports.redact(story);
     },
     tree: () => describeTree({ root, sinces: inspector.sinces, redact: ports.redactText }),
     actor: (id) => spellActor(inspector.actor(id)),
@@ -203,11 +198,11 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
 }
 
 /** With times as people and scripts read them. */
-function spellActor(details: ActorDetails | undefined): JsonObject | undefined {
+function spellActor(details: ActorDetails | undefined): object | undefined {
   if (details === undefined) return undefined;
   const { since, steps, events, timers, ...rest } = details;
   return {
-    ...(rest as unknown as JsonObject),
+    ...rest,
     since: iso(since),
     timers: timers.map((timer) => ({ ...timer, started: iso(timer.started), due: iso(timer.due) })),
     steps: steps.map(({ at, event, from, to, why }) => ({

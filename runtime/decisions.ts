@@ -6,7 +6,6 @@
 
 import type { Logger, LogLevel } from '../actors/ports.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
-import type { JsonObject } from '../machines/base/json.ts';
 import type { Route } from '../machines/config/route.ts';
 import { deliveryIdOf } from '../machines/webhook/envelope.ts';
 import type { EventRecord } from '../machines/webhook/record.ts';
@@ -71,10 +70,7 @@ export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPo
         const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});
         const event = eventOf(context, status, { live, redact, headers, body: (live && textOf(live)) ?? '' });
         // Not waited for and not retried: an event that was passed over owes nobody anything.
-        keeper.submit(
-          [{ kind: 'put', collection: 'events', key: context.id, value: event as unknown as JsonObject }],
-          () => {},
-        );
+        keeper.submit([{ kind: 'put', collection: 'events', key: context.id, value: event }], () => {});
         return;
       }
       const event = eventOf(context, 'refused', { live, redact, headers: {}, body: '' });

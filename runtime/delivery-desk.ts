@@ -11,7 +11,7 @@ import type { RecordWriter } from '../actors/store/record-writer.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import { canonicalTarget } from '../machines/config/targets.ts';
 import { noticeKey } from '../machines/webhook/failure-notice.ts';
-import { asSeen, type DeliveryRecord, isOver, type RunRecord, sendingRow } from '../machines/webhook/record.ts';
+import { asSeen, type DeliveryRecord, isOver, sendingRow } from '../machines/webhook/record.ts';
 import { Refusal } from './control/refusal.ts';
 import type { DeadLetterQuery, DeliveryDesk, SendingQuery, Sweep } from './control/view.ts';
 import { deliveriesLike } from './history.ts';
@@ -28,7 +28,7 @@ export interface DeliveryDeskPorts {
   /** The key of a delivery by the id of its event; undefined where none is known. */
   readonly keyOf: (id: string) => string | undefined;
   /** The judge of what is secret. */
-  readonly redact: (record: JsonObject) => JsonObject;
+  readonly redact: <Given extends object>(record: Given) => Given;
   readonly nowMs: () => number;
   /** False while so many deliveries live that others wait on disk, from where they are taken up. */
   readonly hasRoom: () => boolean;
@@ -41,7 +41,7 @@ const mostTold = 20;
 
 interface Found {
   readonly key: string;
-  readonly stored: StoredRecord;
+  readonly stored: StoredRecord<'deliveries'>;
   readonly record: DeliveryRecord;
 }
 
@@ -53,7 +53,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     const key = ports.keyOf(id) ?? id;
     // An event whose run failed has no delivery but the notice of that.
     const keys = [id, key, noticeKey(key)];
-    const stored = keys.reduce<StoredRecord | undefined>(
+    const stored = keys.reduce<StoredRecord<'deliveries'> | undefined>(
       (found, one) => found ?? journal?.get('deliveries', one),
       undefined,
     );
@@ -66,10 +66,9 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     return foundIn(stored);
   }
 
-  function foundIn(stored: StoredRecord): Found {
-    const { key } = stored;
-    const record = stored.value as unknown as DeliveryRecord;
-    return { key, stored, record: asSeen(record, wards().deliveries.get(key)?.getSnapshot().value) };
+  function foundIn(stored: StoredRecord<'deliveries'>): Found {
+    const { key, value } = stored;
+    return { key, stored, record: asSeen(value, wards().deliveries.get(key)?.getSnapshot().value) };
   }
 
   function matching(query: SendingQuery): Found[] {
@@ -84,7 +83,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
     redact({
       ...sendingRow(key, record, ports.platforms.placeOf(record)),
       ...pauseIn(record),
-    } as unknown as JsonObject);
+    });
 
   /** What waits behind a platform's pause says so, and until when. */
   function pauseIn(record: DeliveryRecord): JsonObject {
@@ -108,7 +107,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
         kind: 'put',
         collection: 'deliveries',
         key,
-        value: (over ? { ...next, endedAtMs: nowMs } : next) as unknown as JsonObject,
+        value: over ? { ...next, endedAtMs: nowMs } : next,
         expect: stored.version,
         dueAtMs: over ? null : nowMs,
         ...(session === undefined ? {} : { heldBy: session }),
@@ -126,7 +125,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
 
   function reopenedRun({ runKey }: DeliveryRecord): readonly Write[] {
     if (runKey === undefined) return [];
-    const run = keeper.journal()?.get('runs', runKey)?.value as unknown as RunRecord | undefined;
+    const run = keeper.journal()?.get('runs', runKey)?.value;
     if (run === undefined) return [];
     const { reason: _, ...rest } = run;
     return [
@@ -134,7 +133,7 @@ export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
         kind: 'put',
         collection: 'runs',
         key: runKey,
-        value: { ...rest, status: 'delivering' } as unknown as JsonObject,
+        value: { ...rest, status: 'delivering' },
       },
     ];
   }

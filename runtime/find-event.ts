@@ -42,14 +42,14 @@ const mostNamed = 20;
 
 export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent {
   function byKey(key: string): FoundEvent | undefined {
-    const event = journal()?.get('events', key)?.value as unknown as EventRecord | undefined;
+    const event = journal()?.get('events', key)?.value;
     return event && { key, event };
   }
 
   /** The event that a run of this key works on; a burst's run has a key of its own. */
   function ofRun(run: string): FoundEvent | undefined {
     const event = journal()?.get('runs', run)?.value.eventKey;
-    return typeof event === 'string' ? byKey(event) : undefined;
+    return event === undefined ? undefined : byKey(event);
   }
 
   return (id, choice = {}) => {
@@ -69,8 +69,7 @@ export function eventsOfId(journal: Journal | undefined, id: string, choice: Eve
   const { route, profile } = choice;
   const limit = route !== undefined && profile !== undefined ? 1 : Number.POSITIVE_INFINITY;
   const isNew = newPlaces();
-  return newestFirst(journal, { collection: 'events', limit, marks: [[idMark(id)]] }, ({ key, value }) => {
-    const event = value as unknown as EventRecord;
+  return newestFirst(journal, { collection: 'events', limit, marks: [[idMark(id)]] }, ({ key, value: event }) => {
     if (event.deliveryId !== id || repeatsId(event) || !isChosen(event, choice)) return undefined;
     return isNew(event) ? { key, event } : undefined;
   });

@@ -5,7 +5,6 @@
  */
 
 import type { JournalReader } from '../actors/store/journal.ts';
-import type { JsonObject } from '../machines/base/json.ts';
 import {
   isPassing,
   jobMark,
@@ -15,12 +14,15 @@ import {
   targetMark,
   workMark,
 } from '../machines/webhook/marks.ts';
-import type { GroupRecord, RunRecord } from '../machines/webhook/record.ts';
 import type { HistoryQuery, SeenRun, SendingQuery } from './control/view.ts';
 import { newestFirst, type Question } from './newest-first.ts';
 
 /** The events of a route, of a status that their rows show, or of both. */
-export function eventsLike(journal: JournalReader | undefined, query: HistoryQuery, seenRun: SeenRun): Question {
+export function eventsLike(
+  journal: JournalReader | undefined,
+  query: HistoryQuery,
+  seenRun: SeenRun,
+): Question<'events'> {
   const { status, limit } = query;
   const marks = marksOf(query);
   return {
@@ -33,12 +35,12 @@ export function eventsLike(journal: JournalReader | undefined, query: HistoryQue
 }
 
 /** The runs of a route, of a status, or of both. */
-export function runsLike(journal: JournalReader | undefined, query: HistoryQuery): Question {
+export function runsLike(journal: JournalReader | undefined, query: HistoryQuery): Question<'runs'> {
   return workLike('runs', journal, query, marksOf(query));
 }
 
 /** The deliveries to a target, of a route or of a status, or of several of these. */
-export function deliveriesLike(journal: JournalReader | undefined, query: SendingQuery): Question {
+export function deliveriesLike(journal: JournalReader | undefined, query: SendingQuery): Question<'deliveries'> {
   const { target } = query;
   return workLike('deliveries', journal, query, [
     ...marksOf(query),
@@ -47,7 +49,7 @@ export function deliveriesLike(journal: JournalReader | undefined, query: Sendin
 }
 
 /** The events of cron jobs. */
-export function eventsOfJobs(jobs: readonly string[], limit: number): Question {
+export function eventsOfJobs(jobs: readonly string[], limit: number): Question<'events'> {
   return { collection: 'events', limit, marks: jobs.map((job) => [jobMark(job)]) };
 }
 
@@ -60,12 +62,12 @@ function marksOf({ route, status }: HistoryQuery): string[] {
   return route === undefined ? [] : [routeMark(route)];
 }
 
-function workLike(
-  collection: 'runs' | 'deliveries',
+function workLike<In extends 'runs' | 'deliveries'>(
+  collection: In,
   journal: JournalReader | undefined,
   query: HistoryQuery,
   marks: readonly string[],
-): Question {
+): Question<In> {
   const { status, limit } = query;
   return {
     collection,
@@ -78,13 +80,11 @@ function workLike(
 
 /** The keys of the events whose work is due and may show a status: of runs, deliveries and bursts that still gather. */
 function eventsUnderWay(journal: JournalReader, status: string, seenRun: SeenRun): string[] {
-  const bursts = journal
-    .dueKeys('groups')
-    .flatMap((key) => (journal.get('groups', key)?.value as unknown as GroupRecord | undefined)?.burst.id ?? []);
+  const bursts = journal.dueKeys('groups').flatMap((key) => journal.get('groups', key)?.value?.burst.id ?? []);
   const works = new Set([...journal.dueKeys('runs'), ...journal.dueKeys('deliveries'), ...bursts]);
   return [...works].flatMap((work) => {
-    const run = journal.get('runs', work)?.value as unknown as RunRecord | undefined;
-    const seen = run && (seenRun(work, run) as unknown as JsonObject);
+    const run = journal.get('runs', work)?.value;
+    const seen = run && seenRun(work, run);
     const shown = shownOfWork(seen, journal.get('deliveries', work)?.value);
     if (shown !== undefined && shown !== status) return [];
     return [work, ...membersOf(journal, work)];

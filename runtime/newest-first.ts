@@ -5,14 +5,14 @@
  * @see DUR-2 in docs/specification.md
  */
 
-import type { Collection, JournalReader, MarkedCollection, StoredRecord } from '../actors/store/journal.ts';
+import type { JournalReader, MarkedCollection, StoredRecord } from '../actors/store/journal.ts';
 
 /** A page of the journal: what is asked for, within these bounds. */
 const smallestPage = 20;
 const largestPage = 200;
 
-export interface Question {
-  readonly collection: MarkedCollection;
+export interface Question<In extends MarkedCollection = MarkedCollection> {
+  readonly collection: In;
   readonly limit: number;
   /** Only records before this key: the page after the one that it was the last of. */
   readonly before?: string;
@@ -23,10 +23,10 @@ export interface Question {
 }
 
 /** Picks rows until there are as many as the limit; a record that gives undefined is passed over. */
-export function newestFirst<Row>(
+export function newestFirst<In extends MarkedCollection, Row>(
   journal: JournalReader | undefined,
-  question: Question,
-  pick: (stored: StoredRecord) => Row | undefined,
+  question: Question<In>,
+  pick: (stored: StoredRecord<In>) => Row | undefined,
 ): Row[] {
   const rows: Row[] = [];
   if (journal === undefined) return rows;
@@ -38,9 +38,12 @@ export function newestFirst<Row>(
   return rows;
 }
 
-type Way = Generator<StoredRecord, undefined>;
+type Way<In extends MarkedCollection> = Generator<StoredRecord<In>, undefined>;
 
-function waysOf(journal: JournalReader, { collection, limit, before, marks, also = [] }: Question): Way[] {
+function waysOf<In extends MarkedCollection>(
+  journal: JournalReader,
+  { collection, limit, before, marks, also = [] }: Question<In>,
+): Way<In>[] {
   const size = Math.min(largestPage, Math.max(smallestPage, limit));
   if (marks === undefined) {
     return [byPages(size, before, (from) => journal.list(collection, { limit: size, order: 'newest', ...from }))];
@@ -52,11 +55,11 @@ function waysOf(journal: JournalReader, { collection, limit, before, marks, also
   return others.length === 0 ? ways : [...ways, byKeys(journal, collection, others)];
 }
 
-function* byPages(
+function* byPages<In extends MarkedCollection>(
   size: number,
   before: string | undefined,
-  page: (from: { readonly from?: string }) => readonly StoredRecord[],
-): Way {
+  page: (from: { readonly from?: string }) => readonly StoredRecord<In>[],
+): Way<In> {
   for (let from: { readonly from?: string } = before === undefined ? {} : { from: before }; ; ) {
     const found = page(from);
     yield* found;
@@ -66,7 +69,11 @@ function* byPages(
   }
 }
 
-function* byKeys(journal: JournalReader, collection: Collection, keys: readonly string[]): Way {
+function* byKeys<In extends MarkedCollection>(
+  journal: JournalReader,
+  collection: In,
+  keys: readonly string[],
+): Way<In> {
   for (const key of [...keys].sort().reverse()) {
     const stored = journal.get(collection, key);
     if (stored !== undefined) yield stored;
@@ -75,7 +82,7 @@ function* byKeys(journal: JournalReader, collection: Collection, keys: readonly 
 }
 
 /** All ways as one, each record once. */
-function* merged(ways: readonly Way[]): Way {
+function* merged<In extends MarkedCollection>(ways: readonly Way<In>[]): Way<In> {
   const heads = ways.map((way) => ({ way, next: way.next().value }));
   for (let last: string | undefined; ; ) {
     let newest: (typeof heads)[number] | undefined;

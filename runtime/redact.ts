@@ -17,7 +17,7 @@ export interface Redactor {
   /** A JSON copy of any value, bounded in depth and size: texts redacted, values of secret-looking keys masked. */
   value(value: unknown): unknown;
   /** A copy of a record that people read, redacted likewise and not cut. */
-  record(record: JsonObject): JsonObject;
+  record<Given extends object>(record: Given): Given;
 }
 
 const mask = '[redacted]';
@@ -197,7 +197,8 @@ export function createRedactor(): Redactor {
     },
     text,
     value: (held) => copy(held, 0, { nodes: mostNodes }),
-    record: wholeRecord,
+    // The copy has the keys and kinds of the original, and texts for what is masked.
+    record: (given) => wholeRecord(given as JsonObject) as typeof given,
   };
 }
 

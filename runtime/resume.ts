@@ -7,11 +7,10 @@
 import type { Logger } from '../actors/ports.ts';
 import type { Journal, SessionId, StoredRecord, Write } from '../actors/store/journal.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
-import type { RecordWriter } from '../actors/store/record-writer.ts';
+import type { RecordChange, RecordWriter } from '../actors/store/record-writer.ts';
 import type { Bursts } from '../actors/webhook/bursts.ts';
-import type { JsonObject } from '../machines/base/json.ts';
 import { interruptedDelivery, interruptedRun } from '../machines/webhook/interruption.ts';
-import { type DeliveryRecord, type GroupRecord, isOver, type RunRecord } from '../machines/webhook/record.ts';
+import { type DeliveryRecord, isOver } from '../machines/webhook/record.ts';
 import type { OlderOnDisk } from './older-on-disk.ts';
 import { releaseOf, runOf } from './wiring/delivery.ts';
 import type { Wards } from './wiring/wards.ts';
@@ -48,7 +47,7 @@ export async function resumeWork(ports: ResumePorts): Promise<void> {
   // The oldest first: a chat is kept for one at a time.
   for (const key of journal.dueKeys('deliveries').reverse()) {
     const record = journal.get('deliveries', key)?.value;
-    if (record !== undefined) ports.older.note(key, record as unknown as DeliveryRecord);
+    if (record !== undefined) ports.older.note(key, record);
   }
   await takeDeliveries(journal, session, ports, Number.MAX_SAFE_INTEGER);
   await refillRuns(ports);
@@ -71,7 +70,7 @@ async function takeDeliveries(
   ports: ResumePorts,
   dueBeforeMs: number,
 ): Promise<void> {
-  const taken: StoredRecord[] = [];
+  const taken: StoredRecord<'deliveries'>[] = [];
   for (;;) {
     const limit = Math.min(sliceSize, ports.deliveryRoom() - taken.length);
     if (limit <= 0) break;
@@ -81,15 +80,14 @@ async function takeDeliveries(
   }
   // They come by when they are due; a chat has them as they were queued, and behind the one that it waits for.
   taken.sort((one, other) => queuedAt(one) - queuedAt(other));
-  for (const { value } of taken) {
-    const record = value as unknown as DeliveryRecord;
+  for (const { value: record } of taken) {
     if (record.status === 'waitingToRetry') ports.hold(record);
   }
   for (const stored of taken) await resumeDelivery(stored, ports);
 }
 
-function queuedAt({ value }: StoredRecord): number {
-  return (value as unknown as DeliveryRecord).queuedAtMs;
+function queuedAt({ value }: StoredRecord<'deliveries'>): number {
+  return value.queuedAtMs;
 }
 
 /** Takes waiting runs from the journal while there is room for them. */
@@ -111,7 +109,7 @@ async function takeAll(
   session: SessionId,
   collection: 'groups',
   ports: ResumePorts,
-  resume: (stored: StoredRecord) => Promise<void>,
+  resume: (stored: StoredRecord<'groups'>) => Promise<void>,
 ): Promise<void> {
   for (;;) {
     const taken = await take(journal, session, collection, sliceSize, ports);
@@ -120,15 +118,15 @@ async function takeAll(
   }
 }
 
-async function take(
+async function take<In extends 'deliveries' | 'groups' | 'runs'>(
   journal: Journal,
   session: SessionId,
-  collection: 'deliveries' | 'groups' | 'runs',
+  collection: In,
   limit: number,
   ports: ResumePorts,
   // A pending burst is due in the future; its timer runs here, so it is taken now.
   dueBeforeMs = Number.MAX_SAFE_INTEGER,
-): Promise<StoredRecord[]> {
+): Promise<StoredRecord<In>[]> {
   const nowMs = ports.nowMs();
   const taken = await journal.take(collection, { session, dueBeforeMs, nowMs, limit });
   if (taken.ok) return taken.value;
@@ -137,16 +135,16 @@ async function take(
 }
 
 /** A delivery whose run still waits for it is spawned by the run; the others go on by themselves. */
-async function resumeDelivery(stored: StoredRecord, ports: ResumePorts): Promise<void> {
+async function resumeDelivery(stored: StoredRecord<'deliveries'>, ports: ResumePorts): Promise<void> {
   const { key } = stored;
-  const record = stored.value as unknown as DeliveryRecord;
+  const record = stored.value;
   const nowMs = ports.nowMs();
   ports.writer.adopt('deliveries', key, stored.version);
   const next = interruptedDelivery(record, { nowMs, deduplicatesForMs: ports.deduplicatesForMs(record) });
   if (isOver(next)) {
     const ended = { ...next, endedAtMs: nowMs };
     const also = [...releaseOf(ended, ports), ...runOf(ended, ports)];
-    await put(ports, 'deliveries', key, ended as unknown as JsonObject, null, also);
+    await put(ports, { collection: 'deliveries', key, value: ended, dueAtMs: null }, also);
     ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
       delivery_id: record.deliveryId,
       delivery: key,
@@ -155,16 +153,16 @@ async function resumeDelivery(stored: StoredRecord, ports: ResumePorts): Promise
     });
     return;
   }
-  if (next !== record) await put(ports, 'deliveries', key, next as unknown as JsonObject, next.queuedAtMs, []);
+  if (next !== record) await put(ports, { collection: 'deliveries', key, value: next, dueAtMs: next.queuedAtMs }, []);
   const run = next.runKey === undefined ? undefined : ports.keeper.journal()?.get('runs', next.runKey);
   if (run?.dueAtMs === undefined) ports.wards().open({ kind: 'direct', key, record: next });
 }
 
-async function resumeRun(stored: StoredRecord, ports: ResumePorts): Promise<void> {
-  const record = stored.value as unknown as RunRecord;
+async function resumeRun(stored: StoredRecord<'runs'>, ports: ResumePorts): Promise<void> {
+  const record = stored.value;
   const { key } = stored;
   ports.writer.adopt('runs', key, stored.version);
-  const delivery = ports.keeper.journal()?.get('deliveries', key)?.value as unknown as DeliveryRecord | undefined;
+  const delivery = ports.keeper.journal()?.get('deliveries', key)?.value;
   const next = interruptedRun(record, delivery, ports.onInterrupted(record.profile));
   const event = ports.keeper.journal()?.get('events', record.eventKey)?.value;
   ports.log.log('info', `run taken up again: ${next.status}`, {
@@ -182,21 +180,14 @@ async function resumeRun(stored: StoredRecord, ports: ResumePorts): Promise<void
   }
 }
 
-async function resumeGroup(stored: StoredRecord, ports: ResumePorts): Promise<void> {
-  const record = stored.value as unknown as GroupRecord;
+async function resumeGroup(stored: StoredRecord<'groups'>, ports: ResumePorts): Promise<void> {
+  const record = stored.value;
   ports.bursts.adopt(stored.key, record, stored.version);
   const { profile, route, burst } = record;
   ports.wards().open({ kind: 'group', key: stored.key, profile, route, burst });
 }
 
-async function put(
-  ports: ResumePorts,
-  collection: 'runs' | 'deliveries',
-  key: string,
-  value: JsonObject,
-  dueAtMs: number | null,
-  also: readonly Write[],
-): Promise<void> {
-  const verdict = await ports.writer.write([{ collection, key, value, dueAtMs }], also);
-  if (verdict.kind === 'refused') ports.log.log('error', verdict.reason, { key });
+async function put(ports: ResumePorts, change: RecordChange, also: readonly Write[]): Promise<void> {
+  const verdict = await ports.writer.write([change], also);
+  if (verdict.kind === 'refused') ports.log.log('error', verdict.reason, { key: change.key });
 }

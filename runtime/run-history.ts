@@ -3,7 +3,7 @@
  * @see CLI-5 and DUR-2 in docs/specification.md
  */
 
-import type { Collection, JournalReader } from '../actors/store/journal.ts';
+import type { Collection, JournalReader, Records } from '../actors/store/journal.ts';
 import type { Json, JsonObject } from '../machines/base/json.ts';
 import { noticeKey } from '../machines/webhook/failure-notice.ts';
 import { type EventRecord, type RunRecord, runRow } from '../machines/webhook/record.ts';
@@ -17,12 +17,13 @@ export interface RunHistoryPorts {
   readonly seenRun: SeenRun;
   /** The runs that wait for a person, each with its oldest question. */
   readonly runsThatWait: () => ReadonlyMap<string, string>;
-  readonly redact: (record: JsonObject) => JsonObject;
+  readonly redact: <Given extends object>(record: Given) => Given;
 }
 
 export function createRunHistory({ journal, seenRun, runsThatWait, redact }: RunHistoryPorts): RunHistory {
-  const get = (collection: Collection, key: string): JsonObject | undefined => journal()?.get(collection, key)?.value;
-  const eventOf = (key: string): EventRecord | undefined => get('events', key) as unknown as EventRecord | undefined;
+  const get = <In extends Collection>(collection: In, key: string): Records[In] | undefined =>
+    journal()?.get(collection, key)?.value;
+  const eventOf = (key: string): EventRecord | undefined => get('events', key);
 
   /** What was said; of a runner that tells nothing, what went in and what came out. */
   function transcriptOf(id: string, run: RunRecord, event: EventRecord | undefined): Json {
@@ -36,21 +37,21 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
     runs(query) {
       const waiting = runsThatWait();
       return newestFirst(journal(), runsLike(journal(), query), ({ key, value }) => {
-        const run = seenRun(key, value as unknown as RunRecord);
+        const run = seenRun(key, value);
         if (!matches(run, query)) return undefined;
-        const row = redact(runRow(key, run, eventOf(run.eventKey)) as unknown as JsonObject);
+        const row = redact(runRow(key, run, eventOf(run.eventKey)));
         return { ...row, ...questionOf(key, waiting) };
       });
     },
     run(id, { transcript = false } = {}) {
       const kept = get('runs', id);
       if (kept === undefined) return undefined;
-      const run = seenRun(id, kept as unknown as RunRecord);
+      const run = seenRun(id, kept);
       const event = eventOf(run.eventKey);
       const delivery = get('deliveries', id);
       const notice = get('deliveries', noticeKey(id));
       return redact({
-        ...(runRow(id, run, event) as unknown as JsonObject),
+        ...runRow(id, run, event),
         ...questionOf(id, runsThatWait()),
         prompt: event?.prompt ?? '',
         response: run.response ?? null,

@@ -108,8 +108,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   const bursts = createBursts(keeper);
   const writer = createRecordWriter(keeper);
   const places = createPlaces(concurrency());
-  const eventOf = (key: string): EventRecord | undefined =>
-    keeper.journal()?.get('events', key)?.value as unknown as EventRecord | undefined;
+  const eventOf = (key: string): EventRecord | undefined => keeper.journal()?.get('events', key)?.value;
 
   let standing: Wards | undefined;
   /** While no gateway stands, what a commit opened stays in the journal, from where the next one takes it up. */

@@ -102,7 +102,7 @@ export function createFireCronJob({ keeper, hasRoom }: FirePorts): FireCronJob {
         collection: 'runs',
         key,
         expect: 'absent',
-        value: record as unknown as JsonObject,
+        value: record,
         dueAtMs: nowMs,
         ...(taken && session !== undefined ? { heldBy: session } : {}),
       },
@@ -170,7 +170,7 @@ function dueClaim({ key, nowMs, profile, job }: Entry, { dueAtMs }: DueTime): Wr
 /** A mark is a claim that is given back and taken anew: claims are what the journal keeps beside records. */
 function markWrites({ nowMs, profile, job }: Omit<Entry, 'key'>, mark: CronMark): Write[] {
   const name = markName(profile, job.id);
-  return [{ kind: 'release', name }, claim(name, mark as unknown as JsonObject, nowMs, markLifeMs)];
+  return [{ kind: 'release', name }, claim(name, { ...mark }, nowMs, markLifeMs)];
 }
 
 function claim(name: string, value: JsonObject, nowMs: number, lifeMs: number): Write {
@@ -217,7 +217,7 @@ function eventOf({ key, nowMs, profile, job }: Entry, event: string, status: 'cr
 }
 
 function putEvent(key: string, event: CronEventRecord): Write {
-  return { kind: 'put', collection: 'events', key, expect: 'absent', value: event as unknown as JsonObject };
+  return { kind: 'put', collection: 'events', key, expect: 'absent', value: event };
 }
 
 /** A firing on time needs no word; a late one says how late, and what it stands for. */

@@ -4,6 +4,7 @@
  */
 
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { type Job, promised } from './job.ts';
 import type {
   Collection,
@@ -11,6 +12,7 @@ import type {
   Journal,
   JournalReader,
   ListQuery,
+  Records,
   SessionId,
   StoredRecord,
   Write,
@@ -43,8 +45,8 @@ export function createJournal(engine: Engine, now: () => number): Journal {
     else settled({ kind: 'unavailable', fault: fault('internal-error', `journal: ${obstacle}`) });
   }
 
-  async function take(...[collection, query]: Parameters<Journal['take']>): Promise<Result<StoredRecord[]>> {
-    const taken: StoredRecord[] = [];
+  async function take<In extends Collection>(collection: In, query: TakeQuery): Promise<Result<StoredRecord<In>[]>> {
+    const taken: StoredRecord<In>[] = [];
     // Most looks find nothing; a read tells, and costs the writers nothing.
     if (!hasFree(engine.tables, collection, query)) return done(taken);
     while (taken.length < query.limit) {
@@ -134,15 +136,16 @@ export function createReader(tables: () => Tables): JournalReader {
 }
 
 type Part = Pick<ListQuery, 'limit' | 'from'>;
+type TakeQuery = Parameters<Journal['take']>[1];
 
 /** A record that cannot be read is not counted: whoever pages takes a short page for the last one. */
-function page(
+function page<In extends Collection>(
   tables: Tables,
-  collection: Collection,
+  collection: In,
   { limit, from }: Part,
   keysOf: (part: Part) => readonly string[],
-): StoredRecord[] {
-  const records: StoredRecord[] = [];
+): StoredRecord<In>[] {
+  const records: StoredRecord<In>[] = [];
   if (from !== undefined && !isKey(from)) return records;
   for (let after = from; records.length < limit; ) {
     const missing = limit - records.length;
@@ -157,21 +160,26 @@ function page(
   return records;
 }
 
-function storedRecord(tables: Tables, collection: Collection, key: string): StoredRecord | undefined {
+function storedRecord<In extends Collection>(
+  tables: Tables,
+  collection: In,
+  key: string,
+): StoredRecord<In> | undefined {
   const row = tables[collection].read(key);
   if (row?.value === undefined) return undefined;
   const { version, dueAtMs, heldBy, value } = row;
   return {
     key,
     version,
-    value,
+    // Records are JSON by construction; their interfaces lack the index signature that says so.
+    value: value as unknown as Records[In],
     ...(dueAtMs === undefined ? {} : { dueAtMs }),
     ...(heldBy === undefined ? {} : { heldBy }),
   };
 }
 
 /** Whether a job of taking has anything to do, or a session to find over. */
-function hasFree(tables: Tables, collection: Collection, query: Parameters<Journal['take']>[1]): boolean {
+function hasFree(tables: Tables, collection: Collection, query: TakeQuery): boolean {
   const { session, dueBeforeMs, nowMs } = query;
   if (!isLiving(tables, session, nowMs)) return true;
   return (
@@ -181,16 +189,16 @@ function hasFree(tables: Tables, collection: Collection, query: Parameters<Journ
 }
 
 /** Takes records due for a session; undefined where the session is over. */
-function takeSome(
+function takeSome<In extends Collection>(
   tables: Tables,
-  collection: Collection,
-  query: Parameters<Journal['take']>[1],
-): { readonly records: StoredRecord[]; readonly more: boolean } | undefined {
+  collection: In,
+  query: TakeQuery,
+): { readonly records: StoredRecord<In>[]; readonly more: boolean } | undefined {
   const { session, dueBeforeMs, nowMs, limit } = query;
   if (!isLiving(tables, session, nowMs)) return undefined;
   const living = (id: SessionId) => isLiving(tables, id, nowMs);
   const works = freeWork(tables.due, collection, { dueBeforeMs, limit, isLiving: living });
-  const records: StoredRecord[] = [];
+  const records: StoredRecord<In>[] = [];
   for (const { key, indexKey } of works) {
     // A record that a damaged disk made unreadable stays where it is, but is no longer offered as work.
     removeWork(tables.due, indexKey);
@@ -199,7 +207,7 @@ function takeSome(
     const { dueAtMs } = record;
     // A take is a write: whoever held the record before finds its version stale.
     const version = record.version + 1;
-    tables[collection].write(key, { version, dueAtMs, heldBy: session, value: record.value });
+    tables[collection].write(key, { version, dueAtMs, heldBy: session, value: record.value as JsonObject });
     addWork(tables.due, workKey(collection, key, { dueAtMs, heldBy: session }));
     records.push({ ...record, version, heldBy: session });
   }

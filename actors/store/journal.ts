@@ -9,18 +9,28 @@
  */
 
 import type { Fault, Result } from '../../machines/base/fault.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { DeliveryRecord, EventRecord, GroupRecord, RunRecord } from '../../machines/webhook/record.ts';
 
-export type Collection = 'events' | 'runs' | 'groups' | 'deliveries' | 'transcripts';
+/** What a record of each collection is. */
+export interface Records {
+  readonly events: EventRecord;
+  readonly runs: RunRecord;
+  readonly groups: GroupRecord;
+  readonly deliveries: DeliveryRecord;
+  readonly transcripts: { readonly entries: Json };
+}
+
+export type Collection = keyof Records;
 
 /** A session stands for one living gateway. What it holds becomes free when it ends or is not renewed in time. */
 export type SessionId = string;
 
-export interface StoredRecord<Value = JsonObject> {
+export interface StoredRecord<In extends Collection = Collection> {
   readonly key: string;
   /** 1 for a new record, one more with each put and each take. */
   readonly version: number;
-  readonly value: Value;
+  readonly value: Records[In];
   /** When work on it is due, in whole Unix milliseconds; absent: nothing left to do. */
   readonly dueAtMs?: number;
   /** Who took it last; holds it only while that session lives. */
@@ -59,15 +69,7 @@ export type Write =
    * Writes a record. `expect` is what must stand, left out: anything. `dueAtMs` puts it among the work (null or left
    * out: takes it out); `heldBy` says who works on it.
    */
-  | {
-      readonly kind: 'put';
-      readonly collection: Collection;
-      readonly key: string;
-      readonly value: JsonObject;
-      readonly expect?: Expected;
-      readonly dueAtMs?: number | null | undefined;
-      readonly heldBy?: SessionId | undefined;
-    }
+  | Put
   /** Removes a record; one that is not there is no fault unless one was expected. */
   | {
       readonly kind: 'delete';
@@ -75,6 +77,19 @@ export type Write =
       readonly key: string;
       readonly expect?: Exclude<Expected, 'absent'>;
     };
+
+export type Put<In extends Collection = Collection> = {
+  readonly [Each in In]: {
+    readonly kind: 'put';
+    readonly collection: Each;
+    readonly key: string;
+    /** A record, or plain JSON that the caller knows to be one. */
+    readonly value: Records[Each] | JsonObject;
+    readonly expect?: Expected;
+    readonly dueAtMs?: number | null | undefined;
+    readonly heldBy?: SessionId | undefined;
+  };
+}[In];
 
 export type CommitVerdict =
   | { readonly kind: 'committed' }
@@ -124,14 +139,14 @@ export interface Journal {
   submit(writes: readonly Write[], settled: (verdict: CommitVerdict) => void): void;
 
   /** Reads see every commit that resolved before the call. */
-  get(collection: Collection, key: string): StoredRecord | undefined;
+  get<In extends Collection>(collection: In, key: string): StoredRecord<In> | undefined;
   /** In key order; keys are ASCII, those of all but groups begin with their time, so this is time order. */
-  list(collection: Collection, query: ListQuery): StoredRecord[];
+  list<In extends Collection>(collection: In, query: ListQuery): StoredRecord<In>[];
   /**
    * The records that may bear all of some marks, newest first, those before `from`: all that do, and neighbours. What
    * bears which mark says `machines/webhook/marks.ts`.
    */
-  marked(collection: MarkedCollection, query: MarkQuery): StoredRecord[];
+  marked<In extends MarkedCollection>(collection: In, query: MarkQuery): StoredRecord<In>[];
   /** The keys of all records with a due time, newest first. */
   dueKeys(collection: Collection): string[];
   /** The value of a claim that stands at `nowMs`. */
@@ -141,15 +156,15 @@ export interface Journal {
    * Takes work for a living session: records due by `dueBeforeMs` that nobody living holds, oldest due first; each is
    * held by the session when the promise resolves. The holder renews by keeping its session alive.
    */
-  take(
-    collection: Collection,
+  take<In extends Collection>(
+    collection: In,
     query: {
       readonly session: SessionId;
       readonly dueBeforeMs: number;
       readonly nowMs: number;
       readonly limit: number;
     },
-  ): Promise<Result<StoredRecord[]>>;
+  ): Promise<Result<StoredRecord<In>[]>>;
 
   /**
    * Forgets history: finished records (no due time) whose key is older than `keepAfterKey`, then the oldest finished

@@ -97,7 +97,7 @@ function markWritten(
   else {
     const isDue = (write.dueAtMs ?? undefined) !== undefined;
     const isClaimed = collection === 'events' && leading.some((other) => leadsTo(other, key));
-    markRecord(tables, collection, { key, value: write.value, isDue, isClaimed });
+    markRecord(tables, collection, { key, value: write.value as JsonObject, isDue, isClaimed });
   }
 }
 
@@ -163,7 +163,8 @@ function release(tables: Tables, name: string, undo: Undo | undefined): undefine
 }
 
 function applyPut(tables: Tables, write: Put, index: number, undo: Undo | undefined): Refusal | undefined {
-  const { collection, key, heldBy, expect, value } = write;
+  const { collection, key, heldBy, expect } = write;
+  const value = write.value as JsonObject;
   const table = tables[collection];
   const dueAtMs = write.dueAtMs ?? undefined;
   const work = workKey(collection, key, { dueAtMs, heldBy });

@@ -5,18 +5,20 @@
  */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { Write } from './journal.ts';
+import type { Records, Write } from './journal.ts';
 import type { JournalKeeper } from './keeper.ts';
 
-export interface RecordChange {
-  readonly collection: 'runs' | 'deliveries' | 'transcripts';
-  readonly key: string;
-  readonly value: JsonObject;
-  /** When work on it is due; null: it is finished. */
-  readonly dueAtMs: number | null;
-  /** Leaves the work to whoever takes it from the journal when it is due. */
-  readonly free?: boolean;
-}
+export type RecordChange = {
+  readonly [In in 'runs' | 'deliveries' | 'transcripts']: {
+    readonly collection: In;
+    readonly key: string;
+    readonly value: Records[In] | JsonObject;
+    /** When work on it is due; null: it is finished. */
+    readonly dueAtMs: number | null;
+    /** Leaves the work to whoever takes it from the journal when it is due. */
+    readonly free?: boolean;
+  };
+}['runs' | 'deliveries' | 'transcripts'];
 
 export type WriteVerdict =
   | { readonly kind: 'written' }
@@ -37,14 +39,12 @@ export function createRecordWriter(keeper: JournalKeeper): RecordWriter {
   return {
     async write(changes, also = []) {
       const session = keeper.session();
-      const puts = changes.map(({ collection, key, value, dueAtMs, free }): Write => {
+      const puts = changes.map(({ free, ...change }): Write => {
+        const { collection, key, dueAtMs } = change;
         const version = versions.get(`${collection}/${key}`);
         return {
           kind: 'put',
-          collection,
-          key,
-          value,
-          dueAtMs,
+          ...change,
           ...(version === undefined ? {} : { expect: version }),
           ...(session === undefined || dueAtMs === null || free === true ? {} : { heldBy: session }),
         };

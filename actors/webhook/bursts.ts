@@ -5,7 +5,6 @@
  * @see COA-1 and DUR-1 in docs/specification.md
  */
 
-import type { JsonObject } from '../../machines/base/json.ts';
 import { type Burst, joinBurst } from '../../machines/webhook/coalesce.ts';
 import type { GroupRecord } from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Expected, Write } from '../store/journal.ts';
@@ -62,7 +61,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
 
   function stored(key: string): Entry | undefined {
     const found = keeper.journal()?.get('groups', key);
-    return found && { record: found.value as unknown as GroupRecord, version: found.version, over: undefined };
+    return found && { record: found.value, version: found.version, over: undefined };
   }
 
   function relearn(key: string): void {
@@ -83,7 +82,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
       kind: 'put',
       collection: 'groups',
       key,
-      value: record as unknown as JsonObject,
+      value: record,
       expect: over === undefined ? 'absent' : expected(over),
       dueAtMs: record.burst.firstAtMs + maxWaitMs,
       heldBy: keeper.session(),

@@ -8,13 +8,7 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { NoticePlace } from '../../machines/config/notice-place.ts';
 import type { Burst } from '../../machines/webhook/coalesce.ts';
-import {
-  type DeliveryRecord,
-  type EventRecord,
-  groupName,
-  type RunRecord,
-  sameSignature,
-} from '../../machines/webhook/record.ts';
+import { type DeliveryRecord, groupName, type RunRecord, sameSignature } from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
 import type { Bursts } from './bursts.ts';
@@ -143,7 +137,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const writes: readonly Write[] = [
       ...claimsOf(request),
       putEvent(key, event, key),
-      { kind: 'put', collection: 'runs', key, expect: 'absent', value: asJson(record), dueAtMs: nowMs, heldBy },
+      { kind: 'put', collection: 'runs', key, expect: 'absent', value: record, dueAtMs: nowMs, heldBy },
       ...also,
     ];
     const opened: Opened = taken ? { kind: 'run', key, record } : { kind: 'nothing' };
@@ -158,7 +152,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       const { id, reason } = job;
       const dropped = { ...event, reason, ...(id === undefined ? {} : { cronJob: id }) };
       commit(
-        [...claimsOf(request), { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson(dropped) }],
+        [...claimsOf(request), { kind: 'put', collection: 'events', key, expect: 'absent', value: dropped }],
         { kind: 'granted', opened: { kind: 'nothing' }, reason },
         { event, settled },
       );
@@ -204,7 +198,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const writes: readonly Write[] = [
       ...claimsOf(request),
       putEvent(key, event, key),
-      { kind: 'put', collection: 'deliveries', key, expect: 'absent', value: asJson(record), dueAtMs: nowMs, heldBy },
+      { kind: 'put', collection: 'deliveries', key, expect: 'absent', value: record, dueAtMs: nowMs, heldBy },
     ];
     commit(writes, { kind: 'granted', opened: { kind: 'direct', key, record }, work: key }, { event, settled });
   }
@@ -231,7 +225,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
 
 function putEvent(key: string, event: EventDraft, work: string): Write {
   event.work = work;
-  return { kind: 'put', collection: 'events', key, expect: 'absent', value: asJson(event) };
+  return { kind: 'put', collection: 'events', key, expect: 'absent', value: event };
 }
 
 function claimVerdict(
@@ -247,7 +241,7 @@ function claimVerdict(
       const { eventKey } = verdict.holder;
       if (isPending(keeper, eventKey)) return { kind: 'pending' };
       const held = typeof eventKey === 'string' ? keeper.journal()?.get('events', eventKey)?.value : undefined;
-      const reason = held && sameSignature(held as unknown as EventRecord, event);
+      const reason = held && sameSignature(held, event);
       return reason === undefined ? { kind: 'duplicate' } : { kind: 'duplicate', reason };
     }
     case 'stale':
@@ -255,9 +249,4 @@ function claimVerdict(
     case 'unavailable':
       return { kind: 'unavailable', reason: verdict.fault.message };
   }
-}
-
-/** Records are JSON by construction; their interfaces lack the index signature that says so. */
-function asJson(record: EventDraft | RunRecord | DeliveryRecord): JsonObject {
-  return record as unknown as JsonObject;
 }

@@ -11,7 +11,6 @@ import {
   type EventRecord,
   isOver,
   isWaitedFor,
-  type RunRecord,
   releasesId,
   type Told,
 } from '../../machines/webhook/record.ts';
@@ -75,11 +74,11 @@ export function releasing(journal: Journal | undefined, { key, nowMs, event }: C
 
 /** The write by which the run of an event that failed for good names the event that repeats it; undefined where it did not. */
 function repeating(journal: Journal, before: string, key: string): Extract<Write, { kind: 'put' }> | undefined {
-  const work = (journal.get('events', before)?.value as unknown as EventRecord | undefined)?.work;
+  const work = journal.get('events', before)?.value?.work;
   const run = work === undefined ? undefined : journal.get('runs', work);
   if (work === undefined || run === undefined || run.dueAtMs !== undefined) return undefined;
-  const delivery = journal.get('deliveries', work)?.value as unknown as DeliveryRecord | undefined;
-  if (!releasesId(run.value as unknown as RunRecord, delivery)) return undefined;
+  const delivery = journal.get('deliveries', work)?.value;
+  if (!releasesId(run.value, delivery)) return undefined;
   return {
     kind: 'put',
     collection: 'runs',
@@ -102,7 +101,7 @@ export function signatureHolder(
   const holder = journal?.claimed(name, nowMs)?.eventKey;
   if (journal === undefined || typeof holder !== 'string') return undefined;
   if (isPending(keeper, holder) || repeating(journal, holder, '') !== undefined) return undefined;
-  return journal.get('events', holder)?.value as unknown as EventRecord | undefined;
+  return journal.get('events', holder)?.value;
 }
 
 /** Whether a claim is held by a direct delivery without an outcome; everything else that holds one is carried through. */

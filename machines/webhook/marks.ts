@@ -114,8 +114,12 @@ export function marksOfStatus(status: unknown, route: unknown): readonly string[
   return typeof route === 'string' ? [statusMark(status), statusMark(status, route)] : [statusMark(status)];
 }
 
+interface Shown {
+  readonly status?: unknown;
+}
+
 /** What the events of some work show of it; undefined where they show what they were answered as. */
-export function shownOfWork(run: JsonObject | undefined, delivery: JsonObject | undefined): string | undefined {
+export function shownOfWork(run: Shown | undefined, delivery: Shown | undefined): string | undefined {
   const { status } = run ?? delivery ?? {};
   if (typeof status !== 'string' || status === 'queued') return undefined;
   return run === undefined ? outcomeOf({ status } as DeliveryRecord) : status;

@@ -1,7 +1,7 @@
 /** What the commands may ask of a running daemon: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { RunRecord } from '../../machines/webhook/record.ts';
+import type { DeliveryRow, RunRecord, RunRow } from '../../machines/webhook/record.ts';
 import type { ChatView } from '../agent/chat-view.ts';
 import type { CancelVerdict } from '../cancel-run.ts';
 import type { CronView } from '../cron/view.ts';
@@ -10,7 +10,7 @@ import type { Feed } from '../inspector/feed.ts';
 import type { LinkVerdict } from '../inspector/inspector.ts';
 import type { EndedSessions } from '../inspector/sessions.ts';
 import type { FollowQuery } from '../inspector/watcher.ts';
-import type { Chart } from '../inspector/wire.ts';
+import type { Chart, Story } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 
 export interface HistoryQuery {
@@ -48,7 +48,7 @@ export interface Sweep {
 export interface DeliveryDesk {
   list(query: SendingQuery): readonly JsonObject[];
   /** One by its id, or by the id of its event. */
-  show(id: string): JsonObject;
+  show(id: string): object;
   retry(id: string, how: { readonly force: boolean }): Promise<JsonObject>;
   drop(id: string): Promise<JsonObject>;
   /** All dead letters that fit, the oldest first; one that cannot be touched holds up no other. */
@@ -64,9 +64,9 @@ export type SeenRun = (key: string, record: RunRecord) => RunRecord;
 /** The agent runs of a journal. */
 export interface RunHistory {
   /** The rows of the runs that fit, newest first. */
-  runs(query: HistoryQuery): readonly JsonObject[];
+  runs(query: HistoryQuery): readonly RunRow[];
   /** One run with its prompt, response and delivery; undefined where there is none of that id. */
-  run(id: string, more?: { readonly transcript?: boolean }): JsonObject | undefined;
+  run(id: string, more?: { readonly transcript?: boolean }): RunRow | undefined;
 }
 
 export interface DaemonView extends RunHistory {
@@ -84,12 +84,12 @@ export interface DaemonView extends RunHistory {
   reload(): Promise<void>;
   /** The base URL; undefined while nothing listens. */
   url(): string | undefined;
-  deliveries(query: HistoryQuery): readonly JsonObject[];
+  deliveries(query: HistoryQuery): readonly (DeliveryRow & { readonly key: string })[];
   /**
    * One event with its run and delivery, by key or by delivery id: the newest that came to its route. An id that came to
    * several routes is refused where the choice leaves more than one.
    */
-  delivery(id: string, choice?: EventChoice): JsonObject | undefined;
+  delivery(id: string, choice?: EventChoice): (DeliveryRow & { readonly key: string }) | undefined;
   /** Sends an event through once more; resolves with the answer's status and body. */
   replay(id: string, choice?: EventChoice): Promise<JsonObject | undefined>;
   /** Lets the next request that bears a signature run, though one of its digest came before. */
@@ -98,9 +98,9 @@ export interface DaemonView extends RunHistory {
   cancelRun(id: string, by: string): Promise<CancelVerdict>;
   tree(): ActorNode;
   /** One actor by its address, times as text. */
-  actor(id: string): JsonObject | undefined;
+  actor(id: string): object | undefined;
   /** Everything that is known of one delivery, by its id or key. */
-  why(id: string, choice?: EventChoice): JsonObject | undefined;
+  why(id: string, choice?: EventChoice): Story | undefined;
   chart(machine: string): Promise<Chart | undefined>;
   /** All actors as rows, and what changes of them. */
   readonly feed: Pick<Feed, 'snapshot' | 'follow'>;

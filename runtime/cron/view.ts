@@ -10,7 +10,7 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
-import { deliveryRow, type RunRecord } from '../../machines/webhook/record.ts';
+import { deliveryRow } from '../../machines/webhook/record.ts';
 import type { SeenRun } from '../control/view.ts';
 import { eventsOfJobs } from '../history.ts';
 import { newestFirst } from '../newest-first.ts';
@@ -69,7 +69,7 @@ export function createCronView({ schedule, ward, keeper, redact, seenRun }: Cron
     },
     history: (profile, job, limit) =>
       newestFirst(keeper.journal(), eventsOfJobs([job, clockJob.id], limit), ({ value }) => {
-        const event = value as unknown as CronEventRecord;
+        const event = value as CronEventRecord;
         const isOfJob = event.cronJob === job && event.profile === profile;
         return isOfJob || event.cronJob === clockJob.id ? rowOf(event, keeper, seenRun) : undefined;
       }),
@@ -83,7 +83,7 @@ export function createCronView({ schedule, ward, keeper, redact, seenRun }: Cron
 function rowOf(event: CronEventRecord, keeper: JournalKeeper, seenRun: SeenRun): JsonObject {
   const { work } = event;
   const run = work === undefined ? undefined : keeper.journal()?.get('runs', work)?.value;
-  const row = deliveryRow(event, work && run ? seenRun(work, run as unknown as RunRecord) : undefined);
+  const row = deliveryRow(event, work && run ? seenRun(work, run) : undefined);
   return {
     at: row.received_at,
     cause: causes[event.event] ?? 'webhook',

@@ -5,18 +5,10 @@ import { createStopSignal, type StopSignal } from '../../actors/stop-signal.ts';
 import type { Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordWriter } from '../../actors/store/record-writer.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
 import type { Attempt } from '../../machines/dispatch/next-try.ts';
 import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
 import { withDelivery } from '../../machines/webhook/interruption.ts';
-import {
-  claimNames,
-  type DeliveryRecord,
-  type EventRecord,
-  isOver,
-  isWaitedFor,
-  type RunRecord,
-} from '../../machines/webhook/record.ts';
+import { claimNames, type DeliveryRecord, isOver, isWaitedFor } from '../../machines/webhook/record.ts';
 import type { Platforms } from '../platforms.ts';
 import type { Wards } from './wards.ts';
 import { tellWritten } from './written.ts';
@@ -88,7 +80,7 @@ export function wireDelivery(ports: DeliveryPorts) {
         const { key, record } = context;
         const over = isOver(record);
         const nowMs = ports.nowMs();
-        const value = (over ? { ...record, endedAtMs: nowMs } : record) as unknown as JsonObject;
+        const value = over ? { ...record, endedAtMs: nowMs } : record;
         // One that keeps its chat for itself must come again whatever else waits.
         const free =
           record.status === 'waitingToRetry' && record.sent === undefined && !isWaitedFor(record) && ports.crowded();
@@ -134,7 +126,7 @@ function boundedBy({ answerByMs }: DeliveryRecord, signal: AbortSignal, nowMs: n
 export function releaseOf(record: DeliveryRecord, { keeper }: Pick<DeliveryPorts, 'keeper'>): readonly Write[] {
   const failed = isOver(record) && record.status !== 'delivered';
   if (!isWaitedFor(record) || !failed) return [];
-  const event = keeper.journal()?.get('events', record.eventKey)?.value as unknown as EventRecord | undefined;
+  const event = keeper.journal()?.get('events', record.eventKey)?.value;
   return claimNames(event ?? record).map((name) => ({ kind: 'release', name }));
 }
 
@@ -147,8 +139,8 @@ export function runOf(
   if (runKey === undefined || !isOver(record)) return [];
   // One that still waits for the delivery hears of it and closes itself.
   if (wards().runs.get(runKey)?.getSnapshot().value === 'delivering') return [];
-  const run = keeper.journal()?.get('runs', runKey)?.value as unknown as RunRecord | undefined;
+  const run = keeper.journal()?.get('runs', runKey)?.value;
   if (run === undefined || run.status === 'queued' || run.status === 'running') return [];
-  const value = withDelivery(run, record) as unknown as JsonObject;
+  const value = withDelivery(run, record);
   return [{ kind: 'put', collection: 'runs', key: runKey, value }];
 }

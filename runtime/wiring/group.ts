@@ -3,7 +3,6 @@
 import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { Bursts } from '../../actors/webhook/bursts.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
 import { tellUnforeseen } from '../work-log.ts';
@@ -40,7 +39,7 @@ export function wireGroup(ports: GroupPorts) {
             };
             // The run bears the burst's id, which the events of the burst already name as their work.
             opened = { key: burst.id, record };
-            const value = record as unknown as JsonObject;
+            const value = record;
             return [
               {
                 kind: 'put',

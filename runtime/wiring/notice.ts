@@ -6,9 +6,8 @@
 
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
 import { failureNotice, noticeKey } from '../../machines/webhook/failure-notice.ts';
-import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { RunRecord } from '../../machines/webhook/record.ts';
 import type { Wards } from './wards.ts';
 
 export interface NoticePorts {
@@ -24,11 +23,11 @@ export interface NoticePorts {
 
 /** Returns the change that writes the notice of a run that ends; none where it has not failed or no notice is asked for. */
 export function noticeChanges(key: string, run: RunRecord, ports: NoticePorts): readonly RecordChange[] {
-  const event = ports.keeper.journal()?.get('events', run.eventKey)?.value as unknown as EventRecord | undefined;
+  const event = ports.keeper.journal()?.get('events', run.eventKey)?.value;
   const nowMs = ports.nowMs();
   const notice = failureNotice(key, run, { event, nowMs });
   if (notice === undefined) return [];
-  const value = { ...notice, text: ports.redact(notice.text) } as unknown as JsonObject;
+  const value = { ...notice, text: ports.redact(notice.text) };
   return [{ collection: 'deliveries', key: noticeKey(key), value, dueAtMs: nowMs, free: ports.crowded() }];
 }
 
@@ -38,5 +37,5 @@ export function openNotice(runKey: string, { keeper, writer, nowMs, wards }: Not
   const stored = keeper.journal()?.get('deliveries', key);
   if (stored?.dueAtMs === undefined || stored.heldBy !== keeper.session()) return;
   writer.adopt('deliveries', key, stored.version);
-  wards().deliveries.spawn(key, { key, record: stored.value as unknown as DeliveryRecord, atMs: nowMs() });
+  wards().deliveries.spawn(key, { key, record: stored.value, atMs: nowMs() });
 }

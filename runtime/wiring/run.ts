@@ -7,9 +7,8 @@ import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
 import { type RunAccount, transcriptJson } from '../../machines/agent/transcript.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
 import { agentRunMachine, type RunContext, type RunResult } from '../../machines/webhook/agent-run.machine.ts';
-import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { type NoticePorts, noticeChanges, openNotice } from './notice.ts';
 import { tellWritten } from './written.ts';
 
@@ -102,7 +101,7 @@ export function wireRun(ports: RunPorts) {
         const { key } = context;
         const stored = ports.keeper.journal()?.get('deliveries', key);
         if (stored === undefined) return;
-        const record = stored.value as unknown as DeliveryRecord;
+        const record = stored.value;
         ports.writer.adopt('deliveries', key, stored.version);
         ports.wards().deliveries.spawn(key, { key, record, atMs: ports.nowMs() });
       },
@@ -149,7 +148,7 @@ export function writeHandOver(
 }
 
 function runChange(key: string, record: RunRecord, dueAtMs: number | null): RecordChange {
-  return { collection: 'runs', key, value: record as unknown as JsonObject, dueAtMs };
+  return { collection: 'runs', key, value: record, dueAtMs };
 }
 
 function transcriptChange(key: string, { transcript }: RunAccount): RecordChange {
@@ -158,7 +157,7 @@ function transcriptChange(key: string, { transcript }: RunAccount): RecordChange
 
 /** The delivery of a run's response, with the texts of the event that the run is for. */
 function deliveryChange(key: string, run: RunRecord, ports: RunPorts): RecordChange {
-  const event = ports.keeper.journal()?.get('events', run.eventKey)?.value as unknown as EventRecord | undefined;
+  const event = ports.keeper.journal()?.get('events', run.eventKey)?.value;
   const record: DeliveryRecord = {
     eventKey: run.eventKey,
     runKey: key,
@@ -172,5 +171,5 @@ function deliveryChange(key: string, run: RunRecord, ports: RunPorts): RecordCha
     extra: event?.deliverExtra ?? {},
     queuedAtMs: ports.nowMs(),
   };
-  return { collection: 'deliveries', key, value: record as unknown as JsonObject, dueAtMs: ports.nowMs() };
+  return { collection: 'deliveries', key, value: record, dueAtMs: ports.nowMs() };
 }

@@ -176,7 +176,7 @@ async function measureHistory(events: number): Promise<readonly ScaleFinding[]> 
     const writes: Write[] = [];
     for (; writes.length < 500 && at < events; at += 1) {
       const atMs = beganMs + Math.floor((at / events) * 3_500_000);
-      const event = eventAt(at, atMs) as unknown as Extract<Write, { kind: 'put' }>['value'];
+      const event = eventAt(at, atMs);
       writes.push({ kind: 'put', collection: 'events', key: nextId(atMs), value: event, expect: 'absent' });
     }
     await committed(journal, writes);

@@ -6,12 +6,16 @@ import type {
   CommitVerdict,
   Expected,
   Journal,
+  Put,
   SessionId,
   StoredRecord,
   Write,
 } from '../../actors/store/journal.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { fc } from '../support/property.ts';
+
+/** A record of any collection as the plain JSON that the model keeps. */
+type PlainRecord = Omit<StoredRecord, 'value'> & { readonly value: JsonObject };
 
 type Step =
   /** Commits made without waiting for one another. */
@@ -116,7 +120,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 export const histories = fc.array(step, { maxLength: 40, size: 'max' });
 
 interface Model {
-  readonly records: Map<string, StoredRecord>;
+  readonly records: Map<string, PlainRecord>;
   readonly claims: Map<string, { readonly value: JsonObject; readonly expiresAtMs: number }>;
   readonly sessions: Map<SessionId, { readonly owner: string; readonly expiresAtMs: number }>;
 }
@@ -232,19 +236,19 @@ function commitTo(model: Model, writes: readonly Write[]): readonly [CommitVerdi
   return [{ kind: 'committed' }, next];
 }
 
-function isAsExpected(standing: StoredRecord | undefined, expect: Expected | undefined): boolean {
+function isAsExpected(standing: PlainRecord | undefined, expect: Expected | undefined): boolean {
   if (expect === undefined) return true;
   if (expect === 'absent') return standing === undefined;
   if (typeof expect === 'number') return standing?.version === expect;
   return standing?.version === expect.version && standing.value[expect.path] === expect.text;
 }
 
-function recordOf(write: Extract<Write, { kind: 'put' }>, version: number): StoredRecord {
-  const { key, value, dueAtMs, heldBy } = write;
+function recordOf(write: Extract<Write, { kind: 'put' }>, version: number): PlainRecord {
+  const { key, dueAtMs, heldBy } = write;
   return {
     key,
     version,
-    value,
+    value: write.value as JsonObject,
     ...(dueAtMs === undefined || dueAtMs === null ? {} : { dueAtMs }),
     ...(heldBy === undefined ? {} : { heldBy }),
   };
@@ -259,7 +263,7 @@ function takeFrom(
     readonly nowMs: number;
     readonly limit: number;
   },
-): StoredRecord[] | undefined {
+): PlainRecord[] | undefined {
   const { collection, session, dueBeforeMs, nowMs, limit } = query;
   const isLiving = (id: string) => (model.sessions.get(id)?.expiresAtMs ?? 0) > nowMs;
   if (limit === 0) return [];
@@ -284,7 +288,7 @@ function pruneFrom(model: Model, keepAfterKey: string, nowMs: number): number {
   return gone.length;
 }
 
-function recordsOf(model: Model, collection: Collection): StoredRecord[] {
+function recordsOf(model: Model, collection: Collection): PlainRecord[] {
   return [...model.records]
     .filter(([place]) => place.startsWith(`${collection}/`))
     .map(([, record]) => record)
@@ -293,7 +297,8 @@ function recordsOf(model: Model, collection: Collection): StoredRecord[] {
 
 function writeOf(form: WriteForm, idOf: (session: number) => SessionId): Write {
   if (form.kind !== 'put') return form;
-  const { holder, ...put } = form;
+  const { holder, ...rest } = form;
+  const put = rest as Put;
   return holder === 0 ? put : { ...put, heldBy: idOf(holder - 1) };
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Test } from 'tap';
-import type { Journal, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type { Journal, Put, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
 import type { Result } from '../../machines/base/fault.ts';
 import { fc } from '../support/property.ts';
 import { checkHistory, histories } from './journal-model.ts';
@@ -417,12 +417,12 @@ export function journalContract(t: Test, name: string, settings: ContractSetting
 function put(
   key: string,
   value: Extract<Write, { kind: 'put' }>['value'],
-  more: Partial<Extract<Write, { kind: 'put' }>> = {},
+  more: Partial<Omit<Put, 'collection'>> & Partial<Pick<Put, 'collection'>> = {},
 ): Write {
-  return { kind: 'put', collection: 'events', key, value, ...more };
+  return { kind: 'put', collection: 'events', key, value, ...more } as Write;
 }
 
-function run(key: string, more: Partial<Extract<Write, { kind: 'put' }>>): Write {
+function run(key: string, more: Partial<Put>): Write {
   return put(key, {}, { collection: 'runs', ...more });
 }
 

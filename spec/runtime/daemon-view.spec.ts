@@ -369,7 +369,7 @@ t.test('TRU-3 · DUR-2 · a run that waits for a person says for which question,
     ],
     { runsThatWait: () => waiting },
   );
-  const questions = (rows: readonly JsonObject[]) => rows.map(({ question }) => question);
+  const questions = (rows: readonly { readonly question?: string }[]) => rows.map(({ question }) => question);
   t.same(questions(view.runs({ limit: 10 })), [undefined, 'a7']);
   t.same(questions(view.deliveries({ limit: 10 })), [undefined, 'a7']);
   t.match(view.run('e1'), { status: 'running', question: 'a7' });

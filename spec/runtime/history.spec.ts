@@ -192,7 +192,11 @@ async function accept(
   } else if (verdict.kind !== 'committed') throw new Error(`a commit was answered: ${verdict.kind}`);
 }
 
-function pickOf(journal: Journal, collection: MarkedCollection, nth: number): StoredRecord | undefined {
+function pickOf<In extends MarkedCollection>(
+  journal: Journal,
+  collection: In,
+  nth: number,
+): StoredRecord<In> | undefined {
   const all = journal.list(collection, { order: 'oldest', limit: 1_000 });
   return all[nth % Math.max(1, all.length)];
 }
@@ -226,13 +230,13 @@ function compare(journal: Journal): void {
   const seenRun: SeenRun = (key, record) =>
     /[02468]$/.test(key) && journal.get('runs', key)?.dueAtMs !== undefined ? runAsSeen(record, undefined) : record;
   const shows = {
-    events: ({ value }: StoredRecord) => {
-      const event = value as unknown as EventRecord;
+    events: (stored: StoredRecord) => {
+      const event = stored.value as EventRecord;
       const [run, at] = [work(event), event.work ?? '-'];
       return { ...deliveryRow(event, run && journal.get('runs', at) ? seenRun(at, run) : run), target: undefined };
     },
-    runs: ({ key, value }: StoredRecord) => ({ ...seenRun(key, value as unknown as RunRecord), target: undefined }),
-    deliveries: ({ value }: StoredRecord) => value as unknown as DeliveryRecord,
+    runs: ({ key, value }: StoredRecord) => ({ ...seenRun(key, value as RunRecord), target: undefined }),
+    deliveries: ({ value }: StoredRecord) => value as DeliveryRecord,
   };
   const kinds = [
     ['events', historyStatuses, eventsLike, [undefined]],
@@ -274,15 +278,15 @@ function compare(journal: Journal): void {
       if (keys({ route }) !== JSON.stringify([key])) throw new Error(`of ${id} on ${route}: ${keys({ route })}`);
     }
   }
-  const ofJobs = ({ key, value }: StoredRecord) =>
+  const ofJobs = ({ key, value }: StoredRecord<'events'>) =>
     value.cronJob === 'job-1' || value.cronJob === 'job-2' ? key : undefined;
   same(journal, eventsOfJobs(['job-1', 'job-2'], 5), ofJobs, 'jobs');
 }
 
-function same(
+function same<In extends MarkedCollection>(
   journal: Journal,
-  question: Question,
-  pick: (stored: StoredRecord) => string | undefined,
+  question: Question<In>,
+  pick: (stored: StoredRecord<In>) => string | undefined,
   what: string,
 ): void {
   const { collection, limit } = question;

@@ -14,9 +14,10 @@ t.test('DUR-2 · the newest rows come first, over pages, and no more than are as
   });
   await journal.commit(Array.from({ length: 450 }, (_, number) => put(number)));
   const even = (limit: number): unknown[] =>
-    newestFirst(journal, { collection: 'events', limit }, ({ value }) =>
-      Number(value.number) % 2 === 0 ? value.number : undefined,
-    );
+    newestFirst(journal, { collection: 'events', limit }, ({ value }) => {
+      const { number } = Object(value);
+      return Number(number) % 2 === 0 ? number : undefined;
+    });
   t.same(even(3), [448, 446, 444]);
   t.equal(even(120).at(-1), 210, 'beyond the first page');
   t.equal(even(1_000).length, 225, 'what there is');

@@ -311,7 +311,8 @@ async function play(steps: readonly Step[]): Promise<{ readonly lost: string[]; 
     const run = stage.journal.get('runs', work);
     if (run === undefined) return [`${count} events name ${work}, which never ran`];
     if (run.version !== 1) return [`${work} was opened ${run.version} times`];
-    return run.value.count === count ? [] : [`${work} counts ${run.value.count} of ${count} events`];
+    const { count: counted } = Object(run.value);
+    return counted === count ? [] : [`${work} counts ${counted} of ${count} events`];
   });
   return { lost, left: standing(stage.journal) };
 }

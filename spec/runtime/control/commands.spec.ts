@@ -92,9 +92,9 @@ t.test('CLI-5 · what the history does not hold has its code, and what it holds 
     status: () => ({ pid: 1 }),
     stop: () => void stopped.push('stopped'),
     reload: async () => void stopped.push('reloaded'),
-    delivery: (id) => (id === 'd1' ? { delivery_id: id } : undefined),
+    delivery: (id) => (id === 'd1' ? ({ delivery_id: id } as never) : undefined),
     replay: async (id) => (id === 'd1' ? { status: 202 } : undefined),
-    run: (id, more) => (id === 'r1' ? { id, transcript: more?.transcript === true } : undefined),
+    run: (id, more) => (id === 'r1' ? ({ id, transcript: more?.transcript === true } as never) : undefined),
   });
   t.same(await ask(host, 'gateway.status'), { pid: 1 });
   t.same(await ask(host, 'gateway.reload'), { reloaded: true });

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { createActor, createMachine, SimulatedClock } from 'xstate';
 import type { LoadedHome } from '../../../actors/config/load-config.ts';
+import type { CronEventRecord } from '../../../actors/cron/fire-cron-job.ts';
 import type { LogFields, Logger } from '../../../actors/ports.ts';
 import type { Journal } from '../../../actors/store/journal.ts';
 import { createKeeper } from '../../../actors/store/keeper.ts';
@@ -235,7 +236,7 @@ t.test('CRN-1 · two gateways on one journal and one home fire each due time onc
   const dues = journal
     .list('events', { limit: 100, order: 'oldest' })
     .filter(({ value }) => value.work !== undefined)
-    .map(({ value }) => value.dueAtMs);
+    .map(({ value }) => (value as CronEventRecord).dueAtMs);
   t.ok(dues.length >= 5, `${dues.length} firings`);
   t.equal(new Set(dues).size, dues.length, 'each due time once');
   t.equal(dues.length, (pair[0]?.runs.length ?? 0) + (pair[1]?.runs.length ?? 0));
