@@ -25,7 +25,8 @@ export function checkAgent({ home }: Examined): readonly Finding[] {
     const isThere = (word: string): boolean => findCommand(word, searchPath, paths.home) !== undefined;
     const { runner, command } = settings.agent;
     const comments = ({ route }: (typeof routes)[number]): boolean =>
-      route.profile === name && canonicalTarget(route.deliver) === 'github_comment';
+      route.profile === name &&
+      [route.deliver, route.onFailure].some((target) => canonicalTarget(target ?? '') === 'github_comment');
     const needed = [
       ...(runner === 'command' ? [[command[0] ?? '', 'the command of agent.command'] as const] : []),
       ...(routes.some(comments)

@@ -200,6 +200,36 @@ t.test(
   },
 );
 
+t.test('DIS-4 · DUR-1 · kill -9 as soon as a run has failed neither loses its notice nor sends it twice', async (t) => {
+  const it = await openHome(t);
+  it.configure({
+    ci: { prompt: '{n}', on_failure: 'mattermost', on_failure_extra: { chat_id: mattermostApi.chat ?? '' } },
+  });
+  const ids = ['1', '2', '3'];
+  let daemon = await it.start();
+  for (const id of ids) {
+    // The last one is at the platform, which knows it again, when the kill comes.
+    const begun = id === '3' ? it.mattermost.arrival() : undefined;
+    if (begun !== undefined) it.mattermost.scripts.push('hang');
+    await it.post(daemon, 'ci', 'fail', id);
+    await daemon.line(({ message, delivery_id }) => message === 'run failed' && delivery_id === id);
+    await begun;
+    daemon.kill('SIGKILL');
+    await daemon.exited;
+    daemon = await it.start();
+    t.match(await it.reaches(id, 'delivered'), { failed_run: /./ });
+  }
+  it.mattermost.release();
+  t.same(
+    it.sent(it.mattermost).map((text) => text.split('\n')[0]),
+    ids.map((id) => `Run failed: route "ci", event push, delivery ${id}`),
+  );
+  t.match(
+    (await it.json<readonly Row[]>('runs', 'list')).map(({ status }) => status),
+    ids.map(() => 'failed'),
+  );
+});
+
 t.test(
   'DIS-4 · a reload does not change where the notice of an accepted event goes; a replay takes it anew',
   async (t) => {

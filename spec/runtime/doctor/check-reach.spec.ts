@@ -81,6 +81,7 @@ t.test('CLI-2 · the agent’s command must be there', (t) => {
     'platforms: {webhook: {enabled: true, secret: any-secret-at-all, routes: {r: {prompt: p, deliver: github_comment}}}, github_comment: {command: /nowhere/gh}}\n';
   t.same(of(route), ['wrong command-missing']);
   t.same(of(route.replaceAll('github_comment', 'codehost_comment')), ['wrong command-missing']);
+  t.same(of(route.replace('deliver:', 'on_failure:')), ['wrong command-missing'], 'of failed runs alone');
   t.end();
 });
 
