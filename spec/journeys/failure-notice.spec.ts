@@ -251,6 +251,34 @@ t.test(
   },
 );
 
+t.test(
+  'DIS-4 · SUB-1 · a subscription is notified of its failed runs, and refused with an unknown target',
+  async (t) => {
+    const it = await openHome(t);
+    it.configure({});
+    const daemon = await it.start();
+    const subscribe = (...more: readonly string[]) =>
+      askCli(['webhook', 'subscribe', 'dyn', '--prompt', 'fail', ...more, '--json'], it.home.path);
+    t.match(await subscribe('--on-failure', 'slak'), {
+      code: 1,
+      stderr: /notifies "slak" of failed runs.*did you mean "slack"/,
+    });
+    t.match(await subscribe('--on-failure', 'sms'), {
+      code: 0,
+      stdout: /notifies \\"sms\\" of failed runs, which is not enabled/,
+    });
+    const { code, stdout } = await subscribe('--on-failure', 'slack', '--on-failure-chat-id', chat, '--force');
+    t.equal(code, 0);
+    const shown = await askCli(['webhook', 'show', 'dyn'], it.home.path);
+    t.match(shown.stdout, /On failure +slack, chat_id C0123456789/);
+
+    const { secret: own } = JSON.parse(stdout) as { readonly secret: string };
+    const answer = await postSigned(`${daemon.url}/webhooks/dyn`, { n: 1 }, { secret: own, id: '1' });
+    t.equal(answer.status, 202);
+    t.match(await it.reaches('1', 'delivered'), { target: 'slack', route: 'dyn' });
+  },
+);
+
 t.test('DIS-4 · CRN-1 · CRN-2 · a cron job has an on_failure of its own, fired by hand or by a webhook', async (t) => {
   const it = await openHome(t);
   it.configure({ fire: { cron_job: 'nightly', prompt: 'x', on_failure: 'mattermost' } });
