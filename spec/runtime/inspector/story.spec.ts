@@ -166,7 +166,7 @@ t.test('INS-2 · DUR-2 · a delivered event is told from its request to its targ
     ],
   );
   const stair = (chapter: number, state: string) => told.chapters[chapter]?.stairs.find((one) => one.state === state);
-  t.match(stair(0, 'verifying'), { told: 'genuine by host-a', rule: 'SIG-1' });
+  t.match(stair(0, 'verifying'), { told: 'genuine by github', rule: 'SIG-1' });
   t.match(stair(0, 'readingBody'), { told: '7 bytes in 7 ms' });
   t.match(stair(0, 'transforming'), { told: 'the script annotated the payload in 40 ms' });
   t.match(stair(0, 'rendering'), { texts: [{ title: 'prompt', text: 'Look at x' }] });
