@@ -18,6 +18,7 @@ import type { Readable } from 'node:stream';
 import { causeOf } from '../machines/base/fault.ts';
 import { longestTimerMs } from '../machines/base/timer.ts';
 import { isBasicVariable } from '../machines/config/program-variables.ts';
+import { countProcesses, mayDescend, type ProcessCount, processIdLimit, type Start } from './process-numbers.ts';
 
 export interface CommandRequest {
   readonly argv: readonly string[];
@@ -128,8 +129,8 @@ export function spawnWatched(
   words: readonly string[],
   place: Pick<CommandRequest, 'cwd' | 'env'>,
 ): ChildProcess {
-  const { child, mark } = spawnMarked(command, words, place, watched);
-  child.once('exit', () => void endStrays(mark));
+  const { child, mark, start } = spawnMarked(command, words, place, watched);
+  child.once('exit', () => void endStrays(mark, start));
   return child;
 }
 
@@ -137,6 +138,7 @@ interface Marked {
   readonly child: ChildProcess;
   /** What the environments of the command and its descendants hold. */
   readonly mark: string;
+  readonly start: Start;
 }
 
 function spawnMarked(
@@ -146,23 +148,33 @@ function spawnMarked(
   script: readonly string[],
 ): Marked {
   const mark = randomUUID();
+  const before = counted;
   const child = spawn('/bin/sh', ['-c', script.join('\n'), 'sh', mark, command, ...words], {
     cwd,
     env,
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...covers()],
   });
-  return { child, mark };
+  void count();
+  return { child, mark, start: { pid: child.pid ?? 0, before } };
+}
+
+/** The last count of the machine's processes: one from before a command was started, however old, bounds its ids. */
+let counted: ProcessCount | undefined;
+
+async function count(): Promise<ProcessCount | undefined> {
+  if (process.platform === 'linux') counted = await countProcesses();
+  return counted;
 }
 
 /** One pass finds what is there; further ones, what was being started meanwhile. */
 const mostPasses = 5;
 
 /** Kills every process that bears a mark; resolves when none is left, never rejects. */
-async function endStrays(mark: string): Promise<void> {
+async function endStrays(mark: string, start: Start): Promise<void> {
   if (process.platform !== 'linux') return;
   for (let pass = 0; pass < mostPasses; pass += 1) {
-    const strays = await bearersOf(mark);
+    const strays = await bearersOf(mark, start);
     if (strays.length === 0) return;
     for (const pid of strays) {
       try {
@@ -175,7 +187,7 @@ async function endStrays(mark: string): Promise<void> {
 }
 
 interface Search {
-  readonly marks: Set<string>;
+  readonly marks: Map<string, Start>;
   /** The processes by the mark that they bear; never rejects. */
   readonly found: Promise<ReadonlyMap<string, readonly number[]>>;
 }
@@ -184,12 +196,12 @@ let searching: Promise<unknown> = Promise.resolve();
 let nextSearch: Search | undefined;
 
 /**
- * The processes that bear a mark. Every process of the machine is read, so commands that end while one search is under way
- * share the next.
+ * The processes that bear a mark. Reading an environment takes long, so only those are read whose ids the command can have
+ * given to a descendant, and commands that end while one search is under way share the next.
  */
-async function bearersOf(mark: string): Promise<readonly number[]> {
+async function bearersOf(mark: string, start: Start): Promise<readonly number[]> {
   if (nextSearch === undefined) {
-    const marks = new Set<string>();
+    const marks = new Map<string, Start>();
     const found = searching.then(() => {
       nextSearch = undefined;
       return searchFor(marks);
@@ -198,13 +210,18 @@ async function bearersOf(mark: string): Promise<readonly number[]> {
     nextSearch = { marks, found };
   }
   const search = nextSearch;
-  search.marks.add(mark);
+  search.marks.set(mark, start);
   return (await search.found).get(mark) ?? [];
 }
 
-async function searchFor(marks: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly number[]>> {
+async function searchFor(marks: ReadonlyMap<string, Start>): Promise<ReadonlyMap<string, readonly number[]>> {
   const bearers = new Map<string, number[]>();
-  const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
+  const names = await readdir('/proc').catch(() => []);
+  const counts = { now: await count(), limit: await processIdLimit() };
+  const starts = [...marks.values()];
+  const pids = names.filter(
+    (name) => /^\d+$/.test(name) && starts.some((one) => mayDescend(Number(name), one, counts)),
+  );
   await Promise.all(
     pids.map(async (pid) => {
       // Another user's environment cannot be read, and is none of ours.
@@ -221,7 +238,7 @@ async function searchFor(marks: ReadonlySet<string>): Promise<ReadonlyMap<string
 function run(command: string, request: CommandRequest, resolve: (result: CommandResult) => void): void {
   const { before } = request;
   const script = before === undefined ? watched : [...held, ...watched];
-  const { child, mark } = spawnMarked(command, request.argv.slice(1), request, script);
+  const { child, mark, start } = spawnMarked(command, request.argv.slice(1), request, script);
   let hasBegun = before === undefined;
   let ended: 'timedOut' | 'flooded' | 'aborted' | undefined;
   let code: number | null = null;
@@ -294,7 +311,7 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     code = exitCode;
     // A timed-out group may have ignored SIGTERM while its leader obeyed.
     killGroup('SIGKILL');
-    swept = endStrays(mark);
+    swept = endStrays(mark, start);
     timers.push(setTimeout(settle, pipeGraceMs));
   });
   child.on('close', settle);

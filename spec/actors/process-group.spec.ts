@@ -159,6 +159,38 @@ t.test(
   },
 );
 
+t.test('SCR-2 · LIF-9 · the end of a command reads no process that was there before', { skip: noSetsid }, async (t) => {
+  const { readFile } = files;
+  t.teardown(() => {
+    files.readFile = readFile;
+    syncBuiltinESMExports();
+  });
+  const read = new Set<number>();
+  files.readFile = ((path: string, ...more: []) => {
+    read.add(Number(/^\/proc\/(\d+)\/environ$/.exec(path)?.[1]));
+    return readFile(path, ...more);
+  }) as typeof readFile;
+  syncBuiltinESMExports();
+  const older = Array.from({ length: 20 }, () => spawn('sleep', ['600'], { stdio: 'ignore' }));
+  t.teardown(() => {
+    for (const one of older) one.kill('SIGKILL');
+  });
+  const pids = older.map(({ pid = 0 }) => pid);
+  // The first command has no count of processes from before it; ids begin again at the bottom once in many thousands.
+  for (let own = 0; own < Math.max(...pids); ) {
+    await sh('true');
+    read.clear();
+    const ended = await sh('setsid sleep 600 & echo $$');
+    own = ended.kind === 'exited' ? Number(ended.stdout) : 0;
+  }
+
+  t.ok(read.size > 1, 'those that may be its own are read');
+  t.same(
+    pids.filter((pid) => read.has(pid)),
+    [],
+  );
+});
+
 t.test('SCR-2 · a flood on either stream is bounded', async (t) => {
   t.match(await sh('yes'), { kind: 'flooded' });
   const loud = await sh('head -c 5000000 /dev/zero >&2; echo end >&2; exit 1');
