@@ -7,7 +7,7 @@
 
 import { inProfile } from '../machines/base/names.ts';
 import { canonicalTarget } from '../machines/config/targets.ts';
-import { type DeliveryRecord, isWaitedFor } from '../machines/webhook/record.ts';
+import { type DeliveryRecord, isWaitedFor, orderOf } from '../machines/webhook/record.ts';
 import type { Platforms } from './platforms.ts';
 
 export interface OlderOnDiskPorts {
@@ -31,7 +31,7 @@ export interface OlderOnDisk {
 interface Chat {
   /** The youngest delivery that was left on disk. */
   key: string;
-  queuedAtMs: number;
+  order: number;
   /** By the steady clock; later with each of its deliveries that is taken up. */
   untilMs: number;
   readonly behind: Set<() => void>;
@@ -57,17 +57,18 @@ export function createOlderOnDisk({ platforms, isOnDisk, steadyMs }: OlderOnDisk
       }
       const name = chatOf(record);
       if (name === undefined) return;
-      const { queuedAtMs } = record;
+      const order = orderOf(record);
       const chat = chats.get(name);
       if (chat === undefined) {
         const untilMs = steadyMs() + platforms.orderHoldMs(record);
-        chats.set(name, { key, queuedAtMs, untilMs, behind: new Set() });
-      } else if (queuedAtMs >= chat.queuedAtMs) Object.assign(chat, { key, queuedAtMs });
+        chats.set(name, { key, order, untilMs, behind: new Set() });
+      } else if (order >= chat.order) Object.assign(chat, { key, order });
     },
     ask(record, granted, missed) {
       const chat = chats.size === 0 ? undefined : chats.get(chatOf(record) ?? '');
       if (chat === undefined) return platforms.ask(record, granted, missed);
-      if (record.queuedAtMs <= chat.queuedAtMs) {
+      // A direct delivery is never taken up from disk, so it is new whatever its time says.
+      if (!isWaitedFor(record) && orderOf(record) <= chat.order) {
         // The time bounds a chat that stands still, not one with much to send.
         chat.untilMs = steadyMs() + platforms.orderHoldMs(record);
         return platforms.ask(record, granted, missed);

@@ -10,8 +10,9 @@ import type { JournalKeeper } from '../actors/store/keeper.ts';
 import type { RecordChange, RecordWriter } from '../actors/store/record-writer.ts';
 import type { Bursts } from '../actors/webhook/bursts.ts';
 import { interruptedDelivery, interruptedRun } from '../machines/webhook/interruption.ts';
-import { type DeliveryRecord, isOver } from '../machines/webhook/record.ts';
+import { type DeliveryRecord, isOver, orderOf } from '../machines/webhook/record.ts';
 import type { OlderOnDisk } from './older-on-disk.ts';
+import type { QueueOrder } from './queue-order.ts';
 import { releaseOf, runOf } from './wiring/delivery.ts';
 import type { Wards } from './wiring/wards.ts';
 
@@ -29,6 +30,8 @@ export interface ResumePorts {
   readonly deduplicatesForMs: (record: DeliveryRecord) => number;
   /** Keeps its chat for a delivery that waits for its next try. */
   readonly hold: (record: DeliveryRecord) => void;
+  /** Numbers deliveries; knows those of the journal once they have been taken up. */
+  readonly order: Pick<QueueOrder, 'last' | 'saw'>;
   /** Keeps the chats of what finds no room in order. */
   readonly older: Pick<OlderOnDisk, 'note' | 'look'>;
   /** How many more runs, and how many more deliveries, may wait in memory. */
@@ -44,11 +47,7 @@ export async function resumeWork(ports: ResumePorts): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
-  // The oldest first: a chat is kept for one at a time.
-  for (const key of journal.dueKeys('deliveries').reverse()) {
-    const record = journal.get('deliveries', key)?.value;
-    if (record !== undefined) ports.older.note(key, record);
-  }
+  noteAll(journal, ports);
   await takeDeliveries(journal, session, ports, Number.MAX_SAFE_INTEGER);
   await refillRuns(ports);
   await takeAll(journal, session, 'groups', ports, (stored) => resumeGroup(stored, ports));
@@ -60,7 +59,8 @@ export async function refillDeliveries(ports: ResumePorts): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
-  await takeDeliveries(journal, session, ports, ports.dueMs());
+  // One in order has its number for a due time, which a clock that was set back has yet to reach.
+  await takeDeliveries(journal, session, ports, Math.max(ports.dueMs(), ports.order.last()));
   ports.older.look();
 }
 
@@ -79,15 +79,31 @@ async function takeDeliveries(
     if (slice.length < limit) break;
   }
   // They come by when they are due; a chat has them as they were queued, and behind the one that it waits for.
-  taken.sort((one, other) => queuedAt(one) - queuedAt(other));
+  taken.sort((one, other) => orderOf(one.value) - orderOf(other.value));
   for (const { value: record } of taken) {
     if (record.status === 'waitingToRetry') ports.hold(record);
   }
   for (const stored of taken) await resumeDelivery(stored, ports);
 }
 
-function queuedAt({ value }: StoredRecord<'deliveries'>): number {
-  return value.queuedAtMs;
+/** Notes every delivery that waits, before any is taken up. */
+function noteAll(journal: Journal, ports: ResumePorts): void {
+  const retried: { readonly key: string; readonly order: number }[] = [];
+  for (const key of journal.dueKeys('deliveries').reverse()) {
+    const stored = journal.get('deliveries', key);
+    if (stored === undefined) continue;
+    const record = stored.value;
+    const order = orderOf(record);
+    ports.order.saw(order);
+    if (record.status === 'waitingToRetry') retried.push({ key, order });
+    else ports.older.note(key, record);
+  }
+  // The oldest first: a chat is kept for one at a time.
+  retried.sort((one, other) => one.order - other.order);
+  for (const { key } of retried) {
+    const stored = journal.get('deliveries', key);
+    if (stored !== undefined) ports.older.note(key, stored.value);
+  }
 }
 
 /** Takes waiting runs from the journal while there is room for them. */
@@ -153,7 +169,7 @@ async function resumeDelivery(stored: StoredRecord<'deliveries'>, ports: ResumeP
     });
     return;
   }
-  if (next !== record) await put(ports, { collection: 'deliveries', key, value: next, dueAtMs: next.queuedAtMs }, []);
+  if (next !== record) await put(ports, { collection: 'deliveries', key, value: next, dueAtMs: orderOf(next) }, []);
   const run = next.runKey === undefined ? undefined : ports.keeper.journal()?.get('runs', next.runKey);
   if (run?.dueAtMs === undefined) ports.wards().open({ kind: 'direct', key, record: next });
 }

@@ -29,6 +29,7 @@ import { createOlderOnDisk } from './older-on-disk.ts';
 import type { Platforms } from './platforms.ts';
 import { assemblePlatforms } from './platforms-half.ts';
 import type { ProfileDesk } from './profile-desk.ts';
+import { createQueueOrder } from './queue-order.ts';
 import type { Redactor } from './redact.ts';
 import { createRefill } from './refill.ts';
 import { type ResumePorts, resumeWork } from './resume.ts';
@@ -155,6 +156,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     },
     steadyMs,
   });
+  const order = createQueueOrder(nowMs);
   const startedMs = nowMs() - steadyMs();
   const resumePorts: ResumePorts = {
     keeper,
@@ -167,6 +169,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     onInterrupted: (profile) => deskOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
     deduplicatesForMs: platforms.deduplicatesForMs,
     hold: platforms.hold,
+    order,
     older,
     room: () => mostWaiting - wards().runs.size,
     deliveryRoom: () => mostWaiting - wards().deliveries.size,
@@ -195,7 +198,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
 
   const runTraces = createRunTraces(tracing);
   const crowded = (): boolean => resumePorts.deliveryRoom() <= 0;
-  const noticePorts = { keeper, writer, redact: redactor.text, nowMs, wards, crowded };
+  const noticePorts = { keeper, writer, redact: redactor.text, nowMs, nextOrder: order.next, wards, crowded };
   const runWork = wireRun({
     places,
     runAgent: runTraces.traced(

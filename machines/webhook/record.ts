@@ -113,6 +113,8 @@ export interface DeliveryRecord {
   /** Where the last try brought it, or would have: its own place, else the target's home channel. */
   readonly chat?: string;
   readonly queuedAtMs: number;
+  /** Its number in the order of all deliveries, whatever the clock said. Absent in a direct delivery, which never waits on disk. */
+  readonly order?: number;
   /** How often it has been sent. */
   readonly attempts?: number;
   /** When the last attempt began. */
@@ -134,6 +136,11 @@ export interface DeliveryRecord {
   readonly endedAtMs?: number;
   readonly messageId?: string;
   readonly reason?: string;
+}
+
+/** What sorts deliveries as they were queued. Records of an earlier version have their time alone, in the same unit. */
+export function orderOf({ order, queuedAtMs }: DeliveryRecord): number {
+  return order ?? queuedAtMs;
 }
 
 /** A row of `agent deliveries list --json`. */

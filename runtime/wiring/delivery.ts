@@ -8,7 +8,7 @@ import type { RecordWriter } from '../../actors/store/record-writer.ts';
 import type { Attempt } from '../../machines/dispatch/next-try.ts';
 import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
 import { withDelivery } from '../../machines/webhook/interruption.ts';
-import { claimNames, type DeliveryRecord, isOver, isWaitedFor } from '../../machines/webhook/record.ts';
+import { claimNames, type DeliveryRecord, isOver, isWaitedFor, orderOf } from '../../machines/webhook/record.ts';
 import type { Platforms } from '../platforms.ts';
 import type { Wards } from './wards.ts';
 import { tellWritten } from './written.ts';
@@ -85,7 +85,7 @@ export function wireDelivery(ports: DeliveryPorts) {
         const free =
           record.status === 'waitingToRetry' && record.sent === undefined && !isWaitedFor(record) && ports.crowded();
         // Work in hand is looked for after a restart alone, by age, so that the head of a chat comes before those behind it.
-        const dueAtMs = over ? null : free ? (record.dueAtMs ?? nowMs) : record.queuedAtMs;
+        const dueAtMs = over ? null : free ? (record.dueAtMs ?? nowMs) : orderOf(record);
         void ports.writer
           .write(
             [{ collection: 'deliveries', key, value, dueAtMs, free }],

@@ -16,6 +16,8 @@ export interface NoticePorts {
   /** The judge of what is secret: the text leaves the gateway. */
   readonly redact: (text: string) => string;
   readonly nowMs: () => number;
+  /** The number of the next delivery. */
+  readonly nextOrder: () => number;
   readonly wards: () => Wards;
   /** True while so many deliveries live that those that wait do so on disk. */
   readonly crowded: () => boolean;
@@ -27,8 +29,9 @@ export function noticeChanges(key: string, run: RunRecord, ports: NoticePorts): 
   const nowMs = ports.nowMs();
   const notice = failureNotice(key, run, { event, nowMs });
   if (notice === undefined) return [];
-  const value = { ...notice, text: ports.redact(notice.text) };
-  return [{ collection: 'deliveries', key: noticeKey(key), value, dueAtMs: nowMs, free: ports.crowded() }];
+  const order = ports.nextOrder();
+  const value = { ...notice, text: ports.redact(notice.text), order };
+  return [{ collection: 'deliveries', key: noticeKey(key), value, dueAtMs: order, free: ports.crowded() }];
 }
 
 /** Begins the delivery of the notice that was written; one that was left on disk is taken up from there. */

@@ -85,11 +85,7 @@ export function wireRun(ports: RunPorts) {
         const { key, record } = context;
         // What comes of an agent that did not stop in time is too late.
         underWay.delete(key);
-        const isOver = record.status === 'failed' || record.status === 'cancelled';
-        const changes = isOver
-          ? [runChange(key, { ...record, endedAtMs: ports.nowMs() }, null), ...noticeChanges(key, record, ports)]
-          : [runChange(key, record.status === 'running' ? { ...record, prompted: false } : record, ports.nowMs())];
-        if (record.status === 'delivering') changes.push(deliveryChange(key, record, ports));
+        const changes = changesOf(key, record, ports);
         const account = accounts.get(key);
         if (account !== undefined) changes.push(transcriptChange(key, account));
         void ports.writer.write(changes).then((verdict) => {
@@ -147,6 +143,19 @@ export function writeHandOver(
   };
 }
 
+function changesOf(key: string, record: RunRecord, ports: RunPorts): RecordChange[] {
+  const { status } = record;
+  if (status === 'failed' || status === 'cancelled') {
+    return [runChange(key, { ...record, endedAtMs: ports.nowMs() }, null), ...noticeChanges(key, record, ports)];
+  }
+  if (status === 'delivering') {
+    // A start takes up both by their due times, which keep the order of a chat where the clock was set back.
+    const order = ports.nextOrder();
+    return [runChange(key, record, order), deliveryChange(key, record, { ...ports, order })];
+  }
+  return [runChange(key, status === 'running' ? { ...record, prompted: false } : record, ports.nowMs())];
+}
+
 function runChange(key: string, record: RunRecord, dueAtMs: number | null): RecordChange {
   return { collection: 'runs', key, value: record, dueAtMs };
 }
@@ -156,7 +165,7 @@ function transcriptChange(key: string, { transcript }: RunAccount): RecordChange
 }
 
 /** The delivery of a run's response, with the texts of the event that the run is for. */
-function deliveryChange(key: string, run: RunRecord, ports: RunPorts): RecordChange {
+function deliveryChange(key: string, run: RunRecord, ports: RunPorts & { readonly order: number }): RecordChange {
   const event = ports.keeper.journal()?.get('events', run.eventKey)?.value;
   const record: DeliveryRecord = {
     eventKey: run.eventKey,
@@ -170,6 +179,7 @@ function deliveryChange(key: string, run: RunRecord, ports: RunPorts): RecordCha
     text: run.response ?? '',
     extra: event?.deliverExtra ?? {},
     queuedAtMs: ports.nowMs(),
+    order: ports.order,
   };
-  return { collection: 'deliveries', key, value: record, dueAtMs: ports.nowMs() };
+  return { collection: 'deliveries', key, value: record, dueAtMs: ports.order };
 }

@@ -89,3 +89,36 @@ t.test('DLV-4 · DUR-1 · a delivery is tried again in time when the clock was s
 
   t.match(await it.reaches('1', 'delivered'), { attempts: 2 });
 });
+
+t.test(
+  'DLV-4 · DUR-1 · texts of a chat keep their order over a start when the clock was set back between them',
+  async (t) => {
+    const it = await openDelivering(t);
+    it.configure({ slack: { retries: { base_seconds: 300 } } });
+    it.slack.scripts.push({ status: 503 });
+    shiftClock(it.home, 0);
+    const first = await it.start(shifted(it.home));
+    await it.target('slack', 'connected');
+    await it.post(first, 'slack', '1');
+    await it.reaches('1', 'waitingToRetry');
+    await it.post(first, 'slack', '2');
+    await it.reaches('2', 'queued');
+    shiftClock(it.home, -3_600_000);
+    await it.post(first, 'slack', '3');
+    await it.reaches('3', 'queued');
+    first.kill('SIGKILL');
+    await first.exited;
+
+    const next = await it.start(shifted(it.home), { timePasses: true });
+    await it.target('slack', 'connected');
+    await it.post(next, 'slack', '4');
+    await it.reaches('4', 'queued');
+    await next.pass(300_000);
+
+    for (const id of ['1', '2', '3', '4']) await next.passUntil(it.reaches(id, 'delivered'));
+    t.same(
+      it.slack.world.messages.map(({ text }) => text),
+      ['1', '2', '3', '4'].map((id) => `Build ${id} is green.`),
+    );
+  },
+);

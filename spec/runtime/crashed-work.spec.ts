@@ -30,6 +30,7 @@ async function openWork() {
     writer,
     wards: () => wards,
     nowMs: () => 9,
+    nextOrder: () => 9,
     redact: (text) => text,
     crowded: () => false,
   });
@@ -50,6 +51,7 @@ t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent i
     redact: (text) => text,
     crowded: () => false,
     nowMs: () => 9,
+    nextOrder: () => 9,
     runAgent: (key, _, signal) => {
       begun.push(key);
       return new Promise((resolve) =>

@@ -109,3 +109,25 @@ t.test('DLV-4 · one that waits for another try keeps its chat by itself; what i
   t.same([it.held, it.asked], [['retried onDisk'], ['new', 'log']]);
   t.end();
 });
+
+t.test(
+  'DLV-4 · a text is newer by its number, whatever the clock says; one that its sender waits for always is',
+  (t) => {
+    const it = openOrder();
+    it.note('a', 10_000, { order: 10_000 });
+    it.note('b', 10, { order: 10_001 });
+    it.ask('new', 20, { order: 10_002 });
+    it.ask('direct', 5, { answerByMs: 1 });
+    t.same(it.asked, []);
+
+    it.ask('a', 10_000, { order: 10_000 });
+    it.onDisk.delete('a');
+    it.order.look();
+    t.same(it.asked, ['a'], 'b is still on disk');
+    it.onDisk.delete('b');
+    it.ask('b', 10, { order: 10_001 });
+    it.order.look();
+    t.same(it.asked, ['a', 'b', 'new', 'direct']);
+    t.end();
+  },
+);

@@ -2,6 +2,7 @@ import t from 'tap';
 import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
 import { createRecordWriter } from '../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { createQueueOrder } from '../../runtime/queue-order.ts';
 import { createRefill, lookEveryMs } from '../../runtime/refill.ts';
 import type { ResumePorts } from '../../runtime/resume.ts';
 import { createWards } from '../../runtime/wiring/wards.ts';
@@ -51,6 +52,7 @@ async function openRefill({ most = 1_000 } = {}) {
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
     hold: () => {},
+    order: createQueueOrder(() => 0),
     older: { note: () => {}, look: () => {} },
     room: () => most - living(),
     deliveryRoom: () => 100,

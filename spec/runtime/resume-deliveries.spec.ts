@@ -6,6 +6,7 @@ import { done } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { createQueueOrder } from '../../runtime/queue-order.ts';
 import { type ResumePorts, refillDeliveries, resumeWork } from '../../runtime/resume.ts';
 import { createWards } from '../../runtime/wiring/wards.ts';
 import { fakeWard } from '../support/wards.ts';
@@ -62,6 +63,7 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => deduplicatesForMs,
     hold: ({ runKey }) => void held.push([runKey ?? '', deliveries.spawned.length]),
+    order: createQueueOrder(nowMs),
     older: { note: (key) => void noted.push(key), look: () => void noted.push('looked') },
     room: () => 10,
     deliveryRoom: () => room - deliveries.handle().size,
@@ -161,3 +163,30 @@ t.test(
     ]);
   },
 );
+
+t.test('DLV-4 · numbers tell the order of deliveries, where the clock was set back between them', async (t) => {
+  const it = await openResume(t, { room: 3 });
+  for (const [key, more] of [
+    ['1', { queuedAtMs: 9_000, order: 9_000 }],
+    ['2', { queuedAtMs: 100, order: 9_001, status: 'queued' }],
+    ['3', { queuedAtMs: 50, order: 9_002, status: 'queued' }],
+    ['4', { queuedAtMs: 20, order: 9_003, status: 'queued' }],
+    ['0', { queuedAtMs: 8_000, status: 'queued' }],
+  ] as const) {
+    await it.put(
+      'deliveries',
+      key,
+      { ...delivery, runKey: key, ...more },
+      more.status === undefined ? 9_500 : (more.order ?? 8_000),
+    );
+  }
+
+  await resumeWork(it.ports);
+
+  t.same(it.living(), ['0', '2', '3'], 'one of an earlier version has its time alone');
+  t.same(it.noted.splice(0), ['0', '2', '3', '4', '1', 'looked']);
+  t.equal(it.ports.order.last(), 9_003);
+  it.deliveries.end('0');
+  await refillDeliveries(it.ports);
+  t.same(it.living(), ['0', '2', '3', '4'], 'its number is no time that must come');
+});

@@ -8,6 +8,7 @@ import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
 import type { GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
 import { claimName, type DeliveryRecord, type GroupRecord, type RunRecord } from '../../machines/webhook/record.ts';
+import { createQueueOrder } from '../../runtime/queue-order.ts';
 import { type ResumePorts, refillRuns, resumeWork } from '../../runtime/resume.ts';
 import { createWards } from '../../runtime/wiring/wards.ts';
 import { openKeeper } from '../support/keeper.ts';
@@ -81,6 +82,7 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     onInterrupted: () => 'rerun',
     deduplicatesForMs: () => 0,
     hold: () => {},
+    order: createQueueOrder(() => 0),
     older: { note: () => {}, look: () => {} },
     room: () => 1_000 - wards.runs.size,
     deliveryRoom: () => 2_000,

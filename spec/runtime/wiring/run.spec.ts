@@ -70,6 +70,7 @@ async function stage(
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     crowded: () => isCrowded,
     nowMs: () => 9,
+    nextOrder: () => 10,
     wards: () => ({ deliveries: deliveries.handle() }) as unknown as Wards,
   });
   const start = (key: string, record: RunRecord = queued) => {
@@ -109,9 +110,11 @@ t.test(
       text: 'said',
       extra: { chat_id: '7' },
       queuedAtMs: 9,
+      order: 10,
     };
     t.same(journal.get('runs', 'k')?.value, { ...running, status: 'delivering', response: 'said' });
-    t.match(journal.get('deliveries', 'k'), { value: sent, dueAtMs: 9, heldBy: /./ });
+    t.match([journal.get('runs', 'k')?.dueAtMs], [10], 'a start takes both up by the number of the delivery');
+    t.match(journal.get('deliveries', 'k'), { value: sent, dueAtMs: 10, heldBy: /./ });
     t.same(
       deliveries.spawned.map(({ key, input }) => [key, input]),
       [['k', { key: 'k', record: sent, atMs: 9 }]],
@@ -158,14 +161,14 @@ t.test('DIS-4 · the end of a failed run and its notice are one commit, and the 
     start('k', record);
     await settled();
     t.same(commits.at(-1), ['runs/k', 'deliveries/k.failed']);
-    t.match(journal.get('deliveries', 'k.failed'), { value: notice, dueAtMs: 9, heldBy: /./ });
+    t.match(journal.get('deliveries', 'k.failed'), { value: notice, dueAtMs: 10, heldBy: /./ });
     t.match(deliveries.spawned, [{ key: 'k.failed', input: { record: notice } }]);
     t.notMatch(JSON.stringify(journal.get('deliveries', 'k.failed')), /hunter2/);
   }
   const full = await stage(t, failing, { onFailure, isCrowded: true });
   full.start('k');
   await settled();
-  t.match(full.journal.get('deliveries', 'k.failed'), { dueAtMs: 9, heldBy: undefined });
+  t.match(full.journal.get('deliveries', 'k.failed'), { dueAtMs: 10, heldBy: undefined });
   t.same(full.deliveries.spawned, [], 'it is left on disk while so many deliveries wait in memory');
 });
 
