@@ -7,6 +7,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import { cut } from '../../machines/base/json.ts';
 import { longestTimerMs } from '../../machines/base/timer.ts';
 import { asArgument, runVariables, senderVariables } from '../../machines/config/program-variables.ts';
+import { joinGlobs } from '../../machines/mcp/glob.ts';
 import type { AgentRunner, AgentRunOutcome, AgentRunRequest } from '../ports.ts';
 import { endOf, runCommand, scrubbedEnv } from '../process-group.ts';
 import { type RunFiles, type RunFilesSettings, writeRunFiles } from './run-files.ts';
@@ -54,7 +55,7 @@ async function runProgram(
     AGENT_EVENT: request.event,
     AGENT_PROFILE: request.profile,
     AGENT_ATTEMPT: String(request.attempt),
-    AGENT_TOOLSETS: request.toolsets.join(','),
+    AGENT_TOOLSETS: joinGlobs(request.toolsets),
     AGENT_MCP_CONFIG: files.mcpConfig,
     AGENT_PROMPT_FILE: files.prompt,
     // The program's own `agent` commands speak to this gateway, as this run.

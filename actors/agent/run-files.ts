@@ -9,6 +9,7 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { liesAside, socketIn } from '../../machines/config/profile.ts';
+import { joinGlobs } from '../../machines/mcp/glob.ts';
 import { ensurePrivateFolder, privateFile } from '../files.ts';
 import type { AgentRunRequest } from '../ports.ts';
 
@@ -78,7 +79,7 @@ function socketOf(folder: string): string {
  * reaches the home's own socket, which allows every tool. An empty list would be no bound there; `none` names no tool.
  */
 function mcpConfig({ program: [command, ...words] }: RunFilesSettings, run: RunTexts, socket: string): string {
-  const bounds = ['--profile', run.profile, '--toolsets', run.toolsets.join(',') || 'none'];
+  const bounds = ['--profile', run.profile, '--toolsets', joinGlobs(run.toolsets) || 'none'];
   const agent = { type: 'stdio', command, args: [...words, 'mcp', 'serve', ...bounds], env: { AGENT_SOCKET: socket } };
   return `${JSON.stringify({ mcpServers: { agent } }, null, 2)}\n`;
 }

@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { dynamicRoutePattern } from '../../machines/base/names.ts';
 import { insecureSecret, weaknessOf } from '../../machines/config/secret-strength.ts';
+import { splitGlobs } from '../../machines/mcp/glob.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 
 export interface Answers {
@@ -122,8 +123,7 @@ function answersOfRoute(
   list: string | undefined,
 ): Pick<Answers, 'secret' | 'routes'> {
   if (name === undefined) return definite({ secret });
-  const toolsets = list?.split(',').map((one) => one.trim());
-  return { routes: [{ name, ...definite({ secret, toolsets: toolsets?.filter((one) => one !== '') }) }] };
+  return { routes: [{ name, ...definite({ secret, toolsets: list === undefined ? undefined : splitGlobs(list) }) }] };
 }
 
 /** How many lines of the input the flags ask for. */

@@ -69,6 +69,20 @@ export function serversOf(asked: readonly string[], servers: readonly string[]):
   });
 }
 
+/**
+ * Tells whether a name that the program of a run asks for lies within what the run is lent. Knows no more than the run may
+ * see, so the answer is the same for a server that is not lent and for one that does not exist. It may take a pattern that
+ * is wider for one within: both lists must allow a tool.
+ * @param tools the tools that the run is lent
+ */
+export function isWithin(name: string, lent: readonly string[], tools: readonly ServerTool[]): boolean {
+  if (!name.startsWith(ofServer) && !name.startsWith(ofTool)) return true;
+  if (lent.some((one) => one === name || matchesGlob(one)(name)) || lent.includes(allServers)) return true;
+  const wholly = toolFilter(lent.filter((one) => one.startsWith(ofServer)));
+  const begin = name.slice(0, name.search(globMark) >>> 0);
+  return tools.some((tool) => tool.name === name || (wholly(tool) && begin.startsWith(toolPrefix(tool.server))));
+}
+
 /** A tool's own name stays as it is: its server need not be connected yet. A server's name alone is its toolset's too. */
 function serversNamed(name: string, servers: readonly string[]): readonly string[] {
   if (name.startsWith(ofTool)) return [name];

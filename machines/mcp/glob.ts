@@ -11,6 +11,12 @@ type Token =
   | { readonly kind: 'literal'; readonly character: string }
   | { readonly kind: 'set'; readonly negated: boolean; readonly ranges: readonly Range[] };
 
+interface Piece {
+  /** As the pattern has it. */
+  readonly source: string;
+  readonly token: Token;
+}
+
 /** Code points, both ends included. */
 interface Range {
   readonly from: number;
@@ -21,6 +27,32 @@ interface Range {
 export function matchesGlob(pattern: string): (name: string) => boolean {
   const tokens = tokensOf([...pattern]);
   return (name) => matchAll(tokens, [...name]);
+}
+
+/**
+ * Returns the globs of a list that commas separate, without blanks around them and without empty ones. A comma in a bracket
+ * or behind a backslash belongs to its glob.
+ */
+export function splitGlobs(list: string): readonly string[] {
+  const globs = [''];
+  for (const { source } of piecesOf([...list])) {
+    if (source === ',') globs.push('');
+    else globs.push(`${globs.pop()}${source}`);
+  }
+  return globs.map((glob) => glob.trim()).filter((glob) => glob !== '');
+}
+
+/** Returns the list that `splitGlobs` reads as globs which match the same names. */
+export function joinGlobs(globs: readonly string[]): string {
+  // A bracket without its end would find one in the next glob.
+  const escaped = ({ source }: Piece): string => (/^[,[\\]$/.test(source) ? `\\${source}` : source);
+  return globs
+    .map((glob) =>
+      piecesOf([...glob])
+        .map(escaped)
+        .join(''),
+    )
+    .join(',');
 }
 
 /** Only the last star is ever gone back to: an earlier one can give nothing that the last one cannot. */
@@ -61,25 +93,32 @@ function matchesOne(token: Token, character: string): boolean {
 }
 
 function tokensOf(pattern: readonly string[]): readonly Token[] {
-  const tokens: Token[] = [];
+  const tokens = piecesOf(pattern).map(({ token }) => token);
+  return tokens.filter(({ kind }, at) => kind !== 'star' || tokens[at - 1]?.kind !== 'star');
+}
+
+function piecesOf(pattern: readonly string[]): readonly Piece[] {
+  const pieces: Piece[] = [];
   // Where one bracket has no end, no later one has: without this, a long row of brackets is searched again and again.
   let mayClose = true;
   for (let at = 0; at < pattern.length; at += 1) {
+    const from = at;
     const character = pattern[at] ?? '';
-    if (character === '*') {
-      if (tokens.at(-1)?.kind !== 'star') tokens.push({ kind: 'star' });
-    } else if (character === '?') tokens.push({ kind: 'any' });
+    let token: Token = { kind: 'literal', character };
+    if (character === '*') token = { kind: 'star' };
+    else if (character === '?') token = { kind: 'any' };
     else if (character === '\\' && at + 1 < pattern.length) {
       at += 1;
-      tokens.push({ kind: 'literal', character: pattern[at] ?? '' });
-    } else if (character === '[') {
-      const set = mayClose ? readSet(pattern, at + 1) : undefined;
+      token = { kind: 'literal', character: pattern[at] ?? '' };
+    } else if (character === '[' && mayClose) {
+      const set = readSet(pattern, at + 1);
       if (set === undefined) mayClose = false;
-      tokens.push(set?.token ?? { kind: 'literal', character });
+      token = set?.token ?? token;
       at = set?.end ?? at;
-    } else tokens.push({ kind: 'literal', character });
+    }
+    pieces.push({ source: pattern.slice(from, at + 1).join(''), token });
   }
-  return tokens;
+  return pieces;
 }
 
 /** Reads a bracket from behind its `[` up to its `]`; undefined where it never closes. */

@@ -5,12 +5,13 @@
 
 import { loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { createCredentials } from '../../actors/oauth/credentials.store.ts';
-import { type ServerTool, toolFilter } from '../../machines/agent/toolset.ts';
+import { type ServerTool, serversOf, toolFilter } from '../../machines/agent/toolset.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { carriedTraceparent } from '../../machines/base/traceparent.ts';
 import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
+import { splitGlobs } from '../../machines/mcp/glob.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { CallRequest } from '../mcp/calls.ts';
@@ -29,7 +30,7 @@ export const mcpCommands: readonly (readonly [string, Command])[] = [
     ofServers((mcp, params) => {
       const profile = profileIn(mcp, params);
       const server = optionalText(params, 'server');
-      if (server !== undefined) knownIn(mcp, profile, server);
+      if (server !== undefined) knownIn(mcp, profile, server, lentIn(params));
       const allows = allowedBy(params);
       return mcp.tools(profile, server).filter((row) => allows(toolIn(row)));
     }),
@@ -223,11 +224,16 @@ export function allowedBy(params: JsonObject): (tool: ServerTool) => boolean {
 /** The toolsets that a caller asks for, and those that its run is lent: a tool must be in both. */
 function filtersOf(params: JsonObject): readonly ((tool: ServerTool) => boolean)[] {
   const asked = optionalText(params, 'toolsets');
-  const { lent } = params;
+  const lent = lentIn(params);
   return [
-    ...(asked === undefined ? [] : [toolFilter(asked.split(','))]),
-    ...(Array.isArray(lent) ? [toolFilter(lent.map(String))] : []),
+    ...(asked === undefined ? [] : [toolFilter(splitGlobs(asked))]),
+    ...(lent === undefined ? [] : [toolFilter(lent)]),
   ];
+}
+
+/** The toolsets of the run that asks; undefined where no run does. */
+function lentIn({ lent }: JsonObject): readonly string[] | undefined {
+  return Array.isArray(lent) ? lent.map(String) : undefined;
 }
 
 export function toolIn({ server, name }: JsonObject): ServerTool {
@@ -287,8 +293,8 @@ function configured(name: string, profile: ProfileName, source: CommandHost['sou
   return readServerSettings(entry);
 }
 
-function unknownServer(name: string, known: readonly string[]): Refusal {
-  const cure = meantOr(name, known, '`agent mcp list` lists them');
+function unknownServer(name: string, known: readonly string[], list = '`agent mcp list`'): Refusal {
+  const cure = meantOr(name, known, `${list} lists them`);
   return new Refusal('server-unknown', `no mcp server is named "${name}"; ${cure}`);
 }
 
@@ -300,9 +306,11 @@ function disabledServer(name: string): Refusal {
   return new Refusal('server-disabled', `mcp server "${name}" is disabled; set enabled: true in its entry`);
 }
 
-function knownIn(mcp: McpView, profile: string, server: string): 'enabled' | 'disabled' {
-  const standing = mcp.standing(profile, server);
-  if (standing === 'unknown') throw unknownServer(server, namesIn(mcp, profile));
+/** @param lent to a run with these toolsets a server of which it is lent no tool is an unknown one */
+function knownIn(mcp: McpView, profile: string, server: string, lent?: readonly string[]): 'enabled' | 'disabled' {
+  const of = (names: readonly string[]) => (lent === undefined ? names : serversOf(lent, names));
+  const standing = of([server]).length === 0 ? 'unknown' : mcp.standing(profile, server);
+  if (standing === 'unknown') throw unknownServer(server, of(namesIn(mcp, profile)), lent && '`agent mcp tools`');
   return standing;
 }
 

@@ -5,8 +5,9 @@
  * @see SEC-4 in docs/specification.md
  */
 
-import { toolFilter } from '../../machines/agent/toolset.ts';
+import { isWithin, toolFilter } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
+import { splitGlobs } from '../../machines/mcp/glob.ts';
 import { type Command, type CommandHost, commands } from './commands.ts';
 import { mcpOf, toolIn } from './mcp-commands.ts';
 import { Refusal } from './refusal.ts';
@@ -83,13 +84,11 @@ function ofTools(...chosen: readonly string[]): Bind {
   };
 }
 
-/** Tells whether the toolsets that a program asks for name a tool that its run is not lent. */
+/** Tells whether the toolsets that a program asks for name more than its run is lent. */
 function reachBeyond(asked: string, { profile, toolsets }: RunBounds, host: CommandHost): boolean {
   if (asked === '') return false;
-  const asks = toolFilter(asked.split(','));
-  const lends = toolFilter(toolsets);
-  const tools = mcpOf(host).tools(profile).map(toolIn);
-  return tools.some((tool) => asks(tool) && !lends(tool));
+  const tools = mcpOf(host).tools(profile).map(toolIn).filter(toolFilter(toolsets));
+  return !splitGlobs(asked).every((name) => isWithin(name, toolsets, tools));
 }
 
 function ofOwnRun({ id, transcript = false }: JsonObject, { runId }: RunBounds): JsonObject {

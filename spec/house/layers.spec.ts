@@ -76,7 +76,7 @@ const rooms: readonly Room[] = [
       base,
       /^machines\/config\/(profile|nearest|edit|secret-strength|env-file|diagnostic|targets)\.ts$/,
       /^machines\/webhook\/samples\.ts$/,
-      /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|foreign-files|plan-import)\.ts$/,
+      /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|foreign-files|glob|plan-import)\.ts$/,
       /^actors\/(binding|files)\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
       /^runtime\/control\/(client|commands|home-methods)\.ts$/,

@@ -171,6 +171,8 @@ for (const [method, params] of [
   ['mcp.call', { name: 'mcp__vault__echo', arguments: { text: 'x' }, profile: 'default' }],
   ['mcp.call', { name: 'mcp__spare__echo', arguments: { text: 'x' }, toolsets: 'mcp-*' }],
   ['mcp.call', { name: 'mcp__notes__echo', arguments: { text: 'x' }, toolsets: ['mcp-*'] }],
+  ['mcp.tools', { toolsets: 'mcp-spare' }],
+  ['mcp.tools', { toolsets: 'mcp-nosuch' }],
   ['mcp.tools', { profile: 'default' }],
   ['approvals.answer', { id: 'a1', grant: true }],
   ['gateway.stop', {}],
@@ -192,6 +194,7 @@ console.log(JSON.stringify({
   own: await cli(['runs', 'show', process.env.AGENT_RUN_ID, '--json']),
   tool: await cli(['mcp', 'call', 'mcp__notes__echo', '{"text":"permitted"}']),
   raised: (await raw('mcp.call', { name: 'mcp__notes__echo', arguments: { text: 'own' }, caller: 'page', run: 'another' })).result,
+  strange: [await raw('mcp.tools', { server: 'spare' }), await raw('mcp.tools', { server: 'spore' })],
   narrow: (await raw('mcp.tools', { toolsets: 'mcp__notes__echo' })).result.map(({ name }) => name),
   narrowed: (await raw('mcp.call', { name: 'mcp__notes__add', arguments: { a: 1, b: 2 }, toolsets: 'mcp__notes__echo' })).result,
   served: await serve('mcp__notes__echo', { text: 'served' }),
@@ -213,13 +216,16 @@ console.log(JSON.stringify({
       t.match(one.err, /\[run-refused\]\n$/, `${name}: ${one.err}`);
     }
   }
-  t.equal(seen.tried.length, 28);
+  t.equal(seen.tried.length, 30);
   t.equal(guarded.executions('write_note'), 0, 'only a person answers');
   t.equal(vault.executions('echo'), 0);
   t.match(seen.beyond, { error: { code: 'unknown_tool' } });
   t.match(seen.own, { code: 0 });
   t.match(seen.tool, { code: 0, out: 'permitted\n' });
   t.match(seen.raised, { content: [{ text: 'own' }] });
+  const [spare, spore] = seen.strange as readonly Tried[];
+  t.equal(spore?.error?.data?.code, 'server-unknown');
+  t.equal(spore?.error?.message.replaceAll('spore', 'spare'), spare?.error?.message, 'no answer names another server');
   t.same(seen.narrow, ['mcp__notes__echo']);
   t.match(seen.narrowed, { error: { code: 'unknown_tool' } });
   t.match(seen.served, { content: [{ text: 'served' }] });
@@ -248,7 +254,7 @@ console.log(JSON.stringify({
   chosen: await cli(['gateway', 'status', '--home', AGENT_HOME]),
 }));
 `,
-    { more: ', env: [AGENT_HOME]' },
+    { more: ', env: [AGENT_HOME]', lent: '"mcp-[n,g]*"' },
   );
 
   const seen = (await run('inherited')) as unknown as {

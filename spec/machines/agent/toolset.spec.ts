@@ -1,5 +1,7 @@
 import t from 'tap';
 import {
+  allServers,
+  isWithin,
   ownersToolsets,
   resolveToolsets,
   serversOf,
@@ -73,5 +75,30 @@ t.test('DIS-5 · toolsets allow tools of servers by server or by name, and none 
   t.same(allowed('mcp__git_hub__read', 'mcp-files'), ['git_hub__read', 'files__read']);
   t.same(allowed('mcp__*__read'), ['git_hub__read', 'files__read']);
   t.equal(allowed('mcp-*').length, 3);
+  t.end();
+});
+
+t.test('SEC-4 · what a run asks for lies within what it is lent, whatever else is configured', (t) => {
+  const tools = [
+    { server: 'docs', name: 'mcp__docs__read' },
+    { server: 'docs', name: 'mcp__docs__list' },
+    { server: 'notes', name: 'mcp__notes__write' },
+  ];
+  const lent = ['web_search', 'mcp-d*', 'mcp__notes__w*'];
+  const within = [
+    'none',
+    'web_search',
+    'mcp-d*',
+    'mcp-docs',
+    'mcp-do*',
+    'mcp__docs__read',
+    'mcp__docs__*',
+    'mcp__notes__write',
+  ];
+  const beyond = ['mcp-*', 'mcp-notes', 'mcp-nosuch', 'mcp__*', 'mcp__notes__*', 'mcp__vault__read', 'mcp__nosuch__x'];
+  for (const name of within) t.equal(isWithin(name, lent, tools), true, name);
+  for (const name of beyond) t.equal(isWithin(name, lent, tools), false, name);
+  for (const name of [...within, ...beyond]) t.equal(isWithin(name, [allServers], tools), true, `${name} of all`);
+  t.equal(isWithin('mcp-[a,b]*', ['mcp-[a,b]*'], []), true, 'a class does not match itself');
   t.end();
 });

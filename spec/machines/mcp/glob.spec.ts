@@ -1,5 +1,5 @@
 import t from 'tap';
-import { matchesGlob } from '../../../machines/mcp/glob.ts';
+import { joinGlobs, matchesGlob, splitGlobs } from '../../../machines/mcp/glob.ts';
 import { isLinear } from '../../support/linear.ts';
 import { fc, runs } from '../../support/property.ts';
 
@@ -94,5 +94,31 @@ t.test('FLT-1 · a hostile name or pattern takes no exponential time', (t) => {
   // Whoever goes back to more than the last star, or looks for the end of each bracket, takes quadratic time.
   t.ok(isLinear((size) => matchesGlob('a*a*b').bind(undefined, long.slice(0, size)), 500));
   t.ok(isLinear((size) => matchesGlob.bind(undefined, '['.repeat(size)), 500));
+  t.end();
+});
+
+t.test('SEC-4 · a list of globs is split at the commas that are in no glob, and joined for that', (t) => {
+  const rows: readonly (readonly [string, readonly string[]])[] = [
+    ['', []],
+    [' , ,', []],
+    ['mcp-a, mcp-b', ['mcp-a', 'mcp-b']],
+    ['mcp-[a,b]*,web', ['mcp-[a,b]*', 'web']],
+    ['mcp-[!,],x', ['mcp-[!,]', 'x']],
+    ['mcp-[],],x', ['mcp-[],]', 'x']],
+    ['mcp-a\\,b,x', ['mcp-a\\,b', 'x']],
+    ['mcp-[a,x', ['mcp-[a', 'x']],
+  ];
+  for (const [list, globs] of rows) t.same(splitGlobs(list), globs, list);
+  const names = ['a,b', 'a', 'b', '[a', 'c]', '\\', 'a\\', 'aXc', 'a,c'];
+  for (const globs of [['a,b'], ['[a', 'c]'], ['a[,]c', '[!a]'], ['\\', 'b'], ['a\\', 'b'], ['a\\,b'], []]) {
+    const read = splitGlobs(joinGlobs(globs));
+    t.equal(read.length, globs.length, globs.join(' '));
+    for (const name of names)
+      t.same(
+        read.map((glob) => matchesGlob(glob)(name)),
+        globs.map((glob) => matchesGlob(glob)(name)),
+        `${globs.join(' ')} ${name}`,
+      );
+  }
   t.end();
 });

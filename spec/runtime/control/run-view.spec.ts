@@ -41,7 +41,8 @@ function hostOf() {
   const calls: JsonObject[] = [];
   const mcp = {
     serves: () => true,
-    standing: () => 'enabled',
+    standing: (_: string, server: string) => (server === 'spare' ? 'unknown' : 'enabled'),
+    list: () => ['docs', 'vault'].map((name) => ({ name, profile: 'work' })),
     tools: (profile: string) => (profile === 'work' ? tools : []),
     call: async ({ signal: _, onProgress: __, onWaiting: ___, ...call }: JsonObject) => {
       calls.push(call);
@@ -78,7 +79,16 @@ t.test('SEC-4 · PRF-2 · TRU-1 · profile, toolsets, run and caller are those o
 
   for (const params of [{ profile: 'default' }, { profile: 1 }, { profile: null }])
     await t.rejects(ask('mcp.call', { ...call, ...params }), { code: 'run-refused', message: /is of profile "work"/ });
-  for (const toolsets of ['mcp-*', 'mcp-docs,mcp-vault', 'mcp__vault__read', ['mcp-docs'], 1, null])
+  for (const toolsets of [
+    'mcp-*',
+    'mcp-docs,mcp-vault',
+    'mcp-nosuch',
+    'mcp__vault__read',
+    'mcp__n*',
+    ['mcp-docs'],
+    1,
+    null,
+  ])
     await t.rejects(ask('mcp.call', { ...call, toolsets }), {
       code: 'run-refused',
       message: /may not widen .*mcp-docs/,
@@ -105,6 +115,16 @@ t.test('SEC-4 · DIS-5 · a run has the tools that its toolsets and those that i
     [tools.slice(0, 1), tools.slice(0, 1)],
     'a call carries what its run is lent',
   );
+});
+
+t.test('SEC-4 · a server that a run is not lent is an unknown one to it', async (t) => {
+  const { ask } = hostOf();
+  t.equal(((await ask('mcp.tools', { server: 'docs' })) as readonly JsonObject[]).length, 1);
+  for (const server of ['vault', 'spare', 'vaults'])
+    await t.rejects(ask('mcp.tools', { server }), {
+      code: 'server-unknown',
+      message: `no mcp server is named "${server}"; \`agent mcp tools\` lists them`,
+    });
 });
 
 t.test('SEC-4 · a run sees itself and no other', async (t) => {
