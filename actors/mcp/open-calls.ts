@@ -1,7 +1,7 @@
 /**
  * The calls of one session that are open, and for which of them the server asks something: the call on whose stream, or in
  * whose answer, the request arrived, where each request has a stream or an answer of its own; the only one that is open;
- * else any of them. What arrives for a call that has ended is asked for none. The SDK hands a
+ * else any of them. What arrives for a call that has ended is for no other. The SDK hands a
  * request to its handler without the stream that it came on, so the asynchronous context of the call carries that.
  * @see TRU-5 and SRV-1 in docs/specification.md
  */
@@ -27,8 +27,8 @@ export interface OpenCall extends AskingCall {
 export interface OpenCalls {
   /** Opens a call; `late` is called once its clock has run for so many milliseconds. */
   begin(id: string | undefined, ms: number, late: () => void): OpenCall;
-  /** The calls that the request which is being handled may be asked for; none where none is open, or its own has ended. */
-  asking(): readonly AskingCall[];
+  /** The calls that the request which is being handled may be for; none where none is open, undefined where its own has ended. */
+  asking(): readonly AskingCall[] | undefined;
   /** Runs what belongs to no call. */
   outside<Value>(work: () => Value): Value;
   /** From now on each request has a stream of its own, and what arrives on it is the call's. */
@@ -73,7 +73,7 @@ export function createOpenCalls(): OpenCalls {
     },
     asking() {
       const call = current.getStore();
-      if (call !== undefined && ended.has(call)) return [];
+      if (call !== undefined && ended.has(call)) return undefined;
       return call !== undefined && open.has(call) ? [call] : [...open];
     },
     outside: (work) => current.exit(work),

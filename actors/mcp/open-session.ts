@@ -146,12 +146,16 @@ function createClient(
   if (elicitation.enabled) {
     client.setRequestHandler('elicitation/create', async ({ params }, { mcpReq }) => {
       const asking = ports.calls.asking();
+      // Its answer would be of no use any more, so no person is asked.
+      if (asking === undefined) return { action: 'cancel' };
       return resultOf(await ports.requests.elicit(params as unknown as JsonObject, mcpReq.signal, asking)) as never;
     });
   }
   if (sampling.enabled) {
     client.setRequestHandler('sampling/createMessage', async ({ params }, { mcpReq }) => {
       const asking = ports.calls.asking();
+      if (asking === undefined)
+        return resultOf({ kind: 'refused', reason: 'sampling refused: its call has ended' }) as never;
       return resultOf(await ports.requests.sample(params as unknown as JsonObject, mcpReq.signal, asking)) as never;
     });
   }

@@ -2,9 +2,11 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { listenHttp } from '../support/http-listener.ts';
 import type { PeerTool } from '../support/mcp/catalogue.ts';
 import {
   type CallAnswer,
@@ -136,9 +138,7 @@ for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
       t.same(await gateway.approvals(), []);
     });
 
-    // In the legacy era the form is the server's own request, and goes when the server takes it back.
-    if (kind !== 'modern') return;
-    t.test(`SRV-1 · TRU-3 · ${kind}: a form goes when the call that needs it is cancelled`, async (t) => {
+    t.test(`SRV-1 · TRU-5 · ${kind}: a form goes when the call that needs it is cancelled`, async (t) => {
       const control = await controlOf(t, gateway.home);
       const refused = t.rejects(control.call('mcp.call', { name: 'mcp__peer__ask' }));
       await gateway.asked();
@@ -150,6 +150,46 @@ for (const kind of ['http', 'sse', 'modern', 'stdio'] as const) {
     });
   });
 }
+
+t.test('TRU-5 · SRV-1 · what a server asks on the stream of a call that has ended is refused at once', async (t) => {
+  const answers = new Map<unknown, JsonObject>();
+  const tools = [{ name: 'tool', inputSchema: { type: 'object' } }];
+  const { url } = await listenHttp(t, async (request, response) => {
+    const { id, method, params, ...answer } = JSON.parse((await text(request)) || '{}') as JsonObject;
+    if (request.method !== 'POST' || method === undefined || id === undefined) {
+      if (id !== undefined) answers.set(id, answer);
+      response.writeHead(request.method === 'POST' ? 202 : 405).end();
+      return;
+    }
+    const serverInfo = { name: 'late', version: '1' };
+    const { protocolVersion = '' } = (params ?? {}) as JsonObject;
+    const results: JsonObject = {
+      initialize: { protocolVersion, capabilities: { tools: {} }, serverInfo },
+      'tools/list': { tools },
+      'tools/call': { content: [] },
+    };
+    const say = (message: JsonObject): string => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(say({ id, result: results[String(method)] ?? {} }));
+    if (method !== 'tools/call') return void response.end();
+    response.write(
+      say({
+        ...{ id: 'form', method: 'elicitation/create' },
+        params: { message: 'Still there?', requestedSchema: { type: 'object', properties: {} } },
+      }),
+    );
+    response.end(say({ id: 'text', method: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } }));
+  });
+  const gateway = await startGateway(t, { late: { url: `${url}/mcp`, skip_preflight: true } });
+  await gateway.reaches('late', 'connected');
+
+  t.match(await gateway.call('mcp__late__tool'), { content: [] });
+
+  await eventually(() => answers.size === 2 || undefined);
+  t.match(answers.get('form'), { result: { action: 'cancel' } });
+  t.match(answers.get('text'), { error: { message: /its call has ended/ } });
+  t.same(await gateway.approvals(), []);
+});
 
 t.test('SRV-1 · a call that asks the same form again after each refusal asks three times', async (t) => {
   const asksSix: PeerTool = {
