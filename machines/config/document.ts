@@ -6,9 +6,13 @@
 
 import {
   Composer,
-  type CST,
+  CST,
   type Document,
+  isAlias,
+  isCollection,
   isMap,
+  isNode,
+  isPair,
   isScalar,
   isSeq,
   Lexer,
@@ -51,8 +55,10 @@ const wholeNumber = /^(?:[-+]?\d+|0x[\da-f]+|0o[0-7]+)$/i;
 const longDigits = /\d{16}|0x[\da-f]{14}/i;
 /** A reference outside of quotes, as far as one line tells. */
 const bareReference = /^[^"'#]*\$\{/;
-/** More aliases than this in one document is an attack, not a configuration. */
-const mostAliases = 100;
+/** Far beyond any configuration. */
+const maxAliases = 1_000;
+/** What all aliases of a document stand for, counted in scalars, lists and mappings: it is read as often as it is named. */
+const maxAliasedNodes = 10_000;
 /** Far beyond any configuration. Composing nodes is recursive, and deep in the stack a regular expression ends the process. */
 const deepest = 200;
 const top: Place = { line: 1, column: 1 };
@@ -60,10 +66,11 @@ const top: Place = { line: 1, column: 1 };
 export function parseDocument(text: string): ConfigDocument {
   const counter = new LineCounter();
   const lines = text.split('\n');
-  const { tokens, tooDeepAt } = readTokens(text, counter.addNewLine);
+  const { tokens, stopped } = readTokens(text, counter.addNewLine);
+  // The library compares each key with all before it, and finds an alias by a walk through the document: `misuses` does both.
   const documents =
-    tooDeepAt === undefined
-      ? [...new Composer({ uniqueKeys: true, merge: true }).compose(tokens, false, text.length)]
+    stopped === undefined
+      ? [...new Composer({ uniqueKeys: false, merge: true }).compose(tokens, false, text.length)]
       : [];
   const [document] = documents;
   const placeAt = (offset: number): Place => {
@@ -71,12 +78,8 @@ export function parseDocument(text: string): ConfigDocument {
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
   const findings: SourceFinding[] = [];
-  if (tooDeepAt !== undefined)
-    findings.push({
-      ...placeAt(tooDeepAt),
-      message: `not usable: nested more than ${deepest} deep; close the brackets, or take levels out`,
-      code: 'yaml-depth',
-    });
+  const report = ({ offset, message, code }: Misuse): void => void findings.push({ ...placeAt(offset), message, code });
+  if (stopped !== undefined) report(stopped);
   if (document === undefined)
     return { value: {}, findings, place: () => top, line: (number) => lines[number - 1] ?? '' };
   const [error] = document.errors;
@@ -95,21 +98,15 @@ export function parseDocument(text: string): ConfigDocument {
       code: 'yaml-documents',
     });
   }
-  for (const offset of cycles(document)) {
-    findings.push({ ...placeAt(offset), message: 'the alias stands for what it lies in', code: 'yaml-aliases' });
-  }
+  // What a syntax error cut off could be the anchor of an alias.
+  if (error === undefined) for (const misuse of misuses(document)) report(misuse);
   let value: Json = {};
   if (findings.length === 0) {
     if (longDigits.test(text)) keepDigits(document);
-    try {
-      value = (document.toJS({ maxAliasCount: mostAliases }) ?? {}) as Json;
-      if (!isJsonObject(value)) {
-        findings.push({ ...top, message: 'the file must hold a mapping of settings', code: 'config-not-mapping' });
-        value = {};
-      }
-    } catch (thrown) {
-      const cause = thrown instanceof Error ? thrown.message : String(thrown);
-      findings.push({ ...top, message: `not usable: ${cause}`, code: 'yaml-aliases' });
+    value = (document.toJS({ maxAliasCount: -1 }) ?? {}) as Json;
+    if (!isJsonObject(value)) {
+      findings.push({ ...top, message: 'the file must hold a mapping of settings', code: 'config-not-mapping' });
+      value = {};
     }
   }
   return {
@@ -123,25 +120,91 @@ export function parseDocument(text: string): ConfigDocument {
   };
 }
 
-/** Tells whether text is nested deeper than may be composed. */
-export function isTooDeep(text: string): boolean {
-  return readTokens(text).tooDeepAt !== undefined;
+/** A use of YAML that is not taken, and where it is. */
+interface Misuse {
+  readonly offset: number;
+  readonly message: string;
+  readonly code: string;
 }
 
-/** Reads as far as the nesting that is too deep, if there is any; neither lexer nor parser is recursive. */
+/** Reads as far as the first nesting that is too deep or alias too many; neither lexer nor parser is recursive. */
 function readTokens(
   text: string,
-  onNewLine: (offset: number) => void = () => {},
-): { readonly tokens: readonly CST.Token[]; readonly tooDeepAt?: number } {
+  onNewLine: (offset: number) => void,
+): { readonly tokens: readonly CST.Token[]; readonly stopped?: Misuse } {
   onNewLine(0);
   const parser = new Parser(onNewLine);
   const tokens: CST.Token[] = [];
+  let aliases = 0;
+  let inScalar = false;
   for (const lexeme of new Lexer().lex(text)) {
+    const { offset } = parser;
     tokens.push(...parser.next(lexeme));
-    if (parser.stack.length > deepest) return { tokens, tooDeepAt: parser.offset - 1 };
+    if (parser.stack.length > deepest) {
+      const message = `not usable: nested more than ${deepest} deep; close the brackets, or take levels out`;
+      return { tokens, stopped: { offset: parser.offset - 1, message, code: 'yaml-depth' } };
+    }
+    if (!inScalar && lexeme.startsWith('*')) aliases += 1;
+    inScalar = lexeme === CST.SCALAR;
+    if (aliases > maxAliases) {
+      const message = `not usable: ${lexeme} is one of more than ${maxAliases} aliases; write its value out`;
+      return { tokens, stopped: { offset, message, code: 'yaml-aliases' } };
+    }
   }
   tokens.push(...parser.end());
   return { tokens };
+}
+
+/**
+ * Returns the first key that repeats another, the aliases that stand for nothing or for what holds them, and the first one with
+ * which all stand for too much. Takes time in proportion to the document, whatever its aliases stand for.
+ */
+function misuses(document: Document.Parsed): readonly Misuse[] {
+  const found: Misuse[] = [];
+  const anchors = new Map<string, Node>();
+  const sizes = new Map<Node, number>();
+  let aliased = 0;
+  let repeated: Node | undefined;
+  const refuse = (node: Node, message: string, code = 'yaml-aliases'): void =>
+    void found.push({ offset: node.range?.[0] ?? 0, message, code });
+  const sizeOf = (node: unknown): number => {
+    if (isPair(node)) return sizeOf(node.key) + sizeOf(node.value);
+    if (isAlias(node)) {
+      const source = anchors.get(node.source);
+      const size = source === undefined ? 0 : sizes.get(source);
+      if (source === undefined)
+        refuse(node, `not usable: no &${node.source} is before *${node.source}; anchor a value so`);
+      else if (size === undefined)
+        refuse(node, `not usable: *${node.source} stands for what it lies in; write its value out`);
+      const before = aliased;
+      aliased += size ?? 0;
+      if (before <= maxAliasedNodes && aliased > maxAliasedNodes) {
+        refuse(
+          node,
+          `not usable: with *${node.source}, aliases stand for more than ${maxAliasedNodes} values; write values out`,
+        );
+      }
+      return size ?? 0;
+    }
+    if (!isNode(node)) return 1;
+    if ((isScalar(node) || isCollection(node)) && node.anchor !== undefined) anchors.set(node.anchor, node);
+    let size = 1;
+    if (isCollection(node)) {
+      const keys = new Set<unknown>();
+      for (const item of node.items) {
+        if (isPair(item) && isMap(node) && isScalar(item.key)) {
+          if (keys.has(item.key.value)) repeated ??= item.key;
+          keys.add(item.key.value);
+        }
+        size += sizeOf(item);
+      }
+    }
+    sizes.set(node, size);
+    return size;
+  };
+  sizeOf(document.contents);
+  if (repeated !== undefined) refuse(repeated, 'not YAML: Map keys must be unique', 'yaml-syntax');
+  return found;
 }
 
 /** A whole number beyond 2^53 becomes the text of its digits, as it does in a payload. */
@@ -152,18 +215,6 @@ function keepDigits(document: Document.Parsed): void {
       if (wholeNumber.test(scalar.source ?? '')) scalar.value = String(BigInt(scalar.source ?? ''));
     },
   });
-}
-
-/** Where aliases stand for a node that holds them: as a value it would have no end. */
-function cycles(document: Document.Parsed): number[] {
-  const offsets: number[] = [];
-  visit(document, {
-    Alias(_, alias, above) {
-      const source = alias.resolve(document);
-      if (source !== undefined && above.includes(source)) offsets.push(alias.range?.[0] ?? 0);
-    },
-  });
-  return offsets;
 }
 
 /** Walks as far as the path exists; a key's own place, not its value's. */

@@ -17,7 +17,7 @@ import {
 } from 'yaml';
 import { isJsonObject, type Json } from '../base/json.ts';
 import { cutOut } from './cut-out.ts';
-import { type ConfigPath, isTooDeep } from './document.ts';
+import { type ConfigPath, parseDocument } from './document.ts';
 import { endOf, isNothing, lineStart, nextLine, pairOf } from './yaml-pair.ts';
 
 export interface ConfigEdit {
@@ -39,10 +39,7 @@ export function editConfig(text: string, edits: readonly ConfigEdit[]): string |
 
 /** The value at a path as it is written; undefined where there is none, or no YAML. */
 export function valueAt(text: string, path: ConfigPath): Json | undefined {
-  if (isTooDeep(text)) return undefined;
-  const document = parseYaml(text);
-  if (document.errors.length > 0) return undefined;
-  let at = document.toJS() as Json | undefined;
+  let at: Json | undefined = parseDocument(text).value;
   for (const step of path) at = isJsonObject(at) ? at[String(step)] : undefined;
   return at;
 }
@@ -62,10 +59,14 @@ function quoted(value: string): string {
   return `"${value.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r')}"`;
 }
 
+/** Whether the text is YAML of one document that can be composed; it need not be a mapping yet. */
+function isKept(text: string): boolean {
+  return parseDocument(text).findings.every(({ code }) => code === 'config-not-mapping');
+}
+
 function editOne(text: string, edit: ConfigEdit): string | undefined {
-  if (isTooDeep(text)) return undefined;
+  if (!isKept(text)) return undefined;
   const document = parseYaml(text);
-  if (document.errors.length > 0) return undefined;
   const spliced = splice(text, document, edit);
   try {
     if (edit.value === undefined) {

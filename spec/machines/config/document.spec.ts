@@ -1,5 +1,6 @@
 import t from 'tap';
 import { type ConfigPath, parseDocument, samePath } from '../../../machines/config/document.ts';
+import { isLinear } from '../../support/linear.ts';
 
 const text = `# of a person
 agent:
@@ -40,14 +41,16 @@ t.test('CFG-2 · an empty file holds nothing and every place is its top', (t) =>
 });
 
 t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
-  const many = Array.from({ length: 101 }, () => '*a').join(', ');
+  const many = Array.from({ length: 1_001 }, () => '*a').join(', ');
   const rows: readonly (readonly [string, string, number])[] = [
     ['a: 1\nb: [', 'yaml-syntax', 2],
     ['a: 1\na: 2\n', 'yaml-syntax', 2],
     ['a: 1\n---\nb: 2\n', 'yaml-documents', 2],
     ['- a\n', 'config-not-mapping', 1],
     ['just words', 'config-not-mapping', 1],
-    [`a: &a [1, 2]\nb: [${many}]\n`, 'yaml-aliases', 1],
+    [`a: &a [1, 2]\nb: [${many}]\n`, 'yaml-aliases', 2],
+    ['x: 1\ny: *none\n', 'yaml-aliases', 2],
+    ['a: 1\nb: {c: &c 1, d: 2,\n c: *c}', 'yaml-syntax', 3],
     ['x: &x\n  y: *x\n', 'yaml-aliases', 2],
     ...['[', '{a: ', '- ', '? '].map((opener) => [`a: 1\nb:\n  ${opener.repeat(50_000)}`, 'yaml-depth', 3] as const),
     [Array.from({ length: 300 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n'), 'yaml-depth', 200],
@@ -61,6 +64,47 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
   t.same(parseDocument(`a: ${'['.repeat(150)}${']'.repeat(150)}`).findings, [], 'what is deep, but not too deep');
   t.same(parseDocument('a: &a [1]\nb: *a\n').value, { a: [1], b: [1] }, 'an alias as people use it');
   t.same(parseDocument('a: &a { x: 1 }\nb: { <<: *a, y: 2 }\n').value, { a: { x: 1 }, b: { x: 1, y: 2 } }, 'a merge');
+  t.end();
+});
+
+t.test('CFG-2 · aliases are refused where they stand for too much, before anything is expanded', (t) => {
+  const lines = (count: number, line: (at: number) => string): string =>
+    ['a0: &a0 {k: 1}', ...Array.from({ length: count }, (_, at) => `a${at + 1}: &a${at + 1} ${line(at)}`)].join('\n');
+  const rows: readonly (readonly [title: string, text: string, finding: object | undefined])[] = [
+    ['a chain that doubles', lines(60, (at) => `[*a${at}, *a${at}]`), { line: 12, column: 12, message: /with \*a10,/ }],
+    ['a chain of merges', lines(60, (at) => `{<<: [*a${at}, *a${at}]}`), { code: 'yaml-aliases' }],
+    ['a chain of single ones', lines(60, (at) => `[*a${at}]`), undefined],
+    ['one that is used much', `a: &a 1\nb: [${'*a, '.repeat(1_000)}]`, undefined],
+    [
+      'one that is used more',
+      `a: &a 1\nb: [${'*a, '.repeat(100_000)}]`,
+      { line: 2, column: 4_005, message: /^not usable: \*a is/ },
+    ],
+    ['what looks like aliases', `a: |\n${'  *a\n'.repeat(2_000)}b: "${'*a '.repeat(2_000)}"`, undefined],
+  ];
+  for (const [title, text, finding] of rows) {
+    t.match(parseDocument(text).findings, finding === undefined ? [] : [finding], title);
+    t.equal(parseDocument(text).findings.length, finding === undefined ? 0 : 1, title);
+  }
+  t.end();
+});
+
+t.test('CFG-2 · the time to read grows with the text, whatever its keys and aliases', (t) => {
+  const rows: Readonly<Record<string, (size: number) => string>> = {
+    keys: (size) => Array.from({ length: size }, (_, at) => `k${at}: 1`).join('\n'),
+    anchors: (size) => Array.from({ length: size }, (_, at) => `k${at}: &k${at} 1`).join('\n'),
+    'keys in braces': (size) => `{${Array.from({ length: size }, (_, at) => `k${at}: 1`).join(', ')}}`,
+    aliases: (size) => `a: &a 1\nb: [${'*a, '.repeat(size)}]`,
+  };
+  for (const [title, text] of Object.entries(rows)) {
+    t.ok(
+      isLinear((size) => {
+        const source = text(size);
+        return () => parseDocument(source);
+      }, 1_000),
+      title,
+    );
+  }
   t.end();
 });
 
