@@ -28,6 +28,12 @@ const rawLimit = 4_000;
 /** Characters of a nested list or object that a prompt shows. */
 const nestedLimit = 2_000;
 
+/**
+ * UTF-16 units of a rendered text. A token may be named thousands of times and a text be as long as a body: their product
+ * must not exhaust the memory.
+ */
+const renderedLimit = 16 * 1_048_576;
+
 /** Compiles a template; its values are cut as people read them, or stand whole where they tell events apart. */
 export function compileTemplate(text: string, values: 'cut' | 'whole' = 'cut'): CompiledTemplate {
   const literals: string[] = [];
@@ -40,13 +46,19 @@ export function compileTemplate(text: string, values: 'cut' | 'whole' = 'cut'): 
   }
   const tail = text.slice(at);
   if (tokens.length === 0) return { tokens, render: () => text };
-  const substitutes = tokens.map((token) => compileToken(token, values));
+  const names = [...new Set(tokens)];
+  const substitutes = names.map((token) => compileToken(token, values));
+  const slots = new Map(names.map((token, slot) => [token, slot]));
+  const order = tokens.map((token) => slots.get(token) ?? 0);
   return {
     tokens,
     render(view) {
+      // A token that is named often is looked up and serialized once.
+      const found: string[] = [];
       let rendered = '';
-      for (let index = 0; index < tokens.length; index += 1) {
-        rendered += literals[index] + (substitutes[index]?.(view) ?? '');
+      for (const [index, slot] of order.entries()) {
+        rendered += literals[index] + (found[slot] ??= substitutes[slot]?.(view) ?? '');
+        if (rendered.length > renderedLimit) return wholeCharacters(rendered.slice(0, renderedLimit));
       }
       return rendered + tail;
     },
@@ -76,6 +88,11 @@ export function spellValue(value: Json, limit?: number): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'object' && value !== null) return spell(value, limit === undefined ? {} : { limit });
   return JSON.stringify(value);
+}
+
+/** The text without the half of a character at its end. */
+function wholeCharacters(text: string): string {
+  return /[\uD800-\uDBFF]/.test(text.slice(-1)) ? text.slice(0, -1) : text;
 }
 
 function compileToken(token: string, values: 'cut' | 'whole'): (view: TemplateView) => string {

@@ -58,6 +58,39 @@ t.test('TPL-1 · a value is spelled no further than it is shown, whatever its si
   t.end();
 });
 
+t.test('TPL-1 · a token is looked up and serialized once, however often it is named', (t) => {
+  for (const token of ['__raw__', 'a', 'a.b']) {
+    const readsOf = (times: number): number => {
+      let reads = 0;
+      const payload = Object.defineProperty({}, 'a', {
+        enumerable: true,
+        get() {
+          reads += 1;
+          return { b: ['x'] };
+        },
+      });
+      const one = render(`{${token}}`, payload);
+      reads = 0;
+      t.equal(render(`{${token}}`.repeat(times), payload), one.repeat(times));
+      return reads;
+    };
+    t.equal(readsOf(4_000), readsOf(1), token);
+  }
+  t.end();
+});
+
+t.test('TPL-1 · a rendered text ends at 16 Mi UTF-16 units, and at no half of a character', (t) => {
+  const text = '😀'.repeat(500_000);
+  for (const [start, times, length] of [
+    ['', 16, 16_000_000],
+    ['', 2_000, 16 * 1_048_576],
+    ['-', 2_000, 16 * 1_048_576 - 1],
+  ] as const) {
+    t.equal(render(start + '{text}'.repeat(times), { text }).length, length, `${start}${times}`);
+  }
+  t.end();
+});
+
 t.test('TPL-1 · without a prompt the indented payload is the prompt', (t) => {
   const payload = { a: [1] };
   t.equal(compilePrompt(undefined).render({ payload, eventType: '' }), JSON.stringify(payload, null, 2));
