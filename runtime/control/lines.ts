@@ -7,25 +7,45 @@ export interface LineSplitter {
 export function createLineSplitter(longest: number, line: (text: string) => void, overflow: () => void): LineSplitter {
   let waiting: Buffer[] = [];
   let size = 0;
+  const put = (chunk: Buffer, from: number, end: number): void => {
+    // Most lines lie in one chunk. One without a character costs no text.
+    if (waiting.length === 0 && isBlank(chunk, from, end)) return;
+    const text =
+      waiting.length === 0
+        ? chunk.toString('utf8', from, end)
+        : Buffer.concat([...waiting, chunk.subarray(from, end)]).toString('utf8');
+    waiting = [];
+    size = 0;
+    if (text.trim() !== '') line(text);
+  };
   return {
     add(chunk) {
-      let rest = chunk;
-      for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10)) {
-        const text = Buffer.concat([...waiting, rest.subarray(0, end)]).toString('utf8');
-        waiting = [];
-        size = 0;
-        rest = rest.subarray(end + 1);
-        if (text.trim() !== '') line(text);
+      let from = 0;
+      for (let end = chunk.indexOf(lineEnd); end >= 0; end = chunk.indexOf(lineEnd, from)) {
+        put(chunk, from, end);
+        from = end + 1;
+        while (waiting.length === 0 && chunk[from] === lineEnd) from += 1;
       }
-      if (rest.length === 0) return;
-      size += rest.length;
+      if (from === chunk.length) return;
+      size += chunk.length - from;
       if (size > longest) {
         waiting = [];
         size = 0;
         overflow();
         return;
       }
-      waiting.push(rest);
+      waiting.push(chunk.subarray(from));
     },
   };
+}
+
+const lineEnd = 10;
+
+/** Whether there are only spaces, tabs and carriage returns. */
+function isBlank(chunk: Buffer, from: number, end: number): boolean {
+  for (let at = from; at < end; at += 1) {
+    const byte = chunk[at];
+    if (byte !== 32 && byte !== 9 && byte !== 13) return false;
+  }
+  return true;
 }

@@ -32,6 +32,27 @@ t.test('CLI-3 · one message a line, wherever the chunks end', (t) => {
   t.end();
 });
 
+t.test('CLI-3 · a blank line costs no text, and a line of one chunk no copy', (t) => {
+  const made = (text: string): { readonly lines: number; readonly texts: number; readonly parts: number } => {
+    const chunk = Buffer.from(text);
+    let texts = 0;
+    let parts = 0;
+    const { toString, subarray } = chunk;
+    chunk.toString = (...given) => {
+      texts += 1;
+      return toString.apply(chunk, given);
+    };
+    chunk.subarray = (...given) => {
+      parts += 1;
+      return subarray.apply(chunk, given);
+    };
+    return { lines: cut([chunk]).lines.length, texts, parts };
+  };
+  for (const blank of ['\n', '\r\n', ' \t \n']) t.same(made(blank.repeat(100_000)), { lines: 0, texts: 0, parts: 0 });
+  t.same(made('\n{}\n\n{}\n'.repeat(1_000)), { lines: 2_000, texts: 2_000, parts: 0 });
+  t.end();
+});
+
 t.test('CLI-3 · a line beyond the limit is told of and dropped, and takes no memory with it', (t) => {
   t.same(cut([Buffer.from('x'.repeat(10))], 10), { lines: [], overflows: 0 });
   t.same(cut([Buffer.from('x'.repeat(11))], 10), { lines: [], overflows: 1 });
