@@ -1,21 +1,22 @@
 /**
  * Writes what the package says of its dependencies: `dist/sbom.cdx.json`, a CycloneDX bill of materials that npm makes from
- * the lockfile, and `dist/licences/`, the licence and notice texts of each. Both hold what is installed with the package and what is
+ * the lockfile, and `dist/licences/`, the licence and notice texts of each and of the sources that it bundles. Both hold what is installed with the package and what is
  * bundled into the inspector's page, nothing that only builds or tests it. Made again when the lockfile changes.
  * @see SEC-9 in docs/specification.md
  */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { pagePackages } from './page-packages.ts';
 
-/** Development dependencies whose code lies in the page all the same. */
-const bundledIntoPage = ['node_modules/elkjs', 'node_modules/preact'];
 const bill = 'dist/sbom.cdx.json';
 const licences = 'dist/licences';
-const sources = ['package.json', 'package-lock.json', 'spec/house/build-notices.ts'];
+const sources = ['package.json', 'package-lock.json', 'spec/house/build-notices.ts', pagePackages];
 
 const standards = 'spec/house/licences';
 const isLicence = /^(?:licen[cs]e|copying)/i;
+const isNotice = /^(?:notice|copyright)/i;
+const isCode = /\.(?:[cm]?[jt]sx?|json|map)$/i;
 /** Prebuilt parts whose licence lies in the package of the same project. */
 const projects = {
   'node_modules/@lmdb/': 'node_modules/lmdb',
@@ -59,9 +60,15 @@ if (!isNewer(bill) || !existsSync(licences)) {
   writeFileSync(bill, `${JSON.stringify(billOf(refs), null, 2)}\n`);
 }
 
-/** The lockfile's packages that are installed here with the package, or bundled into it; those of other systems are not. */
+/**
+ * The lockfile's packages that are installed here with the package, or bundled into it; those of other systems are not.
+ * Development dependencies are among them where their code lies in the page.
+ */
 function shippedPackages(): readonly (readonly [path: string, Locked])[] {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, Locked> };
+  const bundledIntoPage = JSON.parse(readFileSync(pagePackages, 'utf8')) as readonly string[];
+  const unlocked = bundledIntoPage.filter((path) => packages[path] === undefined);
+  if (unlocked.length > 0) throw new Error(`the page holds ${unlocked.join(', ')}, which the lockfile leaves out`);
   return Object.entries(packages).filter(
     ([path, { dev }]) => path !== '' && (dev !== true || bundledIntoPage.includes(path)) && existsSync(path),
   );
@@ -84,9 +91,26 @@ function noticeOf(path: string, license: string | undefined): string {
   ]);
 }
 
+/** The licence and notice texts of a package and of the sources that it bundles, each once; names are paths in the package. */
 function textsOf(path: string): readonly (readonly [name: string, text: string])[] {
-  const names = readdirSync(path).filter((name) => isLicence.test(name) || /^notice/i.test(name));
-  return names.sort().map((name) => [name, readFileSync(`${path}/${name}`, 'utf8')] as const);
+  const texts = new Map<string, string>();
+  const walk = (folder: string): void => {
+    const entries = readdirSync(`${path}/${folder}`, { withFileTypes: true });
+    for (const { name } of entries.filter((entry) => entry.isFile()).sort(byName)) {
+      if (isCode.test(name) || !(isLicence.test(name) || isNotice.test(name))) continue;
+      const text = readFileSync(`${path}/${folder}${name}`, 'utf8');
+      if (!texts.has(text)) texts.set(text, folder + name);
+    }
+    for (const { name } of entries.filter((entry) => entry.isDirectory()).sort(byName)) {
+      if (name !== 'node_modules' && !name.startsWith('.')) walk(`${folder}${name}/`);
+    }
+  };
+  walk('');
+  return [...texts].map(([text, name]) => [name, name.includes('/') ? `${name}:\n\n${text}` : text]);
+}
+
+function byName(one: { readonly name: string }, other: { readonly name: string }): number {
+  return one.name < other.name ? -1 : 1;
 }
 
 function joined(texts: readonly (readonly [name: string, text: string])[]): string {

@@ -4,11 +4,14 @@
  * @see INS-2 in docs/specification.md
  */
 
-import { rmSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { build } from 'vite';
+import { notesPackages, pagePackages } from './page-packages.ts';
 
 const source = 'runtime/inspector/page';
 const target = 'dist/runtime/inspector/page';
+
+const packages = new Set<string>();
 
 rmSync(`${target}/assets`, { recursive: true, force: true });
 await build({
@@ -18,6 +21,8 @@ await build({
   base: './',
   logLevel: 'warn',
   publicDir: false,
+  plugins: [notesPackages(source, packages)],
+  worker: { plugins: () => [notesPackages(source, packages)] },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir: `${process.cwd()}/${target}`,
@@ -30,3 +35,6 @@ await build({
     chunkSizeWarningLimit: 2_000,
   },
 });
+// Only where it changed: the notices are made anew with it.
+const list = `${JSON.stringify([...packages].sort())}\n`;
+if (!existsSync(pagePackages) || readFileSync(pagePackages, 'utf8') !== list) writeFileSync(pagePackages, list);

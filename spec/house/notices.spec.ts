@@ -1,7 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { resolve } from 'node:path';
 import t from 'tap';
+import { build } from 'vite';
 import { makeHome } from '../support/home.ts';
+import { notesPackages, pagePackages } from './page-packages.ts';
 
 interface Locked {
   readonly dev?: true;
@@ -30,7 +33,7 @@ t.test(
     );
     t.same(
       Object.keys(devDependencies ?? {}).filter((name) => named.has(name)),
-      ['elkjs', 'preact'],
+      (JSON.parse(readFileSync(pagePackages, 'utf8')) as string[]).map((path) => path.replace('node_modules/', '')),
       'of the development’s packages those alone whose code lies in the page',
     );
     t.same(
@@ -48,6 +51,38 @@ t.test('SEC-9 · each licence is a text and not a name alone', (t) => {
   t.end();
 });
 
+t.test('SEC-9 · the sources that a package bundles have their licences too', (t) => {
+  const text = (name: string): string =>
+    readFileSync(`dist/licences/${readdirSync('dist/licences').find((file) => file.startsWith(name))}`, 'utf8');
+  for (const name of ['lmdb@', '@lmdb__lmdb-']) {
+    for (const part of [/The OpenLDAP Public License/, /Howard Chu, Symas Corp/, /LZ4 Library[\s\S]*Yann Collet/])
+      t.match(text(name), part, name);
+  }
+  t.match(text('undici@'), /lib\/web\/fetch\/LICENSE:/);
+  t.end();
+});
+
+t.test('SEC-9 · a package that the page imports is listed by its build, and one that it does not is not', async (t) => {
+  const { path } = makeHome(t, {
+    'main.js':
+      "import { parse } from 'yaml'; import url from 'elkjs/lib/elk-worker.min.js?url'; console.log(parse, url, make());\nconst make = () => new Worker(new URL('worker.js', import.meta.url), { type: 'module' });",
+    'worker.js': "import { LRUCache } from 'lru-cache'; console.log(LRUCache);",
+  });
+  symlinkSync(resolve('node_modules'), `${path}/node_modules`);
+  const found = new Set<string>();
+
+  await build({
+    configFile: false,
+    root: path,
+    logLevel: 'silent',
+    plugins: [notesPackages(path, found)],
+    worker: { plugins: () => [notesPackages(path, found)] },
+    build: { write: false, assetsInlineLimit: 0, rollupOptions: { input: `${path}/main.js` } },
+  });
+
+  t.same([...found].sort(), ['node_modules/elkjs', 'node_modules/lru-cache', 'node_modules/yaml']);
+});
+
 t.test('SEC-9 · licences that are missing are made again, and what npm complains of is passed on', (t) => {
   const files = { 'package.json': '{"name":"x","version":"1.0.0","dependencies":{"yaml":"2.9.1"}}' };
   const lock = { name: 'x', version: '1.0.0', lockfileVersion: 3, packages: {} };
@@ -56,6 +91,7 @@ t.test('SEC-9 · licences that are missing are made again, and what npm complain
     'package-lock.json': JSON.stringify(lock),
     'spec/house/build-notices.ts': '',
     'dist/sbom.cdx.json': '{}',
+    [pagePackages]: '[]',
   }).path;
   const script = new URL('./build-notices.js', import.meta.url).pathname;
 
