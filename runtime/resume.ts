@@ -4,6 +4,7 @@
  * @see DUR-1 and COA-3 in docs/specification.md
  */
 
+import { setImmediate as turn } from 'node:timers/promises';
 import type { Logger } from '../actors/ports.ts';
 import type { Journal, SessionId, StoredRecord, Write } from '../actors/store/journal.ts';
 import type { JournalKeeper } from '../actors/store/keeper.ts';
@@ -41,13 +42,15 @@ export interface ResumePorts {
 
 /** How much is taken from the journal at a time. */
 export const sliceSize = 500;
+/** How much is taken up in one turn of the event loop: about ten milliseconds of work. */
+const turnSize = 50;
 
 /** Takes up everything; what finds no room stays on disk and is taken by a refill later. */
 export async function resumeWork(ports: ResumePorts): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
-  noteAll(journal, ports);
+  await noteAll(journal, ports);
   await takeDeliveries(journal, session, ports, Number.MAX_SAFE_INTEGER);
   await refillRuns(ports);
   await takeAll(journal, session, 'groups', ports, (stored) => resumeGroup(stored, ports));
@@ -80,29 +83,37 @@ async function takeDeliveries(
   }
   // They come by when they are due; a chat has them as they were queued, and behind the one that it waits for.
   taken.sort((one, other) => orderOf(one.value) - orderOf(other.value));
-  for (const { value: record } of taken) {
+  await inTurns(taken, ({ value: record }) => {
     if (record.status === 'waitingToRetry') ports.hold(record);
-  }
-  for (const stored of taken) await resumeDelivery(stored, ports);
+  });
+  await inTurns(taken, (stored) => resumeDelivery(stored, ports));
 }
 
 /** Notes every delivery that waits, before any is taken up. */
-function noteAll(journal: Journal, ports: ResumePorts): void {
+async function noteAll(journal: Journal, ports: ResumePorts): Promise<void> {
   const retried: { readonly key: string; readonly order: number }[] = [];
-  for (const key of journal.dueKeys('deliveries').reverse()) {
+  await inTurns(journal.dueKeys('deliveries').reverse(), (key) => {
     const stored = journal.get('deliveries', key);
-    if (stored === undefined) continue;
+    if (stored === undefined) return;
     const record = stored.value;
     const order = orderOf(record);
     ports.order.saw(order);
     if (record.status === 'waitingToRetry') retried.push({ key, order });
     else ports.older.note(key, record);
-  }
+  });
   // The oldest first: a chat is kept for one at a time.
   retried.sort((one, other) => one.order - other.order);
-  for (const { key } of retried) {
+  await inTurns(retried, ({ key }) => {
     const stored = journal.get('deliveries', key);
     if (stored !== undefined) ports.older.note(key, stored.value);
+  });
+}
+
+/** Handles items in their order, and lets everything else have its turn after some of them. */
+async function inTurns<Item>(items: readonly Item[], handle: (item: Item) => Promise<void> | void): Promise<void> {
+  for (const [index, item] of items.entries()) {
+    if (index > 0 && index % turnSize === 0) await turn();
+    await handle(item);
   }
 }
 
@@ -115,7 +126,7 @@ export async function refillRuns(ports: ResumePorts): Promise<void> {
     const limit = Math.min(sliceSize, ports.room());
     if (limit <= 0) return;
     const taken = await take(journal, session, 'runs', limit, ports);
-    for (const stored of taken) await resumeRun(stored, ports);
+    await inTurns(taken, (stored) => resumeRun(stored, ports));
     if (taken.length < limit) return;
   }
 }
@@ -129,7 +140,7 @@ async function takeAll(
 ): Promise<void> {
   for (;;) {
     const taken = await take(journal, session, collection, sliceSize, ports);
-    for (const stored of taken) await resume(stored);
+    await inTurns(taken, resume);
     if (taken.length < sliceSize) return;
   }
 }

@@ -190,3 +190,50 @@ t.test('DLV-4 · numbers tell the order of deliveries, where the clock was set b
   await refillDeliveries(it.ports);
   t.same(it.living(), ['0', '2', '3', '4'], 'its number is no time that must come');
 });
+
+t.test('DUR-1 · DLV-4 · however much waits, a start lets the event loop turn after each fifty', async (t) => {
+  const it = await openResume(t, { room: 1_000 });
+  for (let n = 0; n < 600; n += 1) {
+    const key = `k${1_000 + n}`;
+    await it.put('deliveries', key, { ...delivery, runKey: key, queuedAtMs: n }, n);
+    await it.put('runs', `r${1_000 + n}`, { ...run, status: 'queued' }, n);
+  }
+  let turns = 0;
+  const handled = new Map<string, number>();
+  const count = (what: string): void => {
+    const name = `${what} in turn ${turns}`;
+    handled.set(name, (handled.get(name) ?? 0) + 1);
+  };
+  const { note } = it.ports.older;
+  const noting = (...given: Parameters<typeof note>): void => {
+    count('noted');
+    note(...given);
+  };
+  const opening = it.ports.wards();
+  const wards = {
+    ...opening,
+    open: (...given: Parameters<typeof opening.open>): void => {
+      count('opened');
+      opening.open(...given);
+    },
+  };
+  let isOver = false;
+  const tick = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(tick);
+  };
+  tick();
+
+  await resumeWork({
+    ...it.ports,
+    wards: () => wards,
+    hold: () => count('held'),
+    older: { ...it.ports.older, note: noting },
+    room: () => 1_000 - it.runs.spawned.length,
+  });
+  isOver = true;
+
+  t.same([it.living().length, it.runs.spawned.length], [600, 600]);
+  // A turn of this counter may begin between two of theirs.
+  t.ok(Math.max(...handled.values()) <= 100, JSON.stringify([...handled]));
+});
