@@ -2,7 +2,7 @@
  * Gathers the program into few files: `dist/cli/main.js` and what it loads from `dist/bundle`. Node 20 spends more on finding
  * and reading five hundred modules than on running them. What a command does not need stays a file of its own, loaded where
  * the source says `import()`; nothing is shortened, and source maps lead to the source. Compiled without it, the program runs
- * as well, only slower to start.
+ * as well, only slower to start. A peer of the specs is gathered in the same way.
  * @see CLI-2 in docs/specification.md
  */
 
@@ -37,3 +37,19 @@ await build({
   },
 });
 chmodSync('dist/cli/main.js', 0o755);
+
+// Hundreds of these start in one run of the specs, and the SDK's modules are most of what that takes.
+await build({
+  configFile: false,
+  logLevel: 'warn',
+  publicDir: false,
+  ssr: { noExternal: true },
+  build: {
+    ssr: 'spec/support/mcp/stdio-peer.ts',
+    outDir: 'dist/spec/peers',
+    emptyOutDir: true,
+    target: 'node20',
+    minify: false,
+    rolldownOptions: { output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' } },
+  },
+});
