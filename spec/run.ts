@@ -1,7 +1,8 @@
 /**
  * Runs the specs: `npm test [-- part-of-a-file-name …]`, and with `--all` those that only `npm run test:all` runs. Prints a
  * line per file with its time, and `N passed, N failed` last, which stands in `.tap/counts.txt` too. A file that fails is run
- * once more, alone: passing then it counts as passed and is reported as flaky; more than three flaky files fail the run.
+ * once more, alone and with source maps: passing then it counts as passed and is reported as flaky; more than three flaky
+ * files fail the run.
  * @see docs/contributing.md
  */
 
@@ -33,18 +34,22 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 process.once('exit', endAll);
 
 if (all) process.stdout.write(`seed of the properties: ${seed} (SPEC_SEED=${seed} repeats it)\n`);
-const first = await runAll(planUnits({ folder, all, words, groups: jobs }), jobs);
+const first = await runAll(planUnits({ folder, all, words, groups: jobs }));
 const results = new Map(first.map((result) => [result.file, result]));
 
 // A file whose process ended before its turn was not run yet; it has its first run now.
 const unread = first.filter(({ ran }) => !ran).map(({ file }) => [file]);
-for (const result of await runAll(unread, jobs)) results.set(result.file, result);
+for (const result of await runAll(unread)) results.set(result.file, result);
 
 const flaky: string[] = [];
 for (const failed of [...results.values()].filter(({ failures }) => failures.length > 0)) {
-  const [again] = await runUnit([failed.file], options());
-  if (again === undefined || again.failures.length > 0) continue;
+  const [again = failed] = await runUnit([failed.file], options());
   results.set(failed.file, again);
+  if (again.failures.length > 0) {
+    describe(again);
+    continue;
+  }
+  describe(failed);
   for (const { title, assertions } of failed.failures) {
     flaky.push(`FLAKY ${failed.file}: ${[title, ...assertions.map((one) => one.title)].join(' > ')}`);
   }
@@ -56,18 +61,15 @@ function options(): UnitOptions {
   return { env, overdue: AbortSignal.timeout(watchdogMs) };
 }
 
-async function runAll(units: readonly Unit[], atOnce: number): Promise<readonly FileResult[]> {
+async function runAll(units: readonly Unit[]): Promise<readonly FileResult[]> {
   const queue = [...units];
   const done: FileResult[] = [];
   const work = async (): Promise<void> => {
     for (let unit = queue.shift(); unit !== undefined; unit = queue.shift()) {
-      for (const result of await runUnit(unit, options())) {
-        done.push(result);
-        if (result.failures.length > 0) describe(result);
-      }
+      done.push(...(await runUnit(unit, { ...options(), sourceMaps: false })));
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  await Promise.all(Array.from({ length: jobs }, work));
   return done;
 }
 

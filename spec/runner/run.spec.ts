@@ -79,6 +79,19 @@ t.test('a file that fails twice fails the run, and its assertion is shown', asyn
   t.notMatch(lines.join('\n'), 'FLAKY');
 });
 
+t.test(
+  'source maps are read only where a file is run again, and its second failure is the one that is shown',
+  async (t) => {
+    const { lines } = await runSpecs(t, {
+      bad: `t.test('which run', async (t) => t.fail(process.execArgv.includes('--enable-source-maps') ? 'mapped' : 'plain'));`,
+    });
+    t.same(
+      lines.filter((line) => line.startsWith('    not ok')),
+      ['    not ok mapped'],
+    );
+  },
+);
+
 t.test('a file that passes when run again alone passes, and is reported as flaky', async (t) => {
   const { code, lines } = await runSpecs(t, { good: passes, bad: failsUntilRun(2) });
   t.equal(code, 0);

@@ -35,6 +35,9 @@ export interface CliResult {
 
 export const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
+/** Where this process reads them: a start with them takes a fifth longer. */
+const sourceMaps = process.execArgv.filter((word) => word === '--enable-source-maps');
+
 const passingTime = new URL('./passing-time.js', import.meta.url).href;
 
 /**
@@ -48,7 +51,7 @@ export function startDaemon(
   env: Readonly<Record<string, string>> = {},
   { entry = main, timePasses = false }: { readonly entry?: string; readonly timePasses?: boolean } = {},
 ): Promise<Daemon> {
-  const words = ['--enable-source-maps', ...(timePasses ? ['--import', passingTime] : []), entry, 'gateway', 'run'];
+  const words = [...sourceMaps, ...(timePasses ? ['--import', passingTime] : []), entry, 'gateway', 'run'];
   return followDaemon(
     t,
     spawn(process.execPath, words, {
