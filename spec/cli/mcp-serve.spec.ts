@@ -76,66 +76,103 @@ t.test('CLI-5 · TRU-1 · an approval holds for who calls by `mcp serve` too', a
   t.equal(peer.executions('write_note'), 0);
 });
 
-t.test('CLI-5 · LIF-3 · a call that the client cancels is cancelled at the server', async (t) => {
-  const peer = await started(t);
-  const gateway = await startGateway(t, { notes: entryOf(peer) });
-  await gateway.reaches('notes', 'connected');
-  const client = await legacyServed(t, gateway);
-  const stop = new AbortController();
-  const call = client.callTool({ name: 'mcp__notes__slow', arguments: {} }, undefined, { signal: stop.signal });
-  call.catch(() => {});
-  await eventually(() => peer.work.slow[0]);
-  stop.abort();
-  await t.rejects(call);
-  await eventually(() => peer.work.slow[0]?.state === 'cancelled' || undefined);
-  t.match(await client.callTool({ name: 'mcp__notes__echo', arguments: { text: 'hi' } }), {
-    content: [{ text: 'hi' }],
-  });
-});
-
-t.test('CLI-5 · LIF-3 · a call that is cancelled in the breath that asks for it is never sent', async (t) => {
-  const peer = await started(t);
-  const gateway = await startGateway(t, { notes: entryOf(peer) });
-  await gateway.reaches('notes', 'connected');
-  const { command: program, args, env } = serveCommand(gateway);
-  const server = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
-  t.teardown(() => server.kill());
-  const answers = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
-  const say = (...messages: readonly object[]): void => {
-    server.stdin.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''));
-  };
-  const call = (id: number, tool: string): object => ({
-    id,
-    method: 'tools/call',
-    params: { name: `mcp__notes__${tool}`, arguments: { text: 'x' } },
-  });
-  const clientInfo = { name: 'spec', version: '1' };
-  say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
-  await answers.next();
-  say({ method: 'notifications/initialized' });
-  say(call(2, 'write_note'), { method: 'notifications/cancelled', params: { requestId: 2 } });
-  say(call(3, 'echo'));
-  t.match(JSON.parse((await answers.next()).value), { id: 3, result: { content: [{ text: 'x' }] } });
-  t.equal(peer.executions('write_note'), 0);
-});
-
-t.test('LIF-13 · CLI-5 · no size of a permitted result is lost on the way to a client', async (t) => {
+t.test('CLI-5 · what a client asks of one gateway', async (t) => {
   const image = 'A'.repeat(4_300_000);
   // Each of its characters takes six in JSON.
   const text = '\u0001'.repeat(1_500_000);
-  const peer = await started(t, {
+  const ends: (() => void)[] = [];
+  const counting: PeerTool = {
+    definition: { name: 'counting', description: 'Counts', inputSchema: { type: 'object' } },
+    run: async (_, call) => {
+      for (const done of [0, 1, 2]) await call.progress(done, 2);
+      // The SDK's clients forget a call with its answer, and what is read with that one chunk.
+      await new Promise<void>((resolve) => ends.push(resolve));
+      return { text: 'counted' };
+    },
+  };
+  const peer = await started(t);
+  const sized = await started(t, {
     tools: [toolOf('picture', { text: 'seen', image }), toolOf('escaped', { text })],
   });
-  const gateway = await startGateway(t, { notes: entryOf(peer) });
-  await gateway.reaches('notes', 'connected');
+  const counted = await started(t, { tools: [counting] });
+  const servers = { notes: entryOf(peer), sizes: entryOf(sized), counts: entryOf(counted) };
+  const gateway = await startGateway(t, servers);
+  for (const name of Object.keys(servers)) await gateway.reaches(name, 'connected');
   const client = await legacyServed(t, gateway);
-  const picture = (await client.callTool({ name: 'mcp__notes__picture' })) as CallAnswer;
-  t.ok(picture.content?.some(({ data }) => data === image));
-  const escaped = (await client.callTool({ name: 'mcp__notes__escaped' })) as CallAnswer;
-  t.ok(escaped.content?.[0]?.text === text);
-  const { code, stdout } = await gateway.cli('mcp', 'call', 'mcp__notes__picture', '--json');
-  t.equal(code, 0);
-  t.ok(stdout.includes(image));
+
+  t.test('CLI-5 · LIF-3 · a call that the client cancels is cancelled at the server', async (t) => {
+    const stop = new AbortController();
+    const call = client.callTool({ name: 'mcp__notes__slow', arguments: {} }, undefined, { signal: stop.signal });
+    call.catch(() => {});
+    await eventually(() => peer.work.slow[0]);
+    stop.abort();
+    await t.rejects(call);
+    await eventually(() => peer.work.slow[0]?.state === 'cancelled' || undefined);
+    t.match(await client.callTool({ name: 'mcp__notes__echo', arguments: { text: 'hi' } }), {
+      content: [{ text: 'hi' }],
+    });
+  });
+
+  t.test('CLI-5 · LIF-3 · a call that is cancelled in the breath that asks for it is never sent', async (t) => {
+    const { command: program, args, env } = serveCommand(gateway);
+    const server = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'ignore'] });
+    t.teardown(() => server.kill());
+    const answers = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+    const say = (...messages: readonly object[]): void => {
+      server.stdin.write(messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join(''));
+    };
+    const call = (id: number, tool: string): object => ({
+      id,
+      method: 'tools/call',
+      params: { name: `mcp__notes__${tool}`, arguments: { text: 'x' } },
+    });
+    const clientInfo = { name: 'spec', version: '1' };
+    say({ id: 1, method: 'initialize', params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo } });
+    await answers.next();
+    say({ method: 'notifications/initialized' });
+    say(call(2, 'write_note'), { method: 'notifications/cancelled', params: { requestId: 2 } });
+    say(call(3, 'echo'));
+    t.match(JSON.parse((await answers.next()).value), { id: 3, result: { content: [{ text: 'x' }] } });
+    t.equal(peer.executions('write_note'), 0);
+  });
+
+  t.test('LIF-13 · CLI-5 · no size of a permitted result is lost on the way to a client', async (t) => {
+    const picture = (await client.callTool({ name: 'mcp__sizes__picture' })) as CallAnswer;
+    t.ok(picture.content?.some(({ data }) => data === image));
+    const escaped = (await client.callTool({ name: 'mcp__sizes__escaped' })) as CallAnswer;
+    t.ok(escaped.content?.[0]?.text === text);
+    const { code, stdout } = await gateway.cli('mcp', 'call', 'mcp__sizes__picture', '--json');
+    t.equal(code, 0);
+    t.ok(stdout.includes(image));
+  });
+
+  t.test('CLI-5 · SRV-3 · progress reaches a client of either era, if its request asks for it', async (t) => {
+    const call = { name: 'mcp__counts__counting', arguments: {} };
+    const young = await modernServed(t, gateway);
+    const heard: [number, number | undefined][] = [];
+    const onprogress = ({ progress, total }: { progress: number; total?: number | undefined }): void =>
+      void heard.push([Math.round(progress), total]);
+    for (const ask of [
+      () => client.callTool(call, undefined, { onprogress }),
+      () => young.callTool(call, { onprogress }),
+    ]) {
+      heard.length = 0;
+      const answer = ask();
+      await eventually(() => heard.length === 3);
+      t.same(heard, [
+        [0, 2],
+        [1, 2],
+        [2, 2],
+      ]);
+      ends.pop()?.();
+      t.match(await answer, { content: [{ text: 'counted' }] });
+    }
+    const silent = client.callTool(call);
+    await eventually(() => ends.length === 1);
+    ends.pop()?.();
+    t.match(await silent, { content: [{ text: 'counted' }] });
+    t.equal(heard.length, 3, 'a request that does not ask gets none');
+  });
 });
 
 t.test(
@@ -165,45 +202,6 @@ t.test(
     t.match((await gateway.server('notes'))?.left_out, [/^its tool "" is left out/]);
   },
 );
-
-t.test('CLI-5 · SRV-3 · progress reaches a client of either era, if its request asks for it', async (t) => {
-  const ends: (() => void)[] = [];
-  const counting: PeerTool = {
-    definition: { name: 'counting', description: 'Counts', inputSchema: { type: 'object' } },
-    run: async (_, call) => {
-      for (const done of [0, 1, 2]) await call.progress(done, 2);
-      // The SDK's clients forget a call with its answer, and what is read with that one chunk.
-      await new Promise<void>((resolve) => ends.push(resolve));
-      return { text: 'counted' };
-    },
-  };
-  const peer = await started(t, { tools: [counting] });
-  const gateway = await startGateway(t, { notes: entryOf(peer) });
-  await gateway.reaches('notes', 'connected');
-  const call = { name: 'mcp__notes__counting', arguments: {} };
-  const old = await legacyServed(t, gateway);
-  const young = await modernServed(t, gateway);
-  const heard: [number, number | undefined][] = [];
-  const onprogress = ({ progress, total }: { progress: number; total?: number | undefined }): void =>
-    void heard.push([Math.round(progress), total]);
-  for (const ask of [() => old.callTool(call, undefined, { onprogress }), () => young.callTool(call, { onprogress })]) {
-    heard.length = 0;
-    const answer = ask();
-    await eventually(() => heard.length === 3);
-    t.same(heard, [
-      [0, 2],
-      [1, 2],
-      [2, 2],
-    ]);
-    ends.pop()?.();
-    t.match(await answer, { content: [{ text: 'counted' }] });
-  }
-  const silent = old.callTool(call);
-  await eventually(() => ends.length === 1);
-  ends.pop()?.();
-  t.match(await silent, { content: [{ text: 'counted' }] });
-  t.equal(heard.length, 3, 'a request that does not ask gets none');
-});
 
 t.test('CLI-5 · TRU-3 · a call that waits for a person says so every ten seconds', async (t) => {
   const peer = await started(t);

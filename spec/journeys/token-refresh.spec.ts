@@ -255,13 +255,13 @@ t.test('OAU-1 · OAU-8 · a network failure during renewal deletes nothing, star
 t.test(
   'OAU-1 · OAU-8 · a grant that is gone needs a person: the command is told, nothing is deleted or asked again',
   async (t) => {
+    const { gateway, authority, browser, standing, logIn } = await loggedIn(t);
     for (const [error, status] of [
       ['invalid_grant', 400],
       ['invalid_client', 401],
       ['unauthorized_client', 400],
       ['invalid_target', 400],
     ] as const) {
-      const { gateway, authority, browser, standing, logIn } = await loggedIn(t);
       authority.expireTokens();
       authority.on(paths.token, oauthError(error, status));
       const old = standing();
