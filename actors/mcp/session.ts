@@ -106,6 +106,8 @@ export function createSession(
   const ended = new AbortController();
   let probe: Probe = 'ping';
   let inFlight = 0;
+  /** The listings of tools under way. */
+  let listings = 0;
   let quiet: (() => void) | undefined;
   /** Why it was closed from here. */
   let closing: string | undefined;
@@ -270,13 +272,18 @@ export function createSession(
       const capabilities = (client.getServerCapabilities() ?? {}) as JsonObject;
       const instructions = client.getInstructions();
       const options = { signal, timeout: settings.connectTimeoutMs, cacheMode: 'refresh' as const };
+      if (capabilities.tools !== undefined) listings += 1;
       const { answer, leftOut } =
         capabilities.tools === undefined
           ? { answer: { tools: [] }, leftOut: [] }
-          : await listed('tools/list', () => client.listTools(undefined, options)).catch((thrown: unknown) => {
-              if (outcomeOfFailure(thrown).kind === 'expired') facts.expired();
-              throw thrown;
-            });
+          : await listed('tools/list', () => client.listTools(undefined, options))
+              .catch((thrown: unknown) => {
+                if (outcomeOfFailure(thrown).kind === 'expired') facts.expired();
+                throw thrown;
+              })
+              .finally(() => {
+                listings -= 1;
+              });
       const { ttlMs } = answer as { readonly ttlMs?: unknown };
       const tools = answer.tools as readonly Tool[];
       outputs = new Map(
@@ -324,7 +331,11 @@ export function createSession(
     async ping() {
       const options = { timeout: pingTimeoutMs, signal: ended.signal };
       try {
-        if (probe === 'tools/list') await client.listTools({}, options);
+        // A listing under way has a limit of its own, and its answer is as good.
+        if (probe === 'tools/list' && listings > 0) return undefined;
+        // One page, and never what the client remembers of the list.
+        const page = () => client.request({ method: 'tools/list', params: {} }, options);
+        if (probe === 'tools/list') await reader.ask('tools/list', page);
         else if (era === 'stateless') await client.discover(options);
         else await client.ping(options);
         return undefined;

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import t from 'tap';
 import type { RequestDesk } from '../../../actors/mcp/open-session.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
 import { makeHome } from '../../support/home.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { invisibleWords, taggedTool } from '../../support/mcp/odd-tools.ts';
 import { opened } from '../../support/mcp/open-session.ts';
@@ -170,21 +173,72 @@ t.test('LIF-4 · a living server answers the ping of its era; a dead one is told
   }
 });
 
-t.test('LIF-4 · where ping is not known, the tools are listed instead', async (t) => {
-  const peer = await started(t);
-  const { session } = await opened(t, { url: peer.url });
-  const unknown = { jsonrpc: '2.0', error: { code: -32601, message: 'Method not found' } };
-  peer.set({
-    kind: 'answer',
-    status: 404,
-    body: JSON.stringify({ ...unknown, id: null }),
-    contentType: 'application/json',
-    on: 'ping',
+t.test('LIF-4 · where ping is not known, the tools are listed instead, whatever is remembered of them', async (t) => {
+  for (const [kind, on] of [
+    ['http', 'ping'],
+    ['modern', 'server/discover'],
+  ] as const) {
+    const peer = await started(t, { kind, ttlMs: 3_600_000 });
+    const { session } = await opened(t, { url: peer.url });
+    await session.list(never());
+    const unknown = { jsonrpc: '2.0', error: { code: -32601, message: 'Method not found' } };
+    const body = JSON.stringify({ ...unknown, id: null });
+    peer.set({ kind: 'answer', status: 404, body, contentType: 'application/json', on });
+    t.equal(await session.ping(), undefined, 'whoever answers lives');
+    const listed = peer.seen('tools/list').length;
+    t.equal(await session.ping(), undefined);
+    t.equal(peer.seen('tools/list').length, listed + 1, kind);
+    await peer.stop();
+    t.match(await session.ping(), /no answer to a liveness ping/, kind);
+  }
+});
+
+t.test('LIF-4 · LIF-14 · a health check by tools/list and a listing are never asked at the same time', async (t) => {
+  const asked: string[] = [];
+  let answer: (() => void) | undefined;
+  let isHeld = false;
+  const { url } = await listenHttp(t, async (request, response) => {
+    const { id, method, params } = JSON.parse((await text(request)) || '{}') as JsonObject;
+    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    const { protocolVersion = '', cursor } = (params ?? {}) as JsonObject;
+    const results: JsonObject = {
+      initialize: { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'slow', version: '1' } },
+      'tools/list': {
+        tools: [{ name: `page ${String(cursor ?? 1)}`, inputSchema: { type: 'object' } }],
+        ...(cursor === undefined ? { nextCursor: '2' } : {}),
+      },
+    };
+    const result = results[String(method)];
+    const outcome = result === undefined ? { error: { code: -32601, message: 'Method not found' } } : { result };
+    if (method === 'tools/list') asked.push(String(cursor ?? 1));
+    if (method === 'tools/list' && isHeld) await new Promise<void>((resolve) => (answer = resolve));
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ jsonrpc: '2.0', id, ...outcome }));
   });
-  t.equal(await session.ping(), undefined, 'whoever answers lives');
-  const listed = peer.seen('tools/list').length;
-  t.equal(await session.ping(), undefined);
-  t.equal(peer.seen('tools/list').length, listed + 1);
+  const { session } = await opened(t, { url: `${url}/mcp`, skip_preflight: true });
+  t.equal(await session.ping(), undefined, 'it knows no ping');
+  asked.length = 0;
+  isHeld = true;
+
+  const listing = session.list(never());
+  await until(() => asked.length === 1);
+  t.equal(await session.ping(), undefined, 'the listing is asked already');
+  t.same(asked, ['1']);
+  isHeld = false;
+  answer?.();
+  t.equal((await listing).tools.length, 2);
+
+  isHeld = true;
+  const check = session.ping();
+  await until(() => asked.length === 3);
+  const next = session.list(never());
+  isHeld = false;
+  t.same(asked, ['1', '2', '1'], 'the listing waits for the check');
+  answer?.();
+  t.equal(await check, undefined);
+  t.equal((await next).tools.length, 2);
+  t.same(asked, ['1', '2', '1', '1', '2']);
 });
 
 t.test('LIF-9 · closing says nothing of a loss, and a closed session sends nothing', async (t) => {
