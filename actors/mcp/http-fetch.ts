@@ -82,12 +82,15 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
   };
 
   const fetch: ServerFetch['fetch'] = async (input, init = {}) => {
+    const page = pages?.of(init);
+    // As a server answers that resumes nothing: the request ends.
+    if (page === 'over') return new Response(null, { status: 405 });
     const relay = init.signal ? relayAbort(init.signal) : undefined;
     const ended = (): void => relay?.end();
     try {
       return await boundBody(await follow(input, init, relay?.signal), {
         maxBytes: maxBodyBytes,
-        ...pages?.of(init),
+        ...page,
         who: `mcp server "${server}"`,
         ended,
         ...(share === undefined ? {} : { share }),

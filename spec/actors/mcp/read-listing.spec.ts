@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
+import { listenHttp } from '../../support/http-listener.ts';
 import { hostilePeer, mostTools } from '../../support/mcp/hostile-peer.ts';
 import { listingPeer } from '../../support/mcp/listing-peer.ts';
 import { open, opened } from '../../support/mcp/open-session.ts';
@@ -214,6 +216,61 @@ t.test('LIF-14 · a page of more than 8 MiB is not read to its end over HTTP, in
       t.match(await session.call('well', {}), { kind: 'result' }, 'the session is as it was');
     }
   }
+});
+
+/** A server whose streams end with an event that has an id and no message; what resumes one is answered in `bytes`. */
+async function resuming(t: Test, { on, bytes }: { on: string; bytes: number }) {
+  const resumed: string[] = [];
+  const requests = new Map<string, JsonObject>();
+  const { url } = await listenHttp(t, async (request, response) => {
+    const [last] = [request.headers['last-event-id']].flat();
+    if (request.method === 'GET' && last === undefined) return void response.writeHead(405).end();
+    const { id, method, params } = (requests.get(String(last)) ??
+      JSON.parse((await text(request)) || '{}')) as JsonObject;
+    if (id === undefined) return void response.writeHead(202).end();
+    const handshake = {
+      protocolVersion: (params as JsonObject | undefined)?.protocolVersion ?? '',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'resuming', version: '1' },
+    };
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (method === on && last === undefined) {
+      requests.set('e1', { id, method: String(method) });
+      return void response.end('retry: 1\r\nid: e1\r\ndata:\r\n\r\n');
+    }
+    if (last !== undefined) resumed.push(last);
+    const result = method === 'initialize' ? handshake : { tools: [well], content: [] };
+    const [start, end] = JSON.stringify({ jsonrpc: '2.0', id, result: { _meta: { rest: '|' }, ...result } }).split('|');
+    response.write(`id: e2\ndata: ${start}`);
+    const cut = new AbortController();
+    response.once('close', () => cut.abort());
+    const chunk = 'x'.repeat(65_536);
+    let length = 0;
+    for (; last !== undefined && length < bytes && !response.destroyed; length += chunk.length) {
+      if (!response.write(chunk)) await once(response, 'drain', { signal: cut.signal }).catch(() => {});
+    }
+    response.end(`${end}\n\n`);
+  });
+  return { url: `${url}/mcp`, resumed };
+}
+
+t.test(
+  'LIF-14 · a page of more than 8 MiB on a resumed stream is not read to its end, and not resumed again',
+  async (t) => {
+    const peer = await resuming(t, { on: 'tools/list', bytes: Number.POSITIVE_INFINITY });
+    const { verdict } = await open(t, { url: peer.url, skip_preflight: true });
+    t.match(verdict, { kind: 'failed', failures: [tooLong('tools/list')] });
+    t.same(peer.resumed, ['e1']);
+  },
+);
+
+t.test('LIF-13 · LIF-14 · a listing is read on a resumed stream, and a call that is longer than a page', async (t) => {
+  const listing = await resuming(t, { on: 'tools/list', bytes: 1_048_576 });
+  t.equal((await opened(t, { url: listing.url, skip_preflight: true })).listing.tools.length, 1);
+  const call = await resuming(t, { on: 'tools/call', bytes: 9 * 1_048_576 });
+  const { session } = await opened(t, { url: call.url, skip_preflight: true });
+  t.match(await session.call('well', {}), { kind: 'result', result: { _meta: { rest: /^x{100}/ } } });
+  t.same([listing.resumed, call.resumed], [['e1'], ['e1']]);
 });
 
 t.test('LIF-13 · LIF-14 · a result of a call may be longer than a page, over every transport', async (t) => {
