@@ -57,7 +57,9 @@ export function compileTemplate(text: string, values: 'cut' | 'whole' = 'cut'): 
       const found: string[] = [];
       let rendered = '';
       for (const [index, slot] of order.entries()) {
-        rendered += literals[index] + (found[slot] ??= substitutes[slot]?.(view) ?? '');
+        const text = found[slot] ?? substitutes[slot]?.(view) ?? '';
+        found[slot] = text;
+        rendered += literals[index] + text;
         if (rendered.length > renderedLimit) return wholeCharacters(rendered.slice(0, renderedLimit));
       }
       return rendered + tail;

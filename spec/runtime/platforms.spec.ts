@@ -235,14 +235,14 @@ t.test('DUR-1 · a target that is spelled anew is waited for under its new name'
     }) as unknown as DeliveryRecord;
   const leave = it.platforms.ask(record('first'), () => void granted.push('first'));
   it.platforms.ask(record('second'), () => void granted.push('second'));
-  it.respell('slack');
+  it.respell('team_chat_a');
   await it.platforms.reconcile();
-  t.equal(it.state('slack'), 'verifying');
+  t.equal(it.state('team_chat_a'), 'verifying');
   leave();
   it.clock.ms += 60_000;
   for (const wake of it.woken.splice(0)) wake();
   t.same(granted, ['first']);
-  await eventually(() => it.state('slack') === 'connected' || undefined);
+  await eventually(() => it.state('team_chat_a') === 'connected' || undefined);
   await eventually(() => granted.includes('second') || undefined);
 });
 

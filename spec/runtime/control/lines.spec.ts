@@ -37,10 +37,10 @@ t.test('CLI-3 · a blank line costs no text, and a line of one chunk no copy', (
     const chunk = Buffer.from(text);
     let texts = 0;
     let parts = 0;
-    const { toString, subarray } = chunk;
+    const { toString: asText, subarray } = chunk;
     chunk.toString = (...given) => {
       texts += 1;
-      return toString.apply(chunk, given);
+      return asText.apply(chunk, given);
     };
     chunk.subarray = (...given) => {
       parts += 1;
