@@ -37,6 +37,8 @@ export interface StreamLimits {
   /** Silence of the endpoint, before its first byte too. */
   readonly idleMs: number;
   readonly maxBytes: number;
+  /** Calls that one answer may begin. */
+  readonly maxCalls: number;
   readonly attempts: number;
   /** An endpoint that asks for a longer wait is not waited for. */
   readonly longestWaitMs: number;
@@ -57,7 +59,14 @@ type Attempt =
       readonly waitMs?: number;
     };
 
-const usualLimits: StreamLimits = { idleMs: 120_000, maxBytes: 8_388_608, attempts: 4, longestWaitMs: 120_000 };
+const usualLimits: StreamLimits = {
+  idleMs: 120_000,
+  maxBytes: 8_388_608,
+  // Of one answer 32 are carried out and the others refused one by one; this many no working model asks for.
+  maxCalls: 256,
+  attempts: 4,
+  longestWaitMs: 120_000,
+};
 const firstWaitMs = 1_000;
 const longestBackoffMs = 30_000;
 const passingStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529]);
@@ -123,7 +132,7 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
   const timer = setTimeout(() => silence.abort(), limits.idleMs);
   const stop = createStopSignal([signal, silence.signal]);
   // What has come when the connection breaks may be the whole answer already.
-  const progress = { draft: emptyDraft };
+  const draft = emptyDraft();
   try {
     // A signal of the request itself would be gone with the request, before the answer is read.
     const request = requestOf(model, question);
@@ -132,17 +141,17 @@ async function askOnce(model: ModelSettings, question: Question, asking: Asking)
     const response = await fetch(request, { ...route.init, signal: stop.signal });
     timer.refresh();
     if (!response.ok) return await refusalOf(response, model, asking);
-    await readAnswer(response, { model, limits, heard: () => timer.refresh(), progress, onText: asking.onText });
-    return verdictOn(progress.draft, 'it broke off before its end');
+    await readAnswer(response, { model, limits, heard: () => timer.refresh(), draft, onText: asking.onText });
+    return verdictOn(draft, 'it broke off before its end');
   } catch (thrown) {
-    const { stop, ended, tokens } = progress.draft;
+    const { stop, ended, tokens } = draft;
     if (thrown instanceof Unusable) return { kind: 'failed', why: thrown.message, passing: thrown.passing, tokens };
     const untrusted = certificateProblem(thrown);
     if (untrusted !== undefined)
       return { kind: 'failed', why: `the model endpoint: ${untrusted.why}`, passing: untrusted.passes, tokens };
-    if (!signal.aborted && (stop !== null || ended)) return verdictOn(progress.draft, 'it broke off before its end');
+    if (!signal.aborted && (stop !== null || ended)) return verdictOn(draft, 'it broke off before its end');
     const why = silence.signal.aborted ? `it was silent for ${limits.idleMs / 1_000} s` : connectionCause(thrown);
-    return verdictOn(progress.draft, why);
+    return verdictOn(draft, why);
   } finally {
     clearTimeout(timer);
     stop.release();
@@ -178,16 +187,17 @@ interface Reading {
   readonly model: ModelSettings;
   readonly limits: StreamLimits;
   readonly heard: () => void;
-  readonly progress: { draft: Draft };
+  readonly draft: Draft;
   readonly onText: ((piece: string) => void) | undefined;
 }
 
-async function readAnswer(response: Response, { model, limits, heard, progress, onText }: Reading): Promise<void> {
+async function readAnswer(response: Response, { model, limits, heard, draft, onText }: Reading): Promise<void> {
   const { provider } = model;
-  const take = (next: Draft): void => {
-    const piece = next.text.slice(progress.draft.text.length);
-    progress.draft = next;
+  const take = (piece: string): void => {
     if (piece !== '') onText?.(piece);
+    if (draft.calls.size > limits.maxCalls) {
+      throw new Unusable(`the model asked for more than ${limits.maxCalls} calls in one answer`, false);
+    }
   };
   const type = response.headers.get('content-type')?.toLowerCase() ?? '';
   if (type.startsWith('text/html')) {
@@ -210,18 +220,18 @@ async function readAnswer(response: Response, { model, limits, heard, progress, 
       pieces.push(text);
       continue;
     }
-    for (const { data } of events.read(text)) take(readEvent(provider, progress.draft, data));
+    for (const { data } of events.read(text)) take(readEvent(provider, draft, data));
     // Leaving the loop cancels the rest.
-    if (progress.draft.ended || progress.draft.fault !== null) return;
+    if (draft.ended || draft.fault !== null) return;
   }
   if (!isWhole) {
     // A stream whose last event lacks its empty line is still whole where the event is.
-    for (const { data } of events.read('\n\n')) take(readEvent(provider, progress.draft, data));
+    for (const { data } of events.read('\n\n')) take(readEvent(provider, draft, data));
     return;
   }
   const body = parse(pieces.join(''));
   if (body === undefined) throw new Unusable('the model endpoint answered with what is no JSON', true);
-  take(readWhole(provider, body));
+  take(readWhole(provider, draft, body));
 }
 
 function verdictOn(draft: Draft, otherwise: string): Attempt {

@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { type Draft, emptyDraft, extendCall, listOf, objectOf, textOf, tokensOf } from './model-draft.ts';
+import { type Draft, extendCall, extendText, listOf, objectOf, textOf, tokensOf } from './model-draft.ts';
 import type { Asked, Endpoint } from './model-endpoint.ts';
 import type { Question, StopReason, Turn } from './model-talk.ts';
 
@@ -67,56 +67,55 @@ function messageOf(turn: Turn): JsonObject {
   }
 }
 
-function readWhole(body: JsonObject): Draft {
-  const draft = listOf(body.content).reduce<Draft>(
-    (standing, block, index) => readBlock(standing, index, block, true),
-    emptyDraft,
-  );
-  return { ...draft, stop: stopOf(body.stop_reason), tokens: tokensOf(draft.tokens, body.usage), ended: true };
+function readWhole(draft: Draft, body: JsonObject): string {
+  draft.stop = stopOf(body.stop_reason);
+  draft.tokens = tokensOf(draft.tokens, body.usage);
+  draft.ended = true;
+  return listOf(body.content)
+    .map((block, index) => readBlock(draft, index, block, true))
+    .join('');
 }
 
-function readEvent(draft: Draft, event: JsonObject): Draft {
+function readEvent(draft: Draft, event: JsonObject): string {
   switch (event.type) {
     case 'message_start':
-      return isJsonObject(event.message) ? { ...draft, tokens: tokensOf(draft.tokens, event.message.usage) } : draft;
+      if (isJsonObject(event.message)) draft.tokens = tokensOf(draft.tokens, event.message.usage);
+      return '';
     case 'content_block_start':
       return readBlock(draft, event.index ?? null, event.content_block ?? null, false);
     case 'content_block_delta': {
       const { delta } = event;
-      if (!isJsonObject(delta)) return draft;
-      if (delta.type === 'text_delta') return { ...draft, text: draft.text + textOf(delta.text) };
-      if (delta.type !== 'input_json_delta') return draft;
-      const calls = new Map(draft.calls);
+      if (!isJsonObject(delta)) return '';
+      if (delta.type === 'text_delta') return extendText(draft, delta.text);
       const key = String(event.index);
-      if (!calls.has(key)) return draft;
-      extendCall(calls, key, { id: '', name: '', argumentsText: textOf(delta.partial_json) });
-      return { ...draft, calls };
+      if (delta.type === 'input_json_delta' && draft.calls.has(key)) {
+        extendCall(draft.calls, key, { id: '', name: '', argumentsText: textOf(delta.partial_json) });
+      }
+      return '';
     }
     case 'message_delta': {
       const { delta } = event;
-      return {
-        ...draft,
-        stop: (isJsonObject(delta) ? stopOf(delta.stop_reason) : null) ?? draft.stop,
-        tokens: tokensOf(draft.tokens, event.usage),
-      };
+      draft.stop = (isJsonObject(delta) ? stopOf(delta.stop_reason) : null) ?? draft.stop;
+      draft.tokens = tokensOf(draft.tokens, event.usage);
+      return '';
     }
     case 'message_stop':
-      return { ...draft, ended: true };
+      draft.ended = true;
+      return '';
     default:
-      return draft;
+      return '';
   }
 }
 
 /** A block that starts has an empty input, which its deltas spell; the block of a whole answer has its own. */
-function readBlock(draft: Draft, index: Json, block: Json, whole: boolean): Draft {
-  if (!isJsonObject(block)) return draft;
-  if (block.type === 'text') return { ...draft, text: draft.text + textOf(block.text) };
-  if (block.type !== 'tool_use') return draft;
+function readBlock(draft: Draft, index: Json, block: Json, whole: boolean): string {
+  if (!isJsonObject(block)) return '';
+  if (block.type === 'text') return extendText(draft, block.text);
+  if (block.type !== 'tool_use') return '';
   const given = isJsonObject(block.input) && (whole || Object.keys(block.input).length > 0);
-  const calls = new Map(draft.calls);
   const argumentsText = given ? JSON.stringify(block.input) : '';
-  extendCall(calls, String(index), { id: textOf(block.id), name: textOf(block.name), argumentsText });
-  return { ...draft, calls };
+  extendCall(draft.calls, String(index), { id: textOf(block.id), name: textOf(block.name), argumentsText });
+  return '';
 }
 
 function stopOf(reason: Json | undefined): StopReason | null {

@@ -43,10 +43,17 @@ export function createHeldText(redact: (text: string) => string): HeldText {
       for (const part of piece.split(/(?<=\n)/)) {
         line += part;
         if (part.endsWith('\n') || line.length > longestLine) shown.push(endLine());
-        else if (/\s/.test(part)) shown.push(advance(line.search(/\S*$/)));
+        else if (/\s/.test(part)) shown.push(advance(lastWordAt(line)));
       }
       return shown.join('');
     },
     flush: endLine,
   };
+}
+
+/** Where the last word of a line begins, found from its end: a pattern would try every place before it. */
+function lastWordAt(line: string): number {
+  let at = line.length;
+  while (at > 0 && !/\s/.test(line.charAt(at - 1))) at -= 1;
+  return at;
 }

@@ -7,16 +7,16 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { type ModelAnswer, noTokens, type StopReason, type Tokens, type ToolAsk } from './model-talk.ts';
 
-/** An answer as far as it has come. */
+/** An answer as far as it has come. Each event changes it in place: a copy for each would make reading quadratic. */
 export interface Draft {
-  readonly text: string;
-  readonly calls: ReadonlyMap<string, ToolAsk>;
-  readonly stop: StopReason | null;
-  readonly tokens: Tokens;
+  text: string;
+  readonly calls: Map<string, ToolAsk>;
+  stop: StopReason | null;
+  tokens: Tokens;
   /** The endpoint said that nothing follows. */
-  readonly ended: boolean;
+  ended: boolean;
   /** The endpoint gave up in mid-stream. */
-  readonly fault: StreamFault | null;
+  fault: StreamFault | null;
 }
 
 export interface StreamFault {
@@ -25,14 +25,16 @@ export interface StreamFault {
   readonly passing: boolean;
 }
 
-export const emptyDraft: Draft = {
-  text: '',
-  calls: new Map(),
-  stop: null,
-  tokens: noTokens,
-  ended: false,
-  fault: null,
-};
+export function emptyDraft(): Draft {
+  return { text: '', calls: new Map(), stop: null, tokens: noTokens, ended: false, fault: null };
+}
+
+/** Adds a text to the draft. Returns it. */
+export function extendText(draft: Draft, said: Json | undefined): string {
+  const piece = textOf(said);
+  draft.text += piece;
+  return piece;
+}
 
 const emptyArguments = '{}';
 
@@ -57,7 +59,7 @@ function withIds(calls: readonly ToolAsk[]): readonly ToolAsk[] {
   });
 }
 
-/** Adds a part of a call to what has come of it. */
+/** Adds a part of a call to what has come of it, in time that does not depend on how much that is. */
 export function extendCall(calls: Map<string, ToolAsk>, key: string, part: ToolAsk): void {
   const standing = calls.get(key) ?? { id: '', name: '', argumentsText: '' };
   calls.set(key, {

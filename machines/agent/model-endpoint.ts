@@ -15,8 +15,11 @@ export type Asked = Pick<ModelSettings, 'name' | 'maxTokens'> & Partial<Pick<Mod
 export interface Endpoint {
   /** The body of a request for a streamed answer. */
   readonly bodyOf: (asked: Asked, question: Question) => JsonObject;
-  /** Takes one event of a stream in. What is not known is passed over: endpoints add events. */
-  readonly readEvent: (draft: Draft, event: JsonObject) => Draft;
-  /** Reads the answer of an endpoint that does not stream although it was asked to. */
-  readonly readWhole: (body: JsonObject) => Draft;
+  /**
+   * Adds one event of a stream to the draft. Unknown events are passed over: endpoints add events.
+   * @returns the text that it added
+   */
+  readonly readEvent: (draft: Draft, event: JsonObject) => string;
+  /** Adds the answer of an endpoint that does not stream although it was asked to. */
+  readonly readWhole: (draft: Draft, body: JsonObject) => string;
 }

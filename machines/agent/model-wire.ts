@@ -7,7 +7,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import type { ModelSettings } from '../config/settings.ts';
 import { anthropicEndpoint } from './anthropic-endpoint.ts';
-import { type Draft, emptyDraft, faultOf, parse } from './model-draft.ts';
+import { type Draft, faultOf, parse } from './model-draft.ts';
 import type { Asked, Endpoint } from './model-endpoint.ts';
 import type { Question } from './model-talk.ts';
 import { openAiEndpoint } from './openai-endpoint.ts';
@@ -24,22 +24,27 @@ export function requestBody(model: Asked & Pick<ModelSettings, 'provider'>, ques
   return endpoints[model.provider].bodyOf(model, question);
 }
 
-/** Takes one event of a stream in, by its text. */
-export function readEvent(provider: Provider, draft: Draft, data: string): Draft {
+/** Adds one event of a stream, by its text, to the draft. Returns the text that it added. */
+export function readEvent(provider: Provider, draft: Draft, data: string): string {
   if (data.trim() === '[DONE]') {
     // Some endpoints end so and give no reason: what has come is the answer.
-    const stop = draft.calls.size > 0 ? 'calls' : draft.text === '' ? null : 'ended';
-    return { ...draft, stop: draft.stop ?? stop, ended: true };
+    draft.stop ??= draft.calls.size > 0 ? 'calls' : draft.text === '' ? null : 'ended';
+    draft.ended = true;
+    return '';
   }
   const event = parse(data);
-  if (!isJsonObject(event)) return draft;
-  if (isJsonObject(event.error) || event.type === 'error') return { ...draft, fault: faultOf(event.error) };
+  if (!isJsonObject(event)) return '';
+  if (isJsonObject(event.error) || event.type === 'error') {
+    draft.fault = faultOf(event.error);
+    return '';
+  }
   return endpoints[provider].readEvent(draft, event);
 }
 
-/** Reads the answer of an endpoint that does not stream although it was asked to. */
-export function readWhole(provider: Provider, body: Json): Draft {
-  if (!isJsonObject(body)) return emptyDraft;
-  if (isJsonObject(body.error)) return { ...emptyDraft, fault: faultOf(body.error) };
-  return endpoints[provider].readWhole(body);
+/** Adds the answer of an endpoint that does not stream although it was asked to. Returns the text that it added. */
+export function readWhole(provider: Provider, draft: Draft, body: Json): string {
+  if (!isJsonObject(body)) return '';
+  if (!isJsonObject(body.error)) return endpoints[provider].readWhole(draft, body);
+  draft.fault = faultOf(body.error);
+  return '';
 }

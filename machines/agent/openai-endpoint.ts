@@ -4,7 +4,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
-import { type Draft, emptyDraft, extendCall, listOf, objectOf, textOf, tokensOf } from './model-draft.ts';
+import { type Draft, extendCall, extendText, listOf, objectOf, textOf, tokensOf } from './model-draft.ts';
 import type { Asked, Endpoint } from './model-endpoint.ts';
 import type { Question, StopReason, ToolAsk, Turn } from './model-talk.ts';
 
@@ -61,19 +61,19 @@ function messagesOf(turn: Turn): JsonObject[] {
   }
 }
 
-function readWhole(body: JsonObject): Draft {
+function readWhole(draft: Draft, body: JsonObject): string {
   const choice = listOf(body.choices)[0];
-  if (!isJsonObject(choice)) return emptyDraft;
-  const event = { ...body, choices: [{ ...choice, delta: choice.message ?? null }] };
-  return { ...readEvent(emptyDraft, event), ended: true };
+  if (!isJsonObject(choice)) return '';
+  draft.ended = true;
+  return readEvent(draft, { ...body, choices: [{ ...choice, delta: choice.message ?? null }] });
 }
 
-function readEvent(draft: Draft, event: JsonObject): Draft {
-  const tokens = tokensOf(draft.tokens, event.usage);
+function readEvent(draft: Draft, event: JsonObject): string {
+  draft.tokens = tokensOf(draft.tokens, event.usage);
   const choice = listOf(event.choices)[0];
-  if (!isJsonObject(choice)) return { ...draft, tokens };
+  if (!isJsonObject(choice)) return '';
   const delta = isJsonObject(choice.delta) ? choice.delta : {};
-  const calls = new Map(draft.calls);
+  const { calls } = draft;
   for (const [position, part] of listOf(delta.tool_calls).entries()) {
     if (!isJsonObject(part)) continue;
     const asked = isJsonObject(part.function) ? part.function : {};
@@ -84,13 +84,8 @@ function readEvent(draft: Draft, event: JsonObject): Draft {
       argumentsText: isJsonObject(asked.arguments) ? JSON.stringify(asked.arguments) : textOf(asked.arguments),
     });
   }
-  return {
-    ...draft,
-    text: draft.text + textOf(delta.content),
-    calls,
-    stop: stopOf(choice.finish_reason) ?? draft.stop,
-    tokens,
-  };
+  draft.stop = stopOf(choice.finish_reason) ?? draft.stop;
+  return extendText(draft, delta.content);
 }
 
 /** Parts of one call share an index; an endpoint that gives none sends each call whole, with an id of its own. */

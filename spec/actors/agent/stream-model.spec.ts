@@ -249,3 +249,30 @@ t.test(
     }
   },
 );
+
+t.test('DIS-3 · an answer that begins more calls than the bound fails at once, streamed or not', async (t) => {
+  const callsOf = (count: number) => Array.from({ length: count }, () => ({ name: 'look', args: '{}' }));
+  for (const provider of providers) {
+    for (const kind of ['says', 'whole'] as const) {
+      const { verdict, server } = await ask(t, [{ kind, calls: callsOf(257) }], { provider });
+      t.match(verdict, { kind: 'failed', why: 'the model asked for more than 256 calls in one answer' }, provider);
+      t.equal(server.asked.length, 1, 'it is not asked again');
+    }
+    t.match(await ask(t, [{ kind: 'whole', calls: callsOf(256) }], { provider }), { verdict: { kind: 'answered' } });
+  }
+});
+
+/** Calls without end: only the bound on calls stops reading before the bound on bytes. */
+const endlessCalls: ModelReply = {
+  kind: 'raw',
+  type: 'text/event-stream',
+  body: Array.from(
+    { length: 100_000 },
+    (_, index) => `data: {"choices":[{"delta":{"tool_calls":[{"index":${index}}]}}]}\n\n`,
+  ).join(''),
+};
+
+t.test('DIS-3 · the bound on calls holds while an answer is read, not at its end', async (t) => {
+  const { verdict } = await ask(t, [endlessCalls], { provider: 'openai-compatible', limits: { maxBytes: 65_536 } });
+  t.match(verdict, { kind: 'failed', why: 'the model asked for more than 256 calls in one answer' });
+});

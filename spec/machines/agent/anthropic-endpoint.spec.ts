@@ -3,8 +3,11 @@ import { answerOf, emptyDraft } from '../../../machines/agent/model-draft.ts';
 import { readEvent, requestBody } from '../../../machines/agent/model-wire.ts';
 import { question } from '../../support/model-question.ts';
 
-const read = (events: readonly object[]) =>
-  events.reduce<typeof emptyDraft>((draft, event) => readEvent('anthropic', draft, JSON.stringify(event)), emptyDraft);
+const read = (events: readonly object[]) => {
+  const draft = emptyDraft();
+  for (const event of events) readEvent('anthropic', draft, JSON.stringify(event));
+  return draft;
+};
 
 t.test('DIS-3 · CON-3 · a conversation is spelled as Anthropic’s endpoint wants it', (t) => {
   t.same(requestBody({ provider: 'anthropic', name: 'usual' }, question), {

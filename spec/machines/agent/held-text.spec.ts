@@ -1,5 +1,6 @@
 import t from 'tap';
 import { createHeldText } from '../../../machines/agent/held-text.ts';
+import { isLinear } from '../../support/linear.ts';
 import { fc, runs } from '../../support/property.ts';
 
 const secret = 'hunter22';
@@ -46,5 +47,14 @@ t.test('OBS-1 · however a text is cut, it comes whole and clean', (t) => {
 t.test('CLI-4 · a line without an end is let out', (t) => {
   const held = createHeldText(redact);
   t.equal(held.push('x'.repeat(5_000)), 'x'.repeat(5_000));
+  t.end();
+});
+
+t.test('CLI-4 · the last word of a line is found in time in proportion to the line', (t) => {
+  const showing = (size: number) => {
+    const word = 'x'.repeat(size);
+    return () => createHeldText((text) => text).push(`${word} y`);
+  };
+  t.ok(isLinear(showing, 250));
   t.end();
 });

@@ -24,7 +24,7 @@ t.test('DIS-3 · however calls come in parts, each has its whole arguments, and 
           extendCall(calls, String(index), { id: turn === 0 ? id : '', name: 'one', argumentsText });
         }
       }
-      const answer = answerOf({ ...emptyDraft, calls, stop: 'calls' });
+      const answer = answerOf({ ...emptyDraft(), calls, stop: 'calls' });
       const spelled = given.map(({ parts }) => parts.join(''));
       t.same(
         answer?.calls.map(({ argumentsText }) => argumentsText),
@@ -38,7 +38,7 @@ t.test('DIS-3 · however calls come in parts, each has its whole arguments, and 
 });
 
 t.test('DIS-3 · a draft is no answer before the endpoint has said why it stopped', (t) => {
-  const draft: Draft = { ...emptyDraft, text: 'so far', ended: true };
+  const draft: Draft = { ...emptyDraft(), text: 'so far', ended: true };
   t.equal(answerOf(draft), undefined);
   t.match(answerOf({ ...draft, stop: 'cut' }), { text: 'so far', stop: 'cut' });
   t.end();

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { answerOf, emptyDraft } from '../../../machines/agent/model-draft.ts';
-import { readEvent, requestBody } from '../../../machines/agent/model-wire.ts';
+import { type Provider, readEvent, requestBody } from '../../../machines/agent/model-wire.ts';
+import { isLinear } from '../../support/linear.ts';
 
 t.test('SRV-2 · CON-3 · an empty system text is left out, a temperature and a token limit are passed on', (t) => {
   for (const provider of ['openai-compatible', 'anthropic'] as const) {
@@ -24,14 +25,62 @@ t.test('DIS-3 · rubbish in a stream is passed over, an error is told by its typ
       '{"choices":[null]}',
       '{"choices":{},"usage":[]}',
     ]) {
-      t.same(readEvent(provider, emptyDraft, rubbish), emptyDraft, `${provider} ${rubbish}`);
+      const draft = emptyDraft();
+      t.equal(readEvent(provider, draft, rubbish), '');
+      t.same(draft, emptyDraft(), `${provider} ${rubbish}`);
     }
-    const fault = (error: unknown) => readEvent(provider, emptyDraft, JSON.stringify({ type: 'error', error })).fault;
+    const fault = (error: unknown) => {
+      const draft = emptyDraft();
+      readEvent(provider, draft, JSON.stringify({ type: 'error', error }));
+      return draft.fault;
+    };
     t.same(fault({ type: 'overloaded_error', message: 'sk-secret' }), { type: 'overloaded_error', passing: true });
     t.same(fault({ type: 'invalid_request_error' }), { type: 'invalid_request_error', passing: false });
     t.same(fault({ type: 'Says sk-secret' }), { type: 'error', passing: true });
     t.same(fault('what'), { type: 'error', passing: true });
   }
-  t.equal(answerOf(emptyDraft), undefined);
+  t.equal(answerOf(emptyDraft()), undefined);
   t.end();
 });
+
+const openAiDelta = (delta: object) => ({ choices: [{ delta }] });
+const openAiCall = (index: number) => openAiDelta({ tool_calls: [{ index, function: { name: 'a', arguments: '{' } }] });
+const anthropicBlock = (index: number) => ({
+  type: 'content_block_start',
+  index,
+  content_block: { type: 'tool_use', id: 'a', name: 'a' },
+});
+const anthropicDelta = (delta: object) => ({ type: 'content_block_delta', index: 0, delta });
+
+/** The event of that number in a stream of nothing else. */
+const streams: Readonly<Record<string, readonly [Provider, (index: number) => object]>> = {
+  'calls of an OpenAI-compatible endpoint': ['openai-compatible', openAiCall],
+  'calls without an index': [
+    'openai-compatible',
+    () => openAiDelta({ tool_calls: [{ function: { name: 'a', arguments: {} } }] }),
+  ],
+  'arguments in pieces': ['openai-compatible', () => openAiCall(0)],
+  'text in pieces': ['openai-compatible', () => openAiDelta({ content: 'a' })],
+  'Anthropic’s calls': ['anthropic', anthropicBlock],
+  'Anthropic’s arguments in pieces': [
+    'anthropic',
+    (index) => (index === 0 ? anthropicBlock(0) : anthropicDelta({ type: 'input_json_delta', partial_json: '{' })),
+  ],
+  'Anthropic’s text in pieces': ['anthropic', () => anthropicDelta({ type: 'text_delta', text: 'a' })],
+};
+
+for (const [name, [provider, eventOf]] of Object.entries(streams)) {
+  t.test(`DIS-3 · reading a stream takes time in proportion to its length: ${name}`, (t) => {
+    const reading = (size: number) => {
+      const events = Array.from({ length: size }, (_, index) => JSON.stringify(eventOf(index)));
+      return () => {
+        const draft = emptyDraft();
+        for (const event of events) readEvent(provider, draft, event);
+        draft.stop = 'ended';
+        return answerOf(draft)?.text.trim();
+      };
+    };
+    t.ok(isLinear(reading, 250));
+    t.end();
+  });
+}

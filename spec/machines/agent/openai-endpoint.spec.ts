@@ -3,11 +3,13 @@ import { answerOf, emptyDraft } from '../../../machines/agent/model-draft.ts';
 import { readEvent, readWhole, requestBody } from '../../../machines/agent/model-wire.ts';
 import { question } from '../../support/model-question.ts';
 
-const read = (events: readonly (object | '[DONE]')[]) =>
-  events.reduce<typeof emptyDraft>(
-    (draft, event) => readEvent('openai-compatible', draft, event === '[DONE]' ? event : JSON.stringify(event)),
-    emptyDraft,
-  );
+const read = (events: readonly (object | '[DONE]')[]) => {
+  const draft = emptyDraft();
+  for (const event of events) {
+    readEvent('openai-compatible', draft, event === '[DONE]' ? event : JSON.stringify(event));
+  }
+  return draft;
+};
 const delta = (given: unknown, finish: string | null = null) => ({
   choices: [{ delta: given, finish_reason: finish }],
 });
@@ -84,7 +86,8 @@ t.test('DIS-3 · what endpoints get wrong is read as they mean it', (t) => {
     none?.calls.map(({ id }) => id),
     ['call_0', 'call_1'],
   );
-  const twice = readWhole('openai-compatible', {
+  const twice = emptyDraft();
+  readWhole('openai-compatible', twice, {
     choices: [
       {
         finish_reason: 'tool_calls',
