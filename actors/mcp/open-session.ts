@@ -16,6 +16,7 @@ import { createStopSignal } from '../stop-signal.ts';
 import { reportEndedStreams, streamEndedWords } from './adapt-transport.ts';
 import { readConnectError } from './connect-errors.ts';
 import { type AskingCall, createOpenCalls, type OpenCalls } from './open-calls.ts';
+import { createSchemaTime } from './schema-time.ts';
 import { createSession, type Listing, type Session, type SessionFacts } from './session.ts';
 import { createStandingStream } from './standing-stream.ts';
 import { type OpenTransport, openTransport, type TransportPorts } from './transports.ts';
@@ -135,7 +136,7 @@ function createClient(
         ...(sampling.enabled ? { sampling: {} } : {}),
       },
       // The SDK's own gives a server's patterns and references all the time that they want.
-      jsonSchemaValidator: resultChecks,
+      jsonSchemaValidator: resultChecks(createSchemaTime()),
       versionNegotiation: { mode: handshake === 'initialize' ? 'legacy' : { pin: statelessRevision } },
     },
   );

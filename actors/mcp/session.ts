@@ -21,6 +21,7 @@ import { cleanProgress, createDirectCalls, type Progress } from './direct-calls.
 import type { OpenCalls } from './open-calls.ts';
 import { paceProgress } from './progress-pace.ts';
 import { type CheckedList, createListReader } from './read-listing.ts';
+import { createSchemaTime } from './schema-time.ts';
 import type { StandingStream } from './standing-stream.ts';
 import { subscribeToChanges } from './subscribe-changes.ts';
 import type { OpenTransport } from './transports.ts';
@@ -144,6 +145,7 @@ export function createSession(
     return given;
   }
   // The stateless era wants an envelope about each request, mirrored headers and more rounds, and the client makes those.
+  const checks = resultChecks(createSchemaTime());
   const direct = era === 'legacy' ? createDirectCalls(opened.transport, settings.timeoutMs, calls) : undefined;
   opened.meterFirst();
   for (const list of listNames) {
@@ -314,7 +316,7 @@ export function createSession(
       }
       const done = begun(settle);
       return direct.call({ tool, args, id, onProgress, traceparent }, (answer) => {
-        if (answer.kind === 'result') done(heldAgainst(outputs.get(tool), tool, answer.result));
+        if (answer.kind === 'result') done(heldAgainst(outputs.get(tool), tool, answer.result, checks));
         else done(answer.kind === 'failed' ? outcomeOfFailure(answer.thrown) : answer);
       });
     },
@@ -363,13 +365,18 @@ export function createSession(
 }
 
 /** A tool that describes its result is held to it, as the SDK's client does; its own error is none. */
-function heldAgainst(schema: JsonObject | undefined, tool: string, result: JsonObject): CallOutcome {
+function heldAgainst(
+  schema: JsonObject | undefined,
+  tool: string,
+  result: JsonObject,
+  checks: ReturnType<typeof resultChecks>,
+): CallOutcome {
   const { structuredContent, isError } = result;
   if (schema === undefined || isError === true) return { kind: 'result', result };
   if (structuredContent === undefined) {
     return { kind: 'unusable', why: `${tool} has an output schema but did not return structured content` };
   }
-  const verdict = resultChecks.getValidator(schema)(structuredContent);
+  const verdict = checks.getValidator(schema)(structuredContent);
   if (verdict.valid) return { kind: 'result', result };
   return {
     kind: 'unusable',

@@ -12,7 +12,7 @@ import type { Ajv2020 } from 'ajv/dist/2020.js';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { compilePattern } from '../../machines/webhook/pattern.ts';
-import { type TimedVerdict, withinTime } from './within-time.ts';
+import type { LimitedVerdict, SchemaTime, TimeLimit } from './schema-time.ts';
 
 export type ArgumentVerdict =
   | { readonly kind: 'fits' }
@@ -29,11 +29,6 @@ const longestSchema = 262_144;
 /** Malformed keywords are left out one layer at a time, as a schema inside a malformed one is not looked at. */
 const mostRepairs = 5;
 const mostFindings = 10;
-/** Runs compiling or one check under a time limit. */
-export type TimeLimit = <Value>(work: () => Value) => TimedVerdict<Value>;
-
-/** Half a second is far more than any honest schema takes, and short for every other call that waits. */
-const halfSecond: TimeLimit = (work) => withinTime(500, work);
 /** Characters of a schema times parts of a value. Up to here a check is cheap whatever they hold; beyond, it is timed. */
 const cheapSteps = 2_000_000;
 /** With these a schema of few characters may take any number of steps. */
@@ -73,7 +68,7 @@ const drafts: { readonly older: Draft; readonly newer: Draft } = {
 const checks = new WeakMap<JsonObject, Check>();
 
 /** Checks arguments against a tool's input schema. */
-export function checkArguments(inputSchema: JsonObject, args: JsonObject, within = halfSecond): ArgumentVerdict {
+export function checkArguments(inputSchema: JsonObject, args: JsonObject, within: TimeLimit): ArgumentVerdict {
   const check = compiledOnce(inputSchema, within);
   const verdict = check(args, 'arguments', within);
   if (verdict.kind !== 'unfit') return verdict;
@@ -82,28 +77,37 @@ export function checkArguments(inputSchema: JsonObject, args: JsonObject, within
 }
 
 /** Checks results against their output schema, in the form that the SDK asks for. What cannot be checked is valid. */
-export const resultChecks = {
-  getValidator<Value>(schema: unknown) {
-    return (value: unknown) => {
-      const verdict = compiledOnce(schema as JsonObject, halfSecond)(value as Json, 'it', halfSecond);
-      return verdict.kind === 'unfit'
-        ? { valid: false as const, data: undefined, errorMessage: verdict.why }
-        : { valid: true as const, data: value as Value, errorMessage: undefined };
-    };
-  },
-};
+export function resultChecks(time: SchemaTime) {
+  return {
+    getValidator<Value>(schema: unknown) {
+      return (value: unknown) => {
+        const within = time.forOne();
+        const verdict = compiledOnce(schema as JsonObject, within)(value as Json, 'it', within);
+        return verdict.kind === 'unfit'
+          ? { valid: false as const, data: undefined, errorMessage: verdict.why }
+          : { valid: true as const, data: value as Value, errorMessage: undefined };
+      };
+    },
+  };
+}
 
 function compiledOnce(schema: JsonObject, within: TimeLimit): Check {
   const known = checks.get(schema);
   if (known !== undefined) return known;
   const made = compiled(schema, within);
-  if (made.kind === 'starved') return () => unchecked(busy, false);
+  if (made.kind === 'starved' || made.kind === 'spent') return () => notNow(made);
   const check: Check = made.kind === 'unusable' ? () => unchecked(made.why, true) : made.check;
   checks.set(schema, check);
   return check;
 }
 
-const busy = 'the machine is too busy to check it now; try again';
+type NotNow = Exclude<LimitedVerdict<never>, { readonly kind: 'done' | 'tooDear' }>;
+
+function notNow(verdict: NotNow): ArgumentVerdict {
+  if (verdict.kind === 'starved') return unchecked('the machine is too busy to check it now; try again', false);
+  const seconds = Math.ceil(verdict.waitMs / 1_000);
+  return unchecked(`the server's schemas took too much time to check; try again in ${seconds} s`, false);
+}
 
 function unchecked(why: string, isFinal: boolean): ArgumentVerdict {
   return { kind: 'unchecked', why, isFinal };
@@ -112,7 +116,7 @@ function unchecked(why: string, isFinal: boolean): ArgumentVerdict {
 type Compiled =
   | { readonly kind: 'ready'; readonly check: Check }
   | { readonly kind: 'unusable'; readonly why: string }
-  | { readonly kind: 'starved' };
+  | NotNow;
 
 function compiled(given: JsonObject, within: TimeLimit): Compiled {
   try {
@@ -131,7 +135,7 @@ function compiled(given: JsonObject, within: TimeLimit): Compiled {
       // Two servers may use one $id; an instance for each schema keeps them apart.
       return new Compiler(unruled).compile(schema);
     });
-    if (verdict.kind === 'starved') return verdict;
+    if (verdict.kind === 'starved' || verdict.kind === 'spent') return verdict;
     if (verdict.kind === 'tooDear') return { kind: 'unusable', why: 'compiling it takes too long' };
     return { kind: 'ready', check: boundedCheck(verdict.value, text) };
   } catch (thrown) {
@@ -176,7 +180,7 @@ function boundedCheck(validate: ValidateFunction, text: string): Check {
         countParts(value, mostParts) <= mostParts
           ? { kind: 'done' as const, value: validate(value) }
           : within(() => validate(value));
-      if (verdict.kind === 'starved') return unchecked(busy, false);
+      if (verdict.kind === 'starved' || verdict.kind === 'spent') return notNow(verdict);
       if (verdict.kind === 'done') {
         return verdict.value ? { kind: 'fits' } : { kind: 'unfit', why: findings(validate.errors ?? [], whole) };
       }

@@ -20,26 +20,31 @@ createContext(place);
 /** The engine's own watchdog ends what is called from a script, and there is no other way to. */
 const script = new Script('work()');
 
-/** However busy the machine is, the thread is not held longer than this. */
-const longestHoldMs = 10_000;
-
 /**
  * Returns the value of the work, or why it was ended. Throws what the work throws. Costs about a tenth of a millisecond.
  * @param cpuLimitMs the processor time that the work may take
- * @param cpuTimeMs the clock of that time
+ * @param options.cpuTimeMs the clock of that time
+ * @param options.holdMs how long the thread may be held, however busy the machine is; twice the limit if it is not given
  */
 export function withinTime<Value>(
   cpuLimitMs: number,
   work: () => Value,
-  cpuTimeMs: () => number = threadTimeMs,
+  {
+    cpuTimeMs = threadTimeMs,
+    holdMs = 2 * cpuLimitMs,
+  }: { readonly cpuTimeMs?: () => number; readonly holdMs?: number } = {},
 ): TimedVerdict<Value> {
   const attempt = (wallLimitMs: number): Attempt<Value> => runFor(wallLimitMs, work, cpuTimeMs);
-  const first = attempt(cpuLimitMs);
+  const firstMs = Math.min(cpuLimitMs, holdMs);
+  if (firstMs < 1) return { kind: 'starved' };
+  const first = attempt(firstMs);
   if (first.kind !== 'late') return first;
   if (first.cpuMs >= cpuLimitMs * enough) return { kind: 'tooDear' };
   // The engine's watchdog knows wall time only, so the second attempt has as much of it as the first one showed to be needed.
-  const slowdown = cpuLimitMs / Math.max(first.cpuMs, 1);
-  const second = attempt(Math.min(longestHoldMs, cpuLimitMs * slowdown * 2));
+  const slowdown = firstMs / Math.max(first.cpuMs, 1);
+  const secondMs = Math.min(holdMs - firstMs, cpuLimitMs * slowdown * 2);
+  if (secondMs < 1) return { kind: 'starved' };
+  const second = attempt(secondMs);
   if (second.kind !== 'late') return second;
   return { kind: second.cpuMs >= cpuLimitMs * enough ? 'tooDear' : 'starved' };
 }

@@ -3,15 +3,15 @@
 import { type AnyActorRef, assign } from 'xstate';
 import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
+import { createSchemaTime, type SchemaTime } from '../../actors/mcp/schema-time.ts';
 import type { Session } from '../../actors/mcp/session.ts';
-import { checkArguments } from '../../actors/mcp/validate-arguments.ts';
+import { type ArgumentVerdict, checkArguments } from '../../actors/mcp/validate-arguments.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import {
   type CallFault,
-  type FaultyCall,
   noSuchTool,
   notOffered,
   toolIsGone,
@@ -72,10 +72,12 @@ const longestDescription = 2_000;
 interface Wired extends ToolCallPorts {
   /** The sessions that were lost and counted. */
   readonly counted: WeakSet<Session>;
+  /** What the schemas of a server may take, by its key: kept over its sessions and listings. */
+  readonly schemaTimes: Map<string, SchemaTime>;
 }
 
 export function wireToolCall(given: ToolCallPorts) {
-  const ports: Wired = { ...given, counted: new WeakSet() };
+  const ports: Wired = { ...given, counted: new WeakSet(), schemaTimes: new Map() };
   return toolCallMachine.provide({
     actions: {
       resolveTool: assign<CallContext, CallEvent, unknown, CallEvent, never>(({ context }) => resolve(context, ports)),
@@ -112,7 +114,7 @@ export function wireToolCall(given: ToolCallPorts) {
 }
 
 /** What is not the tool any more that the call was found for is looked at anew; the rest costs one look into a map. */
-function resolve(context: CallContext, ports: ToolCallPorts): Partial<CallContext> {
+function resolve(context: CallContext, ports: Wired): Partial<CallContext> {
   const { id, profile, name } = context;
   const row = ports.calls.get(id);
   const tool = ports.registry(profile)?.find(name);
@@ -123,7 +125,7 @@ function resolve(context: CallContext, ports: ToolCallPorts): Partial<CallContex
   return found;
 }
 
-function find(context: CallContext, tool: RegisteredTool | undefined, ports: ToolCallPorts): Resolution {
+function find(context: CallContext, tool: RegisteredTool | undefined, ports: Wired): Resolution {
   const { id, profile } = context;
   const settings = tool === undefined ? undefined : ports.settings(profile, tool.server);
   const row = ports.calls.get(id);
@@ -138,7 +140,7 @@ function find(context: CallContext, tool: RegisteredTool | undefined, ports: Too
   // A yes was for the tool as a person saw it.
   const isOutdated = context.approved && before !== undefined && isOtherwise(before, tool);
   if (isOutdated && context.questions >= mostQuestions) return { kind: 'refused', fault: toolKeepsChanging(context) };
-  const fault = argumentFault(context, tool, row?.request.args ?? {});
+  const fault = argumentFault(context, tool, { args: row?.request.args ?? {}, ports });
   if (fault !== undefined) return { kind: 'refused', fault };
   const { annotations } = tool.definition;
   const hints = isJsonObject(annotations) ? annotations : undefined;
@@ -183,20 +185,30 @@ function isReached({ server }: RegisteredTool, context: CallContext, ports: Tool
 
 /** Why these arguments may not be sent; undefined where they fit the tool's input schema. */
 function argumentFault(
-  call: FaultyCall,
+  call: CallContext,
   { definition, server }: RegisteredTool,
-  args: JsonObject,
+  { args, ports }: { readonly args: JsonObject; readonly ports: Wired },
 ): CallFault | undefined {
   const { inputSchema } = definition;
-  const verdict = isJsonObject(inputSchema) ? checkArguments(inputSchema, args) : undefined;
-  switch (verdict?.kind) {
+  const verdict: ArgumentVerdict = isJsonObject(inputSchema)
+    ? checkArguments(inputSchema, args, schemaTimeOf(connectionKey(call.profile, server), ports).forOne())
+    : { kind: 'unchecked', why: 'it is missing', isFinal: true };
+  switch (verdict.kind) {
     case 'unfit':
       return { code: 'invalid_arguments', message: `${call.name}: ${verdict.why}` };
     case 'unchecked':
       return uncheckedArguments({ name: call.name, server }, verdict);
-    default:
+    case 'fits':
       return undefined;
   }
+}
+
+function schemaTimeOf(key: string, { schemaTimes, steadyMs }: Wired): SchemaTime {
+  const known = schemaTimes.get(key);
+  if (known !== undefined) return known;
+  const made = createSchemaTime({ steadyMs });
+  schemaTimes.set(key, made);
+  return made;
 }
 
 type Outdated = Extract<CallVerdict, { readonly kind: 'outdated' }>;

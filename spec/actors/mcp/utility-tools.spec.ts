@@ -1,4 +1,5 @@
 import t from 'tap';
+import { createSchemaTime } from '../../../actors/mcp/schema-time.ts';
 import { utilityTools } from '../../../actors/mcp/utility-tools.ts';
 import { checkArguments } from '../../../actors/mcp/validate-arguments.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
@@ -32,7 +33,7 @@ t.test('TRU-1 · FLT-2 · utilities only read, and say what they take', (t) => {
     ['list_prompts', { more: 1 }, false],
   ] as const;
   for (const [utility, args, fits] of rows) {
-    const verdict = checkArguments(utilityTools[utility].inputSchema as JsonObject, args);
+    const verdict = checkArguments(utilityTools[utility].inputSchema as JsonObject, args, createSchemaTime().forOne());
     t.equal(verdict.kind, fits ? 'fits' : 'unfit', JSON.stringify(args));
   }
   t.end();

@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
-import { checkArguments, resultChecks, type TimeLimit } from '../../../actors/mcp/validate-arguments.ts';
+import { createSchemaTime, type TimeLimit } from '../../../actors/mcp/schema-time.ts';
+import { checkArguments, resultChecks } from '../../../actors/mcp/validate-arguments.ts';
 import { withinTime } from '../../../actors/mcp/within-time.ts';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 
@@ -9,6 +10,8 @@ const limitedTo =
   (cpuLimitMs: number): TimeLimit =>
   (work) =>
     withinTime(cpuLimitMs, work);
+
+const unhurried = limitedTo(60_000);
 
 /** What is wrong with arguments. Time matters only to the tests that give a limit. */
 const checkOf =
@@ -146,11 +149,11 @@ t.test('LIF-13 · a machine that was too busy is no reason to refuse the next ca
   const starved: TimeLimit = () => ({ kind: 'starved' });
   const cheap = { type: 'object', properties: { text: { type: 'string' } } };
   t.match(checkArguments(cheap, { text: 1 }, starved), { kind: 'unchecked', isFinal: false }, 'compiling');
-  t.match(checkArguments(cheap, { text: 1 }), { kind: 'unfit' });
+  t.match(checkArguments(cheap, { text: 1 }, unhurried), { kind: 'unfit' });
   const dear = { properties: { list: { uniqueItems: true } } };
-  t.match(checkArguments(dear, { list: [1, 1] }), { kind: 'unfit' });
+  t.match(checkArguments(dear, { list: [1, 1] }, unhurried), { kind: 'unfit' });
   t.match(checkArguments(dear, { list: [1, 1] }, starved), { kind: 'unchecked', isFinal: false }, 'checking');
-  t.match(checkArguments(dear, { list: [1, 2] }), { kind: 'fits' });
+  t.match(checkArguments(dear, { list: [1, 2] }, unhurried), { kind: 'fits' });
   t.end();
 });
 
@@ -163,6 +166,16 @@ function doubling(parts: number): JsonObject {
   }
   return { type: 'object', properties: { value: { $ref: '#/$defs/d0' } }, $defs: defs };
 }
+
+t.test('LIF-13 · a server whose schemas used up their time has no arguments checked, and none let through', (t) => {
+  const spent: TimeLimit = () => ({ kind: 'spent', waitMs: 2_500 });
+  const schema = { properties: { list: { uniqueItems: true } } };
+  const refusal = { kind: 'unchecked', isFinal: false, why: /took too much time to check; try again in 3 s$/ };
+  t.match(checkArguments(schema, { list: [1, 2] }, spent), refusal, 'compiling');
+  t.match(checkArguments(schema, { list: [1, 2] }, unhurried), { kind: 'fits' });
+  t.match(checkArguments(schema, { list: [1, 2] }, spent), refusal, 'checking');
+  t.end();
+});
 
 t.test('LIF-13 · a schema that would be checked for ever is ended, and lets nothing through from then on', (t) => {
   const circle = { $ref: '#/$defs/self', $defs: { self: { allOf: [{ $ref: '#/$defs/self' }] } } };
@@ -197,7 +210,7 @@ t.test('LIF-13 · a result is held against its schema by the same bounds', (t) =
     [{ properties: { list: { uniqueItems: true } } }, { list: range(50_000).map((n) => ({ n })) }, undefined],
   ];
   for (const [schema, value, expected] of rows) {
-    const verdict = resultChecks.getValidator(schema)(value);
+    const verdict = resultChecks(createSchemaTime()).getValidator(schema)(value);
     t.equal(verdict.errorMessage, expected);
     t.same(verdict.data, expected === undefined ? value : undefined);
   }

@@ -21,7 +21,7 @@ const endless = (): never => {
 };
 
 t.test('LIF-13 · work without an end is ended, and the next is not touched by it', (t) => {
-  t.same(withinTime(20, endless, passing(20)), { kind: 'tooDear' });
+  t.same(withinTime(20, endless, { cpuTimeMs: passing(20) }), { kind: 'tooDear' });
   t.same(
     withinTime(1_000, () => 'after'),
     { kind: 'done', value: 'after' },
@@ -35,9 +35,22 @@ t.test('LIF-13 · work that a busy machine gave no time has a second, longer att
     attempts += 1;
     return attempts === 1 ? endless() : attempts;
   };
-  t.same(withinTime(20, slow, passing(2)), { kind: 'done', value: 2 });
-  t.same(withinTime(20, endless, passing(2)), { kind: 'starved' });
-  t.same(withinTime(20, endless, passing(2, 20)), { kind: 'tooDear' });
+  t.same(withinTime(20, slow, { cpuTimeMs: passing(2) }), { kind: 'done', value: 2 });
+  t.same(withinTime(20, endless, { cpuTimeMs: passing(2) }), { kind: 'starved' });
+  t.same(withinTime(20, endless, { cpuTimeMs: passing(2, 20) }), { kind: 'tooDear' });
+  t.end();
+});
+
+t.test('LIF-13 · the thread is held no longer than is said, and work without time is not begun', (t) => {
+  let attempts = 0;
+  const counted = (): never => {
+    attempts += 1;
+    return endless();
+  };
+  t.same(withinTime(20, counted, { cpuTimeMs: passing(2), holdMs: 20 }), { kind: 'starved' });
+  t.equal(attempts, 1, 'no time is left for the second attempt');
+  t.same(withinTime(20, counted, { cpuTimeMs: passing(2), holdMs: 0 }), { kind: 'starved' });
+  t.equal(attempts, 1);
   t.end();
 });
 

@@ -30,7 +30,8 @@ const tools = [
     description: 'Writes with hunter2hunter2.',
     inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
   },
-  { name: 'read', annotations: { readOnlyHint: true } },
+  { name: 'read', inputSchema: { type: 'object' }, annotations: { readOnlyHint: true } },
+  { name: 'bare' },
   { name: 'unusable', inputSchema: { type: 'object', properties: { path: { $ref: '#/$defs/gone' } } } },
 ];
 const request: CallRequest = { profile: 'work', name: 'mcp__s__write', args: { path: 'a' }, caller: 'run', run: 'r1' };
@@ -157,6 +158,7 @@ t.test(
       [{ name: 'mcp__s__gone', allows: () => true }, 'unknown_tool', /"mcp__s__gone" among those that are offered/],
       [{ args: {} }, 'invalid_arguments', /^mcp__s__write: .*path/],
       [{ args: { path: 5 } }, 'invalid_arguments', /path/],
+      [{ name: 'mcp__s__bare' }, 'invalid_schema', /a schema that cannot be used: it is missing/],
       [
         { name: 'mcp__s__unusable' },
         'invalid_schema',

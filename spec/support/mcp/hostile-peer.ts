@@ -14,6 +14,8 @@ export type Harm =
   | 'result-pattern'
   /** Its arguments are held against a schema that doubles with each of its parts. */
   | 'doubling-schema'
+  /** The same with several tools, each with a schema of its own. */
+  | 'doubling-schemas'
   /** Says without end that its tools changed; its tool tells how often it said so and how often it was asked. */
   | 'changes'
   /** Writes notifications without end, from its first connection on. */
@@ -107,7 +109,7 @@ function toolOf(harm: Harm): JsonObject {
     const properties = { text: { type: 'string', pattern: '^(a+)+$' } };
     return { ...harmless, outputSchema: { type: 'object', properties } };
   }
-  if (harm !== 'doubling-schema') return harmless;
+  if (harm !== 'doubling-schema' && harm !== 'doubling-schemas') return harmless;
   const parts = 60;
   const $defs: Record<string, JsonObject> = { [`d${parts}`]: {} };
   for (let part = 0; part < parts; part += 1) {
@@ -122,6 +124,9 @@ function pageOf(harm: Harm, number: number): JsonObject {
     const description = 'd'.repeat(200_000);
     const tools = Array.from({ length: 10 }, (_, at) => ({ ...toolOf(harm), name: `t${number}_${at}`, description }));
     return { tools: [toolOf(harm), ...tools], nextCursor: String(number) };
+  }
+  if (harm === 'doubling-schemas') {
+    return { tools: Array.from({ length: 6 }, (_, at) => ({ ...toolOf(harm), name: `t${at}` })) };
   }
   if (harm === 'long-page') return { tools: [toolOf(harm)], _meta: { rest: long } };
   if (harm === 'longer-page') return { tools: [toolOf(harm)], _meta: { rest: long, more: 'm'.repeat(2_097_152) } };

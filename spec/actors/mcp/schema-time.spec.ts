@@ -1,0 +1,70 @@
+import t from 'tap';
+import { createSchemaTime } from '../../../actors/mcp/schema-time.ts';
+
+/** Work that takes as much processor time as is said, on clocks that only it and the test move. */
+function lentClocks() {
+  let [steadyMs, cpuMs] = [0, 0];
+  const pass = (ms: number): void => {
+    steadyMs += ms;
+  };
+  const takes = (ms: number) => (): string => {
+    steadyMs += ms;
+    cpuMs += ms;
+    return 'done';
+  };
+  const time = createSchemaTime({ steadyMs: () => steadyMs, cpuTimeMs: () => cpuMs });
+  return { pass, takes, check: (ms: number) => time.forOne()(takes(ms)) };
+}
+
+t.test('LIF-13 · work that stays just below the limit of one check is refused once it adds up', (t) => {
+  const { check, pass } = lentClocks();
+  const kinds = (count: number): string[] => Array.from({ length: count }, () => check(400).kind);
+  t.same(kinds(4), ['done', 'done', 'spent', 'spent']);
+  t.match(check(400), { kind: 'spent' });
+  pass(60_000);
+  t.same(kinds(3), ['done', 'done', 'spent'], 'no more than two in a row, however long it was quiet');
+  t.end();
+});
+
+t.test('LIF-13 · a refusal names the time after which the next check is done', (t) => {
+  const { check, pass } = lentClocks();
+  check(450);
+  check(450);
+  const refused = check(450);
+  if (refused.kind !== 'spent') return t.fail(refused.kind);
+  pass(refused.waitMs - 1);
+  t.equal(check(1).kind, 'spent');
+  pass(1);
+  t.equal(check(1).kind, 'done');
+  t.end();
+});
+
+t.test('LIF-13 · in the long run a server’s schemas take a twentieth of the time', (t) => {
+  const { check, pass } = lentClocks();
+  let taken = 0;
+  for (let second = 0; second < 1_000; second += 1) {
+    pass(1_000);
+    if (check(300).kind === 'done') taken += 300;
+  }
+  t.ok(taken > 40_000 && taken < 60_000, `${taken} of 1,000,000 ms`);
+  t.end();
+});
+
+t.test('LIF-13 · what honest work takes is never refused', (t) => {
+  const { check } = lentClocks();
+  for (let call = 0; call < 10_000; call += 1) if (check(10).kind !== 'done') return t.fail(`call ${call}`);
+  t.end();
+});
+
+t.test('LIF-13 · work that throws is charged too', (t) => {
+  let cpuMs = 0;
+  const time = createSchemaTime({ steadyMs: () => 0, cpuTimeMs: () => cpuMs });
+  const fails = (): never => {
+    cpuMs += 490;
+    throw new RangeError('its own');
+  };
+  t.throws(() => time.forOne()(fails), new RangeError('its own'));
+  t.throws(() => time.forOne()(fails), new RangeError('its own'));
+  t.match(time.forOne()(fails), { kind: 'spent' });
+  t.end();
+});
