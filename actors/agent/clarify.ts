@@ -18,7 +18,9 @@ export interface ClarifyQuestion {
 export type ClarifyAnswer =
   | { readonly kind: 'approved'; readonly values: JsonObject | null }
   | { readonly kind: 'denied' }
-  | { readonly kind: 'timedOut' };
+  | { readonly kind: 'timedOut' }
+  /** Too many questions are open; no person was asked. */
+  | { readonly kind: 'tooMany' };
 
 /** Asks a person; withdraws the question when the signal aborts, and answers as if it were denied. */
 export type AskPerson = (question: ClarifyQuestion, signal: AbortSignal) => Promise<ClarifyAnswer>;
@@ -66,6 +68,8 @@ export function createClarify(ask: AskPerson): BuiltInTool {
           return { text: String(outcome.values?.answer ?? ''), isError: false };
         case 'denied':
           return { text: 'The person declined to answer.', isError: false };
+        case 'tooMany':
+          return { text: 'Not asked: too many questions wait for a person already.', isError: true };
         case 'timedOut':
           return { text: `Nobody answered within ${patienceMs / 1_000} s. Go on without the answer.`, isError: false };
       }

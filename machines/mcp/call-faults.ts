@@ -23,6 +23,7 @@ export interface CallFault {
     | 'invalid_schema'
     | 'approval_denied'
     | 'approval_timed_out'
+    | 'too_many_approvals'
     | 'server_unavailable'
     | 'outcome_uncertain'
     | 'needs_login'
@@ -129,7 +130,12 @@ export function entryRetired({ name, server }: FaultyCall, how: 'changed' | 'rem
   return unavailable(`mcp server "${server}": its entry was ${how} while ${name} waited${cure}`);
 }
 
-export function refusal({ name }: FaultyCall, verdict: string): CallFault {
+export function refusal({ name, run }: FaultyCall & { readonly run?: string | undefined }, verdict: string): CallFault {
+  if (verdict === 'tooMany') {
+    const whose = run === undefined ? 'its caller' : 'its run';
+    const message = `${name} was not run: too many questions of ${whose} wait for a person already; answer them with \`agent approvals\`, then call it again`;
+    return { code: 'too_many_approvals', message };
+  }
   return verdict === 'timedOut'
     ? {
         code: 'approval_timed_out',

@@ -21,7 +21,7 @@ export interface ServerRequestContext extends ServerRequestInput {
 }
 
 export type ServerRequestEvent =
-  | { readonly type: 'approval.settled'; readonly verdict: 'approved' | 'denied' | 'timedOut' }
+  | { readonly type: 'approval.settled'; readonly verdict: 'approved' | 'denied' | 'timedOut' | 'tooMany' }
   | { readonly type: 'request.cancel' };
 
 export type ModelVerdict = { readonly kind: 'made' } | { readonly kind: 'failed'; readonly why: string };

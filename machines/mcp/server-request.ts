@@ -29,6 +29,8 @@ export interface RootsAnswer {
 const windowMs = 60_000;
 /** More than a person takes in at a time; a server that asks on and on must not bury the questions of the others. */
 const mostForms = 10;
+/** Such forms are rare, and no call's end takes them back. */
+const mostUnbidden = 4;
 /** A form stops the clock of its call, and a server may ask again after each refusal. */
 export const mostUnfilled = 3;
 /** A form is put before a person and lies in a context: as much as can be read, in characters. */
@@ -67,15 +69,22 @@ export function admitSampling(
 
 /**
  * Judges an `elicitation/create` request by its params: only a form is put before a person, and only so many at a time.
- * @param forms of this server that wait for a person, and of the call that were not filled in
+ * @param forms of this server that wait for a person; of the call that were not filled in; and, of a request that belongs to
+ *   no call, those of its kind that wait
  */
 export function admitElicitation(
   policy: ServerSettings['elicitation'],
   request: JsonObject,
-  { waiting, unfilled }: { readonly waiting: number; readonly unfilled: number },
+  {
+    waiting,
+    unfilled,
+    unbidden = 0,
+  }: { readonly waiting: number; readonly unfilled: number; readonly unbidden?: number },
 ): ElicitationVerdict {
   if (!policy.enabled) return { kind: 'decline', why: 'elicitation is disabled for this server' };
   if (waiting >= mostForms) return { kind: 'decline', why: `${mostForms} of its forms wait already` };
+  if (unbidden >= mostUnbidden)
+    return { kind: 'decline', why: `${mostUnbidden} of its forms that belong to no call wait already` };
   if (unfilled >= mostUnfilled)
     return { kind: 'decline', why: `${mostUnfilled} forms of this call were not filled in` };
   // Revisions before 2025-11-25 know no mode and mean a form.

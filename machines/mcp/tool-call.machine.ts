@@ -82,7 +82,7 @@ export type CallVerdict =
   | { readonly kind: 'lost'; readonly dispatched: boolean; readonly why: string };
 
 export type CallEvent =
-  | { readonly type: 'approval.settled'; readonly verdict: 'approved' | 'denied' | 'timedOut' }
+  | { readonly type: 'approval.settled'; readonly verdict: 'approved' | 'denied' | 'timedOut' | 'tooMany' }
   | { readonly type: 'server.reached' }
   | { readonly type: 'server.unreachable'; readonly why: string }
   /** The server's entry is another, or none, and nothing of the call is on its way. */

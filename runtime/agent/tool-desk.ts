@@ -113,7 +113,7 @@ function answerOf(answer: CallAnswer): ToolAnswer {
   return { text: toolText(answer.result), isError: answer.result.isError };
 }
 
-function askPersonFor({ profile, who, run }: Borrower, approvals: ToolDeskPorts['approvals']): AskPerson {
+function askPersonFor({ profile, who, run, caller }: Borrower, approvals: ToolDeskPorts['approvals']): AskPerson {
   return ({ message, form, timeoutMs }, signal) =>
     new Promise((resolve) => {
       if (signal.aborted) {
@@ -128,7 +128,7 @@ function askPersonFor({ profile, who, run }: Borrower, approvals: ToolDeskPorts[
         {
           profile,
           server: asker,
-          ...(run === undefined ? {} : { run }),
+          ...(run === undefined ? { caller } : { run }),
           kind: 'form',
           tool: 'clarify',
           message: `${who} asks: ${message}`,

@@ -9,11 +9,18 @@ import type { ApprovalContext, ApprovalInput } from '../../machines/mcp/approval
 import { checkElicitationValues } from '../../machines/mcp/elicitation-values.ts';
 
 export type ApprovalAnswer = {
-  readonly verdict: 'approved' | 'denied' | 'timedOut';
+  /** `tooMany`: as many questions of the same run or caller are open already, and no person was asked. */
+  readonly verdict: 'approved' | 'denied' | 'timedOut' | 'tooMany';
   readonly values: JsonObject | null;
 };
 
-export type Question = Omit<ApprovalInput, 'id' | 'askedAtMs'>;
+export interface Question extends Omit<ApprovalInput, 'id' | 'askedAtMs'> {
+  /** Who calls, where no run does: `cli`, `serve`, `chat`. */
+  readonly caller?: string;
+}
+
+/** More than a person answers in five minutes: a run or a caller that asks on and on must not bury the others' questions. */
+export const mostOpenQuestions = 32;
 
 /** A question as a delivery's story tells it. */
 export type WaitingQuestion = Pick<
@@ -29,7 +36,7 @@ export type AnswerVerdict =
 
 export interface Approvals {
   /**
-   * Asks; returns the question's id. Answers once, unless it is withdrawn.
+   * Asks; returns the question's id. Answers once, unless it is withdrawn; at once where too many are open.
    * @param runs those that wait for the answer: the run of the question, or each that it may be asked for
    */
   ask(question: Question, answered: (answer: ApprovalAnswer) => void, runs?: readonly string[]): string;
@@ -57,7 +64,13 @@ export interface Approvals {
  * @param mark of this start: an id from an earlier start's list must never name another question now
  */
 export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: () => number, mark: string): Approvals {
-  const waiting = new Map<string, (answer: ApprovalAnswer) => void>();
+  interface Waiting {
+    readonly answered: (answer: ApprovalAnswer) => void;
+    readonly asker: string | undefined;
+  }
+  const waiting = new Map<string, Waiting>();
+  /** By run or caller, how many of its questions are open. */
+  const openOf = new Map<string, number>();
   const listeners = new Set<(row: JsonObject) => void>();
   let last = 0;
 
@@ -67,21 +80,33 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
   const followed = new Map<string, { readonly open: Set<string>; readonly changed: (waits: boolean) => void }>();
 
   function ended(id: string): void {
-    waiting.delete(id);
+    const asker = waiting.get(id)?.asker;
+    if (waiting.delete(id) && asker !== undefined) {
+      const left = (openOf.get(asker) ?? 1) - 1;
+      if (left === 0) openOf.delete(asker);
+      else openOf.set(asker, left);
+    }
     for (const { open, changed } of followed.values()) if (open.delete(id) && open.size === 0) changed(false);
   }
 
   function settled(id: string, answer: ApprovalAnswer): void {
-    const answered = waiting.get(id);
+    const asked = waiting.get(id);
     ended(id);
-    answered?.(answer);
+    asked?.answered(answer);
   }
 
   return {
-    ask(question, answered, runs = question.run === undefined ? [] : [question.run]) {
+    ask({ caller, ...question }, answered, runs = question.run === undefined ? [] : [question.run]) {
       last += 1;
       const id = `a${mark}${last}`;
-      waiting.set(id, answered);
+      const asker = askerOf(question.run, question.profile, caller);
+      const open = asker === undefined ? 0 : (openOf.get(asker) ?? 0);
+      if (open >= mostOpenQuestions) {
+        answered({ verdict: 'tooMany', values: null });
+        return id;
+      }
+      if (asker !== undefined) openOf.set(asker, open + 1);
+      waiting.set(id, { answered, asker });
       for (const each of runs) {
         const run = followed.get(each);
         run?.open.add(id);
@@ -166,6 +191,12 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
       for (const listener of listeners) listener(row);
     },
   };
+}
+
+/** Undefined for a form that a server asks for outside of a run, of which each server has its own bound. */
+function askerOf(run: string | undefined, profile: string, caller: string | undefined): string | undefined {
+  if (run !== undefined) return `run/${run}`;
+  return caller === undefined ? undefined : `caller/${profile}/${caller}`;
 }
 
 function rowOf({ id, profile, server, run, kind, tool, message, askedAtMs, timeoutMs }: ApprovalContext): JsonObject {

@@ -172,7 +172,7 @@ export function createCalls(
     waits(id, question, isOpen) {
       const row = rows.get(id);
       const { onWaiting } = row?.request ?? {};
-      if (onWaiting === undefined) return;
+      if (onWaiting === undefined || !isOpen()) return;
       onWaiting(question);
       const ticking = setInterval(() => {
         if (rows.get(id) !== row || !isOpen()) clearInterval(ticking);

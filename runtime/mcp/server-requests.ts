@@ -38,6 +38,8 @@ export interface ServerRequests {
   recent(profile: string, server: string): number[];
   /** How many of a server's forms a person has before them. */
   waiting(profile: string, server: string): number;
+  /** How many of its server's forms that belong to no call a person has before them; 0 for a request of a call. */
+  unbidden(id: string): number;
   /**
    * How many forms were asked during the calls of a request and not filled in; of several calls the smallest number, and 0
    * for a request that belongs to no call.
@@ -146,6 +148,13 @@ export function createServerRequests(
       for (const { of, question } of rows.values())
         if (question !== undefined && of === keyOf(profile, server)) count += 1;
       return count;
+    },
+    unbidden(id) {
+      const row = rows.get(id);
+      if (row === undefined || row.during !== undefined) return 0;
+      return [...rows.values()].filter(
+        ({ of, during, question }) => of === row.of && during === undefined && question !== undefined,
+      ).length;
     },
     unfilled(id) {
       const calls = [...(rows.get(id)?.during ?? [])];

@@ -100,6 +100,7 @@ function refusalOf({ id, profile, server, kind }: ServerRequestContext, ports: S
     const verdict = admitElicitation(settings.elicitation, row.params, {
       waiting: ports.requests.waiting(profile, server),
       unfilled: ports.requests.unfilled(id),
+      unbidden: ports.requests.unbidden(id),
     });
     if (verdict.kind === 'decline') return verdict.why;
     row.form = verdict;

@@ -89,7 +89,7 @@ export function wireToolCall(given: ToolCallPorts) {
           {
             profile: context.profile,
             server: context.server ?? '',
-            ...(context.run === undefined ? {} : { run: context.run }),
+            ...(context.run === undefined ? { caller: context.caller } : { run: context.run }),
             kind: 'tool',
             tool: context.name,
             message: ports.redactor.text(cut(String(tool?.definition.description ?? ''), longestDescription)),

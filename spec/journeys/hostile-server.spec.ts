@@ -65,15 +65,15 @@ t.test('LIF-13 · the last words of a child that dies in a call come without the
   t.notMatch(JSON.stringify([answer, await gateway.list(), gateway.daemon.log]), leakedToken);
 });
 
-t.test('SRV-1 · of a flood of forms a person has ten, and the rest are declined', async (t) => {
+t.test('SRV-1 · of a flood of forms that belong to no call a person has four, and the rest are declined', async (t) => {
   const gateway = await besideHealthy(t, 'forms');
 
   await eventually(async () => {
     const { answered } = JSON.parse(wordsOf(await gateway.call('mcp__hostile__tool'))) as { answered: number };
-    return answered === mostForms - 10 ? true : undefined;
+    return answered === mostForms - 4 ? true : undefined;
   });
 
-  t.equal((await gateway.approvals()).length, 10);
+  t.equal((await gateway.approvals()).length, 4);
   await isWell(t, gateway);
 });
 

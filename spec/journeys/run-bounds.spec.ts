@@ -271,6 +271,29 @@ console.log(JSON.stringify({
   t.equal(vault.executions('echo'), 0);
 });
 
+t.test('TRU-3 · a program has 32 questions open, and its further calls are refused at once', async (t) => {
+  const { run, guarded, control } = await stage(
+    t,
+    `
+const refused = [];
+await new Promise((resolve) => {
+  for (let call = 0; call < 40; call += 1)
+    void raw('mcp.call', { name: 'mcp__guarded__write_note', arguments: { text: 'x' } }).then(({ result }) => {
+      refused.push(result.error.code);
+      if (refused.length === 8) resolve();
+    });
+});
+await raw('mcp.tools');
+console.log(JSON.stringify({ refused }));
+process.exit(0);
+`,
+  );
+
+  t.same(await run('flood'), { refused: Array(8).fill('too_many_approvals') });
+  t.equal(guarded.executions('write_note'), 0);
+  t.same(await control.call('approvals.list'), [], 'the questions end with the run');
+});
+
 /** The entry of a peer that starts once a file is there. */
 function gated({ command, args }: Child['entry'], gate: string): JsonObject {
   const wait = 'until [ -e "$0" ]; do sleep 0.05; done; exec "$@"';

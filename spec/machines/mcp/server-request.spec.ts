@@ -174,6 +174,10 @@ t.test('SRV-1 · a form is asked, with or without its mode; URL mode and any oth
 
 t.test('SRV-1 · ten forms of a server may wait for a person, and one more is declined', (t) => {
   t.equal(admitElicitation(defaults.elicitation, { message: 'x' }, { waiting: 9, unfilled: 2 }).kind, 'ask');
+  const unbidden = (count: number) =>
+    admitElicitation(defaults.elicitation, { message: 'x' }, { waiting: count, unfilled: 0, unbidden: count });
+  t.equal(unbidden(3).kind, 'ask');
+  t.match(unbidden(4), { kind: 'decline', why: '4 of its forms that belong to no call wait already' });
   t.same(admitElicitation(defaults.elicitation, { message: 'x' }, { waiting: 0, unfilled: 3 }), {
     kind: 'decline',
     why: '3 forms of this call were not filled in',

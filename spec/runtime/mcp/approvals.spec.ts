@@ -63,6 +63,33 @@ t.test('INS-2 · TRU-3 · a run’s questions are known by its key until they ar
   t.end();
 });
 
+t.test('TRU-3 · a run or a caller with 32 open questions asks no person more, and others still do', (t) => {
+  const askers: readonly (readonly [string, Question, Question])[] = [
+    ['a run', { ...tool, run: 'r1' }, { ...form, run: 'r2' }],
+    ['a caller', { ...tool, caller: 'cli' }, { ...tool, caller: 'serve' }],
+    ['a caller of a profile', { ...tool, caller: 'cli' }, { ...tool, caller: 'cli', profile: 'work' }],
+  ];
+  for (const [name, one, other] of askers) {
+    const approvals = start(t);
+    const answers: string[] = [];
+    const heard = ({ verdict }: { readonly verdict: string }): void => void answers.push(verdict);
+    const ids = Array.from({ length: 32 }, () => approvals.ask(one, heard));
+    t.same(answers, [], name);
+
+    const beyond = approvals.ask(one, heard);
+    t.same([answers, approvals.show(beyond), approvals.list().length], [['tooMany'], undefined, 32], name);
+
+    approvals.ask(other, () => t.fail('the other was answered'));
+    t.equal(approvals.list().length, 33, name);
+
+    approvals.answer(String(ids[0]), false, 'cli');
+    approvals.withdraw(String(ids[1]));
+    for (let more = 0; more < 3; more += 1) approvals.ask(one, heard);
+    t.same(answers, ['tooMany', 'denied', 'tooMany'], `${name}: each that ended makes room for one`);
+  }
+  t.end();
+});
+
 t.test('TRU-1 · LIF-9 · a question that nobody has room for is denied at once', (t) => {
   const answers: string[] = [];
   const approvals = createApprovals(

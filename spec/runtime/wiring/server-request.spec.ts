@@ -152,6 +152,23 @@ t.test('TRU-5 · SRV-1 · three forms that are not filled in stop the clock of a
   await decline(again);
 });
 
+t.test(
+  'SRV-1 · a fifth form that belongs to no call is declined while four wait, and one of a call is not',
+  async (t) => {
+    const { approvals, elicit } = stage(t);
+    const unbidden = Array.from({ length: 4 }, () => elicit());
+    t.same(await elicit(), { kind: 'answered', result: { action: 'decline' } });
+    const ofCall = elicit(form, { calls: ['c1'] });
+    t.equal(approvals.list().length, 5);
+    approvals.answer(String(approvals.list()[0]?.id), false, 'me');
+    await unbidden[0];
+    unbidden.push(elicit());
+    t.equal(approvals.list().length, 5, 'one that ended makes room for one');
+    for (const { id } of approvals.list()) approvals.answer(String(id), false, 'me');
+    await Promise.all([...unbidden, ofCall]);
+  },
+);
+
 t.test('SRV-1 · a form that its server takes back is before nobody any more', async (t) => {
   const { approvals, elicit, ward } = stage(t);
   const stop = new AbortController();
