@@ -61,8 +61,11 @@ export function judgeRequest(
   if (asked !== 'document' && site !== undefined && site !== 'same-origin' && site !== 'none') {
     return refused(403, 'the page is of another site');
   }
-  const session = { id: cookieOf(headers.cookie, cookieName(rules.port)) ?? '', origin: rules.origin };
-  if (!rules.knowsSession(session)) return refused(401, 'no session; `agent inspect --web` opens one');
+  // Another listener of this machine can add cookies of the same name, and the browser may send those first.
+  const session = cookiesOf(headers.cookie, cookieName(rules.port))
+    .map((id) => ({ id, origin: rules.origin }))
+    .find(rules.knowsSession);
+  if (session === undefined) return refused(401, 'no session; `agent inspect --web` opens one');
   // Cookies know no ports: a browser sends this one to every listener of the machine that the person visits.
   if (asked === 'data' && !rules.provesKey(session, textOf(headers[proofHeader]))) {
     return refused(401, 'the proof of the session’s key is missing or of another process');
@@ -98,12 +101,11 @@ function digestOf(text: string, encoding: 'latin1' | 'utf8'): Buffer {
   return createHash('sha256').update(text, encoding).digest();
 }
 
-function cookieOf(header: string | undefined, name: string): string | undefined {
-  for (const part of (header ?? '').split(';')) {
+function cookiesOf(header: string | undefined, name: string): readonly string[] {
+  return (header ?? '').split(';').flatMap((part) => {
     const equals = part.indexOf('=');
-    if (equals > 0 && part.slice(0, equals).trim() === name) return part.slice(equals + 1).trim();
-  }
-  return undefined;
+    return equals > 0 && part.slice(0, equals).trim() === name ? [part.slice(equals + 1).trim()] : [];
+  });
 }
 
 function textOf(header: string | readonly string[] | undefined): string {

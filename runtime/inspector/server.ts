@@ -6,6 +6,7 @@
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { challengeHeader, sessionElement } from '../../machines/base/page-proof.ts';
@@ -67,6 +68,12 @@ const always: Readonly<Record<string, string>> = {
 };
 /** A head that does not come in this time is no browser's. */
 const headTimeoutMs = 10_000;
+/** Cookies know no ports: any listener of this machine may set all that a browser keeps of one host, 180 of 4 KiB. */
+const maxHeadBytes = 1_048_576;
+/** How long the answer to a head that is too long may take to be read. */
+const lingerMs = 1_000;
+const headTooLong =
+  'The browser sent more than 1 MiB of headers, most likely cookies that another program on this machine set. Clear the cookies of this address in the browser, then open the page by `agent inspect --web`.';
 const linkOver = 'This link was used already or is too old. `agent inspect --web` makes another.';
 const promText = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -84,7 +91,12 @@ export async function openInspectorServer(
     return files;
   };
   const name = host === 'localhost' ? '127.0.0.1' : host;
-  const server = createServer({ headersTimeout: headTimeoutMs, keepAliveTimeout: 5_000 });
+  const server = createServer({
+    headersTimeout: headTimeoutMs,
+    keepAliveTimeout: 5_000,
+    maxHeaderSize: maxHeadBytes,
+  });
+  server.on('clientError', endBroken);
   try {
     await listen(server, name, port);
   } catch (thrown) {
@@ -122,6 +134,20 @@ export async function openInspectorServer(
         }),
     },
   };
+}
+
+/** Answers what is no request, and discards the rest, so that the answer arrives. */
+function endBroken({ code }: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || code === 'ECONNRESET') return;
+  const [status, text] =
+    code === 'HPE_HEADER_OVERFLOW'
+      ? ['431 Request Header Fields Too Large', headTooLong]
+      : code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? ['408 Request Timeout', 'the request did not come in time']
+        : ['400 Bad Request', 'this is no HTTP request'];
+  const head = `content-type: text/plain; charset=utf-8\r\ncontent-length: ${Buffer.byteLength(text)}\r\nconnection: close`;
+  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${text}`);
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }
 
 interface Serving extends InspectorServerPorts {

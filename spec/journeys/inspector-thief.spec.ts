@@ -86,6 +86,28 @@ t.test('SEC-1 · what a listener on another port hears opens nothing', options, 
   await live(open.page);
 });
 
+t.test('SEC-1 · cookies that a page on another port sets do not keep the page from opening', options, async (t) => {
+  const browser = await openBrowser(t);
+  const gateway = await startGateway(t, {}, { config: configOf(0) });
+  const { page, context } = await openInspector(browser, gateway);
+  const thief = await startThief(t, 0, () => '<!doctype html><title>a dev server</title>');
+  const other = await context.newPage();
+  await other.goto(`http://127.0.0.1:${thief.port}/`);
+
+  // Fewer than a browser keeps of one host, so that it drops none.
+  const kept = await other.evaluate(`(() => {
+    document.cookie = 'agent_inspector_${new URL(page.url()).port}=guess; path=/hello';
+    for (let at = 0; at < 160; at += 1) document.cookie = 'b' + at + '=' + 'z'.repeat(4000) + '; path=/';
+    return document.cookie.length;
+  })()`);
+
+  t.ok(Number(kept) > 640_000, `${kept} characters of cookies`);
+  await page.reload();
+  await live(page);
+  await page.goto(await linkOf(gateway));
+  await live(page);
+});
+
 t.test('SEC-1 · what takes the port of a stopped daemon hears nothing that opens the next', options, async (t) => {
   const browser = await openBrowser(t);
   const port = await freePort();

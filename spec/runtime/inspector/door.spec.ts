@@ -38,6 +38,11 @@ const rows: readonly Row[] = [
     status: 421,
   },
   { says: 'opens no link at such a name', headers: { host: `localhost:${port}` }, asked: 'link', status: 421 },
+  {
+    says: 'lets our own page in beside a cookie of the same name that another listener set',
+    headers: { ...proof, host, cookie: `${cookieName(port)}=theirs; ${cookie}`, origin },
+    status: 200,
+  },
   { says: 'has no page at another address', headers: { ...proof, host: `[::1]:${port}`, cookie }, status: 421 },
   { says: 'opens a link at its address', headers: { host }, asked: 'link', status: 200 },
   { says: 'lets a monitor in by any name', headers: { host: `localhost:${port}` }, asked: 'numbers', status: 200 },

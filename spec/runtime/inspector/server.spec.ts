@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ActorDetails, ActorRow, Chart } from '../../../runtime/inspector/wire.ts';
@@ -295,4 +296,19 @@ t.test('INS-2 · a listener that cannot stand stops nothing, and says why', asyn
   const moved = await openPage(t, taken.path);
   t.equal((await moved.ask('/ready')).status, 200);
   t.equal((await ask(`${other.url}/health`)).status, 200);
+});
+
+t.test('SEC-1 · a head that is too long is answered with what to do', async (t) => {
+  const { port } = new URL(await linkOf(home.path));
+  const answer = await new Promise<string>((resolve, reject) => {
+    let text = '';
+    const socket = connect(Number(port), '127.0.0.1', () => {
+      socket.write(`GET / HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncookie: ${'z'.repeat(1_200_000)}`);
+    });
+    socket.on('data', (chunk) => {
+      text += String(chunk);
+    });
+    socket.once('error', reject).once('end', () => resolve(text));
+  });
+  t.match(answer, /^HTTP\/1\.1 431 [\s\S]*Clear the cookies of this address[\s\S]*`agent inspect --web`\.$/);
 });
