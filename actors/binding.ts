@@ -12,7 +12,7 @@ const mostTries = 100;
 export function bindingFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
 }

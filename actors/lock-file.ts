@@ -7,6 +7,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { closeSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { isExhausted } from './exhaustion.ts';
 
 export interface LockHolder {
   readonly pid: number;
@@ -59,7 +60,11 @@ export function tryLock(path: string, version?: string): LockVerdict {
 }
 
 function heldLock(path: string, mark: Mark): HeldLock {
-  const isMine = (): boolean => readMark(path)?.nonce === mark.nonce;
+  const isMine = (): boolean => {
+    const found = readMark(path);
+    // Unread for want of descriptors, the lock counts as kept: only a person takes it from a living process.
+    return found === 'unread' || found?.nonce === mark.nonce;
+  };
   return {
     isMine,
     release() {
@@ -144,6 +149,8 @@ type Found = { readonly kind: 'living'; readonly holder: LockHolder } | { readon
 /** Who holds a lock; takes nothing and removes nothing. */
 export function holderOf(path: string): Found {
   const mark = readMark(path);
+  // For want of descriptors: whether it lives is not known, so it is waited for.
+  if (mark === 'unread') return { kind: 'making' };
   if (mark !== undefined) return lives(mark) ? { kind: 'living', holder: mark } : { kind: 'dead' };
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) return { kind: 'none' };
@@ -151,7 +158,7 @@ export function holderOf(path: string): Found {
   return { kind: Math.abs(Date.now() - found.mtimeMs) < makingMs ? 'making' : 'dead' };
 }
 
-function readMark(path: string): (LockHolder & { readonly nonce?: string }) | undefined {
+function readMark(path: string): (LockHolder & { readonly nonce?: string }) | 'unread' | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, 'utf8'));
     // A bare number is a process id, as simpler programs write it.
@@ -159,8 +166,8 @@ function readMark(path: string): (LockHolder & { readonly nonce?: string }) | un
     return Number.isSafeInteger(pid) && Number(pid) > 0
       ? { ...rest, pid: Number(pid), startedAt: String(startedAt ?? '') }
       : undefined;
-  } catch {
-    return undefined;
+  } catch (thrown) {
+    return isExhausted(thrown) ? 'unread' : undefined;
   }
 }
 

@@ -45,6 +45,8 @@ export interface AgentRunRequest {
 export type AgentRunOutcome = (
   | { readonly kind: 'responded'; readonly response: string }
   | { readonly kind: 'failed'; readonly reason: string }
+  /** The system lacked descriptors, processes or memory to start it; the agent never had the prompt. */
+  | { readonly kind: 'notBegun'; readonly reason: string }
 ) & {
   /** What it took and what was said, from a runner that knows. */
   readonly account?: RunAccount;

@@ -14,10 +14,11 @@ import { randomUUID } from 'node:crypto';
 import { accessSync, constants, openSync, statSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
-import type { Readable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { causeOf } from '../machines/base/fault.ts';
 import { longestTimerMs } from '../machines/base/timer.ts';
 import { isBasicVariable } from '../machines/config/program-variables.ts';
+import { isExhausted } from './exhaustion.ts';
 import { countProcesses, mayDescend, type ProcessCount, processIdLimit, type Start } from './process-numbers.ts';
 
 export interface CommandRequest {
@@ -44,7 +45,9 @@ export type CommandResult =
   | { readonly kind: 'flooded'; readonly stderr: string }
   | { readonly kind: 'aborted'; readonly stderr: string }
   /** There is no such command, or it may not be executed; with a cause where the system would not start it. */
-  | { readonly kind: 'missing'; readonly cause?: string };
+  | { readonly kind: 'missing'; readonly cause?: string }
+  /** The system lacked descriptors, processes or memory: the command has not begun and may be started later. */
+  | { readonly kind: 'notBegun'; readonly cause: string };
 
 /** After a polite SIGTERM the group gets this long. */
 const killGraceMs = 2_000;
@@ -105,9 +108,18 @@ export function runCommand(request: CommandRequest): Promise<CommandResult> {
       run(command, request, resolve);
     } catch (thrown) {
       // Too many words, a zero byte among them, no descriptor left: nothing was started.
-      resolve({ kind: 'missing', cause: causeOf(thrown) });
+      resolve(unstarted(thrown));
     }
   });
+}
+
+function unstarted(thrown: unknown): CommandResult {
+  return { kind: isExhausted(thrown) ? 'notBegun' : 'missing', cause: causeOf(thrown) };
+}
+
+/** The pipes of a child: none where the system had no descriptors for them, although the types promise some. */
+export function streamsOf({ stdio }: ChildProcess): readonly (Readable | Writable | null | undefined)[] {
+  return (stdio as ChildProcess['stdio'] | undefined) ?? [];
 }
 
 /**
@@ -155,6 +167,8 @@ function spawnMarked(
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe', 'pipe', ...covers()],
   });
+  // One that was not started emits this later, also where its caller fails before it listens.
+  child.on('error', () => {});
   void count();
   return { child, mark, start: { pid: child.pid ?? 0, before } };
 }
@@ -167,6 +181,8 @@ async function count(): Promise<ProcessCount | undefined> {
   return counted;
 }
 
+/** How many files of other processes are open at once: a machine may have more processes than this one has descriptors. */
+const mostOpenFiles = 16;
 /** One pass finds what is there; further ones, what was being started meanwhile. */
 const mostPasses = 5;
 
@@ -222,16 +238,17 @@ async function searchFor(marks: ReadonlyMap<string, Start>): Promise<ReadonlyMap
   const pids = names.filter(
     (name) => /^\d+$/.test(name) && starts.some((one) => mayDescend(Number(name), one, counts)),
   );
-  await Promise.all(
-    pids.map(async (pid) => {
-      // Another user's environment cannot be read, and is none of ours.
-      const environ = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
-      for (const variable of environ.includes(`${markName}=`) ? environ.split('\0') : []) {
-        const mark = variable.startsWith(`${markName}=`) ? variable.slice(markName.length + 1) : undefined;
-        if (mark !== undefined && marks.has(mark)) bearers.set(mark, [...(bearers.get(mark) ?? []), Number(pid)]);
-      }
-    }),
-  );
+  const look = async (pid: string): Promise<void> => {
+    // Another user's environment cannot be read, and is none of ours.
+    const environ = await readFile(`/proc/${pid}/environ`, 'latin1').catch(() => '');
+    for (const variable of environ.includes(`${markName}=`) ? environ.split('\0') : []) {
+      const mark = variable.startsWith(`${markName}=`) ? variable.slice(markName.length + 1) : undefined;
+      if (mark !== undefined && marks.has(mark)) bearers.set(mark, [...(bearers.get(mark) ?? []), Number(pid)]);
+    }
+  };
+  for (let at = 0; at < pids.length; at += mostOpenFiles) {
+    await Promise.all(pids.slice(at, at + mostOpenFiles).map(look));
+  }
   return bearers;
 }
 
@@ -272,7 +289,7 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     for (const timer of timers) clearTimeout(timer);
     request.signal?.removeEventListener('abort', onAbort);
     killGroup('SIGKILL');
-    for (const stream of child.stdio) stream?.destroy();
+    for (const stream of streamsOf(child)) stream?.destroy();
     const tail = stderr.toString('utf8');
     const result: CommandResult =
       ended === undefined
@@ -300,12 +317,12 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
   };
   if (before === undefined) child.stdin?.end(request.stdin);
   else child.once('spawn', () => void before().then(begin));
-  (child.stdio[3] as Readable | null)?.on('error', () => {});
+  streamsOf(child)[3]?.on('error', () => {});
   child.on('error', (error) => {
     settled = true;
     for (const timer of timers) clearTimeout(timer);
     request.signal?.removeEventListener('abort', onAbort);
-    resolve({ kind: 'missing', cause: error.message });
+    resolve(unstarted(error));
   });
   child.on('exit', (exitCode) => {
     code = exitCode;

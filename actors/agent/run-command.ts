@@ -8,6 +8,7 @@ import { cut } from '../../machines/base/json.ts';
 import { longestTimerMs } from '../../machines/base/timer.ts';
 import { asArgument, runVariables, senderVariables } from '../../machines/config/program-variables.ts';
 import { joinGlobs } from '../../machines/mcp/glob.ts';
+import { isExhausted } from '../exhaustion.ts';
 import type { AgentRunner, AgentRunOutcome, AgentRunRequest } from '../ports.ts';
 import { endOf, runCommand, scrubbedEnv } from '../process-group.ts';
 import { type RunFiles, type RunFilesSettings, writeRunFiles } from './run-files.ts';
@@ -33,7 +34,8 @@ export function createCommandRunner(settings: CommandRunnerSettings): AgentRunne
     try {
       files = await writeRunFiles(settings.files, request);
     } catch (thrown) {
-      return { kind: 'failed', reason: `the files of the run cannot be written: ${causeOf(thrown)}` };
+      const kind = isExhausted(thrown) ? 'notBegun' : 'failed';
+      return { kind, reason: `the files of the run cannot be written: ${causeOf(thrown)}` };
     }
     try {
       return await runProgram(settings, request, { files, signal });
@@ -83,6 +85,8 @@ async function runProgram(
       };
     case 'missing':
       return { kind: 'failed', reason: `agent.command: "${command[0] ?? ''}" ${notStarted(result.cause)}` };
+    case 'notBegun':
+      return { kind: 'notBegun', reason: `agent.command: "${command[0] ?? ''}" ${notStarted(result.cause)}` };
     case 'flooded':
       return { kind: 'failed', reason: `the agent command printed more than ${maxResponseBytes} bytes` };
     case 'timedOut':

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSkill } from '../../machines/agent/skill.ts';
 import { confined } from '../confine.ts';
+import { isExhausted } from '../exhaustion.ts';
 
 export interface SkillsStore {
   /** The text of a skill; undefined where there is none of that name. */
@@ -17,7 +18,8 @@ export function createSkillsStore({ folder }: { readonly folder: string }): Skil
       if (file === undefined) return undefined;
       try {
         return readSkill(name, readFileSync(file, 'utf8')).text;
-      } catch {
+      } catch (thrown) {
+        if (isExhausted(thrown)) throw thrown;
         // A folder of that name, or a file that may not be read, is no skill.
         return undefined;
       }

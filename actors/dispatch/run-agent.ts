@@ -10,6 +10,7 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { promptWithNote } from '../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { isExhausted } from '../exhaustion.ts';
 import type { AgentRunner, AgentRunOutcome, Logger } from '../ports.ts';
 import { createStopSignal } from '../stop-signal.ts';
 
@@ -38,6 +39,19 @@ export interface RunAgentPorts {
 export type RunAgent = (key: string, record: RunRecord, signal: AbortSignal) => Promise<AgentRunOutcome>;
 
 export function createRunAgent(ports: RunAgentPorts): RunAgent {
+  const attempt = createAttempt(ports);
+  return async (key, record, signal) => {
+    const outcome = await attempt(key, record, signal);
+    if (outcome.kind === 'notBegun') {
+      const { profile, route } = record;
+      const message = 'the system lacks descriptors, processes or memory to start runs; they wait and are tried again';
+      ports.log.warnOnce(`not-begun/${profile}/${route}`, `route "${route}": ${message}`, { error: outcome.reason });
+    }
+    return outcome;
+  };
+}
+
+function createAttempt(ports: RunAgentPorts): RunAgent {
   return async (key, record, signal) => {
     const event = ports.event(record.eventKey);
     if (event === undefined) return { kind: 'failed', reason: `the event ${record.eventKey} is not in the journal` };
@@ -93,7 +107,8 @@ export function createRunAgent(ports: RunAgentPorts): RunAgent {
       }
       return outcome;
     } catch (thrown) {
-      return { kind: 'failed', reason: causeOf(thrown) };
+      const hasBegun = handing !== undefined;
+      return { kind: isExhausted(thrown) && !hasBegun ? 'notBegun' : 'failed', reason: causeOf(thrown) };
     } finally {
       // A record is written by one at a time: the outcome follows.
       await handing;

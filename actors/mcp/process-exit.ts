@@ -6,6 +6,7 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { setTimeout as wait } from 'node:timers/promises';
+import { isExhausted } from '../exhaustion.ts';
 
 /** How often a dying group is looked at. */
 const lookMs = 5;
@@ -52,9 +53,16 @@ export function signalGroup(group: number, signal: NodeJS.Signals): boolean {
  */
 async function livesOn(group: number): Promise<boolean> {
   if (process.platform !== 'linux') return true;
-  for (const entry of await readdir('/proc')) {
+  const entries = await readdir('/proc').catch(() => undefined);
+  // Without a descriptor to look with, the signal's answer counts.
+  if (entries === undefined) return true;
+  for (const entry of entries) {
     if (!/^\d+$/.test(entry)) continue;
-    const stat = await readFile(`/proc/${entry}/stat`, 'latin1').catch(() => '');
+    const stat = await readFile(`/proc/${entry}/stat`, 'latin1').catch(isExhausted);
+    if (typeof stat === 'boolean') {
+      if (stat) return true;
+      continue;
+    }
     // The name, in parentheses, may hold anything; state, parent and group follow it.
     const [state, , itsGroup] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (Number(itsGroup) === group && state !== 'Z' && state !== 'X') return true;

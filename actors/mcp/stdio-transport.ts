@@ -17,7 +17,7 @@ import {
 import { redactShapes } from '../../machines/mcp/redact-shapes.ts';
 import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
 import type { Logger } from '../ports.ts';
-import { endOf } from '../process-group.ts';
+import { endOf, streamsOf } from '../process-group.ts';
 import { createFloodMeter, linesOf } from './flood-meter.ts';
 import { createLineReader, type ReadState } from './line-reader.ts';
 import { endGroup, settlesWithin, signalGroup } from './process-exit.ts';
@@ -160,7 +160,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
         child.stdin?.end();
         await endGroup({ group: child.pid, exited, politeMs, termMs: graceMs });
         await drained;
-        for (const stream of child.stdio) stream?.destroy();
+        for (const stream of streamsOf(child)) stream?.destroy();
       }
       transport.onclose?.();
     })();
@@ -221,7 +221,7 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
       onStderr(chunk);
     });
     // A child that ends breaks its pipes; the exit tells.
-    for (const emitter of [started, ...started.stdio]) emitter?.on('error', () => {});
+    for (const stream of streamsOf(started)) stream?.on('error', () => {});
     // Every message that it wrote before its end counts, so the pipes are read to theirs.
     void exited.then(() => drained).then(() => end(0));
   };

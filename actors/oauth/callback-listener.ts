@@ -93,11 +93,9 @@ async function bind(plan: CallbackPlan): Promise<Server> {
 function listen(port: number): Promise<Server> {
   const server = createServer();
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve(server);
-    });
+    // Stays: a connection that cannot be accepted for want of descriptors is an error event too.
+    server.on('error', reject);
+    server.listen(port, host, () => resolve(server));
   });
 }
 

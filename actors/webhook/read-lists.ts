@@ -9,6 +9,7 @@ import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { ListMembership } from '../../machines/webhook/filter.ts';
 import { confined } from '../confine.ts';
+import { isExhausted } from '../exhaustion.ts';
 import { stampOf } from '../files.ts';
 
 export interface ListReader {
@@ -33,19 +34,26 @@ export function createListReader({ home }: { readonly home: string }): ListReade
       }
       const standing = cache.get(name);
       if (standing?.stamp === stamp) return standing.list;
-      const list = readList(file);
-      cache.set(name, { stamp, list });
-      return list;
+      try {
+        const list = readList(file);
+        cache.set(name, { stamp, list });
+        return list;
+      } catch {
+        // The next look reads it again.
+        return standing?.list;
+      }
     },
   };
 }
 
+/** Throws where the system has no descriptor for it. */
 function readList(file: string): ListMembership | undefined {
   try {
     // A pipe would keep the gateway waiting for whoever writes into it.
     if (!statSync(file).isFile()) return undefined;
     return membership(readFileSync(file, 'utf8'));
-  } catch {
+  } catch (thrown) {
+    if (isExhausted(thrown)) throw thrown;
     return undefined;
   }
 }

@@ -6,10 +6,12 @@
 
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
+import { causeOf } from '../../machines/base/fault.ts';
 import { type JsonObject, spell } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
 import type { ScriptResult } from '../../machines/webhook/script-outcome.ts';
 import { confined } from '../confine.ts';
+import { isExhausted } from '../exhaustion.ts';
 import { runCommand, scrubbedEnv } from '../process-group.ts';
 
 export interface ScriptSettings {
@@ -33,7 +35,12 @@ export function createRunScript({ scripts, home }: ScriptSettings): RunScript {
   return async ({ route, payload }, signal) => {
     const file = confined(scripts, route.script ?? '');
     if (file === undefined || !isFile(file)) return { kind: 'missing' };
-    const argv = interpreted(file);
+    let argv: readonly string[] | undefined;
+    try {
+      argv = interpreted(file);
+    } catch (thrown) {
+      return { kind: 'notBegun', why: causeOf(thrown) };
+    }
     if (argv === undefined)
       return { kind: 'missing', why: 'neither executable nor with an interpreter in its first line' };
     const result = await runCommand({
@@ -46,6 +53,7 @@ export function createRunScript({ scripts, home }: ScriptSettings): RunScript {
       signal,
     });
     if (result.kind === 'exited') return { kind: 'exited', code: result.code, stdout: result.stdout };
+    if (result.kind === 'notBegun') return { kind: 'notBegun', why: result.cause };
     if (result.kind !== 'missing') return { kind: result.kind };
     return { kind: 'missing', why: result.cause ?? `its interpreter "${argv[0]}" is not there or may not be executed` };
   };
@@ -80,6 +88,7 @@ function byFirstLine(file: string): readonly string[] | undefined {
   return argument.trim() === '' ? [interpreter, file] : [interpreter, argument.trim(), file];
 }
 
+/** Throws where the system has no descriptor for it. */
 function beginningOf(file: string): string {
   try {
     const opened = openSync(file, 'r');
@@ -89,7 +98,8 @@ function beginningOf(file: string): string {
     } finally {
       closeSync(opened);
     }
-  } catch {
+  } catch (thrown) {
+    if (isExhausted(thrown)) throw thrown;
     return '';
   }
 }

@@ -48,11 +48,13 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
     stdio: ['ignore', log, log],
     env: { ...process.env, AGENT_HOME: context.home },
   });
-  closeSync(log);
   let ended = false;
-  child.once('exit', () => {
+  const end = (): void => {
     ended = true;
-  });
+  };
+  child.once('error', end);
+  child.once('exit', end);
+  closeSync(log);
   child.unref();
   for (let waitedMs = 0; waitedMs < startTimeoutMs && !ended; waitedMs += pollMs) {
     const client = await connectControl(paths.socket);

@@ -20,11 +20,15 @@ export interface RunContext extends RunInput {
   readonly cancelledBy: string | null;
   /** The outcome has changed since it was offered to the journal. */
   readonly hasNews: boolean;
+  /** How often the system has lacked the resources to begin it. */
+  readonly unbegun: number;
 }
 
 export type RunResult = (
   | { readonly kind: 'responded'; readonly response: string }
   | { readonly kind: 'failed'; readonly reason: string }
+  /** The system lacked the resources to start it; the agent never had the prompt. */
+  | { readonly kind: 'notBegun'; readonly reason: string }
 ) & {
   /** What it took, where the runner knows. */
   readonly spending?: Spending;
@@ -48,6 +52,10 @@ export type RunEvent =
 type Settled = Pick<Extract<RunEvent, { type: 'delivery.settled' }>, 'status' | 'reason'>;
 
 const retryJournalMs = 1_000;
+/** Pauses grow from the first to the longest: about half an hour in all. */
+const firstPauseMs = 1_000;
+const longestPauseMs = 60_000;
+const mostUnbegun = 35;
 /** A process group that ignores SIGTERM is killed well before. */
 const stopPatienceMs = 15_000;
 
@@ -65,8 +73,11 @@ export const agentRunMachine = setup({
     openDelivery: effect('openDelivery'),
     closeRun: effect('closeRun'),
     openNotice: effect('openNotice'),
-    begin: assign(({ context }, { atMs }: { atMs: number }) => ({
-      record: { ...context.record, status: 'running' as const, attempt: context.record.attempt + 1, startedAtMs: atMs },
+    begin: assign(({ context }, { atMs }: { atMs: number }) => ({ record: begun(context.record, atMs) })),
+    beginAgain: assign(({ context: { record } }) => ({ record: begun(record, record.startedAtMs) })),
+    setBack: assign(({ context }, { reason }: { reason: string }) => ({
+      record: { ...context.record, status: 'queued' as const, attempt: context.record.attempt - 1, reason },
+      unbegun: context.unbegun + 1,
     })),
     rememberResult: assign(({ context }, result: RunResult) => ({ record: withResult(context.record, result) })),
     noteCancel: assign((_, { by }: { by: string }) => ({ cancelledBy: by })),
@@ -92,13 +103,18 @@ export const agentRunMachine = setup({
     /** The delivery that was to go on by itself has ended before that was on disk. */
     isNews: ({ context }, { status }: Settled) => context.record.status === 'delivering' && status !== 'delivering',
     hasNews: ({ context }) => context.hasNews,
+    mayBeginLater: ({ context }, { kind }: RunResult) => kind === 'notBegun' && context.unbegun < mostUnbegun,
     isToBeCancelled: ({ context }) => context.cancelledBy !== null,
     isCancelled: ({ context }) => context.record.status === 'cancelled',
   },
-  delays: { retryJournal: retryJournalMs, stopPatience: stopPatienceMs },
+  delays: {
+    retryJournal: retryJournalMs,
+    stopPatience: stopPatienceMs,
+    pause: ({ context }) => Math.min(longestPauseMs, firstPauseMs * 2 ** (context.unbegun - 1)),
+  },
 }).createMachine({
   id: 'agentRun',
-  context: ({ input: { key, record } }) => ({ key, record, cancelledBy: null, hasNews: false }),
+  context: ({ input: { key, record } }) => ({ key, record, cancelledBy: null, hasNews: false, unbegun: 0 }),
   initial: 'resuming',
   output: ({ context }) => context.record,
   states: {
@@ -158,7 +174,14 @@ export const agentRunMachine = setup({
         id: 'runAgent',
         src: 'runAgent',
         input: ({ context }) => context,
-        onDone: { target: 'recording', actions: { type: 'rememberResult', params: ({ event }) => event.output } },
+        onDone: [
+          {
+            guard: { type: 'mayBeginLater', params: ({ event }) => event.output },
+            target: 'settingBack',
+            actions: { type: 'setBack', params: ({ event }) => event.output as { reason: string } },
+          },
+          { target: 'recording', actions: { type: 'rememberResult', params: ({ event }) => event.output } },
+        ],
         onError: {
           target: 'recording',
           actions: { type: 'rememberResult', params: { kind: 'failed', reason: 'the runner crashed' } },
@@ -166,6 +189,36 @@ export const agentRunMachine = setup({
       },
       on: {
         'run.cancel': { target: 'cancelling', actions: { type: 'noteCancel', params: ({ event }) => event } },
+      },
+    },
+    settingBack: {
+      description: 'The system lacked the resources to start the agent: writes down that it waits again.',
+      meta: { rule: 'LIM-5' },
+      tags: ['working'],
+      entry: 'writeRun',
+      on: {
+        'journal.written': [
+          { guard: 'isToBeCancelled', target: 'recording', actions: { type: 'rememberCancel', params: {} } },
+          { target: 'unbegun' },
+        ],
+        'journal.refused': 'unbegun',
+        'work.lost': 'lost',
+        'run.cancel': { actions: { type: 'noteCancel', params: ({ event }) => event } },
+      },
+    },
+    unbegun: {
+      description: 'Keeps its place and begins after a pause, which grows each time.',
+      meta: { rule: 'LIM-5' },
+      tags: ['resting'],
+      after: { pause: { target: 'starting', actions: 'beginAgain' } },
+      on: {
+        'run.cancel': {
+          target: 'recording',
+          actions: [
+            { type: 'noteCancel', params: ({ event }) => event },
+            { type: 'rememberCancel', params: {} },
+          ],
+        },
       },
     },
     cancelling: {
@@ -285,11 +338,18 @@ function withSettled({ reason: _, ...record }: RunRecord, { status, reason }: Se
   return { ...record, status, ...(reason === undefined ? {} : { reason }) };
 }
 
+/** Why it could not begin earlier says nothing of an attempt that begins. */
+function begun({ reason: _, ...record }: RunRecord, atMs: number | undefined): RunRecord {
+  const started = atMs === undefined ? {} : { startedAtMs: atMs };
+  return { ...record, ...started, status: 'running', attempt: record.attempt + 1 };
+}
+
 function withResult(record: RunRecord, { spending, ...result }: RunResult): RunRecord {
   switch (result.kind) {
     case 'responded':
       return { ...record, ...spending, status: 'delivering', response: result.response };
     case 'failed':
+    case 'notBegun':
       return { ...record, ...spending, status: 'failed', reason: result.reason };
   }
 }

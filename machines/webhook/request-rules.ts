@@ -129,6 +129,9 @@ export function matchEvent(context: RequestContext, desk: RequestDesk): Known {
 
 export function readScript(context: RequestContext, result: ScriptResult): Known {
   const verdict = readScriptOutcome(result, context.payload ?? {});
+  if (verdict.kind === 'notBegun') {
+    return { outcome: { kind: 'unavailable' }, reason: `script: could not be started: ${verdict.why}` };
+  }
   if (verdict.kind === 'ignored') {
     return { outcome: { kind: 'ignoredScript', route: context.route?.name ?? '' }, reason: `script: ${verdict.why}` };
   }

@@ -1,6 +1,6 @@
 /**
  * Reads what a script did: whether it replaced the payload, added to it, or ignored the request. Knows no process.
- * @see SCR-2 in docs/specification.md
+ * @see SCR-2 and LIM-5 in docs/specification.md
  */
 
 import { isJsonObject, type JsonObject } from '../base/json.ts';
@@ -11,13 +11,17 @@ export type ScriptResult =
   | { readonly kind: 'timedOut' }
   /** Nothing ran; without a reason there is no such file. */
   | { readonly kind: 'missing'; readonly why?: string }
+  /** The system lacked descriptors, processes or memory to start it. */
+  | { readonly kind: 'notBegun'; readonly why: string }
   | { readonly kind: 'flooded' }
   | { readonly kind: 'aborted' };
 
 export type ScriptVerdict =
   | { readonly kind: 'replaced'; readonly payload: JsonObject }
   | { readonly kind: 'annotated'; readonly payload: JsonObject }
-  | { readonly kind: 'ignored'; readonly why: string };
+  | { readonly kind: 'ignored'; readonly why: string }
+  /** The sender has to send the event again. */
+  | { readonly kind: 'notBegun'; readonly why: string };
 
 export function readScriptOutcome(result: ScriptResult, payload: JsonObject): ScriptVerdict {
   switch (result.kind) {
@@ -25,6 +29,8 @@ export function readScriptOutcome(result: ScriptResult, payload: JsonObject): Sc
       return { kind: 'ignored', why: 'timed out' };
     case 'missing':
       return { kind: 'ignored', why: result.why ?? 'not found in the scripts folder' };
+    case 'notBegun':
+      return result;
     case 'flooded':
       return { kind: 'ignored', why: 'printed more than the output cap' };
     case 'aborted':

@@ -24,6 +24,8 @@ export async function openRunSocket(
     socket.on('close', () => sockets.delete(socket));
     serveConnection(socket, hostOfRun, { log, redact });
   });
+  // A connection that cannot be accepted for want of descriptors is an error event too.
+  server.on('error', () => {});
   demandOwnFolder(path);
   await ensurePrivateFolder(dirname(path));
   await listenAt(server, path);

@@ -51,6 +51,8 @@ export async function createControlServer({ path, host, hold, log, redact }: Con
     socket.on('close', () => sockets.delete(socket));
     sockets.set(socket, serveConnection(socket, host, { log, redact }));
   });
+  // A connection that cannot be accepted for want of descriptors is an error event too.
+  server.on('error', () => {});
   let again: NodeJS.Timeout | undefined;
   let closed: Promise<void> | undefined;
   const later = (why: string): void => {

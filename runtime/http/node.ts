@@ -64,7 +64,8 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
   );
 
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(cannotBind(settings, error.message)));
+    // Stays: a connection that cannot be accepted for want of descriptors is an error event too.
+    server.on('error', (error) => reject(cannotBind(settings, error.message)));
     server.listen({ host: settings.host, port: settings.port, exclusive: true }, resolve);
   });
   let closing: Promise<void> | undefined;

@@ -96,7 +96,7 @@ export function reasonOf(context: unknown): string | undefined {
 /** States whose name says that something went wrong, or that it is tried again. */
 const failedState = /^(?:failed|parked|unavailable|crashed|refused|timedOut|denied|unknown|deadLettered)$/;
 const retryingState =
-  /^(?:backingOff|waitingToRetry|postponed|unrecorded|unclosed|replaying|recovering|restarting|reverifying)$/;
+  /^(?:backingOff|waitingToRetry|postponed|unbegun|unrecorded|unclosed|replaying|recovering|restarting|reverifying)$/;
 
 /** A state's own tags, and whether it has failed or is being tried again. */
 export function tagsOf(state: string, own: Iterable<string>): string[] {

@@ -87,8 +87,10 @@ export async function openInspectorServer(
   const viewers = createViewers(ports.feed);
   let files: ReadonlyMap<string, PageFile> | undefined;
   const filesOf = (): ReadonlyMap<string, PageFile> => {
-    files ??= readPageFiles(ports.pageFolder);
-    return files;
+    const read = files ?? readPageFiles(ports.pageFolder);
+    // An empty folder is read again: there may have been no descriptor to read it with.
+    if (read.size > 0) files = read;
+    return read;
   };
   const name = host === 'localhost' ? '127.0.0.1' : host;
   const server = createServer({
@@ -309,9 +311,9 @@ function nameIn(path: string, prefix: string): string {
 
 function listen(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    // Stays: a connection that cannot be accepted for want of descriptors is an error event too.
+    server.on('error', reject);
     server.listen(port, host, () => {
-      server.off('error', reject);
       resolve();
     });
   });

@@ -134,7 +134,14 @@ function isUnderWay(state: unknown, context: unknown): boolean {
 /** A burst that the journal refuses stays on disk as it is; waiting for it would help nobody. */
 const flushingStates: ReadonlySet<unknown> = new Set(['pending', 'settled', 'opening']);
 /** A run that has begun, until its delivery is spawned or its end is on disk, and after that until its outcome is. */
-const runningStates: ReadonlySet<unknown> = new Set(['starting', 'running', 'cancelling', 'recording', 'closing']);
+const runningStates: ReadonlySet<unknown> = new Set([
+  'starting',
+  'running',
+  'settingBack',
+  'cancelling',
+  'recording',
+  'closing',
+]);
 
 function those(
   ward: Pick<WardHandle<unknown>, 'each'>,

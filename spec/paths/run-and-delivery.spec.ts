@@ -24,7 +24,9 @@ function pathsOf(machine: AnyStateMachine, input: object, events: readonly Event
     input,
     events: [...shared, ...events],
     limit: 5_000,
-    serializeState: (state: { value: unknown; context: unknown }) => JSON.stringify([state.value, state.context]),
+    // How often a run could not begin only sets the length of its pause.
+    serializeState: (state: { value: unknown; context: object }) =>
+      JSON.stringify([state.value, { ...state.context, unbegun: 0 }]),
   } as never);
 }
 
@@ -44,6 +46,8 @@ t.test('DUR-1 · DIS-3 · a run is on disk before the agent runs, and its respon
     { type: 'place.granted', atMs: 1 } as EventObject,
     { type: 'xstate.done.actor.runAgent', output: { kind: 'responded', response: '' } } as EventObject,
     { type: 'xstate.done.actor.runAgent', output: { kind: 'failed', reason: 'x' } } as EventObject,
+    { type: 'xstate.done.actor.runAgent', output: { kind: 'notBegun', reason: 'EMFILE' } } as EventObject,
+    { type: 'xstate.after.pause.agentRun.unbegun' },
     { type: 'xstate.done.actor.awaitStopped', output: { kind: 'failed', reason: 'stopped' } } as EventObject,
     { type: 'xstate.after.stopPatience.agentRun.cancelling' },
     { type: 'run.cancel', by: 'cli' } as EventObject,

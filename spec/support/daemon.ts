@@ -40,21 +40,32 @@ const sourceMaps = process.execArgv.filter((word) => word === '--enable-source-m
 
 const passingTime = new URL('./passing-time.js', import.meta.url).href;
 
+export interface DaemonOptions {
+  readonly entry?: string;
+  readonly timePasses?: boolean;
+  readonly descriptors?: number;
+}
+
 /**
  * Starts `agent gateway run`, and resolves when it says that it listens. Rejects with its log where it ends first.
  * @param entry a command line of the spec's own
  * @param timePasses whether the spec lets its time pass
+ * @param descriptors how many files and sockets it may have open
  */
 export function startDaemon(
   t: Test,
   home: string,
   env: Readonly<Record<string, string>> = {},
-  { entry = main, timePasses = false }: { readonly entry?: string; readonly timePasses?: boolean } = {},
+  { entry = main, timePasses = false, descriptors }: DaemonOptions = {},
 ): Promise<Daemon> {
   const words = [...sourceMaps, ...(timePasses ? ['--import', passingTime] : []), entry, 'gateway', 'run'];
+  const [command, ...given] =
+    descriptors === undefined
+      ? [process.execPath, ...words]
+      : ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', process.execPath, ...words];
   return followDaemon(
     t,
-    spawn(process.execPath, words, {
+    spawn(command, given, {
       env: { ...process.env, AGENT_LOG_LEVEL: 'debug', ...env, AGENT_HOME: home },
       stdio: ['ignore', 'pipe', 'pipe', ...(timePasses ? (['ipc'] as const) : [])],
     }),

@@ -196,6 +196,8 @@ async function writeComment(
       return exitOutcome(result.code, result.stdout.trim(), endOf(result.stderr, keptReason));
     case 'missing':
       return missingClient(command, result.cause);
+    case 'notBegun':
+      return transient(`"${command}" could not be started: ${result.cause}`);
     case 'flooded':
       return unknown(`"${command}" printed more than expected and was ended`);
     case 'timedOut':

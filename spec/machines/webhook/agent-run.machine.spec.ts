@@ -233,3 +233,40 @@ t.test('DUR-1 · what another gateway has taken over is let go of, and gives its
   await closing.send(lost);
   t.equal(closing.state(), 'lost');
 });
+
+t.test('LIM-5 · a run that could not be started keeps its place and begins later, after growing pauses', async (t) => {
+  const unbegun = { kind: 'notBegun', reason: 'EMFILE' } as const;
+  const one = run(t);
+  await one.send(granted, written);
+  one.told();
+  await one.answer(unbegun);
+  t.same([one.state(), one.told()], ['settingBack', ['write queued']], 'it keeps its place');
+  t.match(one.record(), { status: 'queued', attempt: 0, reason: 'EMFILE' });
+  for (let pauseMs = 1_000, tries = 1; tries <= 35; pauseMs = Math.min(60_000, 2 * pauseMs), tries += 1) {
+    await one.send(written);
+    t.equal(one.state(), 'unbegun');
+    one.clock.increment(pauseMs - 1);
+    t.equal(one.state(), 'unbegun');
+    one.clock.increment(1);
+    t.match([one.state(), one.record()], ['starting', { status: 'running', attempt: 1, reason: undefined }]);
+    await one.send(written);
+  }
+  t.match([one.state(), one.record()], ['recording', { status: 'failed', reason: 'EMFILE', attempt: 1 }]);
+});
+
+t.test('LIM-5 · a run that waits to be started is cancelled at once, and written by no other gateway', async (t) => {
+  const unbegun = { kind: 'notBegun', reason: 'EMFILE' } as const;
+  for (const [events, state] of [
+    [[written, cancel], 'recording'],
+    [[cancel, written], 'recording'],
+    [[full], 'unbegun'],
+    [[{ type: 'work.lost' }], 'lost'],
+  ] as const) {
+    const one = run(t);
+    await one.send(granted, written);
+    await one.answer(unbegun);
+    await one.send(...events);
+    t.equal(one.state(), state);
+    if (state === 'recording') t.equal(one.record().status, 'cancelled');
+  }
+});

@@ -20,11 +20,12 @@ t.test('SCR-2 · every row of the outcome table', (t) => {
     [{ kind: 'timedOut' }, 'ignored'],
     [{ kind: 'missing' }, 'ignored'],
     [{ kind: 'flooded' }, 'ignored'],
+    [{ kind: 'notBegun', why: 'EMFILE' }, 'notBegun'],
   ];
   for (const [result, kind, payload] of rows) {
     const verdict = readScriptOutcome(result, { a: 1 });
     t.equal(verdict.kind, kind, JSON.stringify(result));
-    if (verdict.kind !== 'ignored') t.same(verdict.payload, payload, JSON.stringify(result));
+    if ('payload' in verdict) t.same(verdict.payload, payload, JSON.stringify(result));
   }
   t.end();
 });

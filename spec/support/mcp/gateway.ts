@@ -81,6 +81,8 @@ export interface GatewayOptions {
   readonly home?: TestHome;
   /** Whether the spec lets the daemon's time pass. */
   readonly timePasses?: boolean;
+  /** How many files and sockets the daemon may have open. */
+  readonly descriptors?: number;
 }
 
 export const webhookSecret = 'mcp-journey-secret-mcp-journey';
@@ -89,14 +91,17 @@ export const webhookSecret = 'mcp-journey-secret-mcp-journey';
 export async function startGateway(
   t: Test,
   servers: ServerEntries,
-  { config = {}, env = {}, home = makeHome(t), timePasses = false }: GatewayOptions = {},
+  { config = {}, env = {}, home = makeHome(t), timePasses = false, descriptors }: GatewayOptions = {},
 ): Promise<Gateway> {
   const configure = (entries: ServerEntries): void => {
     // JSON is YAML.
     home.write('config.yaml', JSON.stringify({ ...baseConfig(), ...config, mcp_servers: entries }, null, 2));
   };
   configure(servers);
-  const daemon = await startDaemon(t, home.path, env, { timePasses });
+  const daemon = await startDaemon(t, home.path, env, {
+    timePasses,
+    ...(descriptors === undefined ? {} : { descriptors }),
+  });
   const control = await controlOf(t, home);
   const list = async (): Promise<readonly ServerRow[]> =>
     (await control.call('mcp.list')) as unknown as readonly ServerRow[];
