@@ -62,6 +62,8 @@ export interface FrontSettings {
   readonly bodyTimeoutMs: number;
   /** A head must be whole within this, 10,000 unless given. uWebSockets.js has ten seconds of its own. */
   readonly headTimeoutMs?: number;
+  /** How many connections may be open; by the descriptors of the process unless given. */
+  readonly maxConnections?: number;
 }
 
 export interface Front {

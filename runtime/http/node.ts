@@ -10,6 +10,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { HeaderTable } from '../../machines/webhook/kept-headers.ts';
 import { BodyReader } from './body-reader.ts';
+import { boundConnections, connectionLimit } from './connections.ts';
 import type { BodyOutcome, Exchange, OpenFront, Reply, RequestHead } from './front.ts';
 import { createLingering, lingerLimits } from './lingering.ts';
 import { badRequest, cannotBind, expectsBody, maxHeaderBytes, refusalOf } from './refusals.ts';
@@ -34,14 +35,20 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
   // Past a number of its own, the library would leave headers out without a word; the size of a head bounds them.
   server.maxHeadersCount = 0;
   const connections: Connections = new Map();
+  const used = boundConnections(server, {
+    limit: settings.maxConnections ?? connectionLimit('webhooks'),
+    isBusy: (socket) => (connections.get(socket)?.due.size ?? 0) > 0,
+  });
   const listen =
     (awaitsContinue: boolean) =>
     (request: IncomingMessage, response: ServerResponse): void => {
-      const connection = connectionOf(connections, request.socket);
+      const { socket } = request;
+      used(socket);
+      const connection = connectionOf(connections, socket);
       // What follows a close must not be processed (RFC 9112 §9.6): its answer could not leave.
       if (connection.closes) return;
       const isClosing = (): boolean => !server.listening;
-      const options = { connection, bodyTimeoutMs: settings.bodyTimeoutMs, awaitsContinue, isClosing };
+      const options = { connection, bodyTimeoutMs: settings.bodyTimeoutMs, awaitsContinue, isClosing, used };
       const exchange = new NodeExchange(request, response, options);
       if (!response.shouldKeepAlive) connection.closes = true;
       const refusal = versionRefusal(request) ?? refusalOf(exchange.head);
@@ -130,6 +137,8 @@ interface ExchangeOptions {
   readonly awaitsContinue: boolean;
   /** Whether the front takes no further connection: each that stands ends with its last answer. */
   readonly isClosing: () => boolean;
+  /** Counts the connection as used just now. */
+  readonly used: (socket: Socket) => void;
 }
 
 class NodeExchange implements Exchange {
@@ -146,13 +155,14 @@ class NodeExchange implements Exchange {
     this.#response = response;
     this.head = headOf(request);
     this.#options = options;
-    const { connection, isClosing } = options;
+    const { connection, isClosing, used } = options;
     const { due } = connection;
     due.add(this);
     response.on('error', () => {});
     response.once('close', () => due.delete(this));
     response.once('finish', () => {
       due.delete(this);
+      used(request.socket);
       if (this.#isLast || (isClosing() && due.size === 0)) request.socket.destroySoon();
     });
   }

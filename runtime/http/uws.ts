@@ -11,6 +11,7 @@ import { STATUS_CODES } from 'node:http';
 import { Roster } from '../../machines/base/roster.ts';
 import { HeaderTable } from '../../machines/webhook/kept-headers.ts';
 import { BodyReader } from './body-reader.ts';
+import { connectionLimit } from './connections.ts';
 import type {
   BodyOutcome,
   Exchange,
@@ -53,6 +54,14 @@ export const openUwsFront: OpenFront = async (settings, handle) => {
   // Without its name in each answer; its types leave the word for that out.
   (uws as unknown as Configurable)._cfg('silent');
   const app = uws.App();
+  const limit = settings.maxConnections ?? connectionLimit('webhooks');
+  let connections = 0;
+  const count = (res: HttpResponse, change: unknown): void => {
+    connections += Number(change);
+    if (Number(change) > 0 && connections > limit) res.close();
+  };
+  // The library does not say which connection has closed, so they are counted, and the newcomer is closed.
+  app.filter(count);
   app.any('/*', (res, req) => accept(res, req, open, handle));
 
   const socket = await new Promise<us_listen_socket | false>((resolve) => {

@@ -11,6 +11,7 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { challengeHeader, sessionElement } from '../../machines/base/page-proof.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
+import { boundConnections, connectionLimit } from '../http/connections.ts';
 import { type Asked, cookieName, isLoopbackHost, judgeRequest } from './door.ts';
 import type { Feed } from './feed.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
@@ -99,6 +100,9 @@ export async function openInspectorServer(
     maxHeaderSize: maxHeadBytes,
   });
   server.on('clientError', endBroken);
+  const due = new WeakMap<Socket, number>();
+  const isBusy = (socket: Socket): boolean => (due.get(socket) ?? 0) > 0;
+  const used = boundConnections(server, { limit: connectionLimit('inspector'), isBusy });
   try {
     await listen(server, name, port);
   } catch (thrown) {
@@ -110,6 +114,13 @@ export async function openInspectorServer(
   // An address and not a name: browsers take `localhost` for [::1] first, where another process may listen on this port.
   const url = `http://${name === '::1' ? '[::1]' : name}:${bound}`;
   server.on('request', (request, response) => {
+    const { socket } = request;
+    used(socket);
+    due.set(socket, (due.get(socket) ?? 0) + 1);
+    response.once('close', () => {
+      due.set(socket, (due.get(socket) ?? 1) - 1);
+      used(socket);
+    });
     for (const [name, value] of Object.entries(always)) response.setHeader(name, value);
     serve(request, response, {
       ...ports,

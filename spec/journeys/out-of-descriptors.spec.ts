@@ -8,6 +8,7 @@ import { homePaths } from '../../machines/config/profile.ts';
 import { child, eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
 import { until } from '../support/processes.ts';
 import { openRaw, type RawConnection } from '../support/raw-http.ts';
+import { postSigned } from '../support/sign.ts';
 
 const secret = 'descriptors-secret-descriptors';
 const descriptors = 256;
@@ -93,4 +94,32 @@ t.test('LIM-5 · DIS-3 · without descriptors, scripts answer 503 and runs wait 
   t.match(await ask(connection, signed('scripted', 'script-1'), 3), /^202/, 'the sender sends it again');
   await daemon.passUntil(eventually(() => server.pids().length > 1));
   await daemon.passUntil(gateway.reaches('stdio', 'connected'));
+});
+
+t.test('SEC-3 · idle connections leave room for everything else', linux, async (t) => {
+  const { gateway, server } = await start(t, false);
+  const { daemon } = gateway;
+  const { url } = daemon;
+  const port = Number(new URL(url).port);
+  const idle: RawConnection[] = [];
+  for (let n = 0; n < 2 * descriptors; n += 1) {
+    const connection = await openRaw(port);
+    idle.push(connection);
+    connection.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
+  }
+  t.teardown(() => {
+    for (const { socket } of idle) socket.destroy();
+  });
+
+  const other = await openRaw(port);
+  t.match(await ask(other, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n', 0), /^200/);
+  t.equal((await postSigned(`${url}/webhooks/scripted`, { n: 's' }, { secret, id: 's' })).status, 202);
+  t.equal((await postSigned(`${url}/webhooks/run`, { n: 'r' }, { secret, id: 'r' })).status, 202);
+  await daemon.line(({ message }) => message.startsWith('response: run r'));
+  await daemon.line(({ message }) => message.startsWith('response: run s'));
+  process.kill(server.pids().at(-1) ?? 0, 'SIGKILL');
+  await until(() => server.pids().length > 1);
+  await gateway.reaches('stdio', 'connected');
+  t.match(await ask(other, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n', 1), /^200/, 'the newest was not closed');
+  t.equal(daemon.child.exitCode, null);
 });

@@ -1,0 +1,173 @@
+/**
+ * Bounds the open connections of a node:http listener, so that descriptors are left for everything else. A connection beyond
+ * the bound, or beyond the half that one address may hold, closes the one that has been idle longest; one with a request
+ * under way is never closed for another, and where all have one, the newcomer is closed.
+ * @see SEC-3 in docs/specification.md
+ */
+
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { senderOf } from '../sender.ts';
+
+/** What the journal, the log, servers, runs and scripts need, in descriptors. */
+const reserve = 128;
+/** Where the system does not tell its limit: what most give at the least. */
+const defaultDescriptors = 1_024;
+/** Of what is left beyond the reserve, in parts of one. */
+const shares = { webhooks: 0.75, inspector: 0.125 } as const;
+/** A connection holds 13 KB; more of them than this would be no webhooks. */
+const mostConnections = 20_000;
+/** From this part of the bound on, keep-alive is short. */
+const crowdedFrom = 0.5;
+const crowdedKeepAliveMs = 5_000;
+
+/** How many connections a listener may hold: a share of the descriptors beyond the reserve, or of the half where those are few. */
+export function connectionLimit(listener: keyof typeof shares, descriptors = descriptorLimit()): number {
+  const free = Math.max(descriptors - reserve, descriptors / 2);
+  return Math.max(1, Math.min(mostConnections, Math.floor(free * shares[listener])));
+}
+
+/** The soft limit of this process, which Node has raised to the hard one. */
+export function descriptorLimit(read = (): string => readFileSync('/proc/self/limits', 'latin1')): number {
+  try {
+    const [, soft] = /^Max open files\s+(\S+)/m.exec(read()) ?? [];
+    return soft === 'unlimited' ? Number.MAX_SAFE_INTEGER : Number(soft) || defaultDescriptors;
+  } catch {
+    return defaultDescriptors;
+  }
+}
+
+export interface ConnectionBound {
+  readonly limit: number;
+  /** Whether a connection has a request under way, or an answer that has not left. */
+  readonly isBusy: (socket: Socket) => boolean;
+}
+
+/** How many busy connections are passed over in search of an idle one. */
+const mostLooks = 64;
+
+/**
+ * Bounds the connections that a server accepts from now on. Returns what must be called with the socket whenever a request
+ * comes or an answer has left.
+ */
+export function boundConnections(server: Server, { limit, isBusy }: ConnectionBound): (socket: Socket) => void {
+  const keepAliveMs = server.keepAliveTimeout;
+  const perSender = Math.max(1, Math.floor(limit / 2));
+  const held = new Map<Socket, Held>();
+  const all = new IdleOrder();
+  const senders = new Map<string, IdleOrder>();
+
+  const setKeepAlive = (): void => {
+    const isCrowded = held.size > limit * crowdedFrom;
+    server.keepAliveTimeout = isCrowded ? Math.min(keepAliveMs, crowdedKeepAliveMs) : keepAliveMs;
+  };
+  const forget = (socket: Socket): void => {
+    const one = held.get(socket);
+    if (one === undefined) return;
+    held.delete(socket);
+    all.delete(one.all);
+    if (one.own !== undefined) one.order?.delete(one.own);
+    if (one.order?.size === 0 && one.sender !== undefined) senders.delete(one.sender);
+    setKeepAlive();
+  };
+  /** Returns false where no idle connection was found. */
+  const closeIdle = (order: IdleOrder): boolean => {
+    for (let looks = 0; looks < mostLooks; looks += 1) {
+      const { socket } = order.first ?? {};
+      if (socket === undefined) return false;
+      if (isBusy(socket)) used(socket);
+      else {
+        forget(socket);
+        socket.destroy();
+        return true;
+      }
+    }
+    return false;
+  };
+  const used = (socket: Socket): void => {
+    const one = held.get(socket);
+    if (one === undefined) return;
+    all.toEnd(one.all);
+    if (one.own !== undefined) one.order?.toEnd(one.own);
+  };
+  const hasRoom = (order: IdleOrder | undefined): boolean => {
+    if (order !== undefined && order.size >= perSender) return closeIdle(order);
+    return held.size < limit || closeIdle(all);
+  };
+
+  server.on('connection', (socket: Socket) => {
+    const sender = senderOf(socket.remoteAddress ?? '');
+    if (!hasRoom(sender === undefined ? undefined : senders.get(sender))) {
+      socket.destroy();
+      return;
+    }
+    let order = sender === undefined ? undefined : senders.get(sender);
+    if (sender !== undefined && order === undefined) {
+      order = new IdleOrder();
+      senders.set(sender, order);
+    }
+    held.set(socket, { sender, order, all: all.add(socket), own: order?.add(socket) });
+    setKeepAlive();
+    socket.once('close', () => forget(socket));
+  });
+  return used;
+}
+
+interface Held {
+  /** Undefined where its address has no share of its own. */
+  readonly sender: string | undefined;
+  readonly order: IdleOrder | undefined;
+  readonly all: Link;
+  readonly own: Link | undefined;
+}
+
+interface Link {
+  readonly socket: Socket | undefined;
+  before: Link;
+  after: Link;
+}
+
+/** Sockets in the order of their last use. A use moves a link and allocates nothing. */
+class IdleOrder {
+  readonly #ends: Link = ringOf(undefined);
+  size = 0;
+
+  get first(): Link | undefined {
+    return this.size === 0 ? undefined : this.#ends.after;
+  }
+
+  add(socket: Socket): Link {
+    const link = ringOf(socket);
+    this.#append(link);
+    this.size += 1;
+    return link;
+  }
+
+  delete({ before, after }: Link): void {
+    before.after = after;
+    after.before = before;
+    this.size -= 1;
+  }
+
+  toEnd(link: Link): void {
+    link.before.after = link.after;
+    link.after.before = link.before;
+    this.#append(link);
+  }
+
+  #append(link: Link): void {
+    const last = this.#ends.before;
+    link.before = last;
+    link.after = this.#ends;
+    last.after = link;
+    this.#ends.before = link;
+  }
+}
+
+function ringOf(socket: Socket | undefined): Link {
+  const link: { socket: Socket | undefined; before?: Link; after?: Link } = { socket };
+  link.before = link as Link;
+  link.after = link as Link;
+  return link as Link;
+}

@@ -1,0 +1,150 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import t, { type Test } from 'tap';
+import { boundConnections, connectionLimit, descriptorLimit } from '../../../runtime/http/connections.ts';
+import type { Exchange, OpenFront } from '../../../runtime/http/front.ts';
+import { whyNotLoadable } from '../../../runtime/http/native.ts';
+import { openNodeFront } from '../../../runtime/http/node.ts';
+import { openUwsFront } from '../../../runtime/http/uws.ts';
+import { until } from '../../support/processes.ts';
+import { answersIn, openRaw, type RawConnection } from '../../support/raw-http.ts';
+
+const health = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n';
+const held = 'GET /held HTTP/1.1\r\nhost: x\r\n\r\n';
+
+async function connectTo(t: Test, port: number): Promise<RawConnection> {
+  const connection = await openRaw(port);
+  t.teardown(() => connection.socket.destroy());
+  return connection;
+}
+
+/** Asks for the health on a connection; resolves with how many answers it has had since it was opened, or 0 where it closed. */
+async function asks(connection: RawConnection, count: number): Promise<boolean> {
+  connection.write(health);
+  const text = await connection.received((text) => answersIn(text).length >= count);
+  return answersIn(text).length >= count;
+}
+
+async function front(t: Test, open: OpenFront, maxConnections: number) {
+  const waiting: Exchange[] = [];
+  const opened = await open({ host: '127.0.0.1', port: 0, bodyTimeoutMs: 10_000, maxConnections }, (exchange) => {
+    if (exchange.head.path === '/held') waiting.push(exchange);
+    else exchange.reply({ status: 200, body: '{}' });
+  });
+  t.teardown(() => opened.close(0));
+  return { port: opened.port, waiting };
+}
+
+t.test(
+  'SEC-3 · a full listener closes the connection that has been idle longest, and none with a request',
+  async (t) => {
+    const { port, waiting } = await front(t, openNodeFront, 4);
+    const busy = await connectTo(t, port);
+    busy.write(held);
+    await until(() => waiting.length === 1);
+    const [oldest, older, newest] = [await connectTo(t, port), await connectTo(t, port), await connectTo(t, port)];
+    for (const one of [oldest, older, newest]) t.ok(await asks(one, 1));
+    t.ok(await asks(oldest, 2), 'the first is used again');
+
+    t.ok(await asks(await connectTo(t, port), 1), 'a newcomer is served');
+
+    await older.closed;
+    t.ok(await asks(oldest, 3));
+    t.ok(await asks(newest, 2));
+    waiting[0]?.reply({ status: 200, body: '{}' });
+    t.same(answersIn(await busy.received((text) => text.includes('{}'))), ['200'], 'what was under way is answered');
+  },
+);
+
+t.test('SEC-3 · where every connection has a request under way, the newcomer is closed', async (t) => {
+  const { port, waiting } = await front(t, openNodeFront, 2);
+  for (let n = 1; n <= 2; n += 1) {
+    (await connectTo(t, port)).write(held);
+    await until(() => waiting.length === n);
+  }
+
+  await (await connectTo(t, port)).closed;
+
+  t.equal(waiting.length, 2);
+});
+
+t.test('SEC-3 · uWebSockets.js closes the newcomer', { skip: whyNotLoadable() ?? false }, async (t) => {
+  const { port } = await front(t, openUwsFront, 3);
+  const open = [await connectTo(t, port), await connectTo(t, port), await connectTo(t, port)];
+  for (const one of open) t.ok(await asks(one, 1));
+
+  for (let n = 0; n < 50; n += 1) await (await connectTo(t, port)).closed;
+
+  for (const one of open) t.ok(await asks(one, 2));
+  open[0]?.socket.destroy();
+  await until(async () => asks(await connectTo(t, port), 1));
+});
+
+async function bounded(t: Test, limit: number, addresses: readonly string[]) {
+  const server: Server = createServer({ keepAliveTimeout: 65_000 }, (_, response) => void response.end('{}'));
+  const served: Socket[] = [];
+  server.on('connection', (socket: Socket) => {
+    Object.defineProperty(socket, 'remoteAddress', { value: addresses[served.length] });
+    served.push(socket);
+  });
+  boundConnections(server, { limit, isBusy: () => false });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  for (let n = 1; n <= addresses.length; n += 1) {
+    await connectTo(t, port);
+    await until(() => served.length === n);
+  }
+  return { server, served };
+}
+
+t.test('SEC-3 · one address holds half of the connections at most, and closes its own for more', async (t) => {
+  const flood = ['192.0.2.7', '2001:db8::1', '192.0.2.7', '192.0.2.7', '192.0.2.7'];
+  const { served } = await bounded(t, 6, flood);
+
+  t.same(
+    served.map(({ destroyed }) => destroyed),
+    [true, false, false, false, false],
+  );
+  const proxy = await bounded(t, 6, new Array<string>(6).fill('127.0.0.1'));
+  t.ok(
+    proxy.served.every(({ destroyed }) => !destroyed),
+    'a proxy on this machine has them all',
+  );
+});
+
+t.test('SEC-3 · connections are kept for a shorter time while more than half are open', async (t) => {
+  const { server, served } = await bounded(t, 6, new Array<string>(4).fill('127.0.0.1'));
+  t.equal(server.keepAliveTimeout, 5_000);
+
+  served[0]?.destroy();
+
+  await until(() => server.keepAliveTimeout === 65_000);
+});
+
+t.test('SEC-3 · the bound follows from the descriptors of the process', (t) => {
+  const limits = (soft: string) =>
+    descriptorLimit(() => `Max processes  9 9\nMax open files            ${soft}  4096  files\n`);
+  t.same([limits('256'), limits('unlimited')], [256, Number.MAX_SAFE_INTEGER]);
+  t.equal(
+    descriptorLimit(() => {
+      throw new Error('no /proc');
+    }),
+    1_024,
+  );
+  const rows = [2, 256, 1_024, 4_096, Number.MAX_SAFE_INTEGER];
+  t.same(
+    rows.map((descriptors) => connectionLimit('webhooks', descriptors)),
+    [1, 96, 672, 2_976, 20_000],
+  );
+  t.same(
+    rows.map((descriptors) => connectionLimit('inspector', descriptors)),
+    [1, 16, 112, 496, 20_000],
+  );
+  t.end();
+});
