@@ -17,6 +17,7 @@ const linux = process.platform === 'linux' ? {} : { skip: 'needs /proc' };
 const config = {
   agent: { runner: 'command', command: ['cat'] },
   gateway: { front: 'node' },
+  inspector: { port: 0 },
   platforms: {
     webhook: {
       enabled: true,
@@ -101,9 +102,11 @@ t.test('SEC-3 · idle connections leave room for everything else', linux, async 
   const { daemon } = gateway;
   const { url } = daemon;
   const port = Number(new URL(url).port);
+  const { message } = await daemon.line(({ message }) => message.startsWith('inspector at'));
+  const inspector = new URL(/http:[^;]+/.exec(message)?.[0] ?? '');
   const idle: RawConnection[] = [];
   for (let n = 0; n < 2 * descriptors; n += 1) {
-    const connection = await openRaw(port);
+    const connection = await openRaw(n % 2 === 0 ? port : Number(inspector.port));
     idle.push(connection);
     connection.write('GET /health HTTP/1.1\r\nhost: x\r\n\r\n');
   }
@@ -113,6 +116,7 @@ t.test('SEC-3 · idle connections leave room for everything else', linux, async 
 
   const other = await openRaw(port);
   t.match(await ask(other, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n', 0), /^200/);
+  t.equal((await fetch(new URL('/ready', inspector))).status, 200);
   t.equal((await postSigned(`${url}/webhooks/scripted`, { n: 's' }, { secret, id: 's' })).status, 202);
   t.equal((await postSigned(`${url}/webhooks/run`, { n: 'r' }, { secret, id: 'r' })).status, 202);
   await daemon.line(({ message }) => message.startsWith('response: run r'));
