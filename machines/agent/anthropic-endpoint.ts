@@ -3,7 +3,7 @@
  * @see DIS-3 and CON-3 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { type Draft, extendCall, extendText, listOf, objectOf, textOf, tokensOf } from './model-draft.ts';
 import type { Asked, Endpoint } from './model-endpoint.ts';
 import type { Question, StopReason, Turn } from './model-talk.ts';
@@ -87,7 +87,7 @@ function readEvent(draft: Draft, event: JsonObject): string {
       const { delta } = event;
       if (!isJsonObject(delta)) return '';
       if (delta.type === 'text_delta') return extendText(draft, delta.text);
-      const key = String(event.index);
+      const key = scalarText(event.index);
       if (delta.type === 'input_json_delta' && draft.calls.has(key)) {
         extendCall(draft.calls, key, { id: '', name: '', argumentsText: textOf(delta.partial_json) });
       }
@@ -114,7 +114,7 @@ function readBlock(draft: Draft, index: Json, block: Json, whole: boolean): stri
   if (block.type !== 'tool_use') return '';
   const given = isJsonObject(block.input) && (whole || Object.keys(block.input).length > 0);
   const argumentsText = given ? JSON.stringify(block.input) : '';
-  extendCall(draft.calls, String(index), { id: textOf(block.id), name: textOf(block.name), argumentsText });
+  extendCall(draft.calls, scalarText(index), { id: textOf(block.id), name: textOf(block.name), argumentsText });
   return '';
 }
 

@@ -13,6 +13,12 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The text of a string, a number or a boolean; empty for all else, since an object from outside names its own `toString`. */
+export function scalarText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+}
+
 /** The object that lies under some keys, one in the other; an empty one where something else lies there, or nothing. */
 export function objectAt(root: JsonObject, ...keys: readonly string[]): JsonObject {
   let at = root;

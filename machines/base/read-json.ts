@@ -13,6 +13,10 @@ const wholeNumber = /^-?\d+$/;
 const quote = 0x22;
 const backslash = 0x5c;
 const minus = 0x2d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
 
 /** @returns undefined where the text is not JSON */
 export function readJson(text: string): Json | undefined {
@@ -20,6 +24,25 @@ export function readJson(text: string): Json | undefined {
   if (value === undefined || !holdsLongDigits(text)) return value;
   const exact = withDigitsAsText(text);
   return exact === text ? value : parsed(exact);
+}
+
+/** The deepest nesting of what is walked by recursion; the configuration has the same bound. */
+export const deepestJson = 200;
+
+/** Returns whether lists and objects are nested more than 200 deep in JSON text, which its parser takes at any depth. */
+export function isTooDeep(text: string): boolean {
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === backslash) at += 1;
+    else if (unit === quote) quoted = !quoted;
+    else if (quoted) continue;
+    else if (unit === openBrace || unit === openBracket) depth += 1;
+    else if (unit === closeBrace || unit === closeBracket) depth -= 1;
+    if (depth > deepestJson) return true;
+  }
+  return false;
 }
 
 function parsed(text: string): Json | undefined {

@@ -26,13 +26,15 @@ export type DiagnosticScope =
   | { readonly kind: 'server'; readonly server: string }
   | { readonly kind: 'platform'; readonly platform: string };
 
-const secretKey = /["']?[\w-]*(?:secret|token|password|api_?key|authorization|cookie)[\w-]*["']?\s*:\s*/gi;
+// Each is tried only where a run begins and stops at its end: a line may be as long as the file.
+const key = /(?<![\w-])[\w-]+["']?\s*:\s*/g;
+const soundsSecret = /secret|token|password|api_?key|authorization|cookie/i;
 /** What may stand as a value: quoted, a list, or as it is, to the end of the line or, within braces, of the member. */
 const quotedOrList = /"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|\[[^\]]*\]?/y;
 const plainValue = /(?![\s{])(?:(?!\s#).)+/y;
-const memberValue = /(?![\s{])(?:\$\{[^}]*\}|[^,}\]])+/y;
+const memberValue = /(?![\s{])(?:\$\{[^{}]*\}|[^,}\]])+/y;
 /** Quotes, references and space at the end, which are shown, or any other character. */
-const shownOrHidden = /(^["']|["']$|\s+$|\$\{[\w:]+\})|./gsu;
+const shownOrHidden = /(^["']|["']$|(?<!\s)\s+$|\$\{[\w:]+\})|./gsu;
 
 /** The order of the findings of one file. */
 export function byPlace(one: Diagnostic, other: Diagnostic): number {
@@ -54,9 +56,8 @@ const longestSource = 120;
 const shownOfLong = 60;
 const shownBefore = 12;
 
-/** The source of a finding: its line, or the part of a long one around a column. */
-export function sourceAt(line: string, column: number): Pick<Diagnostic, 'sourceLine' | 'sourceOffset'> {
-  const masked = maskSecrets(line);
+/** The source of a finding: its line, whose secrets are masked already, or the part of a long one around a column. */
+export function sourceAt(masked: string, column: number): Pick<Diagnostic, 'sourceLine' | 'sourceOffset'> {
   if (masked.length <= longestSource) return { sourceLine: masked };
   const from = Math.max(0, Math.min(column - 1 - shownBefore, masked.length - shownOfLong));
   const [before, after] = [from > 0 ? '…' : '', from + shownOfLong < masked.length ? '…' : ''];
@@ -68,10 +69,11 @@ export function sourceAt(line: string, column: number): Pick<Diagnostic, 'source
 export function maskSecrets(line: string): string {
   let masked = '';
   let at = 0;
-  for (const found of line.matchAll(secretKey)) {
+  const opens = line.search(/[{[]/);
+  for (const found of line.matchAll(key)) {
     const start = found.index + found[0].length;
-    if (start < at) continue;
-    const isMember = /[{[]/.test(line.slice(0, found.index));
+    if (start < at || !soundsSecret.test(found[0])) continue;
+    const isMember = opens >= 0 && opens < found.index;
     const value = valueAt(start, line, [quotedOrList, isMember ? memberValue : plainValue]);
     const hidden = value.replace(shownOrHidden, (one: string, shown?: string) => shown ?? '*'.repeat(one.length));
     masked += line.slice(at, start) + hidden;

@@ -109,11 +109,12 @@ export function parseDocument(text: string): ConfigDocument {
       value = {};
     }
   }
+  const members = new Map<Node, ReadonlyMap<string, Pair>>();
   return {
     value,
     findings,
     place: (path) => {
-      const offset = offsetOf(document.contents as Node | null, path);
+      const offset = offsetOf(document.contents as Node | null, path, members);
       return offset === undefined ? top : placeAt(offset);
     },
     line: (number) => lines[number - 1] ?? '',
@@ -167,6 +168,8 @@ function misuses(document: Document.Parsed): readonly Misuse[] {
   let repeated: Node | undefined;
   const refuse = (node: Node, message: string, code = 'yaml-aliases'): void =>
     void found.push({ offset: node.range?.[0] ?? 0, message, code });
+  const sourcesOf = (value: unknown): readonly unknown[] =>
+    (isSeq(value) ? value.items : [value]).map((one) => (isAlias(one) ? anchors.get(one.source) : one));
   const sizeOf = (node: unknown): number => {
     if (isPair(node)) return sizeOf(node.key) + sizeOf(node.value);
     if (isAlias(node)) {
@@ -195,6 +198,9 @@ function misuses(document: Document.Parsed): readonly Misuse[] {
         if (isPair(item) && isMap(node) && isScalar(item.key)) {
           if (keys.has(item.key.value)) repeated ??= item.key;
           keys.add(item.key.value);
+          // The library reads a merge key as a symbol.
+          if (typeof item.key.value === 'symbol' && !sourcesOf(item.value).every(isMap))
+            refuse(item.key, 'not usable: << takes a mapping, an alias of one, or a list of them', 'yaml-syntax');
         }
         size += sizeOf(item);
       }
@@ -217,13 +223,19 @@ function keepDigits(document: Document.Parsed): void {
   });
 }
 
-/** Walks as far as the path exists; a key's own place, not its value's. */
-function offsetOf(root: Node | null, path: ConfigPath): number | undefined {
+/** Walks as far as the path exists; a key's own place, not its value's. `members` holds the mappings that were walked. */
+function offsetOf(
+  root: Node | null,
+  path: ConfigPath,
+  members: Map<Node, ReadonlyMap<string, Pair>>,
+): number | undefined {
   let node: unknown = root;
   let offset = root?.range?.[0];
   for (const step of path) {
     if (isMap(node)) {
-      const pair = (node.items as Pair[]).find(({ key }) => isScalar(key) && String(key.value) === String(step));
+      const pairs = members.get(node) ?? membersOf(node.items as Pair[]);
+      members.set(node, pairs);
+      const pair = pairs.get(String(step));
       if (pair === undefined) return offset;
       offset = (pair.key as Node).range?.[0] ?? offset;
       node = pair.value;
@@ -237,4 +249,10 @@ function offsetOf(root: Node | null, path: ConfigPath): number | undefined {
     }
   }
   return offset;
+}
+
+/** By key; of two that read alike the first. */
+function membersOf(pairs: readonly Pair[]): ReadonlyMap<string, Pair> {
+  const named = pairs.flatMap((pair) => (isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : []));
+  return new Map(named.reverse());
 }

@@ -64,9 +64,14 @@ function isKept(text: string): boolean {
   return parseDocument(text).findings.every(({ code }) => code === 'config-not-mapping');
 }
 
+/** Keys that repeat are looked for before: the library compares each with all of its mapping. */
+function parseKept(text: string): ReturnType<typeof parseYaml> {
+  return parseYaml(text, { uniqueKeys: false });
+}
+
 function editOne(text: string, edit: ConfigEdit): string | undefined {
   if (!isKept(text)) return undefined;
-  const document = parseYaml(text);
+  const document = parseKept(text);
   const spliced = splice(text, document, edit);
   try {
     if (edit.value === undefined) {
@@ -94,8 +99,8 @@ function makeRoom(document: Document, path: ConfigPath): void {
 
 /** A splice counts only where the result reads as the library's own edit does. */
 function holdsTheSame(text: string, document: Document): boolean {
-  const read = parseYaml(text);
-  return read.errors.length === 0 && JSON.stringify(read.toJS()) === JSON.stringify(document.toJS());
+  const read = parseKept(text);
+  return isKept(text) && JSON.stringify(read.toJS()) === JSON.stringify(document.toJS());
 }
 
 function splice(text: string, document: ReturnType<typeof parseYaml>, { path, value }: ConfigEdit): string | undefined {

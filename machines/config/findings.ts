@@ -5,8 +5,8 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
-import { byPlace, type Diagnostic, type DiagnosticScope, sourceAt } from './diagnostic.ts';
-import { type ConfigPath, parseDocument, samePath } from './document.ts';
+import { byPlace, type Diagnostic, type DiagnosticScope, maskSecrets, sourceAt } from './diagnostic.ts';
+import { type ConfigPath, type Place, parseDocument } from './document.ts';
 import { homeSchema } from './schema.ts';
 import type { EntryFinding } from './server-entry.ts';
 import { validate } from './validate.ts';
@@ -38,24 +38,38 @@ export interface Findings {
 export function createFindings(file: string, text: string): Findings {
   const document = parseDocument(text);
   const written = document.value as JsonObject;
+  /** By line: a file in one line may have a finding at each key. */
+  const masked = new Map<number, string>();
+  const sourceOf = ({ line, column }: Place): Pick<Diagnostic, 'sourceLine' | 'sourceOffset'> => {
+    const known = masked.get(line) ?? maskSecrets(document.line(line));
+    masked.set(line, known);
+    return sourceAt(known, column);
+  };
   const diagnostics: Diagnostic[] = document.findings.map((found) => ({
     ...found,
     file,
     severity: 'error',
     scope: { kind: 'home' },
-    ...sourceAt(document.line(found.line), found.column),
+    ...sourceOf(found),
   }));
 
   function placed({ path, message, code }: EntryFinding, scope: DiagnosticScope, severity: Severity): Diagnostic {
     const place = document.place(path);
-    return { ...place, file, message, code, severity, scope, ...sourceAt(document.line(place.line), place.column) };
+    return { ...place, file, message, code, severity, scope, ...sourceOf(place) };
   }
 
-  const refused: readonly ConfigPath[] = validate(homeSchema, written).map((found) => {
+  const refused = new Set<string>();
+  /** What is refused at or below each mapping or list, by its path. */
+  const unread = new Map<string, Set<string>>();
+  for (const found of validate(homeSchema, written)) {
     diagnostics.push(placed(found, scopeOf(found.path), 'error'));
-    return found.path;
-  });
-  const isRefused = (path: ConfigPath): boolean => refused.some((one) => samePath(one, path));
+    refused.add(keyOf(found.path));
+    for (const [depth, step] of found.path.entries()) {
+      const at = keyOf(found.path.slice(0, depth));
+      unread.set(at, (unread.get(at) ?? new Set()).add(String(step)));
+    }
+  }
+  const isRefused = (path: ConfigPath): boolean => refused.has(keyOf(path));
 
   return {
     written,
@@ -76,7 +90,7 @@ export function createFindings(file: string, text: string): Findings {
     },
     placed,
     isRefused,
-    unreadAt: (at) => new Set(refused.filter((path) => isBelow(path, at)).map((path) => String(path[at.length]))),
+    unreadAt: (at) => unread.get(keyOf(at)) ?? new Set(),
     readable: (mapping, ...at) =>
       Object.fromEntries(Object.entries(mapping).filter(([key]) => !isRefused([...at, key]))),
     problemOf(part) {
@@ -102,6 +116,7 @@ function sameScope(one: DiagnosticScope, other: DiagnosticScope): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-function isBelow(path: ConfigPath, at: ConfigPath): boolean {
-  return path.length > at.length && at.every((step, index) => String(path[index]) === String(step));
+/** The same for paths that are one: an index counts as its text. */
+function keyOf(path: ConfigPath): string {
+  return JSON.stringify(path.map(String));
 }

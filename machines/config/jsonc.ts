@@ -4,6 +4,7 @@
  */
 
 import type { Json } from '../base/json.ts';
+import { deepestJson, isTooDeep } from '../base/read-json.ts';
 
 export type JsoncVerdict =
   | { readonly kind: 'read'; readonly value: Json }
@@ -15,6 +16,7 @@ const comma = /"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])/g;
 
 export function parseJsonc(text: string): JsoncVerdict {
   const bare = text.replace(/^\uFEFF/, '').replace(token, (found) => (found.startsWith('"') ? found : ' '));
+  if (isTooDeep(bare)) return { kind: 'malformed', why: `nested more than ${deepestJson} deep` };
   try {
     const value = JSON.parse(bare.replace(comma, (found) => (found === ',' ? '' : found))) as Json;
     return { kind: 'read', value };

@@ -7,7 +7,7 @@
 import { type Fault, fault } from '../base/fault.ts';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
-import { readJson } from '../base/read-json.ts';
+import { deepestJson, isTooDeep, readJson } from '../base/read-json.ts';
 import { samePath } from './document.ts';
 import { type RouteContext, readRoute } from './read-route.ts';
 import { recordTexts } from './record-texts.ts';
@@ -69,7 +69,12 @@ export function* readingSubscriptions(
     const same = before?.text === written;
     const record = same ? undefined : readJson(written);
     if (!same && record === undefined) return { ok: false, fault: corrupt };
-    const read = record === undefined ? before?.read : readSubscription(name, record, context);
+    const read =
+      record === undefined
+        ? before?.read
+        : isTooDeep(written)
+          ? { ok: false as const, problems: [tooDeep(name)] }
+          : readSubscription(name, record, context);
     // Kept with the newest text, so that no older file is held in memory for a part of it.
     if (read !== undefined) found.set(name, { text: written, read });
     yield undefined;
@@ -88,6 +93,10 @@ export function* readingSubscriptions(
     yield undefined;
   }
   return { ok: true, routes, book, problems, fresh, known: found };
+}
+
+function tooDeep(name: string): SubscriptionProblem {
+  return { name, message: `it is nested more than ${deepestJson} deep; take levels out`, code: 'json-depth' };
 }
 
 /** Reads the whole file at once. */

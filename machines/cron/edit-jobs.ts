@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isTooDeep } from '../base/read-json.ts';
 import { type CronJob, readJob } from './job.ts';
 
 /** What a file that is not there yet holds. */
@@ -100,6 +101,7 @@ function edited(text: string, change: (records: readonly Json[]) => readonly Jso
 function parse(
   text: string,
 ): { readonly records: readonly Json[]; readonly around: JsonObject | undefined } | undefined {
+  if (isTooDeep(text)) return undefined;
   try {
     const value = JSON.parse(text) as Json;
     if (Array.isArray(value)) return { records: value as readonly Json[], around: undefined };

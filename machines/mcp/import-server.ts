@@ -4,7 +4,7 @@
  * @see CLI-5 and CFG-1 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import type { ForeignProgram, ForeignServer } from './foreign-files.ts';
 import { ownReferences, type WantedVariable } from './foreign-references.ts';
 
@@ -139,7 +139,7 @@ function fromCodex(value: JsonObject, wanted: WantedVariable[], notes: string[])
   };
   const forwarded = namesIn(env_vars).map((name) => [name, referred(name)] as const);
   const fromEnv = Object.entries(objectOf(env_http_headers)).map(
-    ([header, name]) => [header, referred(String(name))] as const,
+    ([header, name]) => [header, referred(scalarText(name))] as const,
   );
   const bearer =
     typeof bearer_token_env_var === 'string'

@@ -6,6 +6,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { deepestJson, isTooDeep } from '../base/read-json.ts';
 import { unresolvedReference } from '../config/interpolate.ts';
 import { checkServerEntry, serverEntrySchema } from '../config/server-entry.ts';
 import { validate } from '../config/validate.ts';
@@ -97,6 +98,7 @@ function jsonOf(bytes: Uint8Array): { readonly kind: 'json'; readonly value: Jso
   } catch {
     return refuse('link-utf8', 'the config of the link is not UTF-8');
   }
+  if (isTooDeep(text)) return refuse('link-json', `the config of the link is nested more than ${deepestJson} deep`);
   try {
     return { kind: 'json', value: JSON.parse(text) as Json };
   } catch {

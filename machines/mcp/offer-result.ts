@@ -4,7 +4,7 @@
  * @see CLI-5 and LIF-13 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { isOfferList, type OfferList, type OfferMethod, offerRows } from './offers.ts';
 import { strangersWords } from './strangers-words.ts';
 import { mapStrings, stripTags } from './strip-tags.ts';
@@ -26,7 +26,7 @@ function shapeRows(method: OfferList, source: JsonObject, cap: number): Shaping 
   const allowance: Allowance = { left: cap, lost: 0 };
   const notes: string[] = [];
   const rows = objectsIn(source[key]).flatMap((row) => {
-    const name = String(row[id] ?? '');
+    const name = scalarText(row[id]);
     // On the wire it must stay as the server gives it, so it cannot be cleaned.
     const isUsable = name !== '' && !/\p{Cc}/u.test(name) && stripTags(name) === name;
     const kept = isUsable ? fitWhole(mapStrings(row, stripTags), allowance) : undefined;

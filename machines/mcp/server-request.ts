@@ -4,7 +4,7 @@
  * @see SRV-1, SRV-2 and SRV-3 in docs/specification.md
  */
 
-import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { cut, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { redactShapes } from './redact-shapes.ts';
 import type { SamplingPolicy, ServerSettings } from './server-settings.ts';
 import { mapStrings, stripTags } from './strip-tags.ts';
@@ -89,10 +89,11 @@ export function admitElicitation(
     return { kind: 'decline', why: `${mostUnfilled} forms of this call were not filled in` };
   // Revisions before 2025-11-25 know no mode and mean a form.
   const mode = request.mode ?? 'form';
-  if (mode !== 'form') return { kind: 'decline', why: `${String(mode).slice(0, 32)} mode is not offered` };
+  if (mode !== 'form')
+    return { kind: 'decline', why: `${scalarText(mode).slice(0, 32) || 'this'} mode is not offered` };
   const requestedSchema = mapStrings(request.requestedSchema ?? null, strangersText);
   if (JSON.stringify(requestedSchema).length > longestForm) return { kind: 'decline', why: 'its form is too long' };
-  return { kind: 'ask', message: cut(strangersText(String(request.message ?? '')), longestQuestion), requestedSchema };
+  return { kind: 'ask', message: cut(strangersText(scalarText(request.message)), longestQuestion), requestedSchema };
 }
 
 /**

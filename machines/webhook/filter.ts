@@ -98,6 +98,8 @@ const matched: FilterVerdict = { kind: 'matched' };
 const unreadableList = { because: 'the list cannot be read' } as const;
 /** Stands for a condition that cannot be used; nothing is matched by it, since its finding refuses them all. */
 const always: Test = { judge: () => undefined };
+/** Steps to the innermost condition: far more than a person writes, and few enough for recursion. */
+const deepestPath = 200;
 const groups = ['all', 'any', 'not'] as const;
 
 /**
@@ -119,6 +121,8 @@ export function compileFilters(
 }
 
 function compileCondition(condition: Json, path: Path, gathered: Gathered): Test {
+  if (path.length > deepestPath)
+    return flawed(gathered, path, 'filter-malformed', 'groups are nested too deep; take levels out');
   if (!isJsonObject(condition))
     return flawed(gathered, path, 'filter-malformed', 'a condition is a mapping with a field and one operator');
   const group = groups.filter((name) => Object.hasOwn(condition, name));

@@ -4,7 +4,7 @@ import { assign, fromPromise } from 'xstate';
 import type { ModelVerdict as ModelAnswer } from '../../actors/agent/stream-model.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
 import type { Question, Turn } from '../../machines/agent/model-talk.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import {
   type ModelVerdict,
@@ -161,7 +161,7 @@ function turnsOf(messages: Json | undefined): Turn[] {
   if (!Array.isArray(messages)) return [];
   return (messages as readonly Json[]).filter(isJsonObject).map(({ role, content }) => {
     const blocks: readonly Json[] = Array.isArray(content) ? content : [content ?? null];
-    const texts = blocks.map((block) => (isJsonObject(block) && block.type === 'text' ? String(block.text) : ''));
+    const texts = blocks.map((block) => (isJsonObject(block) && block.type === 'text' ? scalarText(block.text) : ''));
     const text = stripTags(texts.join(''));
     return role === 'assistant' ? { role, text, calls: [] } : { role: 'user', text };
   });

@@ -5,7 +5,7 @@
  * @see DLV-1 in docs/specification.md
  */
 
-import { isJsonObject, lookUp } from '../../../machines/base/json.ts';
+import { isJsonObject, lookUp, scalarText } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { deliveredAs, type SendOutcome, unknownOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import type { HttpAnswer } from './http-request.ts';
@@ -75,7 +75,7 @@ function read(answer: HttpAnswer, nowMs: number): SendOutcome {
   // A proxy may answer 200 with the server's own status inside.
   const status = typeof json.status === 'number' ? json.status : answer.status;
   const said = saying(status);
-  const words = `${String(json.error.message)} ${String(json.message)}`;
+  const words = `${scalarText(json.error.message)} ${scalarText(json.message)}`;
   if (status === 400 && /already queued/i.test(words))
     return unknownOutcome(`the server is sending this message (${said})`);
   if (/chat.{0,40}(?:not exist|not found)|no chat/i.test(words)) return refusedAs('notFound', said);

@@ -7,7 +7,7 @@
  */
 
 import { createHmac } from 'node:crypto';
-import { isJsonObject } from '../../../machines/base/json.ts';
+import { isJsonObject, scalarText } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { deliveredAs, limitedInChat, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import { createAccessToken, lifetimeOf, tokenRefused } from './access-token.ts';
@@ -112,7 +112,7 @@ function createApp(settings: PlatformSettings, ports: TargetPorts): PlatformTarg
           const { json, status } = answer;
           if (status === 200 && isJsonObject(json) && typeof json.accessToken === 'string')
             return { kind: 'token', token: json.accessToken, lifetimeMs: lifetimeOf(json.expireIn) } as const;
-          const code = isJsonObject(json) ? String(json.code) : '';
+          const code = isJsonObject(json) ? scalarText(json.code) : '';
           return /client|appkey|secret|authentication|credential/i.test(code)
             ? refusedAs('auth', saying(status, code))
             : readApp(answer, ports.now());
@@ -164,7 +164,7 @@ function createApp(settings: PlatformSettings, ports: TargetPorts): PlatformTarg
 }
 
 function isTokenError({ json, status }: HttpAnswer): boolean {
-  const code = isJsonObject(json) ? String(json.code) : '';
+  const code = isJsonObject(json) ? scalarText(json.code) : '';
   return status >= 400 && /^InvalidAuthentication|invalid.?access.?token/i.test(code);
 }
 

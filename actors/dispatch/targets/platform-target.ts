@@ -5,7 +5,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { JsonObject } from '../../../machines/base/json.ts';
+import { type JsonObject, scalarText } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { retryAfterMs, type WaitHints } from '../../../machines/dispatch/retry-after.ts';
 import {
@@ -246,7 +246,7 @@ export interface CodeWords {
 /** Reads the code in a platform's answer; one that is not known by its status, or as a refusal where that says success. */
 export function readCode(answer: HttpAnswer, words: CodeWords): Undelivered {
   const said = saying(answer.status, words.code);
-  const key = String(words.code);
+  const key = scalarText(words.code);
   const meaning = Object.hasOwn(words.meanings, key) ? words.meanings[key] : undefined;
   const hints = { header: answer.headers.get('retry-after'), ...words.hints };
   switch (meaning) {

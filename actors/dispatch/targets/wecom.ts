@@ -6,7 +6,7 @@
  * @see DLV-1 in docs/specification.md
  */
 
-import { isJsonObject } from '../../../machines/base/json.ts';
+import { isJsonObject, scalarText } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { withoutTags } from '../../../machines/dispatch/inert-text.ts';
 import { deliveredAs, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
@@ -158,7 +158,7 @@ function read(answer: HttpAnswer, nowMs: number): SendOutcome {
   const { json, status } = answer;
   if (!isJsonObject(json) || typeof json.errcode !== 'number' || json.errcode === 0)
     return readStatus(answer, { nowMs });
-  if (json.errcode === 40058 && /exceed max length/i.test(String(json.errmsg)))
+  if (json.errcode === 40058 && /exceed max length/i.test(scalarText(json.errmsg)))
     return refusedAs('tooLong', saying(status, 40058));
   return readCode(answer, { code: json.errcode, meanings, nowMs, otherwiseMs: 60_000 });
 }

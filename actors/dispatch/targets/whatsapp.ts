@@ -6,7 +6,7 @@
  * @see DLV-1 in docs/specification.md
  */
 
-import { isJsonObject } from '../../../machines/base/json.ts';
+import { isJsonObject, scalarText } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import {
   deliveredAs,
@@ -126,7 +126,7 @@ function readCloud(answer: HttpAnswer, nowMs: number): SendOutcome {
   const said = saying(answer.status, code);
   if (code === 100) {
     // One code for every wrong parameter.
-    if (/must be at most \d+ characters/i.test(String(message))) return refusedAs('tooLong', said);
+    if (/must be at most \d+ characters/i.test(scalarText(message))) return refusedAs('tooLong', said);
     return error.error_subcode === 33
       ? refused('auth', `the platform does not know the phone_number_id, or the token may not use it (${said})`)
       : refusedAs('permanent', said);

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { type Diagnostic, maskSecrets, printDiagnostic } from '../../../machines/config/diagnostic.ts';
+import { isLinear } from '../../support/linear.ts';
 
 const found: Diagnostic = {
   file: 'config.yaml',
@@ -45,6 +46,31 @@ t.test('CFG-2 · OBS-1 · a secret in the line is masked, its length kept for th
   for (const [line, masked] of rows) {
     t.equal(maskSecrets(line), masked);
     t.equal(masked.length, line.length);
+  }
+  t.end();
+});
+
+t.test('CFG-2 · a line is masked in time linear in its length, whatever it holds', (t) => {
+  const rows = [
+    'a',
+    'secret',
+    'secret: a # ',
+    'token: ${',
+    '{token: ${',
+    'token: " ',
+    "token: '",
+    'token: a  ',
+    'a\t:',
+    '[',
+  ];
+  for (const part of rows) {
+    t.ok(
+      isLinear((size) => {
+        const line = `token: ${part.repeat(size)}.`;
+        return () => maskSecrets(line) + maskSecrets(part.repeat(size)) + maskSecrets(`token: a${' '.repeat(size)}b`);
+      }, 1_000),
+      part,
+    );
   }
   t.end();
 });

@@ -50,6 +50,8 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
     ['just words', 'config-not-mapping', 1],
     [`a: &a [1, 2]\nb: [${many}]\n`, 'yaml-aliases', 2],
     ['x: 1\ny: *none\n', 'yaml-aliases', 2],
+    ['x: 1\n<<: \n', 'yaml-syntax', 2],
+    ['x: &x 1\ny:\n  <<: [*x]\n', 'yaml-syntax', 3],
     ['a: 1\nb: {c: &c 1, d: 2,\n c: *c}', 'yaml-syntax', 3],
     ['x: &x\n  y: *x\n', 'yaml-aliases', 2],
     ...['[', '{a: ', '- ', '? '].map((opener) => [`a: 1\nb:\n  ${opener.repeat(50_000)}`, 'yaml-depth', 3] as const),

@@ -1,7 +1,7 @@
 /** The page's few icons, drawn with one line. */
 
 import type { ComponentChildren, JSX } from 'preact';
-import type { View } from '../data/place.ts';
+import type { View } from '../data/hash.ts';
 
 function icon(lines: ComponentChildren): JSX.Element {
   return (

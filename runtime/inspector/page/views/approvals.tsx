@@ -11,7 +11,7 @@ import { wordsOfServer } from '../../../../machines/base/shown-json.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
 import { spellCountdown } from '../data/format.ts';
-import { hashOf, type Place } from '../data/place.ts';
+import { hashOf, type Place } from '../data/hash.ts';
 import { lineUp, nextLeaveMs, nextOpen, type Shown } from '../data/questions.ts';
 import type { ApprovalRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';

@@ -9,7 +9,7 @@ import { useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
 import { spellCountdown } from '../data/format.ts';
-import { hashOf } from '../data/place.ts';
+import { hashOf } from '../data/hash.ts';
 import type { OutgoingRow, TargetRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { sendTwice, settledText, standingOfState, standingOfStatus } from '../data/standing.ts';

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { isJsonObject, type JsonObject } from '../../../../machines/base/json.ts';
-import { hashOf } from '../data/place.ts';
+import { hashOf } from '../data/hash.ts';
 import type { CallAnswer, ServerRow, ToolRow } from '../data/rows.ts';
 import { call, useAsked, wordsOf } from '../data/rpc.ts';
 import { useFresh } from '../data/use-fresh.ts';
