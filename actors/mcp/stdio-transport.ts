@@ -278,8 +278,8 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   return transport;
 }
 
-/** Undefined for a line that is no message. */
-function messageOf(line: Buffer): JSONRPCMessage | undefined {
+/** The message of a line; undefined for one that is none. */
+export function messageOf(line: Buffer): JSONRPCMessage | undefined {
   try {
     // The client reads the shape of each message itself; twice would be as dear as the rest of reading.
     const message = JSON.parse(line.toString('utf8')) as { readonly jsonrpc?: unknown } | null;

@@ -195,6 +195,8 @@ function misuses(document: Document.Parsed): readonly Misuse[] {
     if (isCollection(node)) {
       const keys = new Set<unknown>();
       for (const item of node.items) {
+        if (isPair(item) && isMap(node) && (isCollection(item.key) || isAlias(item.key)))
+          refuse(item.key, 'not usable: a key is a text, not a list, a mapping or an alias', 'yaml-syntax');
         if (isPair(item) && isMap(node) && isScalar(item.key)) {
           if (keys.has(item.key.value)) repeated ??= item.key;
           keys.add(item.key.value);

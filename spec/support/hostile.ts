@@ -17,6 +17,8 @@ export interface HostileParser {
   readonly parts: readonly string[];
   /** Names that it looks for. Where given, it reads JSON text. */
   readonly fields?: readonly string[];
+  /** It reads in turns or over a connection, so that the growth of its time is not measured. */
+  readonly isAsync?: true;
   /** The owner's own file: its growth is checked by its grammar alone, not in each frame and field. */
   readonly isOwn?: true;
   /** Put hostile text where the parser reads on. */
@@ -196,13 +198,11 @@ function pollution(verdict: unknown): string | undefined {
 /** Checks 10,000 inputs, and fewer in `npm test`; reports the slowest in `npm run test:all`. */
 export function checkParser(t: Test, parser: HostileParser): void {
   t.test(parser.name, async (t) => {
-    let slowestMs = 0;
-    let slowest = '';
+    let slow: readonly { readonly text: string; readonly ms: number }[] = [];
     const property = fc.asyncProperty(hostileText(parser), async (text) => {
       const began = performance.now();
       const verdict = await parser.read(text);
-      const tookMs = performance.now() - began;
-      if (tookMs > slowestMs) [slowestMs, slowest] = [tookMs, text];
+      slow = slowest([...slow, { text, ms: performance.now() - began }]);
       const why = pollution(verdict);
       if (why !== undefined) throw new Error(why);
     });
@@ -211,15 +211,34 @@ export function checkParser(t: Test, parser: HostileParser): void {
       t.equal(pollution(await parser.read(grow(10_000))), undefined, `${title} 10,000 deep`);
     }
     if (isEachTier) return;
-    t.comment(
-      `${parser.name}: slowest ${slowestMs.toFixed(1)} ms of ${slowest.length} characters: ${JSON.stringify(slowest.slice(0, 60))}`,
-    );
+    // What the machine did meanwhile is no part of the parser's time.
+    for (let round = 0; round < 5; round += 1) {
+      const again: (typeof slow)[number][] = [];
+      for (const { text, ms } of slow) {
+        const began = performance.now();
+        await parser.read(text);
+        again.push({ text, ms: Math.min(ms, performance.now() - began) });
+      }
+      slow = again;
+    }
+    const [most] = slowest(slow);
+    if (most !== undefined) {
+      const { text, ms } = most;
+      t.comment(
+        `${parser.name}: slowest ${ms.toFixed(1)} ms, ${text.length} characters: ${JSON.stringify(text.slice(0, 60))}`,
+      );
+    }
+    if (parser.isAsync) return;
     for (const [title, grow] of growths(parser)) t.ok(isInProportion(parser.read, grow), title);
   });
 }
 
 /** Titles of growths that reach deep into a parser that is recursive. */
 const nests = /^"[[{]", nested|: nested$/;
+
+function slowest<Row extends { readonly ms: number }>(rows: readonly Row[]): readonly Row[] {
+  return rows.toSorted((one, other) => other.ms - one.ms).slice(0, 10);
+}
 
 type Grow = (size: number) => string;
 

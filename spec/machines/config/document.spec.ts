@@ -51,6 +51,8 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
     [`a: &a [1, 2]\nb: [${many}]\n`, 'yaml-aliases', 2],
     ['x: 1\ny: *none\n', 'yaml-aliases', 2],
     ['x: 1\n<<: \n', 'yaml-syntax', 2],
+    ['x: &x 1\n? [a]\n: b', 'yaml-syntax', 2],
+    ['x: &x 1\n*x : b', 'yaml-syntax', 2],
     ['x: &x 1\ny:\n  <<: [*x]\n', 'yaml-syntax', 3],
     ['a: 1\nb: {c: &c 1, d: 2,\n c: *c}', 'yaml-syntax', 3],
     ['x: &x\n  y: *x\n', 'yaml-aliases', 2],
