@@ -359,6 +359,11 @@ export const catalogue: readonly CliCommand[] = [
       },
       { name: 'all', help: 'All that are new; which of them is not asked.' },
       { name: 'project', help: 'Also those that a file in this folder, or in one around it, offers.' },
+      {
+        name: 'variables',
+        value: 'names',
+        help: 'Variables, separated by commas, that servers of such a file may refer to without a question.',
+      },
       { name: 'rename', help: 'Add one whose name is taken under another one; skipped unless given.' },
       { name: 'yes', help: 'Write without asking.' },
       { name: 'dry-run', help: 'Show what was found and write nothing.' },

@@ -245,7 +245,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'mcp import': {
     about: [
-      'Looks where Claude Code, Claude Desktop, Cursor, VS Code and Codex keep their MCP servers, those of the user and those of this folder and of the folders of yours that hold it, shows what it found with each setting that lowers a guard, and asks before it writes. What a file in the folder offers is added only where you choose it or pass --project, since others may have written that file. Keys are mapped to ours, and what cannot be mapped is named; what is switched off there stays so here. Values that are secrets go into .env and are referred to by ${NAME}. A name that is taken is never overwritten.',
+      'Looks where Claude Code, Claude Desktop, Cursor, VS Code and Codex keep their MCP servers, those of the user and those of this folder and of the folders of yours that hold it, shows what it found with each setting that lowers a guard, and asks before it writes. What a file in the folder offers is added only where you choose it or pass --project, since others may have written that file. A server of such a file that refers to variables is added after a question that names each with where its value goes; without a terminal, --variables names what you allow. Keys are mapped to ours, and what cannot be mapped is named; what is switched off there stays so here. Values that are secrets go into .env and are referred to by ${NAME}. A name that is taken is never overwritten.',
     ],
     examples: [
       ['mcp import --dry-run', 'show what would be written'],
@@ -254,7 +254,7 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
     ],
     exits: {
       1: 'Nothing was found, or the file could not be changed.',
-      4: 'There is no terminal to ask on; --yes answers.',
+      4: 'There is no terminal to ask on and --yes is not given, or a server waits for --variables.',
     },
     files: config,
     see: ['mcp add', 'docs/mcp-servers.md'],

@@ -9,19 +9,20 @@ import { dirname } from 'node:path';
 import { type ForeignConfig, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
 import { addServerEntry } from '../../actors/config/server-entries.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { shownText, withoutGaps } from '../../machines/base/shown-json.ts';
+import { inQuotes, shownText, withoutGaps } from '../../machines/base/shown-json.ts';
 import { editVariable, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
+import { isReservedVariable } from '../../machines/config/program-variables.ts';
 import { type ForeignProgram, foreignFiles } from '../../machines/mcp/foreign-files.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import { type ImportItem, planImport } from '../../machines/mcp/plan-import.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
-import { bold, dim, plain, printJson, wrapped } from '../terminal.ts';
+import { bold, dim, oneLine, printJson, wrapped } from '../terminal.ts';
 
 const titles: Readonly<Record<ForeignProgram, string>> = {
   'claude-code': 'Claude Code',
@@ -37,15 +38,16 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
   const paths = profilePaths(context.home, profile);
   const configs = await found(context);
   for (const { file, problem } of configs) {
-    if (problem !== undefined) out.complain(`agent: ${plain(file.path)}: ${plain(problem)}; it is passed over\n`);
+    if (problem !== undefined) out.complain(`agent: ${oneLine(file.path)}: ${oneLine(problem)}; it is passed over\n`);
   }
   const [config = '', env = ''] = await Promise.all([readText(paths.config), readText(paths.env)]);
-  const entries = valueAt(config, ['mcp_servers']);
+  const written = valueAt(config, []);
   const plan = planImport({
     found: configs.flatMap(({ file, servers }) => servers.map((server) => ({ file, server }))),
-    entries: typeof entries === 'object' && entries !== null ? (entries as JsonObject) : {},
+    config: isJsonObject(written) ? written : {},
     secrets: parseEnvFile(env),
     env: context.env,
+    userHome: placesOf(context).userHome,
   });
   if (plan.length === 0) return nothingFound(context, configs);
   const wantsJson = hasFlag(context, 'json');
@@ -53,47 +55,63 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
   const open = plan.filter(({ standing }) => standing.kind === 'new' || standing.kind === 'taken');
   const offered = open.filter(
     (item) =>
-      (item.standing.kind === 'new' || hasFlag(context, 'rename')) &&
-      (hasFlag(context, 'project') || !isOfProject(context, item)),
+      (item.standing.kind === 'new' || hasFlag(context, 'rename')) && (hasFlag(context, 'project') || !item.isProject),
   );
   if (hasFlag(context, 'dry-run')) {
-    if (wantsJson)
-      printJson(
-        context,
-        plan.map((item) => rowOf(context, item)),
-      );
+    if (wantsJson) printJson(context, plan.map(rowOf));
     else out.print('Nothing was written: --dry-run.\n');
     return 0;
   }
   if (open.length === 0) {
-    if (wantsJson)
-      printJson(
-        context,
-        plan.map((item) => rowOf(context, item)),
-      );
+    if (wantsJson) printJson(context, plan.map(rowOf));
     else out.print('There is nothing to add.\n');
     return 0;
   }
   let chosen: readonly ImportItem[];
   try {
-    chosen = hasFlag(context, 'yes') ? offered : await choose(context, open, offered);
+    chosen = hasFlag(context, 'yes') ? withoutUnnamed(context, offered) : await choose(context, open, offered);
   } catch (thrown) {
     if (!(thrown instanceof QuestionsLeft)) throw thrown;
     out.complain(`agent: ${thrown.message}\n`);
     return 4;
   }
-  return write(context, { chosen, plan, place: { home: context.home, profile }, env: paths.env });
+  const code = await write(context, { chosen, plan, place: { home: context.home, profile }, env: paths.env });
+  const isHeldBack = hasFlag(context, 'yes') && chosen.length < offered.length;
+  return code === 0 && isHeldBack ? 4 : code;
+}
+
+/** What a checkout's server would be given that `--variables` does not name, and that a person has to allow (SEC-2). */
+function unnamed(context: CommandContext, { isProject, uses }: ImportItem): ImportItem['uses'] {
+  const named = new Set((textFlag(context, 'variables') ?? '').split(',').map((name) => name.trim()));
+  return isProject ? uses.filter(({ variable }) => !named.has(variable)) : [];
+}
+
+/** Those that `--yes` may add: it alone allows no reference of a checkout's server, set or not yet. */
+function withoutUnnamed(context: CommandContext, offered: readonly ImportItem[]): readonly ImportItem[] {
+  return offered.filter((item) => {
+    const open = unnamed(context, item);
+    if (open.length === 0) return true;
+    const names = shown(open.map(({ variable }) => variable).join(','));
+    context.out.complain(
+      `agent: ${oneLine(item.name)}: it ${shown(wordsOf(open))}; it is not added without --variables ${names}\n`,
+    );
+    return false;
+  });
+}
+
+function wordsOf(uses: ImportItem['uses']): string {
+  return uses.map(({ words }) => words).join(', ');
+}
+
+/** A text of another program's file as a part of one of our lines. */
+function shown(text: string): string {
+  return withoutGaps(shownText(text)).replace(/\s+/g, ' ').trim();
 }
 
 async function found(context: CommandContext): Promise<readonly ForeignConfig[]> {
   const from = textFlag(context, 'from');
   const configs = await readForeignConfigs(placesOf(context));
   return configs.filter(({ file }) => from === undefined || file.program === from);
-}
-
-/** A checkout's file is its authors' word; the file in the home itself is the user's own. */
-function isOfProject(context: CommandContext, { file: { workspace } }: ImportItem): boolean {
-  return workspace !== undefined && workspace !== placesOf(context).userHome;
 }
 
 function placesOf({ env }: CommandContext): Parameters<typeof foreignFiles>[0] {
@@ -104,7 +122,7 @@ function nothingFound(context: CommandContext, configs: readonly ForeignConfig[]
   const from = textFlag(context, 'from');
   const looked = foreignFiles(placesOf(context)).filter(({ program }) => from === undefined || program === from);
   context.out.complain(
-    `agent: no MCP servers were found; looked for\n${looked.map(({ path }) => `  ${plain(path)}\n`).join('')}${elsewhere(context, configs)}Add one by hand: agent mcp add\n`,
+    `agent: no MCP servers were found; looked for\n${looked.map(({ path }) => `  ${oneLine(path)}\n`).join('')}${elsewhere(context, configs)}Add one by hand: agent mcp add\n`,
   );
   return 1;
 }
@@ -124,7 +142,8 @@ async function choose(
       open.map((item) => ({
         value: item,
         label: item.name,
-        hint: item.standing.kind === 'taken' ? `"${item.foreignName}" is taken here` : titles[item.file.program],
+        hint:
+          item.standing.kind === 'taken' ? `${inQuotes(item.foreignName)} is taken here` : titles[item.file.program],
       })),
       offered,
     );
@@ -132,15 +151,22 @@ async function choose(
   if (chosen.length === 0) return [];
   const names = chosen.map(({ name }) => name).join(', ');
   if (!(await prompts.confirm(`Add ${names}?`, true))) return [];
-  return fillIn(chosen, prompts);
+  const allowed: ImportItem[] = [];
+  for (const item of chosen) {
+    const open = unnamed(context, item);
+    const question = `${item.name} is of a file that others may have written, and ${shown(wordsOf(open))}. Allow that?`;
+    if (open.length === 0 || (await prompts.confirm(question, false))) allowed.push(item);
+  }
+  return fillIn(allowed, prompts);
 }
 
 /** Asks for what the other program would ask for, or takes from its environment. */
 async function fillIn(chosen: readonly ImportItem[], prompts: Prompts): Promise<readonly ImportItem[]> {
   const answers = new Map<string, string>();
   for (const { variable, why } of chosen.flatMap(({ missing }) => missing)) {
-    if (answers.has(variable)) continue;
-    answers.set(variable, await prompts.secret(`${variable}: ${plain(why)} (empty: later)`));
+    // What configures the gateway is set by a person who thinks of the gateway, not of a server.
+    if (answers.has(variable) || isReservedVariable(variable)) continue;
+    answers.set(variable, await prompts.secret(`${variable}: ${inQuotes(why)} (empty: later)`));
   }
   return chosen.map((item) => {
     const given = item.missing.flatMap(({ variable }) => {
@@ -167,7 +193,7 @@ async function write(context: CommandContext, { chosen, plan, place, env }: Writ
     try {
       await context.call('mcp.test', { server: name, entry, profile: place.profile, connect: false });
     } catch (thrown) {
-      out.complain(`agent: ${plain(name)}: ${plain((thrown as Error).message)}; it is not added\n`);
+      out.complain(`agent: ${oneLine(name)}: ${oneLine((thrown as Error).message)}; it is not added\n`);
       failed = true;
       continue;
     }
@@ -182,19 +208,19 @@ async function write(context: CommandContext, { chosen, plan, place, env }: Writ
     if (change.kind === 'changed') added.push(name);
     else {
       const why = change.kind === 'unwritable' ? change.why : 'the name has been taken meanwhile';
-      out.complain(`agent: ${plain(name)}: ${plain(why)}; it is not added\n`);
+      out.complain(`agent: ${oneLine(name)}: ${oneLine(why)}; it is not added\n`);
       failed = true;
     }
   }
   if (hasFlag(context, 'json'))
     printJson(
       context,
-      plan.map((item) => ({ ...rowOf(context, item), added: added.includes(item.name) })),
+      plan.map((item) => ({ ...rowOf(item), added: added.includes(item.name) })),
     );
   else if (added.length === 0) out.print('Nothing was added.\n');
   else
     out.print(
-      `Added ${added.map(plain).join(', ')}. A running gateway connects them by itself; see \`agent mcp list\`.\n`,
+      `Added ${added.map(oneLine).join(', ')}. A running gateway connects them by itself; see \`agent mcp list\`.\n`,
     );
   return failed ? 1 : 0;
 }
@@ -208,13 +234,12 @@ function describe(context: CommandContext, plan: readonly ImportItem[]): string 
     if (item.file.path !== path) {
       path = item.file.path;
       if (lines.length > 0) lines.push('');
-      lines.push(`${bold(out, titles[item.file.program])}  ${dim(out, plain(path))}`);
+      lines.push(`${bold(out, titles[item.file.program])}  ${dim(out, oneLine(path))}`);
     }
-    const shown = item.standing.kind === 'taken' ? item.foreignName : item.name;
-    lines.push(`  ${bold(out, plain(shown))}  ${plain(reached(item.entry))}`);
+    const name = item.standing.kind === 'taken' ? item.foreignName : item.name;
+    lines.push(`  ${bold(out, shown(name))}  ${shown(reached(item.entry))}`);
     const width = Math.max(40, out.columns - 6);
-    for (const told of remarks(context, item))
-      lines.push(...wrapped(plain(told), width, '').map((line) => `      ${line}`));
+    for (const told of remarks(item)) lines.push(...wrapped(shown(told), width, '').map((line) => `      ${line}`));
   }
   return `${lines.join('\n')}\n\n`;
 }
@@ -224,7 +249,7 @@ function elsewhere({ out }: CommandContext, configs: readonly ForeignConfig[]): 
   const lines = configs.flatMap(({ file, elsewhere: others }) =>
     others.flatMap(({ folder, names }) =>
       wrapped(
-        plain(`${titles[file.program]} has ${names.join(', ')} for ${folder}: run the import in that folder`),
+        oneLine(`${titles[file.program]} has ${names.join(', ')} for ${folder}: run the import in that folder`),
         Math.max(40, out.columns),
         '',
       ),
@@ -233,8 +258,7 @@ function elsewhere({ out }: CommandContext, configs: readonly ForeignConfig[]): 
   return lines.length === 0 ? '' : `${lines.join('\n')}\n\n`;
 }
 
-function remarks(context: CommandContext, item: ImportItem): readonly string[] {
-  const { standing, variables, missing, notes, name, entry } = item;
+function remarks({ standing, variables, uses, missing, notes, name, entry, isProject }: ImportItem): readonly string[] {
   const told: string[] = [];
   if (standing.kind === 'unusable') told.push(`cannot be taken over: ${standing.why}`);
   if (standing.kind === 'same') told.push('the very same stands here already, or above');
@@ -243,13 +267,18 @@ function remarks(context: CommandContext, item: ImportItem): readonly string[] {
   }
   if (standing.kind === 'unusable' || standing.kind === 'same') return told;
   if (variables.length > 0) told.push(`into .env: ${variables.map(({ variable }) => variable).join(', ')}`);
+  for (const { words } of uses) told.push(words);
+  if (isJsonObject(entry.headers)) told.push(`headers: it sends ${Object.keys(entry.headers).join(', ')}`);
   for (const { variable, why } of missing) told.push(`put ${variable} into .env: ${why}`);
-  if (isOfProject(context, item)) {
+  if (isProject) {
     told.push(
       'its file lies in a folder that others may have written: added only where you choose it or pass --project',
     );
   }
-  return [...told, ...loweredGuards(entry).map((words) => withoutGaps(shownText(words))), ...notes];
+  if (isProject && uses.length > 0) {
+    told.push('its variables are allowed one server at a time, or by name with --variables');
+  }
+  return [...told, ...loweredGuards(entry), ...notes];
 }
 
 function reached(entry: JsonObject): string {
@@ -259,16 +288,17 @@ function reached(entry: JsonObject): string {
 }
 
 /** What scripts get: no value of a variable. */
-function rowOf(context: CommandContext, item: ImportItem): JsonObject {
-  const { file, foreignName, name, entry, variables, missing, notes, standing } = item;
+function rowOf(item: ImportItem): JsonObject {
+  const { file, isProject, foreignName, name, entry, variables, uses, missing, notes, standing } = item;
   return {
     name,
     from: file.program,
     file: file.path,
-    project: isOfProject(context, item),
+    project: isProject,
     foreign_name: foreignName,
     entry,
     variables: variables.map(({ variable }) => variable),
+    uses: uses.map(({ variable, words }) => ({ variable, words })),
     missing: missing.map(({ variable }) => variable),
     notes,
     standing: standing.kind,

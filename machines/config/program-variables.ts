@@ -23,6 +23,15 @@ export function isBasicVariable(name: string): boolean {
   return basic.has(name) || name.startsWith('LC_');
 }
 
+/** Read by the gateway, its libraries or the programs that it starts, by their names alone. */
+const reserved =
+  /^(?:(?:WEBHOOK|AGENT|OTEL|NODE|LD|DYLD|XDG|GH|GIT|SSH|SSL|UWS)_.*|(?:HTTPS?|ALL|NO)_PROXY|NO_COLOR|BROWSER|SSLKEYLOGFILE)$/i;
+
+/** Whether a value in `.env` under this name configures more than the entry that refers to it (CLI-5). */
+export function isReservedVariable(name: string): boolean {
+  return isBasicVariable(name.toUpperCase()) || reserved.test(name);
+}
+
 /**
  * Returns the variables that a profile lends its program, by name: those that `agent.env` names, from `.env` or the process
  * environment. Without `agent.env`, those of `.env` to which nothing else in the configuration refers. Basic variables of

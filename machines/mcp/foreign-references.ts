@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type Json } from '../base/json.ts';
+import { isReservedVariable } from '../config/program-variables.ts';
 import type { ForeignServer } from './foreign-files.ts';
 import { spelled } from './secret-places.ts';
 
@@ -13,14 +14,14 @@ export interface WantedVariable {
   readonly variable: string;
   /** What it is for. */
   readonly why: string;
-  /** What the other program takes where nothing is set. */
-  readonly fallback?: string;
 }
 
 export interface ReferenceSink {
   readonly server: Pick<ForeignServer, 'name' | 'inputs'>;
   /** The folder that the other program would run it in, where its file belongs to one. */
   readonly workspace: string | undefined;
+  /** Whether `.env` or the environment has the variable. Where it has not, a reference's own fallback takes its place. */
+  readonly isSet: (variable: string) => boolean;
   readonly wanted: WantedVariable[];
   /** References that mean nothing here, as they stand. */
   readonly unknown: Set<string>;
@@ -36,11 +37,16 @@ export function ownReferences(value: Json, sink: ReferenceSink): Json {
   return value.replace(/\$\{([^{}]+)\}/g, (whole, inner: string) => ownReference(whole, inner, sink));
 }
 
-function ownReference(whole: string, inner: string, { server, workspace, wanted, unknown }: ReferenceSink): string {
+function ownReference(
+  whole: string,
+  inner: string,
+  { server, workspace, isSet, wanted, unknown }: ReferenceSink,
+): string {
   if (inner.startsWith('input:')) {
     const id = inner.slice('input:'.length);
     const [prefix, own] = [spelled(server.name), spelled(id)];
-    const variable = own.startsWith(prefix) ? own : `${prefix}_${own}`;
+    const named = own.startsWith(`${prefix}_`) ? own : `${prefix}_${own}`;
+    const variable = isReservedVariable(named) ? `MCP_${named}` : named;
     wanted.push({ variable, why: server.inputs[id] ?? id });
     return `\${${variable}}`;
   }
@@ -48,18 +54,22 @@ function ownReference(whole: string, inner: string, { server, workspace, wanted,
     if (inner === 'workspaceFolder' || inner === 'cwd') return workspace;
     if (inner === 'workspaceFolderBasename') return workspace.slice(workspace.lastIndexOf('/') + 1);
   }
-  if (places.has(inner)) return whole;
+  if (isPlace(inner)) return whole;
   const [, variable, fallback] = /^(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s.exec(inner) ?? [];
   if (variable === undefined || editorOnly.has(inner)) {
     unknown.add(whole);
     return whole;
   }
-  const why = 'it is read from the environment';
-  wanted.push(fallback === undefined ? { variable, why } : { variable, why, fallback });
+  if (fallback !== undefined && !isSet(variable)) return fallback;
+  wanted.push({ variable, why: 'it is read from the environment' });
   return `\${${variable}}`;
 }
 
-/** References that are no variables; they mean the same here. */
+/** Whether a reference names a folder or a separator and no variable. It has the same meaning here. */
+export function isPlace(name: string): boolean {
+  return places.has(name);
+}
+
 const places: ReadonlySet<string> = new Set([
   'userHome',
   'workspaceFolder',

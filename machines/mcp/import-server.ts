@@ -18,6 +18,8 @@ export interface ImportedServer {
 export interface ImportPlace {
   readonly program: ForeignProgram;
   readonly workspace: string | undefined;
+  /** Whether `.env` or the environment has the variable. */
+  readonly isSet: (variable: string) => boolean;
 }
 
 export type ImportVerdict =
@@ -53,11 +55,11 @@ function isLiteral(program: ForeignProgram): boolean {
 function referred(
   mapped: JsonObject,
   server: ForeignServer,
-  { workspace }: ImportPlace,
+  { workspace, isSet }: ImportPlace,
   { wanted, notes }: { readonly wanted: WantedVariable[]; readonly notes: string[] },
 ): JsonObject {
   const unknown = new Set<string>();
-  const entry = ownReferences(mapped, { server, workspace, wanted, unknown }) as JsonObject;
+  const entry = ownReferences(mapped, { server, workspace, isSet, wanted, unknown }) as JsonObject;
   if (unknown.size > 0) notes.push(`means nothing here, put its value there: ${[...unknown].join(', ')}`);
   return entry;
 }

@@ -6,9 +6,25 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 
-/** Variables that load other code into a command, or choose which code it is. */
-const loaders =
-  /^(?:LD_[A-Z_]+|DYLD_[A-Z_]+|GCONV_PATH|PATH|NODE_(?:OPTIONS|PATH)|PYTHON(?:PATH|HOME|STARTUP)|PERL5?(?:LIB|OPT)|RUBY(?:LIB|OPT)|_?JAVA_(?:TOOL_)?OPTIONS|BASH_ENV|ENV|GIT_SSH(?:_COMMAND)?)$/i;
+/**
+ * Variables that load other code into a command, choose which code it is, or where it is fetched from: of the loader, the
+ * shells, interpreters, package managers and git, and those that take the place of a server's certificates or its route.
+ */
+const loaders = new RegExp(
+  `^(?:${[
+    '(?:LD|DYLD)_\\w+|GCONV_PATH|GLIBC_TUNABLES|LIBPATH|SHLIB_PATH|PATH|PATHEXT|COMSPEC',
+    'BASH_ENV|ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS4|IFS|ZDOTDIR|SHELL',
+    'NODE_\\w+|(?:NPM|YARN|PNPM|BUN|DENO|COREPACK)_.*|NPX_.*|TSX_\\w+|TS_NODE_\\w+',
+    'PYTHON\\w*|(?:PIP|PIPX|UV|POETRY|CONDA|VIRTUAL)_\\w+|VIRTUAL_ENV',
+    'PERL\\w+|RUBY\\w+|GEM_\\w+|BUNDLE_\\w+|PHPRC|PHP_INI_SCAN_DIR|LUA_\\w+',
+    'J(?:DK|RE)_JAVA_OPTIONS|_?JAVA_(?:TOOL_)?OPTIONS|JAVA_OPTS|CLASSPATH|(?:MAVEN|GRADLE|SBT|ANT)_(?:OPTS|ARGS)',
+    'DOTNET_\\w+|CORECLR_\\w+|COR_(?:ENABLE_PROFILING|PROFILER\\w*)|NUGET_\\w+',
+    'GO(?:FLAGS|PROXY|NOSUMDB|SUMDB|INSECURE|TOOLCHAIN|ENV)|CARGO_.*|RUSTC\\w*|RUSTFLAGS|RUSTUP_\\w+',
+    'GIT_\\w+|SSH_ASKPASS|(?:GIT_)?(?:EDITOR|PAGER)|VISUAL|DOCKER_(?:HOST|CONFIG|CONTEXT)|HOMEBREW_\\w+',
+    '(?:HTTPS?|ALL|FTP|NO)_PROXY|SSL_CERT_(?:FILE|DIR)|CURL_(?:CA_BUNDLE|HOME)|REQUESTS_CA_BUNDLE|OPENSSL_(?:CONF|MODULES|ENGINES)',
+  ].join('|')})$`,
+  'i',
+);
 
 /** One sentence per guard, each beginning with the key; empty where all are as they are without the entry's words. */
 export function loweredGuards(config: JsonObject): readonly string[] {

@@ -4,22 +4,29 @@
  * @see CLI-5 and HOME-4 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
+import { variablesIn } from '../config/interpolate.ts';
+import { isReservedVariable } from '../config/program-variables.ts';
 import type { ForeignFile, ForeignServer } from './foreign-files.ts';
 import type { WantedVariable } from './foreign-references.ts';
 import { importServer } from './import-server.ts';
 import { isName } from './install-link.ts';
-import { type TakenSecret, takeSecrets } from './secret-places.ts';
+import { spelled, type TakenSecret, takeSecrets } from './secret-places.ts';
+import { type VariableUse, variableUses } from './variable-uses.ts';
 
 export interface ImportItem {
   readonly file: ForeignFile;
+  /** Whether the file belongs to a checkout, whose authors wrote it; the file in the home itself is the user's own. */
+  readonly isProject: boolean;
   /** In the other program. */
   readonly foreignName: string;
   /** Here, where it is added. */
   readonly name: string;
   readonly entry: JsonObject;
-  /** Into `.env`: secrets, and what the other program takes where nothing is set. */
+  /** The secrets of the file, which go into `.env`. */
   readonly variables: readonly TakenSecret[];
+  /** The variables that its file refers to, set or not, with where their values go. */
+  readonly uses: readonly VariableUse[];
   /** Neither in `.env` nor in the environment. */
   readonly missing: readonly WantedVariable[];
   readonly notes: readonly string[];
@@ -36,32 +43,33 @@ export type Standing =
 
 export interface ImportStart {
   readonly found: readonly { readonly file: ForeignFile; readonly server: ForeignServer }[];
-  /** The servers of config.yaml as they are written. */
-  readonly entries: JsonObject;
+  /** config.yaml as it is written. */
+  readonly config: JsonObject;
   readonly secrets: ReadonlyMap<string, string>;
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly userHome: string;
 }
 
 const longestName = 64;
 
-export function planImport({ found, entries, secrets, env }: ImportStart): readonly ImportItem[] {
+export function planImport({ found, config, secrets, env, userHome }: ImportStart): readonly ImportItem[] {
+  const entries = objectAt(config, 'mcp_servers');
+  const referred = new Set(variablesIn(config));
   const taken = new Map<string, string>(Object.entries(entries).map(([name, entry]) => [name, canonical(entry)]));
   const held = new Map(secrets);
   return found.map(({ file, server }) => {
     const wish = fitName(server.name);
-    const common = { file, foreignName: server.name, name: wish };
-    const nothing = { entry: {}, variables: [], missing: [], notes: [] };
-    const read = importServer(server, { program: file.program, workspace: file.workspace });
+    const isProject = file.workspace !== undefined && file.workspace !== userHome;
+    const common = { file, isProject, foreignName: server.name, name: wish };
+    const nothing = { entry: {}, variables: [], uses: [], missing: [], notes: [] };
+    const isSet = (variable: string): boolean => held.has(variable) || env[variable] !== undefined;
+    const read = importServer(server, { program: file.program, workspace: file.workspace, isSet });
     if (read.kind === 'unusable') return { ...common, ...nothing, standing: read };
-    const { entry, secrets: moved } = takeSecrets(server.name, read.entry, (wanted, value) =>
-      variableFor(wanted, value, held),
-    );
-    const fallbacks = read.wanted.flatMap(({ variable, fallback }) =>
-      fallback === undefined || held.has(variable) || env[variable] !== undefined
-        ? []
-        : [{ variable, value: fallback }],
-    );
-    for (const { variable, value } of fallbacks) held.set(variable, value);
+    const { entry, secrets: moved } = takeSecrets(server.name, read.entry, (wanted, value) => {
+      const isOthers = isReservedVariable(wanted) || (referred.has(wanted) && !held.has(wanted));
+      const own = isProject || isOthers ? ownVariable(wanted, server.name) : wanted;
+      return variableFor(own, value, { held, env });
+    });
     const standing = standingOf(wish, canonical(entry), taken, file.program);
     const name = standing.kind === 'taken' ? standing.free : wish;
     if (standing.kind !== 'same') taken.set(name, canonical(entry));
@@ -69,8 +77,9 @@ export function planImport({ found, entries, secrets, env }: ImportStart): reado
       ...common,
       name,
       entry,
-      variables: unique([...moved, ...fallbacks]).filter(({ variable, value }) => secrets.get(variable) !== value),
-      missing: read.wanted.filter(({ variable }) => !held.has(variable) && env[variable] === undefined),
+      variables: unique(moved).filter(({ variable, value }) => secrets.get(variable) !== value),
+      uses: variableUses(read.entry),
+      missing: read.wanted.filter(({ variable }) => !isSet(variable)),
       notes: read.notes,
       standing,
     };
@@ -99,11 +108,21 @@ function freeName(wish: string, taken: ReadonlyMap<string, string>): string {
   }
 }
 
+/** A name that only this server's entry refers to: neither the gateway nor another entry reads it. */
+function ownVariable(wanted: string, server: string): string {
+  const prefix = spelled(server);
+  return `MCP_${wanted.startsWith(`${prefix}_`) ? wanted : `${prefix}_${wanted}`}`;
+}
+
 /** The wanted variable; where it holds something else, the first numbered one that does not. */
-function variableFor(wanted: string, value: string, held: Map<string, string>): string {
+function variableFor(
+  wanted: string,
+  value: string,
+  { held, env }: { readonly held: Map<string, string>; readonly env: ImportStart['env'] },
+): string {
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? wanted : `${wanted}_${number}`;
-    const standing = held.get(name);
+    const standing = held.get(name) ?? env[name];
     if (standing !== undefined && standing !== value) continue;
     held.set(name, value);
     return name;

@@ -23,10 +23,16 @@ const main = new URL('../../cli/main.js', import.meta.url).pathname;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what a terminal is told.
 const told = /\u001b\[[0-9;?]*[A-Za-z]|\r/g;
 
-export function startTerminal(t: Test, words: readonly string[], env: Readonly<Record<string, string>>): Terminal {
+export function startTerminal(
+  t: Test,
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd?: string,
+): Terminal {
   const line = [process.execPath, main, ...words].map((word) => `'${word}'`).join(' ');
   const child = spawn('script', ['-qec', line, '/dev/null'], {
     env: { ...process.env, TERM: 'xterm', ...env },
+    cwd,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   let text = '';

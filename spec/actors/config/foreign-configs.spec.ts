@@ -22,7 +22,7 @@ async function readAll(t: Test, files: Readonly<Record<string, string>>) {
 /** What would be written of them, by name. */
 function entriesOf(configs: readonly ForeignConfig[]): Readonly<Record<string, JsonObject>> {
   const found = configs.flatMap(({ file, servers }) => servers.map((server) => ({ file, server })));
-  const plan = planImport({ found, entries: {}, secrets: new Map(), env: {} });
+  const plan = planImport({ found, config: {}, secrets: new Map(), env: {}, userHome: '/home/me' });
   return Object.fromEntries(plan.map(({ name, entry }) => [name, entry]));
 }
 
@@ -63,7 +63,7 @@ t.test('CLI-5 · Claude Code: servers of the user, of the folder and of the proj
     sentry: { url: 'https://mcp.sentry.dev/mcp' },
     linear: { url: 'https://mcp.linear.app/sse', transport: 'sse', headers: { 'X-Team': 'core' }, enabled: false },
     db: { command: 'npx', args: ['-y', '@acme/db'], env: { DB_URL: '${DB_URL}' } },
-    api: { url: '${API_BASE}/mcp', headers: { Authorization: 'Bearer ${API_KEY}' } },
+    api: { url: 'https://api.example/mcp', headers: { Authorization: 'Bearer ${API_KEY}' } },
     refused: { command: 'r', enabled: false },
     quiet: { command: 'q', enabled: false },
   });

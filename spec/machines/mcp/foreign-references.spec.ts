@@ -5,6 +5,7 @@ interface Row {
   readonly text: string;
   readonly becomes: string;
   readonly workspace?: string;
+  readonly set?: string;
   readonly wants?: readonly WantedVariable[];
   readonly unknown?: readonly string[];
 }
@@ -14,10 +15,13 @@ const rows: readonly Row[] = [
   { text: 'plain $HOME {x}', becomes: 'plain $HOME {x}' },
   { text: 'a ${A} b', becomes: 'a ${A} b', wants: [{ variable: 'A', why }] },
   { text: '${env:A}', becomes: '${A}', wants: [{ variable: 'A', why }] },
-  { text: '${A:-b:-c}', becomes: '${A}', wants: [{ variable: 'A', why, fallback: 'b:-c' }] },
-  { text: '${A:-}', becomes: '${A}', wants: [{ variable: 'A', why, fallback: '' }] },
+  { text: '${A:-b:-c}', becomes: '${A}', set: 'A', wants: [{ variable: 'A', why }] },
+  { text: '${A:-b:-c}', becomes: 'b:-c' },
+  { text: 'x${A:-}', becomes: 'x' },
+  { text: '${WEBHOOK_SECRET:-known}', becomes: 'known' },
   { text: '${input:key}', becomes: '${IT_KEY}', wants: [{ variable: 'IT_KEY', why: 'The key' }] },
   { text: '${input:it-x}', becomes: '${IT_X}', wants: [{ variable: 'IT_X', why: 'it-x' }] },
+  { text: '${input:item}', becomes: '${IT_ITEM}', wants: [{ variable: 'IT_ITEM', why: 'item' }] },
   { text: '${workspaceFolder}${/}${userHome}', becomes: '${workspaceFolder}${/}${userHome}' },
   { text: '${workspaceFolder}/${cwd}', becomes: '/w/a//w/a', workspace: '/w/a' },
   { text: '${workspaceFolderBasename}', becomes: 'a', workspace: '/w/a' },
@@ -31,14 +35,26 @@ const rows: readonly Row[] = [
 ];
 
 t.test('CLI-5 · INT-2 · each reference becomes ours, or is named', (t) => {
-  for (const { text, becomes, workspace, wants = [], unknown = [] } of rows) {
+  for (const { text, becomes, workspace, set, wants = [], unknown = [] } of rows) {
     const wanted: WantedVariable[] = [];
     const strange = new Set<string>();
     const server = { name: 'it', inputs: { key: 'The key' } };
-    const value = ownReferences({ deep: [text, 1, null] }, { server, workspace, wanted, unknown: strange });
+    const value = ownReferences(
+      { deep: [text, 1, null] },
+      {
+        server,
+        workspace,
+        isSet: (variable) => variable === set,
+        wanted,
+        unknown: strange,
+      },
+    );
     t.same(value, { deep: [becomes, 1, null] }, text);
     t.same(wanted, wants, text);
     t.same([...strange], unknown, text);
   }
+  const sink = { workspace: undefined, isSet: () => true, wanted: [], unknown: new Set<string>() };
+  const value = ownReferences('${input:secret}', { server: { name: 'webhook', inputs: {} }, ...sink });
+  t.equal(value, '${MCP_WEBHOOK_SECRET}', 'no name that the gateway reads');
   t.end();
 });

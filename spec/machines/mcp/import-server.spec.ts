@@ -6,7 +6,7 @@ import type { ForeignProgram } from '../../../machines/mcp/foreign-files.ts';
 import { type ImportVerdict, importServer } from '../../../machines/mcp/import-server.ts';
 
 function imported(program: ForeignProgram, value: JsonObject, workspace?: string): ImportVerdict {
-  return importServer({ name: 'it', value, inputs: { key: 'The key' } }, { program, workspace });
+  return importServer({ name: 'it', value, inputs: { key: 'The key' } }, { program, workspace, isSet: () => false });
 }
 
 const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
@@ -35,8 +35,8 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
     'claude-code',
     { command: '${BIN:-node}', args: ['${A}', 'x${HOME}'] },
     {
-      entry: { command: '${BIN}', args: ['${A}', 'x${HOME}'] },
-      wanted: [{ variable: 'BIN', fallback: 'node' }, { variable: 'A' }, { variable: 'HOME' }],
+      entry: { command: 'node', args: ['${A}', 'x${HOME}'] },
+      wanted: [{ variable: 'A' }, { variable: 'HOME' }],
     },
   ],
   [
@@ -161,7 +161,7 @@ const rows: readonly (readonly [ForeignProgram, JsonObject, object])[] = [
     { type: 'http', url: 'https://x/', oauth: { clientId: 'c', authServerMetadataUrl: 'https://m/' } },
     { entry: { oauth: { client_id: 'c' } }, notes: ['not taken over: oauth.authServerMetadataUrl'] },
   ],
-  ['claude-code', { type: 'http', url: '${API_BASE:-https://x}/mcp' }, { entry: { url: '${API_BASE}/mcp' } }],
+  ['claude-code', { type: 'http', url: '${API_BASE:-https://x}/mcp' }, { entry: { url: 'https://x/mcp' } }],
   ['cursor', { url: 'https://x/', auth: 'oauth' }, { entry: { auth: 'oauth' }, notes: [] }],
   ['claude-code', { command: 'x', disabled: true }, { entry: { enabled: false }, notes: [/switched off there/] }],
 ];

@@ -15,7 +15,7 @@ t.test('SEC-2 · each setting that lowers a guard is named with what it does', (
       ['client_cert, client_key: it logs in with ~/a.pem and ~/a.key and x and ~/b.key of this computer.'],
     ],
     [{ roots: ['~', '/etc'] }, ['roots: it is given the folders ~, /etc.']],
-    [{ env: { TOKEN: 'hidden', NODE_ENV: 'x' } }, ['env: it sets TOKEN, NODE_ENV for the command.']],
+    [{ env: { TOKEN: 'hidden', MODE: 'x' } }, ['env: it sets TOKEN, MODE for the command.']],
     [
       { env: { PATH: '.', LD_PRELOAD: '/x.so', TOKEN: 'hidden' } },
       [
@@ -30,7 +30,7 @@ t.test('SEC-2 · each setting that lowers a guard is named with what it does', (
     for (const key of Object.keys(entry)) t.ok(Object.hasOwn(serverEntrySchema.properties, key), key);
   }
   const loaders =
-    'LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES NODE_OPTIONS NODE_PATH PYTHONPATH PYTHONSTARTUP PYTHONHOME PERL5LIB PERL5OPT RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS BASH_ENV GIT_SSH_COMMAND Path';
+    'LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT DYLD_INSERT_LIBRARIES NODE_OPTIONS NODE_PATH PYTHONPATH PYTHONSTARTUP PYTHONHOME PERL5LIB PERL5OPT RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS BASH_ENV GIT_SSH_COMMAND Path NPM_CONFIG_REGISTRY npm_config_registry PIP_INDEX_URL UV_INDEX_URL JDK_JAVA_OPTIONS GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 PYTHONSAFEPATH NODE_EXTRA_CA_CERTS BUNDLE_GEMFILE CARGO_BUILD_RUSTC GOPROXY DOTNET_STARTUP_HOOKS CLASSPATH HTTPS_PROXY';
   for (const name of loaders.split(' ')) {
     t.match(loweredGuards({ trust: 'untrusted', env: { [name]: 'x' } }).at(-1), `env: ${name}=x can load`, name);
   }
