@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../machines/base/json.ts';
 import { gatewayLost } from '../machines/mcp/call-faults.ts';
 import { ConnectionLost, type ControlClient, connectControl } from '../runtime/control/client.ts';
 import { homeMethods } from '../runtime/control/home-methods.ts';
-import { plain } from './terminal.ts';
+import { oneLine } from './terminal.ts';
 
 /** Where a command reaches its gateway. */
 export interface GatewayPlace {
@@ -84,7 +84,7 @@ async function runHere(method: string, params: JsonObject, { gateway, env, compl
   const command = commands.get(method);
   if (command?.access !== 'home') throw new NotRunning(gateway);
   const notify = (kind: string, note: JsonObject | string): void => {
-    if (kind === 'note' && typeof note === 'object') complain(`${plain(String(note.text))}\n`);
+    if (kind === 'note' && typeof note === 'object') complain(`${oneLine(String(note.text))}\n`);
   };
   const result = await command.run(params, { source: { home, env } }, { notify, onEnd: () => () => {} });
   return JSON.parse(JSON.stringify(result ?? null)) as Json;

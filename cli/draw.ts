@@ -7,7 +7,7 @@
 import { runsAtQuestions, shownState } from '../machines/base/waiting.ts';
 import type { ActorFacts, ActorRow, Chart, ChartState, ChartTransition } from '../runtime/inspector/wire.ts';
 import type { Output } from './context.ts';
-import { ago, bounded, oneLine, wrapped } from './terminal.ts';
+import { ago, bounded, oneLine, plain, wrapped } from './terminal.ts';
 
 export type Style = 'plain' | 'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'cyan' | 'magenta';
 export type Piece = readonly [text: string, style?: Style];
@@ -52,9 +52,11 @@ export function whole(out: Output, text: string, style: Style = 'plain', margin 
   );
 }
 
+/** A piece is a part of one line, whatever the text of a server or sender in it holds. */
 function paint(out: Output, text: string, style: Style): string {
   const code = codes[style];
-  return out.coloured && code !== '' && text !== '' ? `\u001b[${code}m${text}\u001b[0m` : text;
+  const shown = plain(text).replace(/\s/g, ' ');
+  return out.coloured && code !== '' && shown !== '' ? `\u001b[${code}m${shown}\u001b[0m` : shown;
 }
 
 /** A state by what its tags say: trouble first. */

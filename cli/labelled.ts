@@ -2,7 +2,7 @@
 
 import { shownState } from '../machines/base/waiting.ts';
 import type { Output } from './context.ts';
-import { ago, bold, dim, indented, inTime, plain, wrapped } from './terminal.ts';
+import { ago, bold, dim, indented, inTime, oneLine, plain, wrapped } from './terminal.ts';
 
 /** A label with its value; one without a value is left out. */
 export type Labelled = readonly [label: string, value: string | undefined];
@@ -24,7 +24,7 @@ export function labelled(out: Output, rows: readonly Labelled[]): string {
 
 /** The head of a record. */
 export function titled(out: Output, name: string, state: string): string {
-  return `${bold(out, plain(name))}  ${plain(state)}\n`;
+  return `${bold(out, oneLine(name))}  ${oneLine(state)}\n`;
 }
 
 /** A text of its own below a record, further in, so that it cannot say the next title; a blank one is said to be so. */

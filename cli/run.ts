@@ -10,6 +10,7 @@ import type { ExitCode } from './catalogue.ts';
 import type { Output } from './context.ts';
 import { standardOutput } from './output.ts';
 import { parseWords } from './parse.ts';
+import { plain } from './terminal.ts';
 import { version } from './version.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -63,7 +64,10 @@ export async function runWords(
           return 3;
         }
         const { code, message } = told(thrown, gateway.home);
-        out.complain(`agent: ${message}${typeof code === 'string' ? ` [${code}]` : ''}\n`);
+        // Further lines are set in: none can be taken for a line of ours.
+        out.complain(
+          `agent: ${plain(message).replace(/\n(?=.)/g, '\n  ')}${typeof code === 'string' ? ` [${code}]` : ''}\n`,
+        );
         return 1;
       }
     }

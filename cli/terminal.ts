@@ -1,15 +1,20 @@
 /** Puts values into words for a terminal: tables that fit, trees, times, and nothing that could move the cursor. */
 
+import { shownText } from '../machines/base/shown-json.ts';
 import type { CommandContext, Output } from './context.ts';
 
-const control = /[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu;
+/**
+ * Control characters, separators that end lines, and what formats unseen: directions, tags, byte order marks. The joiners
+ * stay, since emoji and some scripts are written with them.
+ */
+const control = /(?![\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A text without control characters and overriding directions. */
+/** A text of several lines without control characters and overriding directions. Its lines may begin at the margin. */
 export function plain(text: string): string {
   return text.replace(control, '\uFFFD');
 }
 
-/** It with every line as far in as its first: a line of a stranger's text at the margin could pass for one of ours. */
+/** It with every line as far in as its first: a line of an untrusted text at the margin could pass for one of ours. */
 export function indented(text: string, margin: string): string {
   return plain(text).replace(/^(?=.)/gm, margin);
 }
@@ -19,8 +24,14 @@ export function oneLine(text: string): string {
   return plain(text).replace(/\s+/g, ' ').trim();
 }
 
+/** Prints the value with every invisible character as an escape of JSON, which reads as the same value. */
 export function printJson(context: CommandContext, value: unknown): void {
-  context.out.print(`${JSON.stringify(value, null, 2)}\n`);
+  context.out.print(`${shownText(JSON.stringify(value, null, 2))}\n`);
+}
+
+/** Prints it on one line, for commands that go on printing. */
+export function printJsonLine(context: CommandContext, value: unknown): void {
+  context.out.print(`${shownText(JSON.stringify(value))}\n`);
 }
 
 /**

@@ -6,6 +6,7 @@
 
 import { writeSync } from 'node:fs';
 import type { LogFields, Logger, LogLevel } from '../actors/ports.ts';
+import { shownText } from '../machines/base/shown-json.ts';
 import type { Redactor } from './redact.ts';
 
 export interface Log extends Logger {
@@ -44,7 +45,7 @@ export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
     waiting = '';
     if (lines === '') return;
     const clean = redactor.text(lines);
-    writeAll(fd, isTerminal ? clean : clean.replace(unseen, escapedForJson));
+    writeAll(fd, isTerminal ? clean : shownText(clean));
   }
 
   /** A field that JSON cannot spell costs its own spelling, never the line. */
@@ -139,17 +140,12 @@ function jsonOf(value: unknown): string {
   }
 }
 
-/** Delete, the second set of control characters, and what turns a line's direction or ends it: JSON lets them through. */
-const unseen = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g;
-function escapedForJson(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-}
-
-const hostile = /(?![\n\t])\p{Cc}|[\u2028-\u202e\u2066-\u2069]/gu;
+/** What ends or turns a line, or formats it unseen. */
+const hostile = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Control characters could move a terminal's cursor or forge a line. */
 function printable(text: string): string {
-  return text.replace(hostile, (unit) => `\\x${unit.charCodeAt(0).toString(16).padStart(2, '0')}`);
+  return text.replace(hostile, (unit) => `\\x${unit.codePointAt(0)?.toString(16).padStart(2, '0')}`);
 }
 
 function levelOf(name: string | undefined): LogLevel {

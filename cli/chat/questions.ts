@@ -6,7 +6,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { inQuotes, shownJson, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
-import { plain } from '../terminal.ts';
+import { oneLine, plain } from '../terminal.ts';
 import type { Lines } from './lines.ts';
 import type { ChatScreen } from './screen.ts';
 
@@ -31,7 +31,7 @@ export async function askQuestion(id: string, ports: QuestionPorts): Promise<voi
       await ports.call('approvals.answer', { id, by: 'chat', ...given });
       return;
     } catch (thrown) {
-      ports.screen.note(`  ${plain(thrown instanceof Error ? thrown.message : String(thrown))}`);
+      ports.screen.note(`  ${oneLine(thrown instanceof Error ? thrown.message : String(thrown))}`);
       if ((thrown as { readonly code?: unknown }).code !== 'approval-values') return;
     }
   }
@@ -47,13 +47,13 @@ async function yesOrNo(
   ports: QuestionPorts,
 ): Promise<Given | undefined> {
   const { screen, lines, signal } = ports;
-  screen.say(`? ${plain(String(tool))} of ${plain(String(server))} wants a yes`);
+  screen.say(`? ${oneLine(String(tool))} of ${oneLine(String(server))} wants a yes`);
   const shown = plain(withoutGaps(shownJson(detail ?? {})));
   screen.say(shown.slice(0, longestDetail).replace(/^/gm, '    '));
   const left = shown.length - longestDetail;
   // Nobody may be led to say yes to the harmless beginning of a long call.
   if (left > 0) screen.set(`${left} more characters are not shown; agent approvals show ${id} shows them all`);
-  const words = plain(wordsOfServer(String(server), String(message ?? ''), 'tool'));
+  const words = oneLine(wordsOfServer(String(server), String(message ?? ''), 'tool'));
   if (words !== '') screen.set(words);
   for (;;) {
     const line = await lines.answer('  allow it? [y/n] ', signal);
@@ -65,7 +65,7 @@ async function yesOrNo(
 
 async function fillIn({ server, message, detail }: JsonObject, ports: QuestionPorts): Promise<Given | undefined> {
   const { screen, lines, signal } = ports;
-  screen.say(`? ${plain(wordsOfServer(String(server), String(message ?? ''), 'form'))}`);
+  screen.say(`? ${oneLine(wordsOfServer(String(server), String(message ?? ''), 'form'))}`);
   const { properties, required } = isJsonObject(detail) ? detail : {};
   const needed: readonly Json[] = Array.isArray(required) ? required : [];
   const values: Record<string, Json> = {};
@@ -90,7 +90,7 @@ async function fillIn({ server, message, detail }: JsonObject, ports: QuestionPo
 
 /** A word of the asker's, which can pose as no part of the question (SEC-7). */
 function quoted(text: string): string {
-  return plain(inQuotes(text));
+  return oneLine(inQuotes(text));
 }
 
 function choicesOf({ enum: choices }: JsonObject): readonly string[] {

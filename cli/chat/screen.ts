@@ -59,7 +59,7 @@ export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
           note(`  the answer is asked for anew: ${short(text, 31)}`);
           return;
         case 'call': {
-          const tool = plain(String(event.tool));
+          const tool = oneLine(String(event.tool));
           note(`  → ${tool} ${short(String(event.arguments), tool.length + 5)}`);
           return;
         }
@@ -74,7 +74,7 @@ export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
         note('  (cancelled)');
         return;
       }
-      if (outcome === 'failed') out.complain(`agent: ${plain(String(reason))}\n`);
+      if (outcome === 'failed') out.complain(`agent: ${oneLine(String(reason))}\n`);
       if (!isTerminal) return;
       const money = cost === undefined ? [] : [`cost ${String(cost)}`];
       const parts = [count(Number(steps), 'step'), `${String(input_tokens)}+${String(output_tokens)} tokens`, ...money];

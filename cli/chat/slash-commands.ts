@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { nearest } from '../../machines/config/nearest.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
 import type { Output } from '../context.ts';
-import { oneLine, plain, table } from '../terminal.ts';
+import { oneLine, table } from '../terminal.ts';
 import type { ChatScreen } from './screen.ts';
 
 export interface SlashPorts {
@@ -55,13 +55,13 @@ export async function runSlashCommand(line: string, ports: SlashPorts): Promise<
       slashCommands.map((one) => one.name),
     );
     const meant = near === undefined ? '/help lists them' : `did you mean /${near}?`;
-    ports.screen.note(`  there is no command /${plain(name)}; ${meant}`);
+    ports.screen.note(`  there is no command /${oneLine(name)}; ${meant}`);
     return 'stay';
   }
   try {
     await command.run(rest.trim(), ports);
   } catch (thrown) {
-    ports.screen.note(`  ${plain(thrown instanceof Error ? thrown.message : String(thrown))}`);
+    ports.screen.note(`  ${oneLine(thrown instanceof Error ? thrown.message : String(thrown))}`);
   }
   return 'stay';
 }
@@ -86,7 +86,7 @@ async function answer(rest: string, grant: boolean, { client, screen }: SlashPor
     return;
   }
   await client.call('approvals.answer', { id, grant, values, by: 'chat' });
-  screen.note(grant ? `  approved ${plain(id)}` : `  denied ${plain(id)}`);
+  screen.note(grant ? `  approved ${oneLine(id)}` : `  denied ${oneLine(id)}`);
 }
 
 async function reloadServers(_: string, { client, opened, screen, out }: SlashPorts): Promise<void> {

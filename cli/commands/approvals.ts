@@ -1,12 +1,12 @@
 /** `agent approvals …`: the questions that wait for a person. @see TRU-3, SRV-1 and SEC-7 in docs/specification.md */
 
 import type { JsonObject } from '../../machines/base/json.ts';
-import { shownJson, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
+import { shownJson, shownText, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { followUntilEnd } from '../follow.ts';
-import { ago, bold, dim, plain, printJson, table } from '../terminal.ts';
+import { ago, bold, dim, oneLine, printJson, printJsonLine, table } from '../terminal.ts';
 import { parseObject } from './mcp.ts';
 
 interface ApprovalRow {
@@ -38,13 +38,14 @@ export async function showApproval(context: CommandContext): Promise<ExitCode> {
     return 0;
   }
   const { out } = context;
-  out.print(`${bold(out, row.id)}  ${row.kind}  ${plain(row.server)}  ${plain(row.tool ?? '')}\n`);
+  out.print(`${bold(out, row.id)}  ${row.kind}  ${oneLine(row.server)}  ${oneLine(row.tool ?? '')}\n`);
   out.print(`${withoutGaps(shownJson(row.detail)).replace(/^/gm, '    ')}\n`);
-  const words = plain(wordsOfServer(row.server, row.message, row.kind));
+  const words = oneLine(wordsOfServer(row.server, row.message, row.kind));
   if (words !== '') out.print(`  ${words}\n`);
   out.print(`  expires in ${remaining(row.expires_at)}\n`);
   if (out.isTerminal) {
-    const values = row.kind === 'form' ? ` --values ${shellWord(plain(JSON.stringify(blankForm(row.detail))))}` : '';
+    const values =
+      row.kind === 'form' ? ` --values ${shellWord(shownText(JSON.stringify(blankForm(row.detail))))}` : '';
     out.print(dim(out, `  agent approvals approve ${row.id}${values}\n  agent approvals deny ${row.id}\n`));
   }
   return 0;
@@ -78,18 +79,18 @@ async function answer(context: CommandContext, grant: boolean): Promise<ExitCode
     return 2;
   }
   await context.call('approvals.answer', { id, grant, values });
-  context.out.print(grant ? `Approved ${plain(id)}.\n` : `Denied ${plain(id)}.\n`);
+  context.out.print(grant ? `Approved ${oneLine(id)}.\n` : `Denied ${oneLine(id)}.\n`);
   return 0;
 }
 
 async function watchApprovals(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   const show = (row: JsonObject): void => {
-    if (hasFlag(context, 'json')) context.out.print(`${JSON.stringify(row)}\n`);
+    if (hasFlag(context, 'json')) printJsonLine(context, row);
     else {
       const what = String(row.tool ?? row.kind);
       context.out.print(
-        `${plain(String(row.id))}  ${plain(String(row.server))}  ${plain(what)}  ${plain(wordsOfServer(String(row.server), String(row.message), String(row.kind)))}\n`,
+        `${oneLine(String(row.id))}  ${oneLine(String(row.server))}  ${oneLine(what)}  ${oneLine(wordsOfServer(String(row.server), String(row.message), String(row.kind)))}\n`,
       );
     }
   };

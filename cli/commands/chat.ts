@@ -15,7 +15,7 @@ import { askQuestion } from '../chat/questions.ts';
 import { type ChatScreen, count, createScreen } from '../chat/screen.ts';
 import { runSlashCommand } from '../chat/slash-commands.ts';
 import type { CommandContext } from '../context.ts';
-import { bold, oneLine, plain } from '../terminal.ts';
+import { bold, oneLine } from '../terminal.ts';
 import { profileOf } from './mcp.ts';
 
 /** What the person typed in earlier sessions, and how much of it is kept. */
@@ -165,14 +165,14 @@ function comesFrom(call: string, { tool, server }: Record<'tool' | 'server', Jso
 function ended(thrown: unknown, screen: ChatScreen): ExitCode {
   // The end of the connection is told of itself.
   if ((thrown as { readonly code?: unknown }).code === 'gateway-gone') return 1;
-  screen.note(`  ${plain(thrown instanceof Error ? thrown.message : String(thrown))}`);
+  screen.note(`  ${oneLine(thrown instanceof Error ? thrown.message : String(thrown))}`);
   return 1;
 }
 
 function greet(screen: ChatScreen, { out }: CommandContext, { model, profile, tools }: JsonObject): void {
-  const where = profile === 'default' ? '' : ` of profile ${plain(String(profile))}`;
+  const where = profile === 'default' ? '' : ` of profile ${oneLine(String(profile))}`;
   screen.say(
-    `${bold(out, plain(String(model)))}${where}, ${count(Number(tools), 'tool')}. /help lists the commands; Ctrl-C stops a turn, then leaves.`,
+    `${bold(out, oneLine(String(model)))}${where}, ${count(Number(tools), 'tool')}. /help lists the commands; Ctrl-C stops a turn, then leaves.`,
   );
 }
 

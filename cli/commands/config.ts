@@ -3,7 +3,7 @@
 import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
-import { plain, printJson } from '../terminal.ts';
+import { oneLine, plain, printJson } from '../terminal.ts';
 
 export async function checkConfig(context: CommandContext): Promise<ExitCode> {
   const found = (await context.call('config.check')) as unknown as readonly Diagnostic[];
@@ -15,7 +15,7 @@ export async function checkConfig(context: CommandContext): Promise<ExitCode> {
         `${found.map((one) => plain(printDiagnostic(one))).join('\n\n')}\n\n${found.length === 1 ? '1 finding' : `${found.length} findings`}\n`,
       );
     const hints = (await context.call('config.hints')) as readonly string[];
-    for (const hint of hints) context.out.print(`Hint: ${plain(hint)}\n`);
+    for (const hint of hints) context.out.print(`Hint: ${oneLine(hint)}\n`);
   }
   return found.some(({ severity }) => severity === 'error') ? 1 : 0;
 }

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { labelled } from '../labelled.ts';
-import { ago, bold, inTime, oneLine, plain, printJson, table } from '../terminal.ts';
+import { ago, bold, indented, inTime, oneLine, printJson, table } from '../terminal.ts';
 
 interface JobRow {
   readonly id: string;
@@ -60,7 +60,7 @@ export async function addJob(context: CommandContext): Promise<ExitCode> {
   };
   const row = await call<JobRow>(context, 'cron.add', { name, record, force: hasFlag(context, 'force') });
   if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(`Added ${bold(context.out, plain(row.name))}. ${whenOf(row, context)}\n`);
+  else context.out.print(`Added ${bold(context.out, oneLine(row.name))}. ${whenOf(row, context)}\n`);
   return 0;
 }
 
@@ -139,7 +139,7 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
     ['Problem', job.problem ?? job.why ?? ''],
     ['Next', job.next.map((at) => inZone(at, job.timezone)).join('\n')],
   ]);
-  context.out.print(`${bold(context.out, plain(job.name))}\n${head}\n${plain(job.prompt)}\n`);
+  context.out.print(`${bold(context.out, oneLine(job.name))}\n${head}\n${indented(job.prompt, '  ')}\n`);
   if (job.history === undefined) context.out.print('\nThe history is kept by the gateway, which is not running.\n');
   else if (job.history.length > 0) context.out.print(`\n${historyTable(context, job.history)}`);
   return 0;
@@ -148,14 +148,14 @@ export async function showJob(context: CommandContext): Promise<ExitCode> {
 export async function pauseJob(context: CommandContext): Promise<ExitCode> {
   const row = await call<JobRow>(context, 'cron.pause', jobOf(context));
   if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(`Paused ${plain(row.name)}: it is not fired until it is resumed.\n`);
+  else context.out.print(`Paused ${oneLine(row.name)}: it is not fired until it is resumed.\n`);
   return 0;
 }
 
 export async function resumeJob(context: CommandContext): Promise<ExitCode> {
   const row = await call<JobRow>(context, 'cron.resume', jobOf(context));
   if (hasFlag(context, 'json')) printJson(context, row);
-  else context.out.print(`Resumed ${plain(row.name)}. ${whenOf(row, context)}\n`);
+  else context.out.print(`Resumed ${oneLine(row.name)}. ${whenOf(row, context)}\n`);
   return 0;
 }
 
@@ -166,14 +166,14 @@ export async function runJob(context: CommandContext): Promise<ExitCode> {
     force: hasFlag(context, 'force'),
   });
   if (hasFlag(context, 'json')) printJson(context, fired);
-  else context.out.print(`Fired. agent runs show ${plain(fired.run)}\n`);
+  else context.out.print(`Fired. agent runs show ${oneLine(fired.run)}\n`);
   return 0;
 }
 
 export async function removeJob(context: CommandContext): Promise<ExitCode> {
   const gone = await call<{ readonly removed: string }>(context, 'cron.remove', jobOf(context));
   if (hasFlag(context, 'json')) printJson(context, gone);
-  else context.out.print(`Removed ${plain(gone.removed)}. A run of it that is under way goes on.\n`);
+  else context.out.print(`Removed ${oneLine(gone.removed)}. A run of it that is under way goes on.\n`);
   return 0;
 }
 
@@ -196,7 +196,7 @@ function historyTable(context: CommandContext, rows: readonly HistoryRow[]): str
 /** When it will be fired, in a sentence. */
 function whenOf(row: JobRow, { out }: CommandContext): string {
   const { next_due, schedule, state, problem, timezone } = row;
-  if (problem !== undefined) return plain(problem);
+  if (problem !== undefined) return oneLine(problem);
   if (state === 'paused' || state === 'disabled') return `It is ${state}.`;
   if (schedule === undefined || schedule === '') return 'It has no schedule: webhooks and `agent cron run` fire it.';
   if (next_due === undefined || next_due === null) return '';

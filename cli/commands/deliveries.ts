@@ -6,7 +6,7 @@ import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { whole } from '../draw.ts';
 import { queryOf, tellNextPage } from '../history-query.ts';
 import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
-import { ago, inTime, plain, printJson, table } from '../terminal.ts';
+import { ago, inTime, oneLine, printJson, table } from '../terminal.ts';
 
 interface SendingRow {
   readonly id: string;
@@ -171,7 +171,7 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
   for (const { error, profile } of rows) {
     if (error !== undefined)
       context.out.print(
-        `\n${whole(context.out, plain(`${profile === 'default' ? '' : `${profile}: `}${error}`)).join('\n')}\n`,
+        `\n${whole(context.out, oneLine(`${profile === 'default' ? '' : `${profile}: `}${error}`)).join('\n')}\n`,
       );
   }
   return 0;
@@ -196,8 +196,9 @@ async function change(
   const { left, refusals } = { left: 0, refusals: [], ...(all ? (answer as unknown as Sweep) : {}) };
   if (hasFlag(context, 'json')) printJson(context, answer);
   else {
-    context.out.print(`${plain(all ? countWords(answer) : words(answer as unknown as SendingRow))}\n`);
-    for (const { id: one, error, code } of refusals) context.out.complain(plain(`agent: ${one}: ${error} [${code}]\n`));
+    context.out.print(`${oneLine(all ? countWords(answer) : words(answer as unknown as SendingRow))}\n`);
+    for (const { id: one, error, code } of refusals)
+      context.out.complain(`agent: ${oneLine(`${one}: ${error} [${code}]`)}\n`);
     if (left > refusals.length) context.out.complain(`agent: and ${left - refusals.length} more\n`);
   }
   return left === 0 ? 0 : 1;

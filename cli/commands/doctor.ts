@@ -3,7 +3,7 @@
 import type { Told } from '../../runtime/doctor/examine.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, type Output } from '../context.ts';
-import { dim, inColour, plain, printJson, wrapped } from '../terminal.ts';
+import { dim, inColour, oneLine, printJson, wrapped } from '../terminal.ts';
 import { version } from '../version.ts';
 
 type Trouble = Exclude<Told, { readonly level: 'good' }>;
@@ -40,13 +40,13 @@ function lineOf(out: Output, one: Told): string {
       ? []
       : isMended
         ? []
-        : wrapped(plain(one.cure), width - 3, '   ').map((line, at) => dim(out, at === 0 ? `→  ${line}` : line));
+        : wrapped(oneLine(one.cure), width - 3, '   ').map((line, at) => dim(out, at === 0 ? `→  ${line}` : line));
   const what = one.level === 'good' ? one.what : `${one.place}: ${one.what}`;
   const failed =
     one.level !== 'good' && one.unmended !== undefined
-      ? wrapped(`could not be mended: ${plain(one.unmended)}`, width, '')
+      ? wrapped(`could not be mended: ${oneLine(one.unmended)}`, width, '')
       : [];
-  const [first = '', ...rest] = wrapped(plain(what), width, '');
+  const [first = '', ...rest] = wrapped(oneLine(what), width, '');
   return `${[`${head}${first}`, ...[...rest, ...failed, ...lines].map((line) => `${margin}${line}`)].join('\n')}\n`;
 }
 

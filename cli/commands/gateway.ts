@@ -10,7 +10,7 @@ import { connectControl } from '../../runtime/control/client.ts';
 import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
-import { plain, printJson } from '../terminal.ts';
+import { oneLine, printJson } from '../terminal.ts';
 import { version } from '../version.ts';
 
 const startTimeoutMs = 30_000;
@@ -69,12 +69,13 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
       const { url, enabled, fault } = status.webhook as JsonObject;
       if (url === null && typeof fault === 'string') {
         context.out.print(`The gateway runs (pid ${String(status.pid)}); webhooks do not.\n`);
-        context.out.complain(`agent: ${plain(fault)}\n`);
+        context.out.complain(`agent: ${oneLine(fault)}\n`);
         return 0;
       }
       if (url !== null || enabled === false) {
         const page = (status.inspector as JsonObject | undefined)?.fault;
-        if (typeof page === 'string') context.out.complain(`agent: the inspector page is not served: ${plain(page)}\n`);
+        if (typeof page === 'string')
+          context.out.complain(`agent: the inspector page is not served: ${oneLine(page)}\n`);
         context.out.print(
           url === null
             ? `The gateway runs (pid ${String(status.pid)}); webhooks are not enabled: agent gateway setup\n`
@@ -95,12 +96,12 @@ export async function startGateway(context: CommandContext): Promise<ExitCode> {
 /** A line of the log for a person: when, how grave, what, and its fields. One that is no JSON stays as it is. */
 function readableLine(line: string): string {
   const read = readJson(line);
-  if (!isJsonObject(read) || typeof read.message !== 'string') return `  ${plain(line)}`;
+  if (!isJsonObject(read) || typeof read.message !== 'string') return `  ${oneLine(line)}`;
   const { time, level, message, ...fields } = read;
   const more = Object.entries(fields).map(
     ([name, value]) => ` ${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
-  return `  ${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${plain(message)}${plain(more.join(''))}`;
+  return `  ${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${oneLine(message)}${oneLine(more.join(''))}`;
 }
 
 export async function stopGateway(context: CommandContext): Promise<ExitCode> {
@@ -156,7 +157,7 @@ export async function showStatus(context: CommandContext): Promise<ExitCode> {
     ['actors', counts(status.actors)],
   ];
   for (const [label, ...lines] of rows) {
-    const told = lines.filter((one) => one !== undefined).map((one) => plain(String(one)));
+    const told = lines.filter((one) => one !== undefined).map((one) => oneLine(String(one)));
     context.out.print(`${label.padEnd(labelWidth)}${told.join(`\n${' '.repeat(labelWidth)}`)}\n`);
   }
   return 0;

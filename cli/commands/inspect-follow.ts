@@ -9,7 +9,7 @@ import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { eventText, line } from '../draw.ts';
 import { followUntilEnd } from '../follow.ts';
-import { oneLine, plain } from '../terminal.ts';
+import { oneLine, printJsonLine } from '../terminal.ts';
 
 const filters = ['actor', 'machine', 'route', 'server', 'delivery'] as const;
 
@@ -17,7 +17,8 @@ export async function followActors(context: CommandContext): Promise<ExitCode> {
   const client = await connectGateway(context.gateway);
   const asJson = hasFlag(context, 'json');
   client.onNotification((_, record) => {
-    context.out.print(`${asJson ? JSON.stringify(record) : recordLine(context, record)}\n`);
+    if (asJson) printJsonLine(context, record);
+    else context.out.print(`${recordLine(context, record)}\n`);
   });
   const query: Record<string, string | true> = {};
   for (const name of filters) {
@@ -30,7 +31,7 @@ export async function followActors(context: CommandContext): Promise<ExitCode> {
 
 function recordLine({ out }: CommandContext, record: JsonObject): string {
   const time = `${String(record.at).slice(11, 23)}  `;
-  const actor = plain(String(record.actor));
+  const actor = oneLine(String(record.actor));
   if (record.from === undefined) return line(out, [[time, 'dim'], [actor], ['  spawned', 'dim']]);
   const event = record.eventless === true ? undefined : (record.event as JsonObject | undefined)?.type;
   const facts = [event === undefined ? undefined : eventText(String(event)), record.delivery_id]
@@ -39,7 +40,7 @@ function recordLine({ out }: CommandContext, record: JsonObject): string {
   return line(out, [
     [time, 'dim'],
     [actor],
-    [`  ${plain(String(record.from))} → ${plain(String(record.to))}`, 'bold'],
+    [`  ${oneLine(String(record.from))} → ${oneLine(String(record.to))}`, 'bold'],
     [facts.length === 0 ? '' : `  ${facts.join('  ')}`, 'dim'],
     [record.reason === undefined ? '' : `  ${oneLine(String(record.reason))}`, 'yellow'],
   ]);

@@ -54,7 +54,7 @@ export async function showActor(context: CommandContext): Promise<ExitCode> {
     lines.push(
       '',
       line(out, [['children', 'bold']]),
-      ...actor.children.map((child) => line(out, [[`  ${plain(child)}`]])),
+      ...actor.children.map((child) => line(out, [[`  ${oneLine(child)}`]])),
     );
   }
   if (chart !== undefined) {
@@ -75,12 +75,12 @@ function head({ out }: CommandContext, actor: ActorShown): string[] {
   const facts = factsText(actor.meta ?? {});
   return [
     line(out, [
-      [plain(actor.id), 'bold'],
+      [oneLine(actor.id), 'bold'],
       [`  ${actor.machine}`, 'dim'],
     ]),
     line(out, [
       ['  '],
-      [plain(actor.state), styleOf(actor.tags)],
+      [oneLine(actor.state), styleOf(actor.tags)],
       [`  for ${ago(actor.since, Date.now())}`, 'dim'],
       ...(actor.rule === '' ? [] : [[`  ${actor.rule}`, 'dim'] as Piece]),
     ]),
@@ -112,7 +112,7 @@ function steps({ out }: CommandContext, { steps: taken }: ActorShown): string[] 
       .map(({ at, event, from, to, why }) =>
         line(out, [
           [`  ${at.slice(11, 23)}`, 'dim'],
-          [`  ${plain(from)} → ${plain(to)}`],
+          [`  ${oneLine(from)} → ${oneLine(to)}`],
           [event === '' ? '' : `  ${oneLine(eventText(event))}`, 'dim'],
           [why === undefined ? '' : `  ${oneLine(why)}`, 'yellow'],
         ]),

@@ -31,8 +31,8 @@ export async function explainDelivery(context: CommandContext): Promise<ExitCode
       [oneLine(story.delivery), 'bold'],
       [`  ${oneLine(story.route)}  ${oneLine(story.event)}  ${ago(received, Date.now())} ago  ${received}`, 'dim'],
     ]),
-    ...whole(out, plain(story.verdict), 'plain', ''),
-    ...(story.cure === '' ? [] : whole(out, `→ ${plain(story.cure)}`, 'cyan')),
+    ...whole(out, oneLine(story.verdict), 'plain', ''),
+    ...(story.cure === '' ? [] : whole(out, `→ ${oneLine(story.cure)}`, 'cyan')),
   ];
   for (const chapter of story.chapters) lines.push('', ...chapterLines(context, chapter));
   out.print(`${lines.join('\n')}\n`);

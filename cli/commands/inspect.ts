@@ -11,7 +11,7 @@ import { type CommandContext, hasFlag } from '../context.ts';
 import { drawTree, line, type Piece } from '../draw.ts';
 import { openForward } from '../forward-file.ts';
 import { openScreen } from '../screen.ts';
-import { ago, plain, printJson } from '../terminal.ts';
+import { ago, oneLine, printJson } from '../terminal.ts';
 
 /** The tree by itself: live where a person sits at a terminal, once everywhere else. */
 export async function inspect(context: CommandContext): Promise<ExitCode> {
@@ -83,7 +83,7 @@ function headline({ started, url, home }: Vitals, nowMs: number, rows: ReadonlyM
   const failed = [...rows.values()].filter(({ tags }) => tags.includes('failed')).length;
   return [
     ['agent', 'bold'],
-    [`  up ${up}  ${plain(url ?? 'not listening')}  ${plain(home)}`, 'dim'],
+    [`  up ${up}  ${oneLine(url ?? 'not listening')}  ${oneLine(home)}`, 'dim'],
     ...(failed === 0 ? [] : [[`  ${failed} failed`, 'red'] as Piece]),
   ];
 }

@@ -18,7 +18,7 @@ import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import { runLinkDialog } from '../../runtime/link-dialog.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, profileFlag } from '../context.ts';
-import { bold, plain } from '../terminal.ts';
+import { bold, oneLine } from '../terminal.ts';
 import { mainUrl } from '../version.ts';
 
 const run = promisify(execFile);
@@ -29,7 +29,7 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
   const { out } = context;
   const reading = readInstallLink(context.args[0] ?? '');
   if (reading.kind === 'refused') {
-    out.complain(`agent: ${reading.message} [${reading.code}]\n`);
+    out.complain(`agent: ${oneLine(reading.message)} [${reading.code}]\n`);
     return 1;
   }
   if (process.stdin.isTTY !== true) {
@@ -55,13 +55,13 @@ export async function openLink(context: CommandContext): Promise<ExitCode> {
     );
     switch (outcome.kind) {
       case 'added':
-        out.print(`Added ${plain(outcome.name)}. A running gateway connects it by itself.\n`);
+        out.print(`Added ${oneLine(outcome.name)}. A running gateway connects it by itself.\n`);
         return 0;
       case 'cancelled':
         out.print('Nothing was added.\n');
         return 1;
       case 'refused':
-        out.complain(`agent: ${plain(outcome.why)}\n`);
+        out.complain(`agent: ${oneLine(outcome.why)}\n`);
         return 1;
     }
   } finally {
@@ -91,7 +91,7 @@ export async function registerLinks(context: CommandContext): Promise<ExitCode> 
     await run('xdg-mime', ['default', desktopFile, scheme]);
   } catch (thrown) {
     out.complain(
-      `agent: ${file} is written, but xdg-mime did not take it: ${plain(String((thrown as Error).message))}\n`,
+      `agent: ${file} is written, but xdg-mime did not take it: ${oneLine(String((thrown as Error).message))}\n`,
     );
     return 1;
   }
@@ -120,7 +120,7 @@ async function ask(
 
 /** The name and the whole config; a command is said to be one, and so is each guard that the entry lowers. */
 function describe({ out }: CommandContext, { name, config, why }: AddServerContext): string {
-  const lines = [`A link asks to add the MCP server ${bold(out, plain(name))}:`, ''];
+  const lines = [`A link asks to add the MCP server ${bold(out, oneLine(name))}:`, ''];
   lines.push(
     ...withoutGaps(shownJson(config))
       .split('\n')
@@ -133,8 +133,8 @@ function describe({ out }: CommandContext, { name, config, why }: AddServerConte
       '',
     );
   }
-  for (const words of loweredGuards(config)) lines.push(bold(out, plain(withoutGaps(shownText(words)))), '');
-  if (why !== null) lines.push(plain(why), '');
+  for (const words of loweredGuards(config)) lines.push(bold(out, oneLine(withoutGaps(shownText(words)))), '');
+  if (why !== null) lines.push(oneLine(why), '');
   return `${lines.join('\n')}\n`;
 }
 

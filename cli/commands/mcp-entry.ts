@@ -4,7 +4,7 @@ import { addServerEntry, type EntryPlace, removeServerEntry } from '../../actors
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, profileFlag, textFlag } from '../context.ts';
-import { plain, printJson } from '../terminal.ts';
+import { oneLine, printJson } from '../terminal.ts';
 import { type ProbeReport, parseObject, printReport, profileOf } from './mcp.ts';
 
 /** Connects first and shows what it found; writes only what could be reached, unless told otherwise. */
@@ -38,8 +38,8 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
   }
   if (hasFlag(context, 'json'))
     printJson(context, { added: name, ...(login === undefined ? {} : { needs_login: true }) });
-  else if (login === undefined) context.out.print(`Added ${plain(name)}. A running gateway connects it by itself.\n`);
-  else context.out.print(`Added ${plain(name)}.\n${plain(login)}\n`);
+  else if (login === undefined) context.out.print(`Added ${oneLine(name)}. A running gateway connects it by itself.\n`);
+  else context.out.print(`Added ${oneLine(name)}.\n${oneLine(login)}\n`);
   return 0;
 }
 
@@ -50,11 +50,11 @@ export async function removeServer(context: CommandContext): Promise<ExitCode> {
     const why =
       change.kind === 'unwritable'
         ? change.why
-        : `no mcp server is named "${plain(name)}"; \`agent mcp list\` lists them [server-unknown]`;
+        : `no mcp server is named "${oneLine(name)}"; \`agent mcp list\` lists them [server-unknown]`;
     context.out.complain(`agent: ${why}\n`);
     return 1;
   }
-  context.out.print(`Removed ${plain(name)}. A running gateway ends it by itself.\n`);
+  context.out.print(`Removed ${oneLine(name)}. A running gateway ends it by itself.\n`);
   return 0;
 }
 

@@ -11,7 +11,7 @@ import { connectGateway } from '../call.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { startCountdown } from '../countdown.ts';
-import { bold, plain } from '../terminal.ts';
+import { bold, oneLine } from '../terminal.ts';
 
 /** How one login ended; `cancelled` where a person said stop, and that means all of them. */
 type Ended = 'loggedIn' | 'failed' | 'cancelled';
@@ -49,7 +49,7 @@ export async function reauthorize(context: CommandContext): Promise<ExitCode> {
     if (cancelled) break;
   }
   if (rows.length > 1) {
-    const tail = failed.length === 0 ? '' : `; failed: ${failed.map(plain).join(', ')}`;
+    const tail = failed.length === 0 ? '' : `; failed: ${failed.map(oneLine).join(', ')}`;
     context.out.print(`${done} of ${rows.length} logged in${tail}\n`);
   }
   return cancelled ? 130 : done === rows.length ? 0 : 1;
@@ -80,11 +80,11 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
     if (line.trim() === '') return;
     client
       .call('mcp.loginPaste', { ...where, url: line })
-      .catch((error: Error) => cancelled || out.complain(`agent: ${plain(error.message)}\n`));
+      .catch((error: Error) => cancelled || out.complain(`agent: ${oneLine(error.message)}\n`));
   });
   client.onNotification((_, progress) => {
     if (progress.kind === 'warning') {
-      out.complain(`agent: ${plain(server)}: warning: ${plain(`${progress.message} [${progress.code}]`)}\n`);
+      out.complain(`agent: ${oneLine(server)}: warning: ${oneLine(`${progress.message} [${progress.code}]`)}\n`);
       return;
     }
     endCountdown();
@@ -95,14 +95,14 @@ async function loginTo(context: CommandContext, wanted: Wanted): Promise<Ended> 
     const asked = { ...where, ...(flow === undefined ? {} : { flow }), ...(again === undefined ? {} : { again }) };
     await client.call('mcp.login', asked);
     endCountdown();
-    out.print(`Logged in to ${plain(server)}.\n`);
+    out.print(`Logged in to ${oneLine(server)}.\n`);
     return 'loggedIn';
   } catch (thrown) {
     endCountdown();
     const { message, code } = thrown as Error & { readonly code?: string };
     const why = cancelled ? 'the login was cancelled' : message;
     const shown = cancelled ? ' [login-stopped]' : code === undefined ? '' : ` [${code}]`;
-    out.complain(`agent: ${plain(server)}: ${plain(why)}${shown}\n`);
+    out.complain(`agent: ${oneLine(server)}: ${oneLine(why)}${shown}\n`);
     return cancelled ? 'cancelled' : 'failed';
   } finally {
     process.off('SIGINT', cancel);
@@ -121,17 +121,17 @@ function show(context: CommandContext, server: string, progress: JsonObject): ()
   const { out } = context;
   if (progress.kind === 'url') {
     const url = String(progress.url);
-    out.print(`Log in to ${bold(out, plain(server))} in your browser:\n\n  ${plain(url)}\n\n`);
+    out.print(`Log in to ${bold(out, oneLine(server))} in your browser:\n\n  ${oneLine(url)}\n\n`);
     const minutes = Math.round(Number(progress.expires_in_seconds) / 60);
     out.print('If that browser is on another machine, paste the address that it ends at here.\n');
     out.print(`Waiting for ${minutes} minutes. Ctrl-C cancels.\n`);
     if (!hasFlag(context, 'no-browser')) openBrowser(url, context.env);
   }
   if (progress.kind === 'code') {
-    out.print(`Open ${plain(String(progress.verification_uri))} on any device and enter the code:\n\n`);
-    out.print(`  ${bold(out, plain(String(progress.user_code)))}\n\n`);
+    out.print(`Open ${oneLine(String(progress.verification_uri))} on any device and enter the code:\n\n`);
+    out.print(`  ${bold(out, oneLine(String(progress.user_code)))}\n\n`);
     if (progress.verification_uri_complete !== undefined) {
-      out.print(`Or open ${plain(String(progress.verification_uri_complete))}\n`);
+      out.print(`Or open ${oneLine(String(progress.verification_uri_complete))}\n`);
     }
     const line = (left: string): string => `Waiting; the code is good for ${left}. Ctrl-C cancels.`;
     return startCountdown(out, { seconds: Number(progress.expires_in_seconds), line });

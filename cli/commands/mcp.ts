@@ -73,7 +73,7 @@ export async function listServers(context: CommandContext): Promise<ExitCode> {
 }
 
 function shownName({ name, profile }: ServerRow): string {
-  return plain(profile === 'default' ? name : `${name}@${profile}`);
+  return oneLine(profile === 'default' ? name : `${name}@${profile}`);
 }
 
 /** Why it takes no calls, and what is missing of its tools. */
@@ -166,7 +166,7 @@ export async function showServerLog(context: CommandContext): Promise<ExitCode> 
   const lines = textFlag(context, 'lines');
   const params = { ...profileOf(context), server, ...(lines === undefined ? {} : { lines: Number(lines) }) };
   const found = (await context.call('mcp.logs', params)) as readonly string[];
-  for (const line of found) context.out.print(`${plain(line)}\n`);
+  for (const line of found) context.out.print(`${oneLine(line)}\n`);
   return 0;
 }
 
@@ -178,7 +178,7 @@ export async function reloadServers(context: CommandContext): Promise<ExitCode> 
     context.out.print('The configuration was read again.\n');
   } else {
     await context.call('mcp.reconnect', { ...profileOf(context), server });
-    context.out.print(`${plain(server)} is being connected anew; see \`agent mcp list\`.\n`);
+    context.out.print(`${oneLine(server)} is being connected anew; see \`agent mcp list\`.\n`);
   }
   return 0;
 }
@@ -186,13 +186,13 @@ export async function reloadServers(context: CommandContext): Promise<ExitCode> 
 export function printReport(context: CommandContext, server: string, report: ProbeReport): void {
   const { out } = context;
   if (!report.ok) {
-    out.complain(`agent: ${plain(report.error ?? `mcp server "${server}": cannot be reached`)}\n`);
+    out.complain(`agent: ${oneLine(report.error ?? `mcp server "${server}": cannot be reached`)}\n`);
     return;
   }
   const tools = report.tools ?? [];
   const left = report.filtered === 0 ? '' : `, ${report.filtered} left out by the filter`;
   out.print(
-    `${bold(out, plain(server))}  connected in ${report.milliseconds} ms, ${report.era} era, ${tools.length} tools${left}\n`,
+    `${bold(out, oneLine(server))}  connected in ${report.milliseconds} ms, ${report.era} era, ${tools.length} tools${left}\n`,
   );
   const widest = Math.max(0, ...tools.map(({ name }) => name.length));
   const room = out.isTerminal ? Math.max(1, out.columns - widest - 4) : Number.POSITIVE_INFINITY;
@@ -200,7 +200,7 @@ export function printReport(context: CommandContext, server: string, report: Pro
   for (const { name, description } of tools) {
     const words = oneLine(description);
     const shown = words.length > room ? `${words.slice(0, room - 1)}…` : words;
-    out.print(`  ${plain(name).padEnd(widest)}  ${dim(out, shown)}\n`);
+    out.print(`  ${oneLine(name).padEnd(widest)}  ${dim(out, shown)}\n`);
   }
 }
 
@@ -211,7 +211,7 @@ function printAnswer(context: CommandContext, answer: JsonObject): ExitCode {
     return error === undefined && answer.isError !== true ? 0 : 1;
   }
   if (error !== undefined) {
-    context.out.complain(`agent: ${plain(error.message)} [${error.code}]\n`);
+    context.out.complain(`agent: ${oneLine(error.message)} [${error.code}]\n`);
     return 1;
   }
   for (const block of answer.content as readonly JsonObject[]) context.out.print(`${plain(spellBlock(block))}\n`);

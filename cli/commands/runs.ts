@@ -5,7 +5,7 @@ import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag } from '../context.ts';
 import { queryOf, tellNextPage } from '../history-query.ts';
 import { counted, labelled, moment, reasonOf, routeOf, span, statusOf, titled, titledText } from '../labelled.ts';
-import { ago, dim, indented, plain, printJson, table } from '../terminal.ts';
+import { ago, dim, indented, oneLine, printJson, table } from '../terminal.ts';
 
 interface RunRow {
   readonly id: string;
@@ -134,7 +134,9 @@ export async function cancelRun(context: CommandContext): Promise<ExitCode> {
   const answer = (await context.call('runs.cancel', { id })) as JsonObject;
   if (hasFlag(context, 'json')) printJson(context, answer);
   else
-    context.out.print(answer.cancelled === undefined ? `Run ${plain(id)} is ending.\n` : `Cancelled ${plain(id)}.\n`);
+    context.out.print(
+      answer.cancelled === undefined ? `Run ${oneLine(id)} is ending.\n` : `Cancelled ${oneLine(id)}.\n`,
+    );
   return 0;
 }
 
@@ -142,5 +144,5 @@ export async function cancelRun(context: CommandContext): Promise<ExitCode> {
 function spellEntry({ out }: CommandContext, entry: JsonObject): string {
   const { kind, text, tool } = entry;
   const head = { call: `call ${String(tool)}`, result: entry.is_error === true ? 'error' : 'result' }[String(kind)];
-  return `${dim(out, plain(head ?? String(kind)))}\n${indented(String(text ?? entry.arguments ?? ''), '  ')}\n`;
+  return `${dim(out, oneLine(head ?? String(kind)))}\n${indented(String(text ?? entry.arguments ?? ''), '  ')}\n`;
 }

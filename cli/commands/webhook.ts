@@ -6,7 +6,7 @@ import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
 import { askedEvent, queryOf, tellNextPage } from '../history-query.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
-import { ago, bold, plain, printJson, table } from '../terminal.ts';
+import { ago, bold, oneLine, plain, printJson, table } from '../terminal.ts';
 
 interface RouteRow {
   readonly name: string;
@@ -94,7 +94,7 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
     );
     // It is made all the same: what it names may come later.
     if (created.problem !== undefined)
-      context.out.complain(`agent: ${plain(created.name)} ${plain(created.problem)}\n`);
+      context.out.complain(`agent: ${oneLine(created.name)} ${oneLine(created.problem)}\n`);
   }
   return 0;
 }
@@ -134,7 +134,7 @@ function stateOf({ enabled }: RouteRow): string {
 export async function removeWebhook(context: CommandContext): Promise<ExitCode> {
   const name = context.args[0] ?? '';
   await context.call('webhook.remove', { name, ...optional('profile', textFlag(context, 'profile')) });
-  context.out.print(`Removed ${plain(name)}.\n`);
+  context.out.print(`Removed ${oneLine(name)}.\n`);
   return 0;
 }
 
