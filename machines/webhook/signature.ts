@@ -56,7 +56,7 @@ interface Keys {
 
 /** Returns the verifier of a route; its keys are made once. */
 export function signatureVerifier(secret: RouteSecret): SignatureVerifier {
-  if (secret.kind === 'insecure') return verifyOrigin;
+  if (secret.kind === 'insecure') return verifyNoBrowser;
   const keys = keysOf(secret.secret);
   return (request) => verify(request, keys);
 }
@@ -92,16 +92,14 @@ function verify(request: SignedRequest, keys: Keys): SignatureVerdict {
 }
 
 const unsigned: SignatureVerdict = { kind: 'genuine', scheme: 'none', deprecated: false };
-const loopbackOrigin = /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/;
-
 /**
- * Where nothing is signed, a loopback bind keeps others out, but not the pages that a person's browser shows: one of
- * another site can send what it likes to this machine. A browser says with every POST whose page it is (RFC 6454 section
- * 7); other senders say nothing.
+ * Where nothing is signed, a loopback bind keeps other machines out, but not the pages that a browser of this one shows: any
+ * of them, one of another port of this machine too, can send what it likes. Browsers add their page's origin to every POST
+ * (RFC 6454 section 7) and how it is related to the addressee (Fetch Metadata); other senders add neither.
  */
-function verifyOrigin({ headers: { origin } }: SignedRequest): SignatureVerdict {
-  if (origin === undefined || loopbackOrigin.test(origin)) return unsigned;
-  return { kind: 'refused', why: 'a web page of another site sent it; a route without a secret takes none of these' };
+function verifyNoBrowser({ headers: { origin, 'sec-fetch-site': site } }: SignedRequest): SignatureVerdict {
+  if (origin === undefined && site === undefined) return unsigned;
+  return { kind: 'refused', why: 'a web page in a browser sent it; a route without a secret accepts none' };
 }
 
 /** Signed content is `{id}.{timestamp}.{body}`; any of several `v1,` signatures may match. */

@@ -46,6 +46,12 @@ for (const { front, skip } of fronts) {
   t.test(`on the ${front} front`, { skip }, async (t) => {
     const daemon = await start(t, front);
 
+    t.test('SIG-5 · a page of another port of this machine starts no run on a route without a secret', async (t) => {
+      for (const headers of [{ origin: 'http://127.0.0.1:9' }, { 'sec-fetch-site': 'same-site' }])
+        t.equal((await post(daemon, 'open', '{"page":1}', headers)).status, 401);
+      t.equal((await post(daemon, 'open', '{"page":2}', {})).status, 202);
+    });
+
     t.test('SIG-1 · EVT-1 · IDM-2 · real payloads of GitHub, signed by its own library, are accepted', async (t) => {
       const examples = createRequire(import.meta.url)('@octokit/webhooks-examples') as { default?: unknown };
       const events = (examples.default ?? examples) as readonly {
