@@ -4,7 +4,8 @@
  */
 
 import { homedir } from 'node:os';
-import { homeOf, homePaths, runSocketOf, unwritableHome } from '../machines/config/profile.ts';
+import { placedPaths } from '../actors/socket-place.ts';
+import { homeOf, runSocketOf, unwritableHome } from '../machines/config/profile.ts';
 import { createCall, type GatewayPlace, HomeRefused, NotRunning } from './call.ts';
 import type { ExitCode } from './catalogue.ts';
 import type { Output } from './context.ts';
@@ -84,7 +85,7 @@ function placeOf(env: Environment): GatewayPlace | undefined {
   const socket = runSocketOf(env);
   if (socket !== undefined) return socket === '' ? undefined : { socket, home: undefined };
   const home = homeOf(env, homedir());
-  return home === undefined ? undefined : { socket: homePaths(home).socket, home };
+  return home === undefined ? undefined : { socket: placedPaths(home, env).socket, home };
 }
 
 /** The system's own errors name neither the thing nor the cure; one about a path of the home is said to be that. */

@@ -7,9 +7,9 @@
 import { type AnyActorRef, createActor } from 'xstate';
 import { sweepAbandoned } from '../actors/abandoned-files.ts';
 import { type LoadedHome, loadHome } from '../actors/config/load-config.ts';
+import { placedPaths } from '../actors/socket-place.ts';
 import type { Fault } from '../machines/base/fault.ts';
 import type { ProfileName } from '../machines/base/names.ts';
-import { homePaths } from '../machines/config/profile.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { ReloadVerdict } from '../machines/supervisor.machine.ts';
 import { createChatView } from './agent/chat-view.ts';
@@ -71,7 +71,7 @@ const trailLength = 24;
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
 export async function runDaemon({ home, env, version, mostWaiting, lend }: DaemonOptions): Promise<0 | 1> {
   makeObjectsYoung();
-  const paths = homePaths(home);
+  const paths = placedPaths(home, env);
   const redactor = createRedactor();
   const metrics = createMetrics();
   const log = createLog({ env, redactor, counted: (level) => metrics.count('agent_log_lines_total', level) });

@@ -8,10 +8,11 @@
 
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { liesAside, socketIn } from '../../machines/config/profile.ts';
+import { liesAside } from '../../machines/config/profile.ts';
 import { joinGlobs } from '../../machines/mcp/glob.ts';
 import { ensurePrivateFolder, privateFile } from '../files.ts';
 import type { AgentRunRequest } from '../ports.ts';
+import { placedSocket, socketPlaces } from '../socket-place.ts';
 
 export interface RunFilesSettings {
   /** A private folder for the folders of runs. */
@@ -63,15 +64,15 @@ export async function sweepRunFiles(folder: string): Promise<void> {
   await Promise.all(
     left.flatMap((name) => {
       const own = join(folder, name);
-      const socket = socketOf(own);
-      const folders = liesAside(socket) ? [own, dirname(socket)] : [own];
+      const aside = socketPlaces(own, 'agent.sock', process.env).filter(liesAside);
+      const folders = [own, ...aside.map((path) => dirname(path))];
       return folders.map((path) => rm(path, { recursive: true, force: true }).catch(() => {}));
     }),
   );
 }
 
 function socketOf(folder: string): string {
-  return socketIn(folder, 'agent.sock');
+  return placedSocket(folder, 'agent.sock', process.env);
 }
 
 /**

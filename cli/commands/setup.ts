@@ -5,6 +5,7 @@
  */
 
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
+import { placedPaths } from '../../actors/socket-place.ts';
 import { editConfig, editVariable, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { homePaths } from '../../machines/config/profile.ts';
@@ -76,7 +77,7 @@ async function ask(context: CommandContext, prompts: Prompts, standing: Standing
   const { askAll } = await import('../setup/questions.ts');
   const variables = await variablesOf(context);
   const hasSecret = hasGlobalSecret(standing, variables);
-  const running = await connectControl(homePaths(context.home).socket);
+  const running = await connectControl(placedPaths(context.home, context.env).socket);
   running?.close();
   return askAll(prompts, { standing, variables, hasSecret, isRunning: running !== undefined });
 }

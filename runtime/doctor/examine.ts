@@ -6,9 +6,9 @@
 
 import { statSync } from 'node:fs';
 import { loadHome } from '../../actors/config/load-config.ts';
+import { placedPaths } from '../../actors/socket-place.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { homePaths } from '../../machines/config/profile.ts';
 import { type ControlClient, connectControl } from '../control/client.ts';
 import { checkClock } from './check-clock.ts';
 import { checkConfig } from './check-config.ts';
@@ -37,7 +37,7 @@ export type Told = Finding & { readonly mended?: true; readonly unmended?: strin
 const answerMs = 5_000;
 
 export async function examineHome(request: ExamRequest): Promise<readonly Told[]> {
-  const paths = homePaths(request.home);
+  const paths = placedPaths(request.home, request.env);
   if (statSync(paths.home, { throwIfNoEntry: false })?.isDirectory() !== true) return [missingHome(paths.home)];
   const gateway = await findGateway(paths.socket);
   const { env, version, offline } = request;

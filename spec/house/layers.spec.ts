@@ -77,7 +77,7 @@ const rooms: readonly Room[] = [
       /^machines\/config\/(profile|program-variables|nearest|edit|secret-strength|env-file|diagnostic|targets)\.ts$/,
       /^machines\/webhook\/samples\.ts$/,
       /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|foreign-files|glob|plan-import)\.ts$/,
-      /^actors\/(binding|files)\.ts$/,
+      /^actors\/(binding|files|socket-place)\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
       /^runtime\/control\/(client|commands|home-methods)\.ts$/,
       /^runtime\/(daemon|example-home|link-dialog|doctor\/examine)\.ts$/,
