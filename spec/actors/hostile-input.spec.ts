@@ -16,21 +16,21 @@ import type { ProfileName } from '../../machines/base/names.ts';
 import { createLineSplitter } from '../../runtime/control/lines.ts';
 import { createBlockReader } from '../../runtime/inspector/page/data/event-blocks.ts';
 import { checkParser } from '../support/hostile.ts';
-import { communityChat } from '../support/platforms/community-chat.ts';
-import { federatedChat } from '../support/platforms/federated-chat.ts';
-import { homeNotice, homeService } from '../support/platforms/home-automation.ts';
-import { imessageBridge } from '../support/platforms/imessage-bridge.ts';
-import { messengerA } from '../support/platforms/messenger-a.ts';
-import { messengerB } from '../support/platforms/messenger-b.ts';
-import { messengerC } from '../support/platforms/messenger-c.ts';
-import { secureMessenger } from '../support/platforms/secure-messenger.ts';
+import { bluebubblesApi } from '../support/platforms/bluebubbles.ts';
+import { dingtalkApp, dingtalkRobot } from '../support/platforms/dingtalk.ts';
+import { discordApi } from '../support/platforms/discord.ts';
+import { feishuApi } from '../support/platforms/feishu.ts';
+import { homeNotice, homeService } from '../support/platforms/homeassistant.ts';
+import { matrixApi } from '../support/platforms/matrix.ts';
+import { mattermostApi } from '../support/platforms/mattermost.ts';
+import { qqbotApi } from '../support/platforms/qqbot.ts';
+import { signalApi } from '../support/platforms/signal.ts';
+import { slackApi } from '../support/platforms/slack.ts';
 import { sms } from '../support/platforms/sms.ts';
-import { teamChatA } from '../support/platforms/team-chat-a.ts';
-import { teamChatB } from '../support/platforms/team-chat-b.ts';
-import { dingtalkApp, dingtalkRobot } from '../support/platforms/workplace-chat-a.ts';
-import { workplaceChatB } from '../support/platforms/workplace-chat-b.ts';
-import { wecomApp, wecomRobot } from '../support/platforms/workplace-chat-c.ts';
-import { workplaceChatD } from '../support/platforms/workplace-chat-d.ts';
+import { telegramApi } from '../support/platforms/telegram.ts';
+import { wecomApp, wecomRobot } from '../support/platforms/wecom.ts';
+import { weixinApi } from '../support/platforms/weixin.ts';
+import { whatsappApi } from '../support/platforms/whatsapp.ts';
 
 const nowMs = 1_700_000_000_000;
 const never = new AbortController().signal;
@@ -178,19 +178,8 @@ checkParser(t, {
 });
 
 const platforms = [
-  ...[communityChat, federatedChat, homeNotice, homeService, imessageBridge, messengerA, messengerB, messengerC],
-  ...[
-    secureMessenger,
-    sms,
-    teamChatA,
-    teamChatB,
-    dingtalkApp,
-    dingtalkRobot,
-    workplaceChatB,
-    wecomApp,
-    wecomRobot,
-    workplaceChatD,
-  ],
+  ...[discordApi, matrixApi, homeNotice, homeService, bluebubblesApi, telegramApi, whatsappApi, qqbotApi],
+  ...[signalApi, sms, slackApi, mattermostApi, dingtalkApp, dingtalkRobot, feishuApi, wecomApp, wecomRobot, weixinApi],
 ];
 
 t.test('answers of platforms', async (t) => {

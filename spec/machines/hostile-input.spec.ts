@@ -112,7 +112,7 @@ const importOf = (program: ForeignProgram, value: Json): unknown => {
   const place = { folder: '/home/me/p', userHome: '/home/me' };
   const found = serversIn(file, value, place).map((server) => ({ file, server }));
   return [
-    planImport({ found, entries: {}, secrets: new Map(), env: {} }),
+    planImport({ found, config: {}, secrets: new Map(), env: {}, userHome: place.userHome }),
     switchedOffIn(value, '/home/me/p'),
     serversElsewhere(file, value, place),
   ];
