@@ -20,6 +20,7 @@ import {
   type Node,
   type Pair,
   Parser,
+  type Scalar,
   visit,
 } from 'yaml';
 import { isJsonObject, type Json } from '../base/json.ts';
@@ -103,10 +104,16 @@ export function parseDocument(text: string): ConfigDocument {
   let value: Json = {};
   if (findings.length === 0) {
     if (longDigits.test(text)) keepDigits(document);
-    value = (document.toJS({ maxAliasCount: -1 }) ?? {}) as Json;
-    if (!isJsonObject(value)) {
-      findings.push({ ...top, message: 'the file must hold a mapping of settings', code: 'config-not-mapping' });
-      value = {};
+    try {
+      value = (document.toJS({ maxAliasCount: -1 }) ?? {}) as Json;
+      if (!isJsonObject(value)) {
+        findings.push({ ...top, message: 'the file must hold a mapping of settings', code: 'config-not-mapping' });
+        value = {};
+      }
+    } catch (thrown) {
+      // The library may throw for what `misuses` does not know; it says no place.
+      const cause = thrown instanceof Error ? thrown.message : String(thrown);
+      findings.push({ ...top, message: `not usable: ${cause}`, code: 'yaml-syntax' });
     }
   }
   const members = new Map<Node, ReadonlyMap<string, Pair>>();
@@ -200,8 +207,7 @@ function misuses(document: Document.Parsed): readonly Misuse[] {
         if (isPair(item) && isMap(node) && isScalar(item.key)) {
           if (keys.has(item.key.value)) repeated ??= item.key;
           keys.add(item.key.value);
-          // The library reads a merge key as a symbol.
-          if (typeof item.key.value === 'symbol' && !sourcesOf(item.value).every(isMap))
+          if (isMergeKey(item.key) && !sourcesOf(item.value).every(isMap))
             refuse(item.key, 'not usable: << takes a mapping, an alias of one, or a list of them', 'yaml-syntax');
         }
         size += sizeOf(item);
@@ -213,6 +219,11 @@ function misuses(document: Document.Parsed): readonly Misuse[] {
   sizeOf(document.contents);
   if (repeated !== undefined) refuse(repeated, 'not YAML: Map keys must be unique', 'yaml-syntax');
   return found;
+}
+
+/** The library reads a merge key as a symbol, and one with a tag as its text. */
+function isMergeKey({ value, type }: Scalar): boolean {
+  return typeof value === 'symbol' || (value === '<<' && type === 'PLAIN');
 }
 
 /** A whole number beyond 2^53 becomes the text of its digits, as it does in a payload. */

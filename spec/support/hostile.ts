@@ -224,9 +224,7 @@ export function checkParser(t: Test, parser: HostileParser): void {
     const [most] = slowest(slow);
     if (most !== undefined) {
       const { text, ms } = most;
-      t.comment(
-        `${parser.name}: slowest ${ms.toFixed(1)} ms, ${text.length} characters: ${JSON.stringify(text.slice(0, 60))}`,
-      );
+      t.comment(`${parser.name}: slowest ${ms.toFixed(1)} ms, ${text.length} characters: ${shown(text)}`);
     }
     if (parser.isAsync) return;
     for (const [title, grow] of growths(parser)) t.ok(isInProportion(parser.read, grow), title);
@@ -235,6 +233,11 @@ export function checkParser(t: Test, parser: HostileParser): void {
 
 /** Titles of growths that reach deep into a parser that is recursive. */
 const nests = /^"[[{]", nested|: nested$/;
+
+/** A separator of lines in a comment would end the test. */
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 60)).replace(/[^\x20-\x7e]/g, '·');
+}
 
 function slowest<Row extends { readonly ms: number }>(rows: readonly Row[]): readonly Row[] {
   return rows.toSorted((one, other) => other.ms - one.ms).slice(0, 10);

@@ -51,6 +51,7 @@ t.test('CFG-2 · what is no one mapping is a finding with its place', (t) => {
     [`a: &a [1, 2]\nb: [${many}]\n`, 'yaml-aliases', 2],
     ['x: 1\ny: *none\n', 'yaml-aliases', 2],
     ['x: 1\n<<: \n', 'yaml-syntax', 2],
+    ['x: 1\n!x <<: \n', 'yaml-syntax', 2],
     ['x: &x 1\n? [a]\n: b', 'yaml-syntax', 2],
     ['x: &x 1\n*x : b', 'yaml-syntax', 2],
     ['x: &x 1\ny:\n  <<: [*x]\n', 'yaml-syntax', 3],
