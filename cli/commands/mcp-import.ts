@@ -166,7 +166,7 @@ async function fillIn(chosen: readonly ImportItem[], prompts: Prompts): Promise<
   for (const { variable, why } of chosen.flatMap(({ missing }) => missing)) {
     // What configures the gateway is set by a person who thinks of the gateway, not of a server.
     if (answers.has(variable) || isReservedVariable(variable)) continue;
-    answers.set(variable, await prompts.secret(`${variable}: ${inQuotes(why)} (empty: later)`));
+    answers.set(variable, await prompts.secret(`${variable}: ${why} (empty: later)`));
   }
   return chosen.map((item) => {
     const given = item.missing.flatMap(({ variable }) => {

@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type Json } from '../base/json.ts';
+import { inQuotes } from '../base/shown-json.ts';
 import { isReservedVariable } from '../config/program-variables.ts';
 import type { ForeignServer } from './foreign-files.ts';
 import { spelled } from './secret-places.ts';
@@ -47,7 +48,7 @@ function ownReference(
     const [prefix, own] = [spelled(server.name), spelled(id)];
     const named = own.startsWith(`${prefix}_`) ? own : `${prefix}_${own}`;
     const variable = isReservedVariable(named) ? `MCP_${named}` : named;
-    wanted.push({ variable, why: server.inputs[id] ?? id });
+    wanted.push({ variable, why: inQuotes(server.inputs[id] ?? id) });
     return `\${${variable}}`;
   }
   if (workspace !== undefined) {
