@@ -13,10 +13,14 @@ import { expiryKey, markRecord } from './marks.ts';
 import { bareKey, plainRow, type Row, type Table, type Tables } from './tables.ts';
 
 /** The layout of tables, keys and bytes; raised when an older gateway would misread what a newer one writes. */
-export const layout = 4;
-/** 2 has no marks; up to 3 a claim of an id is named by profile, route and id, in this order. */
-const earlierLayouts: ReadonlySet<unknown> = new Set([2, 3]);
-const markedSince = 3;
+export const layout = 5;
+/**
+ * 2 has no marks, and up to 4 those of a delivery name its target by the alias; up to 3 a claim of an id is named by
+ * profile, route and id, in this order.
+ */
+const earlierLayouts: ReadonlySet<unknown> = new Set([2, 3, 4]);
+const markedSince = 5;
+const claimedSince = 4;
 
 const layoutKey = 'layout';
 const collections = ['events', 'runs', 'deliveries'] as const satisfies readonly MarkedCollection[];
@@ -43,8 +47,9 @@ export async function upgrade(environment: Environment): Promise<void> {
   if (Number(layoutOf(tables.meta)) < markedSince) await markAll(environment);
   // In one piece, and once, though another gateway upgrades too: a name of the new order could be taken for one of the old.
   await environment.transact(() => {
-    if (layoutOf(tables.meta) === layout) return;
-    nameClaimsAnew(tables);
+    const found = Number(layoutOf(tables.meta));
+    if (found === layout) return;
+    if (found < claimedSince) nameClaimsAnew(tables);
     putLayout(tables);
   });
 }

@@ -80,7 +80,12 @@ export function isWithin(name: string, lent: readonly string[], tools: readonly 
   if (lent.some((one) => one === name || matchesGlob(one)(name)) || lent.includes(allServers)) return true;
   const wholly = toolFilter(lent.filter((one) => one.startsWith(ofServer)));
   const begin = name.slice(0, name.search(globMark) >>> 0);
-  return tools.some((tool) => tool.name === name || (wholly(tool) && begin.startsWith(toolPrefix(tool.server))));
+  // A server that is lent by its name may not have listed its tools yet.
+  const lentServers = lent.filter((one) => one.startsWith(ofServer) && !globMark.test(one));
+  return (
+    lentServers.some((one) => begin.startsWith(toolPrefix(one.slice(ofServer.length)))) ||
+    tools.some((tool) => tool.name === name || (wholly(tool) && begin.startsWith(toolPrefix(tool.server))))
+  );
 }
 
 /** A tool's own name stays as it is: its server need not be connected yet. A server's name alone is its toolset's too. */

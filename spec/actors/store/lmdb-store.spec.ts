@@ -82,13 +82,13 @@ t.test('DUR-1 · refuses a store of a newer layout and leaves it as it is', asyn
   const path = join(directory, 'data.mdb');
   const root = openLmdb({ path: directory, noSubdir: false, encoding: 'binary' });
   const meta = root.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' });
-  await meta.put('layout', Buffer.from('{"version":5}'));
+  await meta.put('layout', Buffer.from(`{"version":${layout + 1}}`));
   await root.close();
   const before = readFileSync(path);
 
   const opened = await openLmdbJournal({ directory });
 
-  const message = `${path}: the store has layout 5, this gateway knows layout 4; run the gateway that wrote it, or move`;
+  const message = `${path}: the store has layout ${layout + 1}, this gateway knows layout ${layout}; run the gateway that wrote it, or move`;
   t.match(opened, { ok: false, fault: { code: 'journal-version', message } });
   t.ok(before.equals(readFileSync(path)), 'not a byte is changed');
 });

@@ -4,7 +4,7 @@ import { openEnvironment } from '../../../actors/store/lmdb-tables.ts';
 import { layout, layoutOf, upgrade } from '../../../actors/store/lmdb-upgrade.ts';
 import { expiryKey } from '../../../actors/store/marks.ts';
 import { bareKey, plainRow } from '../../../actors/store/tables.ts';
-import { idMark, statusMark } from '../../../machines/webhook/marks.ts';
+import { idMark, statusMark, targetMark } from '../../../machines/webhook/marks.ts';
 import { claimName } from '../../../machines/webhook/record.ts';
 import { openJournal } from '../../support/open-journal.ts';
 
@@ -39,6 +39,28 @@ t.test('DUR-2 · marks what an older gateway has written, once', async (t) => {
     t.equal(journal.marked('runs', { marks: [statusMark('delivered', 'r')], limit: 2_000 }).length, 1_199);
     await journal.close();
   }
+});
+
+t.test('DUR-2 · DLV-5 · finds by their target what an older gateway has marked with the alias', async (t) => {
+  const directory = `${t.testdir()}/state`;
+  const first = await openJournal(directory);
+  const delivery = { route: 'r', status: 'delivered', target: 'slack' };
+  await first.commit([
+    { kind: 'put', collection: 'deliveries', key: 'k1', value: delivery },
+    { kind: 'claim', name: claimName('default', 'r', 'd1'), value: { eventKey: 'k1' }, nowMs: 0, expiresAtMs: 100 },
+  ]);
+  await first.close();
+  const root = openLmdb({ path: directory, noSubdir: false, encoding: 'binary', maxDbs: 20 });
+  const meta = root.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' });
+  const marks = root.openDB<Buffer, string>({ name: 'marks', encoding: 'binary' });
+  await meta.put('layout', Buffer.from('{"version":4}'));
+  await marks.clearAsync();
+  await root.close();
+
+  const journal = await openJournal(directory);
+  t.match(journal.marked('deliveries', { marks: [targetMark('team_chat_a')], limit: 9 }), [{ key: 'k1' }]);
+  t.same(journal.claimed(claimName('default', 'r', 'd1'), 99), { eventKey: 'k1' }, 'claims of that layout stay');
+  await journal.close();
 });
 
 t.test('IDM-1 · DUR-2 · an id that an older gateway claimed stays taken until its time', async (t) => {

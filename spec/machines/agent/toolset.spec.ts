@@ -100,5 +100,7 @@ t.test('SEC-4 · what a run asks for lies within what it is lent, whatever else 
   for (const name of beyond) t.equal(isWithin(name, lent, tools), false, name);
   for (const name of [...within, ...beyond]) t.equal(isWithin(name, [allServers], tools), true, `${name} of all`);
   t.equal(isWithin('mcp-[a,b]*', ['mcp-[a,b]*'], []), true, 'a class does not match itself');
+  t.equal(isWithin('mcp__gh__get', ['mcp-gh'], []), true, 'before its server has listed any tool');
+  t.equal(isWithin('mcp__hub__get', ['mcp-gh'], []), false);
   t.end();
 });
