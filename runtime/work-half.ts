@@ -198,7 +198,16 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
 
   const runTraces = createRunTraces(tracing);
   const crowded = (): boolean => resumePorts.deliveryRoom() <= 0;
-  const noticePorts = { keeper, writer, redact: redactor.text, nowMs, nextOrder: order.next, wards, crowded };
+  const noticePorts = {
+    keeper,
+    writer,
+    redact: redactor.text,
+    nowMs,
+    nextOrder: order.next,
+    wards,
+    crowded,
+    left: older.note,
+  };
   const runWork = wireRun({
     places,
     runAgent: runTraces.traced(

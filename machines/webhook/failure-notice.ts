@@ -17,14 +17,18 @@ export function noticeKey(runKey: string): string {
   return `${runKey}.failed`;
 }
 
+/** Whether a run has failed for good without a response. */
+export function hasFailed({ response, status }: RunRecord): boolean {
+  return response === undefined && (status === 'failed' || status === 'interrupted');
+}
+
 /** Returns the delivery that reports a run; undefined where the run has not failed for good, or no notice is asked for. */
 export function failureNotice(
   key: string,
   run: RunRecord,
   { event, nowMs }: { readonly event: EventRecord | undefined; readonly nowMs: number },
 ): DeliveryRecord | undefined {
-  const isFailed = run.response === undefined && (run.status === 'failed' || run.status === 'interrupted');
-  if (event?.onFailure === undefined || !isFailed) return undefined;
+  if (event?.onFailure === undefined || !hasFailed(run)) return undefined;
   const { target, extra } = event.onFailure;
   return {
     eventKey: run.eventKey,

@@ -44,32 +44,35 @@ export interface ConnectionBound {
   readonly isBusy: (socket: Socket) => boolean;
 }
 
+export interface ConnectionUse {
+  /** A request has come. */
+  used(socket: Socket): void;
+  /** An answer has left. */
+  answered(socket: Socket): void;
+}
+
 /** How many busy connections are passed over in search of an idle one. */
 const mostLooks = 64;
 
 /**
- * Bounds the connections that a server accepts from now on. Returns what must be called with the socket whenever a request
- * comes or an answer has left.
+ * Bounds the connections that a server accepts from now on. Proxies on this machine, whose pooled connections carry the
+ * requests of many senders, keep their time and are closed last.
  */
-export function boundConnections(server: Server, { limit, isBusy }: ConnectionBound): (socket: Socket) => void {
-  const keepAliveMs = server.keepAliveTimeout;
+export function boundConnections(server: Server, { limit, isBusy }: ConnectionBound): ConnectionUse {
   const perSender = Math.max(1, Math.floor(limit / 2));
   const held = new Map<Socket, Held>();
-  const all = new IdleOrder();
+  /** Of all addresses with a share, and of those without. */
+  const shared = new IdleOrder();
+  const local = new IdleOrder();
   const senders = new Map<string, IdleOrder>();
 
-  const setKeepAlive = (): void => {
-    const isCrowded = held.size > limit * crowdedFrom;
-    server.keepAliveTimeout = isCrowded ? Math.min(keepAliveMs, crowdedKeepAliveMs) : keepAliveMs;
-  };
   const forget = (socket: Socket): void => {
     const one = held.get(socket);
     if (one === undefined) return;
     held.delete(socket);
-    all.delete(one.all);
+    (one.sender === undefined ? local : shared).delete(one.all);
     if (one.own !== undefined) one.order?.delete(one.own);
     if (one.order?.size === 0 && one.sender !== undefined) senders.delete(one.sender);
-    setKeepAlive();
   };
   /** Returns false where no idle connection was found. */
   const closeIdle = (order: IdleOrder): boolean => {
@@ -88,12 +91,12 @@ export function boundConnections(server: Server, { limit, isBusy }: ConnectionBo
   const used = (socket: Socket): void => {
     const one = held.get(socket);
     if (one === undefined) return;
-    all.toEnd(one.all);
+    (one.sender === undefined ? local : shared).toEnd(one.all);
     if (one.own !== undefined) one.order?.toEnd(one.own);
   };
   const hasRoom = (order: IdleOrder | undefined): boolean => {
     if (order !== undefined && order.size >= perSender) return closeIdle(order);
-    return held.size < limit || closeIdle(all);
+    return held.size < limit || closeIdle(shared) || closeIdle(local);
   };
 
   server.on('connection', (socket: Socket) => {
@@ -107,11 +110,19 @@ export function boundConnections(server: Server, { limit, isBusy }: ConnectionBo
       order = new IdleOrder();
       senders.set(sender, order);
     }
-    held.set(socket, { sender, order, all: all.add(socket), own: order?.add(socket) });
-    setKeepAlive();
+    const all = (sender === undefined ? local : shared).add(socket);
+    held.set(socket, { sender, order, all, own: order?.add(socket) });
     socket.once('close', () => forget(socket));
   });
-  return used;
+  return {
+    used,
+    answered(socket) {
+      used(socket);
+      const isCrowded = held.size > limit * crowdedFrom && held.get(socket)?.sender !== undefined;
+      // Node has armed the socket with the listener's own keep-alive, and lifts it at the next request.
+      if (isCrowded && !isBusy(socket)) socket.setTimeout(Math.min(server.keepAliveTimeout, crowdedKeepAliveMs));
+    },
+  };
 }
 
 interface Held {

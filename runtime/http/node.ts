@@ -35,7 +35,7 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
   // Past a number of its own, the library would leave headers out without a word; the size of a head bounds them.
   server.maxHeadersCount = 0;
   const connections: Connections = new Map();
-  const used = boundConnections(server, {
+  const { used, answered } = boundConnections(server, {
     limit: settings.maxConnections ?? connectionLimit('webhooks'),
     isBusy: (socket) => (connections.get(socket)?.due.size ?? 0) > 0,
   });
@@ -48,7 +48,7 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
       // What follows a close must not be processed (RFC 9112 §9.6): its answer could not leave.
       if (connection.closes) return;
       const isClosing = (): boolean => !server.listening;
-      const options = { connection, bodyTimeoutMs: settings.bodyTimeoutMs, awaitsContinue, isClosing, used };
+      const options = { connection, bodyTimeoutMs: settings.bodyTimeoutMs, awaitsContinue, isClosing, answered };
       const exchange = new NodeExchange(request, response, options);
       if (!response.shouldKeepAlive) connection.closes = true;
       const refusal = versionRefusal(request) ?? refusalOf(exchange.head);
@@ -137,8 +137,8 @@ interface ExchangeOptions {
   readonly awaitsContinue: boolean;
   /** Whether the front takes no further connection: each that stands ends with its last answer. */
   readonly isClosing: () => boolean;
-  /** Counts the connection as used just now. */
-  readonly used: (socket: Socket) => void;
+  /** An answer has left the connection. */
+  readonly answered: (socket: Socket) => void;
 }
 
 class NodeExchange implements Exchange {
@@ -155,14 +155,14 @@ class NodeExchange implements Exchange {
     this.#response = response;
     this.head = headOf(request);
     this.#options = options;
-    const { connection, isClosing, used } = options;
+    const { connection, isClosing, answered } = options;
     const { due } = connection;
     due.add(this);
     response.on('error', () => {});
     response.once('close', () => due.delete(this));
     response.once('finish', () => {
       due.delete(this);
-      used(request.socket);
+      answered(request.socket);
       if (this.#isLast || (isClosing() && due.size === 0)) request.socket.destroySoon();
     });
   }

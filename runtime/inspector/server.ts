@@ -102,7 +102,7 @@ export async function openInspectorServer(
   server.on('clientError', endBroken);
   const due = new WeakMap<Socket, number>();
   const isBusy = (socket: Socket): boolean => (due.get(socket) ?? 0) > 0;
-  const used = boundConnections(server, { limit: connectionLimit('inspector'), isBusy });
+  const { used, answered } = boundConnections(server, { limit: connectionLimit('inspector'), isBusy });
   try {
     await listen(server, name, port);
   } catch (thrown) {
@@ -119,7 +119,7 @@ export async function openInspectorServer(
     due.set(socket, (due.get(socket) ?? 0) + 1);
     response.once('close', () => {
       due.set(socket, (due.get(socket) ?? 1) - 1);
-      used(socket);
+      answered(socket);
     });
     for (const [name, value] of Object.entries(always)) response.setHeader(name, value);
     serve(request, response, {

@@ -33,6 +33,7 @@ async function openWork() {
     nextOrder: () => 9,
     redact: (text) => text,
     crowded: () => false,
+    left: () => {},
   });
   return { keeper, writer, wards, put, crashed, deliveries };
 }
@@ -50,6 +51,7 @@ t.test('DIS-3 · a run whose chart crashes gives its place back, and its agent i
     routeConcurrency: () => undefined,
     redact: (text) => text,
     crowded: () => false,
+    left: () => {},
     nowMs: () => 9,
     nextOrder: () => 9,
     runAgent: (key, _, signal) => {

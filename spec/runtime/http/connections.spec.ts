@@ -88,7 +88,7 @@ async function bounded(t: Test, limit: number, addresses: readonly string[]) {
     Object.defineProperty(socket, 'remoteAddress', { value: addresses[served.length] });
     served.push(socket);
   });
-  boundConnections(server, { limit, isBusy: () => false });
+  const use = boundConnections(server, { limit, isBusy: () => false });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => {
@@ -100,7 +100,7 @@ async function bounded(t: Test, limit: number, addresses: readonly string[]) {
     await connectTo(t, port);
     await until(() => served.length === n);
   }
-  return { server, served };
+  return { served, use };
 }
 
 t.test('SEC-3 · one address holds half of the connections at most, and closes its own for more', async (t) => {
@@ -118,13 +118,37 @@ t.test('SEC-3 · one address holds half of the connections at most, and closes i
   );
 });
 
-t.test('SEC-3 · connections are kept for a shorter time while more than half are open', async (t) => {
-  const { server, served } = await bounded(t, 6, new Array<string>(4).fill('127.0.0.1'));
-  t.equal(server.keepAliveTimeout, 5_000);
+t.test(
+  'SEC-3 · connections are kept for a shorter time while more than half are open, those of a proxy here not',
+  async (t) => {
+    const { served, use } = await bounded(t, 6, ['192.0.2.7', '192.0.2.8', '127.0.0.1', '127.0.0.1']);
+    const [sender, , proxy, another] = served;
+    const kept = (socket: Socket | undefined): number | undefined => {
+      socket?.setTimeout(65_000);
+      if (socket !== undefined) use.answered(socket);
+      return socket?.timeout;
+    };
+    t.same([kept(sender), kept(proxy)], [5_000, 65_000]);
 
-  served[0]?.destroy();
+    another?.destroy();
 
-  await until(() => server.keepAliveTimeout === 65_000);
+    await until(() => kept(sender) === 65_000);
+  },
+);
+
+t.test('SEC-3 · a full listener closes the idle connections of a proxy on this machine last', async (t) => {
+  const { served } = await bounded(t, 4, [
+    '127.0.0.1',
+    '192.0.2.7',
+    '127.0.0.1',
+    '192.0.2.8',
+    '127.0.0.1',
+    '127.0.0.1',
+  ]);
+  t.same(
+    served.map(({ destroyed }) => destroyed),
+    [false, true, false, true, false, false],
+  );
 });
 
 t.test('SEC-3 · the bound follows from the descriptors of the process', (t) => {

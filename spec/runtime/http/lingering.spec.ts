@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
+import { descriptorLimit } from '../../../runtime/http/connections.ts';
 import { createLingering, type LingerLimits } from '../../../runtime/http/lingering.ts';
 import { openNodeFront } from '../../../runtime/http/node.ts';
 import { lentTime } from '../../support/lent-time.ts';
@@ -72,29 +73,37 @@ t.test('SEC-3 · of more connections than the limit, the one that has lingered l
   );
 });
 
-t.test('SEC-3 · 2,000 refused senders that do not close hold a thousand connections, for two seconds', async (t) => {
-  const time = lentTime(t);
-  const front = await openNodeFront({ host: '127.0.0.1', port: 0, bodyTimeoutMs: 5_000 }, (exchange) =>
-    exchange.reply({ status: 401, body: '{}' }),
-  );
-  t.teardown(() => front.close(0));
-  let open: Socket[] = [];
-  for (let count = 0; count < 2_000; count += 1) {
-    const client = connect({ port: front.port, host: '127.0.0.1', allowHalfOpen: true });
-    open.push(client.on('error', () => {}));
-    client.write('POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nhalf');
-    const [answer] = (await once(client, 'data')) as [Buffer];
-    if (!answer.toString().startsWith('HTTP/1.1 401')) t.fail(answer.toString());
-    client.resume();
-  }
-  /** The first write to a closed connection brings the reset, which the next one reports. */
-  const probe = async (): Promise<void> => {
-    await Promise.all(open.map((client) => new Promise((resolve) => client.write('x', resolve))));
-    open = open.filter(({ destroyed }) => !destroyed);
-  };
-  while (open.length > 1_000) await probe();
-  await probe();
-  t.equal(open.length, 1_000);
-  time.pass(2_000);
-  while (open.length > 0) await probe();
-});
+const few = descriptorLimit() < 8_192 && 'too few descriptors for both sides of 2,000 connections';
+
+t.test(
+  'SEC-3 · 2,000 refused senders that do not close hold a thousand connections, for two seconds',
+  { skip: few },
+  async (t) => {
+    const time = lentTime(t);
+    const front = await openNodeFront(
+      { host: '127.0.0.1', port: 0, bodyTimeoutMs: 5_000, maxConnections: 4_000 },
+      (exchange) => exchange.reply({ status: 401, body: '{}' }),
+    );
+    t.teardown(() => front.close(0));
+    let open: Socket[] = [];
+    for (let count = 0; count < 2_000; count += 1) {
+      const client = connect({ port: front.port, host: '127.0.0.1', allowHalfOpen: true });
+      open.push(client.on('error', () => {}));
+      client.write('POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nhalf');
+      const [answer] = (await once(client, 'data')) as [Buffer];
+      if (!answer.toString().startsWith('HTTP/1.1 401')) t.fail(answer.toString());
+      client.resume();
+    }
+    /** The first write to a closed connection brings the reset, which the next one reports. */
+    const probe = async (): Promise<void> => {
+      await Promise.all(open.map((client) => new Promise((resolve) => client.write('x', resolve))));
+      open = open.filter(({ destroyed }) => !destroyed);
+    };
+    for (let round = 0; open.length > 1_000 && round < 500; round += 1) await probe();
+    await probe();
+    t.equal(open.length, 1_000);
+    time.pass(2_000);
+    for (let round = 0; open.length > 0 && round < 500; round += 1) await probe();
+    t.equal(open.length, 0);
+  },
+);

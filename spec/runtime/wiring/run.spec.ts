@@ -53,6 +53,7 @@ async function stage(
   ]);
   const deliveries = fakeWard<DeliveryInput>();
   const commits: string[][] = [];
+  const left: string[] = [];
   const seenKeeper: JournalKeeper = {
     ...keeper,
     commit(writes) {
@@ -69,6 +70,7 @@ async function stage(
     routeConcurrency: () => bound,
     redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     crowded: () => isCrowded,
+    left: (key) => void left.push(key),
     nowMs: () => 9,
     nextOrder: () => 10,
     wards: () => ({ deliveries: deliveries.handle() }) as unknown as Wards,
@@ -78,7 +80,7 @@ async function stage(
     t.teardown(() => actor.stop());
     return actor;
   };
-  return { start, journal, deliveries, places, commits };
+  return { start, left, journal, deliveries, places, commits };
 }
 
 const settled = async (): Promise<void> => {
@@ -170,6 +172,7 @@ t.test('DIS-4 · the end of a failed run and its notice are one commit, and the 
   await settled();
   t.match(full.journal.get('deliveries', 'k.failed'), { dueAtMs: 10, heldBy: undefined });
   t.same(full.deliveries.spawned, [], 'it is left on disk while so many deliveries wait in memory');
+  t.same(full.left, ['k.failed'], 'and its chat waits for it');
 });
 
 t.test(
