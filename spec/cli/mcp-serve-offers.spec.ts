@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { Client as ModernClient } from '@modelcontextprotocol/client';
 import type { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import {
@@ -9,6 +10,7 @@ import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { offeringPeer } from '../support/mcp/offering-peer.ts';
 import { started } from '../support/mcp/plain-client.ts';
 import { legacyServed, modernServed } from '../support/mcp/serve-clients.ts';
+import { until } from '../support/processes.ts';
 
 const invisible = '\u{E0041}';
 const described = {
@@ -185,6 +187,8 @@ t.test('CLI-5 · what servers offer beside their tools reaches a client of eithe
   });
 
   await t.test('a gateway that is gone is an error that says so', async (t) => {
+    // What was listed last is written beside everything else.
+    await until(() => readFileSync(`${gateway.home.path}/cache/mcp/docs.json`, 'utf8').includes('"name":"late"'));
     gateway.daemon.kill('SIGKILL');
     await gateway.daemon.exited;
     for (const client of clients) {
