@@ -54,21 +54,28 @@ const longestName = 64;
 
 export function planImport({ found, config, secrets, env, userHome }: ImportStart): readonly ImportItem[] {
   const entries = objectAt(config, 'mcp_servers');
-  const referred = new Set(variablesIn(config));
   const taken = new Map<string, string>(Object.entries(entries).map(([name, entry]) => [name, canonical(entry)]));
   const held = new Map(secrets);
-  return found.map(({ file, server }) => {
+  const isSet = (variable: string): boolean => secrets.has(variable) || env[variable] !== undefined;
+  const offers = found.map(({ file, server }) => ({
+    file,
+    server,
+    read: importServer(server, { program: file.program, workspace: file.workspace, isSet }),
+  }));
+  // Any of the offered entries may be chosen, so a reference of one counts as much as one that is in force.
+  const referred = new Set(
+    [config, ...offers.map(({ read }) => (read.kind === 'unusable' ? {} : read.entry))].flatMap(variablesIn),
+  );
+  return offers.map(({ file, server, read }) => {
     const wish = fitName(server.name);
     const isProject = file.workspace !== undefined && file.workspace !== userHome;
     const common = { file, isProject, foreignName: server.name, name: wish };
     const nothing = { entry: {}, variables: [], uses: [], missing: [], notes: [] };
-    const isSet = (variable: string): boolean => held.has(variable) || env[variable] !== undefined;
-    const read = importServer(server, { program: file.program, workspace: file.workspace, isSet });
     if (read.kind === 'unusable') return { ...common, ...nothing, standing: read };
     const { entry, secrets: moved } = takeSecrets(server.name, read.entry, (wanted, value) => {
       const isOthers = isReservedVariable(wanted) || (referred.has(wanted) && !held.has(wanted));
       const own = isProject || isOthers ? ownVariable(wanted, server.name) : wanted;
-      return variableFor(own, value, { held, env });
+      return variableFor(own, value, { held, env, referred });
     });
     const standing = standingOf(wish, canonical(entry), taken, file.program);
     const name = standing.kind === 'taken' ? standing.free : wish;
@@ -114,16 +121,20 @@ function ownVariable(wanted: string, server: string): string {
   return `MCP_${wanted.startsWith(`${prefix}_`) ? wanted : `${prefix}_${wanted}`}`;
 }
 
-/** The wanted variable; where it holds something else, the first numbered one that does not. */
-function variableFor(
-  wanted: string,
-  value: string,
-  { held, env }: { readonly held: Map<string, string>; readonly env: ImportStart['env'] },
-): string {
+interface Variables {
+  /** Of `.env`, as it is and as it is planned. */
+  readonly held: Map<string, string>;
+  readonly env: ImportStart['env'];
+  /** An entry reads them already, whether they are set here or for the gateway alone. */
+  readonly referred: ReadonlySet<string>;
+}
+
+/** Returns the wanted variable, or the first numbered one that `.env` has with the value or that is entirely unused. */
+function variableFor(wanted: string, value: string, { held, env, referred }: Variables): string {
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? wanted : `${wanted}_${number}`;
-    const standing = held.get(name) ?? env[name];
-    if (standing !== undefined && standing !== value) continue;
+    const standing = held.get(name) ?? (referred.has(name) ? undefined : env[name]);
+    if (isReservedVariable(name) || (standing === undefined ? referred.has(name) : standing !== value)) continue;
     held.set(name, value);
     return name;
   }

@@ -243,6 +243,20 @@ t.test('SEC-2 · CLI-5 · a checkout’s server gets no variable that is not nam
   t.end();
 });
 
+t.test('SEC-2 · CLI-5 · a checkout’s secret never becomes the value of a variable that another server reads', (t) => {
+  const { agent, read, secrets, home } = checkout(t, {
+    github: { url: 'http://127.0.0.1:9/mcp', headers: { Token: 'attackers-value-123' } },
+  });
+  const gh =
+    'mcp_servers:\n  gh: {url: "http://127.0.0.1:9/", headers: {Authorization: "Bearer ${MCP_GITHUB_TOKEN}"}}\n';
+  writeFileSync(`${home}/config.yaml`, gh);
+  const { status, stderr } = agent('--all', '--yes', '--project');
+  t.equal(status, 0, stderr);
+  t.match(read('config.yaml'), 'Token: ${MCP_GITHUB_TOKEN_2}');
+  t.equal(read('.env'), `${secrets}MCP_GITHUB_TOKEN_2="attackers-value-123"\n`);
+  t.end();
+});
+
 const only = hasTerminal ? {} : { skip: 'this machine has no script that runs a command' };
 
 t.test('SEC-2 · a person is asked about the variables of each of a checkout’s servers', only, async (t) => {

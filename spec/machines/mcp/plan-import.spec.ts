@@ -111,6 +111,38 @@ t.test('SEC-2 · CLI-5 · no secret of a file gets a name in .env that configure
   t.end();
 });
 
+t.test('SEC-2 · CLI-5 · no secret of a file becomes the value of a variable that another entry refers to', (t) => {
+  const secret = 'theirs-0123456789';
+  const theirs: ForeignFile = { program: 'claude-code', path: '/co/f', form: 'json', workspace: '/co' };
+  const mine: ForeignFile = { program: 'codex', path: '/me/f', form: 'json', workspace: '/me' };
+  const rows: readonly (readonly [says: string, change: Partial<ImportStart>, variable: string])[] = [
+    ['set for the gateway alone', {}, 'MCP_GITHUB_TOKEN_3'],
+    ['set in the environment', { env: { MCP_GITHUB_TOKEN: secret } }, 'MCP_GITHUB_TOKEN_3'],
+    ['set in .env', { secrets: new Map([['MCP_GITHUB_TOKEN', 'mine']]) }, 'MCP_GITHUB_TOKEN_3'],
+    ['the same in .env', { secrets: new Map([['MCP_GITHUB_TOKEN', secret]]) }, 'MCP_GITHUB_TOKEN'],
+  ];
+  for (const [says, change, variable] of rows) {
+    const [item] = planImport({
+      found: [
+        {
+          file: theirs,
+          server: { name: 'github', value: { url: 'https://a.example', headers: { Token: secret } }, inputs: {} },
+        },
+        { file: mine, server: { name: 'other', value: { command: 'x', args: ['${MCP_GITHUB_TOKEN_2}'] }, inputs: {} } },
+      ],
+      config: {
+        mcp_servers: { gh: { url: 'https://b.example', headers: { Authorization: 'Bearer ${MCP_GITHUB_TOKEN}' } } },
+      },
+      secrets: new Map(),
+      env: {},
+      userHome: '/me',
+      ...change,
+    });
+    t.same(item?.entry.headers, { Token: `\${${variable}}` }, says);
+  }
+  t.end();
+});
+
 t.test('SEC-2 · every variable that an entry refers to is named with where its value goes', (t) => {
   const rows: readonly (readonly [ForeignProgram, JsonObject, readonly string[]])[] = [
     ['claude-code', { command: 'x', args: ['a'], env: { TOKEN: 'secret-0123456789', HOME_IN: '${userHome}' } }, []],
