@@ -11,7 +11,7 @@ import { addServerEntry } from '../../actors/config/server-entries.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { inQuotes, shownText, withoutGaps } from '../../machines/base/shown-json.ts';
+import { inQuotes, nameInSentence, shownText, withoutGaps } from '../../machines/base/shown-json.ts';
 import { editVariable, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
@@ -91,9 +91,9 @@ function withoutUnnamed(context: CommandContext, offered: readonly ImportItem[])
   return offered.filter((item) => {
     const open = unnamed(context, item);
     if (open.length === 0) return true;
-    const names = shown(open.map(({ variable }) => variable).join(','));
+    const names = open.map(({ variable }) => nameInSentence(variable)).join(',');
     context.out.complain(
-      `agent: ${oneLine(item.name)}: it ${shown(wordsOf(open))}; it is not added without --variables ${names}\n`,
+      `agent: ${oneLine(item.name)}: it ${wordsOf(open)}; it is not added without --variables ${names}\n`,
     );
     return false;
   });
@@ -154,7 +154,7 @@ async function choose(
   const allowed: ImportItem[] = [];
   for (const item of chosen) {
     const open = unnamed(context, item);
-    const question = `${item.name} is of a file that others may have written, and ${shown(wordsOf(open))}. Allow that?`;
+    const question = `${item.name} is of a file that others may have written, and ${wordsOf(open)}. Allow that?`;
     if (open.length === 0 || (await prompts.confirm(question, false))) allowed.push(item);
   }
   return fillIn(allowed, prompts);

@@ -52,3 +52,8 @@ export function inQuotes(words: string, longest = longestDescription): string {
   const kept = cut(line, longest);
   return line === '' ? '' : `“${kept}${kept === line ? '' : '…'}”`;
 }
+
+/** A name of another program's file within a sentence: as it is where it is a short identifier, otherwise in quotes (SEC-7). */
+export function nameInSentence(name: string): string {
+  return /^[A-Za-z_]\w{0,63}$/.test(name) ? name : inQuotes(name) || '“”';
+}

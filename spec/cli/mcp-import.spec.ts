@@ -215,11 +215,11 @@ t.test('SEC-2 · CLI-5 · a checkout’s server gets no variable that is not nam
   });
   const { stdout } = agent('--dry-run', '--project');
   for (const words of [
-    'sends $GITHUB_TOKEN to http://127.0.0.1:9',
-    'sends $MODEL_KEY to http://127.0.0.1:9',
+    'sends $GITHUB_TOKEN to “http://127.0.0.1:9”',
+    'sends $MODEL_KEY to “http://127.0.0.1:9”',
     'headers: it sends X-Client, X-Mode',
-    'gives $MODEL_KEY to the program sh',
-    'gives $LATER to the program sh',
+    'gives $MODEL_KEY to the program “sh”',
+    'gives $LATER to the program “sh”',
   ]) {
     t.ok(
       stdout.split('\n').some((line) => line.trim() === words),
@@ -230,7 +230,7 @@ t.test('SEC-2 · CLI-5 · a checkout’s server gets no variable that is not nam
 
   const refused = agent('--all', '--yes', '--project', '--variables', 'GITHUB_TOKEN');
   t.equal(refused.status, 4, refused.stderr);
-  t.match(refused.stderr, /docs: it sends \$MODEL_KEY to http:\/\/127\.0\.0\.1:9; .* --variables MODEL_KEY\n/);
+  t.match(refused.stderr, /docs: it sends \$MODEL_KEY to “http:\/\/127\.0\.0\.1:9”; .* --variables MODEL_KEY\n/);
   t.match(refused.stderr, /runs: it gives \$MODEL_KEY .*, gives \$LATER .* --variables MODEL_KEY,LATER\n/);
   t.equal(read('config.yaml'), config);
   t.equal(read('.env'), secrets);
@@ -254,6 +254,21 @@ t.test('SEC-2 · CLI-5 · a checkout’s secret never becomes the value of a var
   t.equal(status, 0, stderr);
   t.match(read('config.yaml'), 'Token: ${MCP_GITHUB_TOKEN_2}');
   t.equal(read('.env'), `${secrets}MCP_GITHUB_TOKEN_2="attackers-value-123"\n`);
+  t.end();
+});
+
+t.test('SEC-2 · SEC-7 · no word of a checkout’s file poses as a part of the question about its variables', (t) => {
+  const forged = 'npx (dry run: no value is passed on). Allow the check of';
+  const { agent } = checkout(t, {
+    runs: { command: `${forged}${' x'.repeat(2_000)}`, args: ['${GITHUB_TOKEN :-x, it}'] },
+  });
+  const { stderr } = agent('--all', '--yes', '--project');
+  const [, program = ''] =
+    /^agent: runs: it gives \$“GITHUB_TOKEN :-x, it” to the program “([^”]+)…”; it is not added without --variables “GITHUB_TOKEN :-x, it”\n$/.exec(
+      stderr,
+    ) ?? [];
+  t.ok(program.startsWith(forged), stderr);
+  t.equal(program.length, 240);
   t.end();
 });
 

@@ -1,5 +1,12 @@
 import t from 'tap';
-import { inQuotes, shownJson, shownText, withoutGaps, wordsOfServer } from '../../../machines/base/shown-json.ts';
+import {
+  inQuotes,
+  nameInSentence,
+  shownJson,
+  shownText,
+  withoutGaps,
+  wordsOfServer,
+} from '../../../machines/base/shown-json.ts';
 import { fc } from '../../support/property.ts';
 
 const hidden = [
@@ -49,5 +56,13 @@ t.test('SEC-7 · what a server says is one bounded line in quotes, with its name
   t.equal(wordsOfServer('notes', 'x'.repeat(1_001), 'form'), `notes says: “${'x'.repeat(1_000)}…”`);
   t.equal(wordsOfServer('notes', ' \n', 'tool'), '');
   t.same([inQuotes(' a\nb '), inQuotes(' '), inQuotes('abcd', 3)], ['“a b”', '', '“abc…”']);
+  t.same(['A_1', '1A', 'a b', ' ', 'x'.repeat(64), 'x'.repeat(65)].map(nameInSentence), [
+    'A_1',
+    '“1A”',
+    '“a b”',
+    '“”',
+    'x'.repeat(64),
+    `“${'x'.repeat(65)}”`,
+  ]);
   t.end();
 });
