@@ -10,6 +10,12 @@ export const proofHeader = 'x-agent-inspector-proof';
 /** The header with which the page asks the daemon for the daemon's own proof. */
 export const challengeHeader = 'x-agent-inspector-challenge';
 
+/**
+ * The header with which the page names its session to the daemon. The cookie holds the same id, but a browser may send
+ * several cookies of that name.
+ */
+export const sessionHeader = 'x-agent-inspector-session';
+
 /** The name of the meta element that brings a session, as `<id>.<key>`, in the document that a link opens. */
 export const sessionElement = 'agent-inspector-session';
 

@@ -9,7 +9,7 @@
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { proofHeader } from '../../machines/base/page-proof.ts';
+import { proofHeader, sessionHeader } from '../../machines/base/page-proof.ts';
 import type { SessionClaim } from './sessions.ts';
 
 /**
@@ -61,16 +61,21 @@ export function judgeRequest(
   if (asked !== 'document' && site !== undefined && site !== 'same-origin' && site !== 'none') {
     return refused(403, 'the page is of another site');
   }
-  // Another listener of this machine can add cookies of the same name, and the browser may send those first.
-  const session = cookiesOf(headers.cookie, cookieName(rules.port))
+  // Another listener of this machine can add cookies of the same name, and the browser may send those first. It may have
+  // the id of an older session from the browser, so a known one is not yet the page's.
+  const known = [...new Set(cookiesOf(headers.cookie, cookieName(rules.port)))]
     .map((id) => ({ id, origin: rules.origin }))
-    .find(rules.knowsSession);
-  if (session === undefined) return refused(401, 'no session; `agent inspect --web` opens one');
-  // Cookies know no ports: a browser sends this one to every listener of the machine that the person visits.
-  if (asked === 'data' && !rules.provesKey(session, textOf(headers[proofHeader]))) {
-    return refused(401, 'the proof of the session’s key is missing or of another process');
-  }
-  return { kind: 'welcome', session };
+    .filter(rules.knowsSession);
+  const named = textOf(headers[sessionHeader]);
+  const session = known.find((claim) => {
+    // Cookies know no ports: a browser sends this one to every listener of the machine that the person visits.
+    if (asked === 'data') return rules.provesKey(claim, textOf(headers[proofHeader]));
+    return asked !== 'greeting' || named === '' || claim.id === named;
+  });
+  if (session !== undefined) return { kind: 'welcome', session };
+  return asked === 'data' && known.length > 0
+    ? refused(401, 'the proof of the session’s key is missing or of another process')
+    : refused(401, 'no session; `agent inspect --web` opens one');
 }
 
 /** Cookies know no ports: two gateways on one machine would take each other's for their own. */

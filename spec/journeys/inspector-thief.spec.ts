@@ -19,7 +19,7 @@ import {
 } from '../support/browser.ts';
 import { runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
-import { ask } from '../support/inspector.ts';
+import { ask, sessionIn } from '../support/inspector.ts';
 import { commandOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { freePort } from '../support/oauth/ports.ts';
@@ -94,9 +94,13 @@ t.test('SEC-1 · cookies that a page on another port sets do not keep the page f
   const other = await context.newPage();
   await other.goto(`http://127.0.0.1:${thief.port}/`);
 
+  const older = sessionIn((await ask(await linkOf(gateway))).body).id;
+
   // Fewer than a browser keeps of one host, so that it drops none.
   const kept = await other.evaluate(`(() => {
-    document.cookie = 'agent_inspector_${new URL(page.url()).port}=guess; path=/hello';
+    const name = 'agent_inspector_${new URL(page.url()).port}';
+    document.cookie = name + '=guess; path=/rpc';
+    for (const path of ['/hello', '/stream', '/actor']) document.cookie = name + '=${older}; path=' + path;
     for (let at = 0; at < 160; at += 1) document.cookie = 'b' + at + '=' + 'z'.repeat(4000) + '; path=/';
     return document.cookie.length;
   })()`);

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { proofHeader } from '../../../machines/base/page-proof.ts';
+import { proofHeader, sessionHeader } from '../../../machines/base/page-proof.ts';
 import {
   type Asked,
   cookieName,
@@ -14,7 +14,7 @@ const port = 8_645;
 const rules: DoorRules = {
   port,
   origin: `http://127.0.0.1:${port}`,
-  knowsSession: ({ id, origin }) => id === 'mine' && origin === `http://127.0.0.1:${port}`,
+  knowsSession: ({ id, origin }) => ['mine', 'older'].includes(id) && origin === `http://127.0.0.1:${port}`,
   provesKey: ({ id }, proof) => id === 'mine' && proof === 'my proof',
 };
 const cookie = `${cookieName(port)}=mine`;
@@ -42,6 +42,17 @@ const rows: readonly Row[] = [
     says: 'lets our own page in beside a cookie of the same name that another listener set',
     headers: { ...proof, host, cookie: `${cookieName(port)}=theirs; ${cookie}`, origin },
     status: 200,
+  },
+  {
+    says: 'lets our own page in beside the cookie of an older session',
+    headers: { ...proof, host, cookie: `${cookieName(port)}=older; ${cookie}`, origin },
+    status: 200,
+  },
+  {
+    says: 'greets no page whose session is not among the cookies',
+    headers: { [sessionHeader]: 'other', host, cookie },
+    asked: 'greeting',
+    status: 401,
   },
   { says: 'has no page at another address', headers: { ...proof, host: `[::1]:${port}`, cookie }, status: 421 },
   { says: 'opens a link at its address', headers: { host }, asked: 'link', status: 200 },
@@ -116,6 +127,17 @@ for (const { says, headers, method = 'GET', asked = 'data', status } of rows) {
     t.end();
   });
 }
+
+t.test('SEC-1 · the greeting is for the session that the page names, whatever other session has a cookie', (t) => {
+  const headers = { host, cookie: `${cookieName(port)}=older; ${cookie}` };
+  for (const [named, id] of [
+    ['mine', 'mine'],
+    ['older', 'older'],
+    ['', 'older'],
+  ] as const)
+    t.match(judgeRequest({ headers: { ...headers, [sessionHeader]: named } }, 'greeting', rules), { session: { id } });
+  t.end();
+});
 
 t.test('SEC-1 · numbers ask for the token where one is set, and for nothing else', (t) => {
   const token = 'a token, ünlike others';

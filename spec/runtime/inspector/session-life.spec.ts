@@ -4,11 +4,19 @@ import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import {
+  challengeHeader,
+  daemonProofText,
+  type Introduction,
+  pageProofText,
+  proofHeader,
+  sessionHeader,
+} from '../../../machines/base/page-proof.ts';
 import { type InspectorServerPorts, openInspectorServer } from '../../../runtime/inspector/server.ts';
 import { createPageSessions } from '../../../runtime/inspector/sessions.ts';
 import { askCli, type Daemon, startDaemon } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
-import { ask, linkOf, openPage, type PageClient } from '../../support/inspector.ts';
+import { ask, hmacOf, linkOf, openPage, type PageClient, sessionIn } from '../../support/inspector.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -50,6 +58,29 @@ t.test('SEC-1 · a session lasts 12 hours, and its stream no longer', async (t) 
   await stream.closed;
   t.equal((await page.ask('/stream')).status, 401);
   t.equal((await page.ask('/')).status, 401);
+});
+
+t.test('SEC-1 · the cookie of an older session does not keep a page out', async (t) => {
+  const { home } = await start(t);
+  const { cookie: older } = await openPage(t, home);
+  const link = await linkOf(home);
+  const { origin } = new URL(link);
+  const opened = await ask(link);
+  const { id, key } = sessionIn(opened.body);
+  const cookie = `${older}; ${opened.headers['set-cookie']?.[0]?.split(';')[0]}`;
+  const challenge = 'c'.repeat(43);
+
+  const { body } = await ask(`${origin}/hello`, {
+    headers: { cookie, [challengeHeader]: challenge, [sessionHeader]: id },
+  });
+  const { nonce, proof } = JSON.parse(body) as Introduction;
+  t.equal(
+    proof,
+    hmacOf(key, daemonProofText({ id, origin, nonce }, challenge)),
+    'the daemon proves itself to this page',
+  );
+  const headers = { cookie, origin, [proofHeader]: hmacOf(key, pageProofText({ id, origin, nonce })) };
+  t.equal((await ask(`${origin}/actor/supervisor`, { headers })).status, 200);
 });
 
 t.test('SEC-1 · a command ends all sessions, their streams and the links that are not used yet', async (t) => {

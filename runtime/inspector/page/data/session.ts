@@ -13,6 +13,7 @@ import {
   pageProofText,
   proofHeader,
   sessionElement,
+  sessionHeader,
 } from '../../../../machines/base/page-proof.ts';
 
 interface Session {
@@ -90,7 +91,7 @@ async function introduce(): Promise<string | undefined> {
     cache: 'no-store',
     credentials: 'same-origin',
     redirect: 'error',
-    headers: { [challengeHeader]: challenge },
+    headers: { [challengeHeader]: challenge, [sessionHeader]: session.id },
     signal: AbortSignal.timeout(helloTimeoutMs),
   });
   if (!response.ok) return undefined;
