@@ -27,31 +27,46 @@ const listings: ReadonlySet<string> = new Set([
   'resources/templates/list',
   'prompts/list',
 ]);
-/** The ids of events that are remembered; a stream is resumed by its latest. */
-const mostEventIds = 64;
+/** Requests whose streams may still be resumed: the pages of one listing of each kind. */
+const mostRequests = 256;
+/** Of one request. */
+const mostEventIds = 16;
 const longestEventId = 1_024;
-const idLine = /[\r\n]id: ?([^\r\n]*)(?=[\r\n])/g;
+/** The parser of the SDK may drop a byte order mark more than the decoder does. */
+const idLine = /[\r\n]\ufeff?id: ?([^\r\n]*)(?=[\r\n])/g;
+const idStart = /^[\r\n]\ufeff?id:/;
 
 export function createPageBounds(): PageBounds {
   const cut = new Set<string | number>();
-  /** By the id of an event, the request on whose stream it came. */
-  const resumable = new Map<string, string | number>();
+  /** By request, the ids of events on its stream. All of them: which of them the client takes, only its parser decides. */
+  const resumable = new Map<string | number, Set<string>>();
+  /** The latest request with more or longer ids than are kept: from then on each unknown id may be one of its. */
+  let unkept: string | number | undefined;
+
+  const keep = (request: string | number, event: string): void => {
+    const events = resumable.get(request) ?? new Set();
+    if (event.length > longestEventId || (events.size >= mostEventIds && !events.has(event))) {
+      unkept = request;
+      return;
+    }
+    resumable.set(request, events.add(event));
+    const [oldest] = resumable.keys();
+    if (resumable.size > mostRequests && oldest !== undefined) resumable.delete(oldest);
+  };
 
   const boundsOf = (request: string | number) => ({
     maxBytes: maxPageBytes,
     exceeded: () => void cut.add(request),
-    passes: eventIds((event) => {
-      resumable.delete(event);
-      resumable.set(event, request);
-      const [oldest] = resumable.keys();
-      if (resumable.size > mostEventIds && oldest !== undefined) resumable.delete(oldest);
-    }),
+    passes: eventIds((event) => keep(request, event)),
   });
+
+  const requestOf = (event: string): string | number | undefined =>
+    [...resumable].findLast(([, events]) => events.has(event))?.[0] ?? unkept;
 
   return {
     of({ body, headers }) {
       const event = new Headers(headers).get('last-event-id');
-      const resumed = event === null ? undefined : resumable.get(event);
+      const resumed = event === null ? undefined : requestOf(event);
       if (resumed !== undefined) return cut.has(resumed) ? 'over' : boundsOf(resumed);
       if (typeof body !== 'string') return undefined;
       const method = firstMethod.exec(body.slice(0, methodPlace))?.[1];
@@ -63,15 +78,25 @@ export function createPageBounds(): PageBounds {
   };
 }
 
-/** Finds the ids of the events of a stream, whatever the chunks it comes in. */
+/**
+ * Finds the ids of the events of a stream, whatever the chunks it comes in, as `Headers` returns them: without blanks at
+ * either end. Of one that is too long only the beginning is given, which is too long as well.
+ */
 function eventIds(found: (id: string) => void): (chunk: Uint8Array) => void {
-  /** The line that has no end yet, with the end of the one before; of a long one, which is no id, a character of it. */
+  const decoder = new TextDecoder();
+  /** The line that has no end yet, with the end of the one before; of a long one a character that begins no id. */
   let rest = '\n';
   return (chunk) => {
-    const text = rest + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('latin1');
-    for (const [, id = ''] of text.matchAll(idLine)) if (id !== '' && id.length <= longestEventId) found(id);
+    const text = rest + decoder.decode(chunk, { stream: true });
+    for (const [, id = ''] of text.matchAll(idLine)) if (id !== '') found(withoutBlanks(id));
     const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r'));
     const line = text.slice(Math.max(0, end));
-    rest = end === -1 || line.length > longestEventId + 8 ? 'x' : line;
+    const isLong = line.length > longestEventId + 8;
+    if (isLong && idStart.test(line)) found(line);
+    rest = end === -1 || isLong ? 'x' : line;
   };
+}
+
+function withoutBlanks(id: string): string {
+  return id.replace(/^[\t ]+/, '').replace(/(?<![\t ])[\t ]+$/, '');
 }
