@@ -1,6 +1,6 @@
 /**
  * The processor time that the schemas of one server may take, over all its tools, listings and calls. Each piece of work is
- * ended after half a second; more than a few of them in a row are refused until time has passed, so that a schema that stays
+ * ended after half a second; more than ten of them in a row are refused until time has passed, so that a schema that stays
  * just below the limit cannot hold the event loop with every call.
  * @see LIF-13 in docs/specification.md
  */
@@ -28,8 +28,8 @@ export interface SchemaClocks {
 
 /** Half a second is far more than any honest schema takes, and short for every other call that waits. */
 const limitMs = 500;
-/** Two of those; then the account is refilled. */
-const capacityMs = 2 * limitMs;
+/** Ten of those; then the account is refilled. A server with dozens of large schemas has each compiled at its first call. */
+const capacityMs = 10 * limitMs;
 /** Milliseconds of work for each of time. */
 const share = 0.05;
 /** What honest work takes is not charged: a client may call hundreds of tools in a row. */

@@ -6,6 +6,7 @@
  * @see LIF-13 in docs/specification.md
  */
 
+import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { Ajv, ErrorObject, ValidateFunction } from 'ajv';
 import type { Ajv2020 } from 'ajv/dist/2020.js';
@@ -65,11 +66,50 @@ const drafts: { readonly older: Draft; readonly newer: Draft } = {
   },
 };
 
+/** Characters of schemas whose checks a server keeps: as many as all its tools may have (LIF-14). */
+const mostKept = 4_194_304;
+
 const checks = new WeakMap<JsonObject, Check>();
 
+/**
+ * The checks of one server by the text of their schemas: a listing makes new objects, and the same text need not be compiled
+ * and charged again. Of one server, so that a value that was too expensive to check does not disable another server's tool.
+ */
+export interface KnownChecks {
+  readonly get: (text: string) => Check | undefined;
+  readonly keep: (text: string, check: Check) => void;
+}
+
+/** Keeps the checks of the newest 4,194,304 characters of schemas. */
+export function createKnownChecks(): KnownChecks {
+  const kept = new Map<string, { readonly check: Check; readonly length: number }>();
+  let length = 0;
+  return {
+    get: (text) => kept.get(digestOf(text))?.check,
+    keep(text, check) {
+      kept.set(digestOf(text), { check, length: text.length });
+      length += text.length;
+      for (const [digest, oldest] of kept) {
+        if (length <= mostKept) return;
+        kept.delete(digest);
+        length -= oldest.length;
+      }
+    },
+  };
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
+}
+
 /** Checks arguments against a tool's input schema. */
-export function checkArguments(inputSchema: JsonObject, args: JsonObject, within: TimeLimit): ArgumentVerdict {
-  const check = compiledOnce(inputSchema, within);
+export function checkArguments(
+  inputSchema: JsonObject,
+  args: JsonObject,
+  within: TimeLimit,
+  known: KnownChecks = createKnownChecks(),
+): ArgumentVerdict {
+  const check = compiledOnce(inputSchema, within, known);
   const verdict = check(args, 'arguments', within);
   if (verdict.kind !== 'unfit') return verdict;
   const given = withoutNulls(args, inputSchema);
@@ -78,11 +118,12 @@ export function checkArguments(inputSchema: JsonObject, args: JsonObject, within
 
 /** Checks results against their output schema, in the form that the SDK asks for. What cannot be checked is valid. */
 export function resultChecks(time: SchemaTime) {
+  const known = createKnownChecks();
   return {
     getValidator<Value>(schema: unknown) {
       return (value: unknown) => {
         const within = time.forOne();
-        const verdict = compiledOnce(schema as JsonObject, within)(value as Json, 'it', within);
+        const verdict = compiledOnce(schema as JsonObject, within, known)(value as Json, 'it', within);
         return verdict.kind === 'unfit'
           ? { valid: false as const, data: undefined, errorMessage: verdict.why }
           : { valid: true as const, data: value as Value, errorMessage: undefined };
@@ -91,14 +132,13 @@ export function resultChecks(time: SchemaTime) {
   };
 }
 
-function compiledOnce(schema: JsonObject, within: TimeLimit): Check {
-  const known = checks.get(schema);
-  if (known !== undefined) return known;
-  const made = compiled(schema, within);
-  if (made.kind === 'starved' || made.kind === 'spent') return () => notNow(made);
-  const check: Check = made.kind === 'unusable' ? () => unchecked(made.why, true) : made.check;
-  checks.set(schema, check);
-  return check;
+function compiledOnce(schema: JsonObject, within: TimeLimit, known: KnownChecks): Check {
+  const before = checks.get(schema);
+  if (before !== undefined) return before;
+  const made = knownOrCompiled(schema, within, known);
+  if (typeof made !== 'function') return () => notNow(made);
+  checks.set(schema, made);
+  return made;
 }
 
 type NotNow = Exclude<LimitedVerdict<never>, { readonly kind: 'done' | 'tooDear' }>;
@@ -113,17 +153,27 @@ function unchecked(why: string, isFinal: boolean): ArgumentVerdict {
   return { kind: 'unchecked', why, isFinal };
 }
 
-type Compiled =
-  | { readonly kind: 'ready'; readonly check: Check }
-  | { readonly kind: 'unusable'; readonly why: string }
-  | NotNow;
+function unusable(why: string): Check {
+  return () => unchecked(why, true);
+}
 
-function compiled(given: JsonObject, within: TimeLimit): Compiled {
+function knownOrCompiled(given: JsonObject, within: TimeLimit, known: KnownChecks): Check | NotNow {
   try {
     const text = JSON.stringify(given);
-    if (text.length > longestSchema) {
-      return { kind: 'unusable', why: `the schema has ${text.length} characters; ${longestSchema} are allowed` };
-    }
+    if (text.length > longestSchema)
+      return unusable(`the schema has ${text.length} characters; ${longestSchema} are allowed`);
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const made = compiled(given, text, within);
+    if (typeof made === 'function') known.keep(text, made);
+    return made;
+  } catch (thrown) {
+    return unusable(causeOf(thrown));
+  }
+}
+
+function compiled(given: JsonObject, text: string, within: TimeLimit): Check | NotNow {
+  try {
     const draft = typeof given.$schema === 'string' && /draft-0[467]/.test(given.$schema) ? drafts.older : drafts.newer;
     // Compiled before the clock starts: it is the same for all.
     const Compiler = draft.compiler();
@@ -136,10 +186,9 @@ function compiled(given: JsonObject, within: TimeLimit): Compiled {
       return new Compiler(unruled).compile(schema);
     });
     if (verdict.kind === 'starved' || verdict.kind === 'spent') return verdict;
-    if (verdict.kind === 'tooDear') return { kind: 'unusable', why: 'compiling it takes too long' };
-    return { kind: 'ready', check: boundedCheck(verdict.value, text) };
+    return verdict.kind === 'done' ? boundedCheck(verdict.value, text) : unusable('compiling it takes too long');
   } catch (thrown) {
-    return { kind: 'unusable', why: causeOf(thrown) };
+    return unusable(causeOf(thrown));
   }
 }
 
@@ -172,9 +221,9 @@ function leaveOut(schema: JsonObject, pointer: string): void {
 
 function boundedCheck(validate: ValidateFunction, text: string): Check {
   const mostParts = multiplies.test(text) ? 0 : Math.floor(cheapSteps / text.length);
-  let unusable: ArgumentVerdict | undefined;
+  let ended: ArgumentVerdict | undefined;
   return (value, whole, within) => {
-    if (unusable !== undefined) return unusable;
+    if (ended !== undefined) return ended;
     try {
       const verdict =
         countParts(value, mostParts) <= mostParts
@@ -185,12 +234,12 @@ function boundedCheck(validate: ValidateFunction, text: string): Check {
         return verdict.value ? { kind: 'fits' } : { kind: 'unfit', why: findings(validate.errors ?? [], whole) };
       }
       // Once is enough: a schema that was too dear for one value is not tried with the next.
-      unusable = unchecked('checking a value takes too long', true);
+      ended = unchecked('checking a value takes too long', true);
     } catch (thrown) {
       // A schema that refers to itself in a circle ends with the stack.
-      unusable = unchecked(causeOf(thrown), true);
+      ended = unchecked(causeOf(thrown), true);
     }
-    return unusable;
+    return ended;
   };
 }
 

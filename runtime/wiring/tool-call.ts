@@ -5,7 +5,12 @@ import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
 import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
 import { createSchemaTime, type SchemaTime } from '../../actors/mcp/schema-time.ts';
 import type { Session } from '../../actors/mcp/session.ts';
-import { type ArgumentVerdict, checkArguments } from '../../actors/mcp/validate-arguments.ts';
+import {
+  type ArgumentVerdict,
+  checkArguments,
+  createKnownChecks,
+  type KnownChecks,
+} from '../../actors/mcp/validate-arguments.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
@@ -72,12 +77,12 @@ const longestDescription = 2_000;
 interface Wired extends ToolCallPorts {
   /** The sessions that were lost and counted. */
   readonly counted: WeakSet<Session>;
-  /** What the schemas of a server may take, by its key: kept over its sessions and listings. */
-  readonly schemaTimes: Map<string, SchemaTime>;
+  /** What the schemas of a server may take, and those that are compiled, by its key: kept over its sessions and listings. */
+  readonly schemas: Map<string, { readonly time: SchemaTime; readonly known: KnownChecks }>;
 }
 
 export function wireToolCall(given: ToolCallPorts) {
-  const ports: Wired = { ...given, counted: new WeakSet(), schemaTimes: new Map() };
+  const ports: Wired = { ...given, counted: new WeakSet(), schemas: new Map() };
   return toolCallMachine.provide({
     actions: {
       resolveTool: assign<CallContext, CallEvent, unknown, CallEvent, never>(({ context }) => resolve(context, ports)),
@@ -190,8 +195,9 @@ function argumentFault(
   { args, ports }: { readonly args: JsonObject; readonly ports: Wired },
 ): CallFault | undefined {
   const { inputSchema } = definition;
+  const { time, known } = schemasOf(connectionKey(call.profile, server), ports);
   const verdict: ArgumentVerdict = isJsonObject(inputSchema)
-    ? checkArguments(inputSchema, args, schemaTimeOf(connectionKey(call.profile, server), ports).forOne())
+    ? checkArguments(inputSchema, args, time.forOne(), known)
     : { kind: 'unchecked', why: 'it is missing', isFinal: true };
   switch (verdict.kind) {
     case 'unfit':
@@ -203,11 +209,11 @@ function argumentFault(
   }
 }
 
-function schemaTimeOf(key: string, { schemaTimes, steadyMs }: Wired): SchemaTime {
-  const known = schemaTimes.get(key);
-  if (known !== undefined) return known;
-  const made = createSchemaTime({ steadyMs });
-  schemaTimes.set(key, made);
+function schemasOf(key: string, { schemas, steadyMs }: Wired) {
+  const before = schemas.get(key);
+  if (before !== undefined) return before;
+  const made = { time: createSchemaTime({ steadyMs }), known: createKnownChecks() };
+  schemas.set(key, made);
   return made;
 }
 

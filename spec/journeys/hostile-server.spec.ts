@@ -14,7 +14,7 @@ import {
   startGateway,
   wordsOf,
 } from '../support/mcp/gateway.ts';
-import { type Harm, hostilePeer, mostForms } from '../support/mcp/hostile-peer.ts';
+import { type Harm, hostilePeer, manySchemas, mostForms } from '../support/mcp/hostile-peer.ts';
 import { listingPeer } from '../support/mcp/listing-peer.ts';
 import { leakedToken } from '../support/mcp/odd-tools.ts';
 import { started } from '../support/mcp/plain-client.ts';
@@ -50,7 +50,8 @@ t.test('LIF-13 · a server with many such schemas has none checked once it has u
   const gateway = await besideHealthy(t, 'doubling-schemas');
 
   let last: unknown;
-  for (let tool = 0; tool < 6; tool += 1) last = (await gateway.call(`mcp__hostile__t${tool}`, { value: 1 })).error;
+  for (let tool = 0; tool < manySchemas; tool += 1)
+    last = (await gateway.call(`mcp__hostile__t${tool}`, { value: 1 })).error;
 
   t.match(last, { code: 'server_unavailable', message: /took too much time to check; try again in \d+ s/ });
   await isWell(t, gateway);

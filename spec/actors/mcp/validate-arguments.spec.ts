@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { createSchemaTime, type TimeLimit } from '../../../actors/mcp/schema-time.ts';
-import { checkArguments, resultChecks } from '../../../actors/mcp/validate-arguments.ts';
+import { checkArguments, createKnownChecks, resultChecks } from '../../../actors/mcp/validate-arguments.ts';
 import { withinTime } from '../../../actors/mcp/within-time.ts';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 
@@ -214,6 +214,34 @@ t.test('LIF-13 · a result is held against its schema by the same bounds', (t) =
     t.equal(verdict.errorMessage, expected);
     t.same(verdict.data, expected === undefined ? value : undefined);
   }
+  t.end();
+});
+
+t.test('LIF-13 · a schema that is listed again is compiled once for its server', (t) => {
+  const known = createKnownChecks();
+  let pieces = 0;
+  const counted: TimeLimit = (work) => {
+    pieces += 1;
+    return unhurried(work);
+  };
+  const listed = (): JsonObject => structuredClone(echo);
+  for (let listing = 0; listing < 3; listing += 1)
+    t.match(checkArguments(listed(), { text: 1 }, counted, known), { kind: 'unfit' });
+  t.equal(pieces, 1);
+  checkArguments(listed(), { text: 1 }, counted, createKnownChecks());
+  t.equal(pieces, 2, 'another server compiles its own');
+  t.end();
+});
+
+t.test('LIF-13 · a server keeps the checks of 4,194,304 characters of schemas, the newest', (t) => {
+  const known = createKnownChecks();
+  const long = 'x'.repeat(262_000);
+  const texts = range(17).map((n) => `${n}${long}`);
+  for (const text of texts) known.keep(text, () => ({ kind: 'fits' }));
+  t.same(
+    texts.map((text) => known.get(text) !== undefined),
+    [false, ...Array(16).fill(true)],
+  );
   t.end();
 });
 

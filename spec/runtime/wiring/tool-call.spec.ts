@@ -560,3 +560,32 @@ t.test('LIF-6 · FLT-4 · SEC-4 · a name is waited for while its server connect
   });
   t.match(await calls.start({ ...request, allows: () => false }), { fault: offered }, 'nothing is said of the server');
 });
+
+t.test(
+  'LIF-13 · a schema that takes too long stays refused, and costs no more time when it is listed again',
+  async (t) => {
+    const { calls, registry } = stage(t);
+    const parts = Array.from({ length: 60 }, (_, at) => [
+      `d${at}`,
+      { allOf: Array(2).fill({ $ref: `#/$defs/d${at + 1}` }) },
+    ]);
+    const list = (): void => {
+      const $defs = Object.fromEntries([...parts, ['d60', {}]]);
+      const inputSchema = { type: 'object', properties: { path: { $ref: '#/$defs/d0' } }, $defs };
+      registry.learn('s', { tools: [{ name: 'write', inputSchema }], capabilities: { tools: {} } });
+    };
+    const codeOf = async (): Promise<string | undefined> => {
+      const answer = await calls.start(request);
+      return answer.kind === 'fault' ? answer.fault.code : undefined;
+    };
+    list();
+    // A busy machine may not give the check its time at once.
+    for (let call = 0; call < 8 && (await codeOf()) !== 'invalid_schema'; call += 1);
+    const codes: unknown[] = [];
+    for (let listing = 0; listing < 12; listing += 1) {
+      list();
+      codes.push(await codeOf());
+    }
+    t.same(codes, Array(12).fill('invalid_schema'));
+  },
+);

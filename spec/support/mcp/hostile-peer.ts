@@ -43,6 +43,8 @@ export type Harm =
   | 'longer-page';
 
 export const mostForms = 500;
+/** More than a server has time for. */
+export const manySchemas = 14;
 /** Of the harms that list many. */
 export const mostTools = 60_000;
 
@@ -103,7 +105,7 @@ const formRequest = {
   params: { message: 'Once more?', requestedSchema: { type: 'object', properties: { name: { type: 'string' } } } },
 };
 
-function toolOf(harm: Harm): JsonObject {
+function toolOf(harm: Harm, title = ''): JsonObject {
   const harmless = { name: 'tool', inputSchema: { type: 'object' } };
   if (harm === 'result-pattern') {
     const properties = { text: { type: 'string', pattern: '^(a+)+$' } };
@@ -116,7 +118,7 @@ function toolOf(harm: Harm): JsonObject {
     const next = { $ref: `#/$defs/d${part + 1}` };
     $defs[`d${part}`] = { allOf: [next, next] };
   }
-  return { ...harmless, inputSchema: { type: 'object', properties: { value: { $ref: '#/$defs/d0' } }, $defs } };
+  return { ...harmless, inputSchema: { title, type: 'object', properties: { value: { $ref: '#/$defs/d0' } }, $defs } };
 }
 
 function pageOf(harm: Harm, number: number): JsonObject {
@@ -126,7 +128,7 @@ function pageOf(harm: Harm, number: number): JsonObject {
     return { tools: [toolOf(harm), ...tools], nextCursor: String(number) };
   }
   if (harm === 'doubling-schemas') {
-    return { tools: Array.from({ length: 6 }, (_, at) => ({ ...toolOf(harm), name: `t${at}` })) };
+    return { tools: Array.from({ length: manySchemas }, (_, at) => ({ ...toolOf(harm, `t${at}`), name: `t${at}` })) };
   }
   if (harm === 'long-page') return { tools: [toolOf(harm)], _meta: { rest: long } };
   if (harm === 'longer-page') return { tools: [toolOf(harm)], _meta: { rest: long, more: 'm'.repeat(2_097_152) } };
