@@ -234,7 +234,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         wireServerRequest({
           requests,
           approvals,
-          runOf: (call) => calls.get(call)?.request.run,
+          askerOf: (call) => calls.get(call)?.request,
           waits: calls.waits,
           settings,
           model: (profile) => profileOf(profile)?.settings.agent.model,

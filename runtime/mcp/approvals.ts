@@ -15,7 +15,7 @@ export type ApprovalAnswer = {
 };
 
 export interface Question extends Omit<ApprovalInput, 'id' | 'askedAtMs'> {
-  /** Who calls, where no run does: `cli`, `serve`, `chat`. */
+  /** The kind of the caller, where no run calls: `cli`, `page`, `serve`, `chat`. */
   readonly caller?: string;
 }
 
@@ -193,7 +193,7 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
   };
 }
 
-/** Undefined for a form that a server asks for outside of a run, of which each server has its own bound. */
+/** Undefined for a form that belongs to no call, or may be for those of several askers: each server has a bound of these. */
 function askerOf(run: string | undefined, profile: string, caller: string | undefined): string | undefined {
   if (run !== undefined) return `run/${run}`;
   return caller === undefined ? undefined : `caller/${profile}/${caller}`;

@@ -23,7 +23,7 @@ export interface LiveServerRequest {
   readonly release: () => void;
   /** What a person filled in, or what the model made. */
   made: JsonObject | undefined;
-  /** What of a form a person is shown. */
+  /** What of a form a person is shown; undefined while it is not admitted, and where too many questions are open. */
   form: { readonly message: string; readonly requestedSchema: Json } | undefined;
   /** The approval that a form waits for. */
   question: string | undefined;
@@ -41,7 +41,7 @@ export interface ServerRequests {
   /** How many of its server's forms that belong to no call a person has before them; 0 for a request of a call. */
   unbidden(id: string): number;
   /**
-   * How many forms were asked during the calls of a request and not filled in; of several calls the smallest number, and 0
+   * How many forms a person was shown during the calls of a request and did not fill in; of several calls the smallest number, and 0
    * for a request that belongs to no call.
    */
   unfilled(id: string): number;

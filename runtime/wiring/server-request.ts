@@ -3,7 +3,7 @@
 import { assign, fromPromise } from 'xstate';
 import type { ModelVerdict as ModelAnswer } from '../../actors/agent/stream-model.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
-import type { Question, Turn } from '../../machines/agent/model-talk.ts';
+import type { Question as ModelQuestion, Turn } from '../../machines/agent/model-talk.ts';
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import {
@@ -15,25 +15,27 @@ import {
 import { admitElicitation, admitSampling } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { mapStrings, stripTags } from '../../machines/mcp/strip-tags.ts';
-import type { Approvals } from '../mcp/approvals.ts';
+import type { Approvals, Question } from '../mcp/approvals.ts';
 import type { LiveServerRequest, ServerRequests } from '../mcp/server-requests.ts';
 import type { Redactor } from '../redact.ts';
 
 export interface ServerRequestPorts {
   readonly requests: ServerRequests;
   readonly approvals: Approvals;
-  /** The run that a call belongs to. */
-  readonly runOf: (call: string) => string | undefined;
+  /** The run that a call belongs to, and the caller where it belongs to none. */
+  readonly askerOf: (call: string) => Asker | undefined;
   /** A person is asked for a call. */
   readonly waits: (call: string, question: string, isOpen: () => boolean) => void;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   /** The model of the `agent` settings; undefined while none is configured. */
   readonly model: (profile: string) => ModelSettings | undefined;
   readonly redactor: Redactor;
-  readonly askModel: (model: ModelSettings, question: Question, signal: AbortSignal) => Promise<ModelAnswer>;
+  readonly askModel: (model: ModelSettings, question: ModelQuestion, signal: AbortSignal) => Promise<ModelAnswer>;
   /** Milliseconds that only rise, by which the rate of model requests is counted. */
   readonly steadyMs: () => number;
 }
+
+type Asker = Pick<Question, 'run' | 'caller'>;
 
 export function wireServerRequest(ports: ServerRequestPorts) {
   const { requests } = ports;
@@ -52,14 +54,13 @@ export function wireServerRequest(ports: ServerRequestPorts) {
         if (row?.form === undefined || settings === undefined) return;
         const { message, requestedSchema } = row.form;
         const during = [...(row.during ?? [])];
-        const runs = new Set(during.map(ports.runOf));
-        const [run] = runs;
+        const askers = during.map((call) => ports.askerOf(call) ?? {});
+        const runs = new Set(askers.map(({ run }) => run));
         row.question = ports.approvals.ask(
           {
             profile: context.profile,
             server: context.server,
-            // Of several it may be for any.
-            ...(run === undefined || runs.size > 1 ? {} : { run }),
+            ...onlyAsker(askers),
             kind: 'form',
             tool: '',
             message: ports.redactor.text(message),
@@ -68,6 +69,8 @@ export function wireServerRequest(ports: ServerRequestPorts) {
           },
           ({ verdict, values }) => {
             if (values !== null) row.made = values;
+            // No person was shown it, so it does not count as one that was not filled in.
+            if (verdict === 'tooMany') row.form = undefined;
             self.send({ type: 'approval.settled', verdict });
           },
           [...runs].flatMap((each) => each ?? []),
@@ -89,6 +92,14 @@ export function wireServerRequest(ports: ServerRequestPorts) {
       },
     },
   });
+}
+
+/** The run or the caller of all calls that a form may be for; none where they are of several, of which any may be meant. */
+function onlyAsker(askers: readonly Asker[]): Asker {
+  const [one = {}, ...others] = askers;
+  if (others.some(({ run }) => run !== one.run)) return {};
+  if (one.run !== undefined) return { run: one.run };
+  return one.caller === undefined || others.some(({ caller }) => caller !== one.caller) ? {} : { caller: one.caller };
 }
 
 /** Why the server's policy, or the lack of a model, refuses a request; undefined where it is admitted. */
@@ -148,7 +159,7 @@ async function runModel(
 }
 
 /** A model is lent for its words alone: no tools. */
-function questionOf({ systemPrompt, temperature, messages }: JsonObject): Question {
+function questionOf({ systemPrompt, temperature, messages }: JsonObject): ModelQuestion {
   return {
     system: typeof systemPrompt === 'string' ? stripTags(systemPrompt) : '',
     turns: turnsOf(messages),

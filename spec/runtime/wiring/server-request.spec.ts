@@ -7,7 +7,12 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ModelSettings } from '../../../machines/config/settings.ts';
 import type { ApprovalInput } from '../../../machines/mcp/approval.machine.ts';
 import type { ServerRequestInput } from '../../../machines/mcp/server-request.machine.ts';
-import { type Approvals, createApprovals } from '../../../runtime/mcp/approvals.ts';
+import {
+  type Approvals,
+  type Question as Ask,
+  createApprovals,
+  mostOpenQuestions,
+} from '../../../runtime/mcp/approvals.ts';
 import { createServerRequests, type ServerRequests } from '../../../runtime/mcp/server-requests.ts';
 import { createRedactor } from '../../../runtime/redact.ts';
 import { wireApproval } from '../../../runtime/wiring/approval.ts';
@@ -61,7 +66,7 @@ function stage(
       wireServerRequest({
         requests,
         approvals,
-        runOf: (call) => (call.startsWith('r') ? call.slice(0, 2) : undefined),
+        askerOf: (call) => (call.startsWith('r') ? { run: call.slice(0, 2) } : { caller: call.slice(0, 1) }),
         waits: () => {},
         settings: () => live.settings,
         model: () => live.model,
@@ -91,6 +96,16 @@ function stage(
     requests.deskOf('default', 's').sample(params, signal, [call('c1')]);
   return { live, held, requests, askedModel, approvals, elicit, sample, ward };
 }
+
+const tool: Ask = {
+  profile: 'default',
+  server: 's',
+  kind: 'tool',
+  tool: 'write',
+  message: '',
+  detail: {},
+  timeoutMs: 300_000,
+};
 
 const form: JsonObject = {
   message: 'Who? hunter2hunter2',
@@ -150,6 +165,36 @@ t.test('TRU-5 · SRV-1 · three forms that are not filled in stop the clock of a
   const again = elicit(form, { calls: ['long'] });
   t.same(held, ['long']);
   await decline(again);
+});
+
+t.test('TRU-5 · TRU-3 · a form that no person was shown does not count as one that was not filled in', async (t) => {
+  const askers: readonly (readonly [string, Pick<Ask, 'run' | 'caller'>])[] = [
+    ['r1-1', { run: 'r1' }],
+    ['c1', { caller: 'c' }],
+  ];
+  for (const [call, asker] of askers) {
+    const { approvals, elicit, held } = stage(t);
+    const ids = Array.from({ length: mostOpenQuestions }, () => approvals.ask({ ...tool, ...asker }, () => {}));
+    for (let asked = 0; asked < 4; asked += 1) {
+      t.same(await elicit(form, { calls: [call] }), { kind: 'answered', result: { action: 'decline' } }, call);
+    }
+    t.same([held, approvals.list().length], [[], mostOpenQuestions], call);
+    approvals.answer(String(ids[0]), false, 'me');
+
+    void elicit(form, { calls: [call] });
+
+    t.match(approvals.list().at(-1), { kind: 'form' }, `${call}: it still has forms`);
+  }
+});
+
+t.test('TRU-3 · a form counts for the caller of its call, and for none where it may be for several', async (t) => {
+  const { approvals, elicit } = stage(t);
+  for (let open = 0; open < mostOpenQuestions; open += 1) approvals.ask({ ...tool, caller: 'c' }, () => {});
+  t.same(await elicit(form, { calls: ['c1', 'c2'] }), { kind: 'answered', result: { action: 'decline' } });
+  void elicit(form, { calls: ['c1', 'd1'] });
+  void elicit(form, { calls: ['c1', 'r1-1'] });
+  void elicit(form, { calls: ['d1'] });
+  t.equal(approvals.list().length, mostOpenQuestions + 3);
 });
 
 t.test(
