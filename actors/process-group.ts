@@ -28,8 +28,8 @@ export interface CommandRequest {
   readonly env: Readonly<Record<string, string>>;
   readonly stdin: string;
   /**
-   * Called once a process for the command has been started; the command itself begins when this resolves, and never where
-   * it is stopped or this program dies before. Must not reject.
+   * Called once every process for the command has been started; the command itself begins when this resolves, and never
+   * where it is stopped or this program dies before. Must not reject.
    */
   readonly before?: () => Promise<void>;
   readonly timeoutMs: number;
@@ -56,29 +56,37 @@ const pipeGraceMs = 500;
 /** The end of standard error is where the reason stands. */
 const keptStderrBytes = 16_384;
 
+const markName = 'AGENT_PROCESS_MARK';
+
 /**
  * The command runs in the foreground with the pipe closed to it; beside it a reader waits for the pipe to break and then
- * kills the group they share. The reader is deaf to SIGTERM from its first moment, so that it still watches while a group
- * is asked to end or a command ends its own group; the shell outlives SIGTERM to pass the command's code on. `$@` passes
- * the command's words untouched. The mark is the command's alone: the reader, which looks for it, does not bear it.
+ * kills the group they share. The reader and the shell are deaf to SIGTERM from their first moment, so that the reader
+ * still watches while a group is asked to end or a command ends its own group, and the shell passes the command's code on.
+ * `$@` passes the command's words untouched. The mark is the command's alone: the reader, which looks for it, does not bear
+ * it.
+ * @param first Lines that run in the process that becomes the command, after the last process has been started.
  */
-const markName = 'AGENT_PROCESS_MARK';
-const watched = [
+const watched = (first: readonly string[]): readonly string[] => [
   "trap '' TERM HUP INT",
   'mark=$1; shift',
   '( read -r _ <&3',
   `for file in $(grep -lsF "${markName}=$mark" /proc/[0-9]*/environ); do`,
   'pid=${file#/proc/}; kill -KILL "${pid%/environ}"; done',
   'kill -KILL 0 ) >/dev/null 2>&1 &',
-  'trap : TERM; trap - HUP INT',
-  `${markName}=$mark "$@" 3<&-`,
+  '(',
+  ...first,
+  'trap - TERM HUP INT',
+  `export ${markName}="$mark"`,
+  'exec "$@" 3<&- )',
   // The reader stays until its group is killed: a daemon that is killed breaks the command's input and the reader's pipe at
   // once, and a command that ends with its input must not take the reader along before that has killed the rest.
   'exit $?',
 ];
 
+/** A shell that ends without this report could not start one of the processes: the command has not begun. */
+const reported = ['echo >&3'];
 /** Holds the command back until a line comes; the rest of the input is the command's. */
-const held = ["trap '' TERM HUP INT", 'IFS= read -r _ || exit 1'];
+const held = [...reported, 'IFS= read -r _ || exit 1'];
 
 /**
  * The journal's library opens its file without close-on-exec. Laying an empty device over the descriptors in which it can
@@ -141,7 +149,7 @@ export function spawnWatched(
   words: readonly string[],
   place: Pick<CommandRequest, 'cwd' | 'env'>,
 ): ChildProcess {
-  const { child, mark, start } = spawnMarked(command, words, place, watched);
+  const { child, mark, start } = spawnMarked(command, words, place, watched([]));
   child.once('exit', () => void endStrays(mark, start));
   return child;
 }
@@ -254,9 +262,10 @@ async function searchFor(marks: ReadonlyMap<string, Start>): Promise<ReadonlyMap
 
 function run(command: string, request: CommandRequest, resolve: (result: CommandResult) => void): void {
   const { before } = request;
-  const script = before === undefined ? watched : [...held, ...watched];
+  const script = watched(before === undefined ? reported : held);
   const { child, mark, start } = spawnMarked(command, request.argv.slice(1), request, script);
   let hasBegun = before === undefined;
+  let hasReported = false;
   let ended: 'timedOut' | 'flooded' | 'aborted' | undefined;
   let code: number | null = null;
   let settled = false;
@@ -291,11 +300,12 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     killGroup('SIGKILL');
     for (const stream of streamsOf(child)) stream?.destroy();
     const tail = stderr.toString('utf8');
-    const result: CommandResult =
-      ended === undefined
-        ? { kind: 'exited', code, stdout: Buffer.concat(stdout).toString('utf8'), stderr: tail }
-        : { kind: ended, stderr: tail };
-    void swept.then(() => resolve(result));
+    const result = (): CommandResult => {
+      if (ended !== undefined) return { kind: ended, stderr: tail };
+      if (!hasReported) return { kind: 'notBegun', cause: tail.trim() || 'its processes could not be started' };
+      return { kind: 'exited', code, stdout: Buffer.concat(stdout).toString('utf8'), stderr: tail };
+    };
+    void swept.then(() => resolve(result()));
   };
 
   timers.push(setTimeout(() => end('timedOut'), Math.min(longestTimerMs, request.timeoutMs)));
@@ -316,8 +326,12 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     child.stdin?.end(`\n${request.stdin}`);
   };
   if (before === undefined) child.stdin?.end(request.stdin);
-  else child.once('spawn', () => void before().then(begin));
-  streamsOf(child)[3]?.on('error', () => {});
+  const channel = streamsOf(child)[3];
+  channel?.on('error', () => {});
+  channel?.once('data', () => {
+    hasReported = true;
+    if (ended === undefined && !settled) void before?.().then(begin);
+  });
   child.on('error', (error) => {
     settled = true;
     for (const timer of timers) clearTimeout(timer);

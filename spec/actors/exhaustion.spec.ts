@@ -61,3 +61,68 @@ t.test('LIM-5 · what cannot be read for want of descriptors does not count as a
   t.equal(said, 'EMFILE making true');
   t.end();
 });
+
+const asOther =
+  process.platform === 'linux' && process.getuid?.() === 0
+    ? {}
+    : { skip: 'needs root, to limit the processes of another user' };
+
+/** What a user that no other process runs as may start: node with its threads, and some more. */
+const processes = 64;
+
+t.test('LIM-5 · a command begins with all the processes that it takes, or has not begun', asOther, (t) => {
+  const script = `
+    import { spawn } from 'node:child_process';
+    import { once } from 'node:events';
+    const { runCommand, scrubbedEnv } = await import('${modules}process-group.js');
+    const command = { argv: ['cat'], cwd: '/', env: scrubbedEnv(), stdin: 'in', timeoutMs: 9e5, maxOutputBytes: 9 };
+    const rows = [];
+    const sleepers = [];
+    // Filled up anew for each row: an orphan that has ended counts until the init process reaps it.
+    const leave = async (spare) => {
+      for (;;) {
+        const sleeper = spawn('sleep', ['600'], { stdio: 'ignore' });
+        sleeper.on('error', () => {});
+        if (sleeper.pid === undefined) break;
+        sleepers.push(sleeper);
+      }
+      for (const sleeper of sleepers.splice(0, spare)) {
+        sleeper.kill('SIGKILL');
+        await once(sleeper, 'exit');
+      }
+    };
+    const run = async (before) => {
+      let handed = 0;
+      const more = before ? { before: async () => void (handed += 1) } : {};
+      const { kind, code, stdout } = await runCommand({ ...command, ...more });
+      rows.push([before ? 'held' : 'free', kind, code, stdout, handed].join(' '));
+    };
+    await run(true);
+    for (let spare = 0; spare < 6; spare += 1) {
+      for (const before of [false, true]) {
+        await leave(spare);
+        await run(before);
+      }
+    }
+    for (const sleeper of sleepers) sleeper.kill('SIGKILL');
+    console.log(JSON.stringify(rows));`;
+  const words = [
+    '-c',
+    `ulimit -u ${processes}; exec "$@"`,
+    'bash',
+    process.execPath,
+    '--input-type=module',
+    '-e',
+    script,
+  ];
+  const uid = 60_000 + (process.pid % 5_000);
+  const { stdout, stderr } = spawnSync('bash', words, { encoding: 'utf8', cwd: '/', uid, gid: uid });
+  const rows = JSON.parse(stdout || JSON.stringify([stderr])) as string[];
+  t.same([...new Set(rows)].sort(), [
+    'free exited 0 in 0',
+    'free notBegun   0',
+    'held exited 0 in 1',
+    'held notBegun   0',
+  ]);
+  t.end();
+});
