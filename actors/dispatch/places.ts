@@ -20,6 +20,8 @@ export interface Places {
   ask(request: PlaceRequest, granted: () => void): () => void;
   /** Grants nothing more: what waits stays in the journal. */
   pause(): void;
+  /** True once paused: a run that kept its place must not begin either. */
+  isPaused(): boolean;
   /** How many hold a place and how many wait. */
   load(): { readonly running: number; readonly waiting: number };
   resize(concurrency: number): void;
@@ -83,6 +85,7 @@ export function createPlaces(concurrency: number): Places {
     pause() {
       all.pause();
     },
+    isPaused: () => all.isPaused,
     load: () => ({ running, waiting }),
     resize(bound) {
       all.concurrency = bound;

@@ -74,9 +74,9 @@ export const agentRunMachine = setup({
     closeRun: effect('closeRun'),
     openNotice: effect('openNotice'),
     begin: assign(({ context }, { atMs }: { atMs: number }) => ({ record: begun(context.record, atMs) })),
-    beginAgain: assign(({ context: { record } }) => ({ record: begun(record, record.startedAtMs) })),
+    postpone: assign(({ context }) => ({ record: waitingAgain(context.record) })),
     setBack: assign(({ context }, { reason }: { reason: string }) => ({
-      record: { ...context.record, status: 'queued' as const, attempt: context.record.attempt - 1, reason },
+      record: { ...waitingAgain(context.record), reason },
       unbegun: context.unbegun + 1,
     })),
     rememberResult: assign(({ context }, result: RunResult) => ({ record: withResult(context.record, result) })),
@@ -129,7 +129,8 @@ export const agentRunMachine = setup({
       ],
     },
     queued: {
-      description: 'Waits for a place among the runs at the same time, of its route and of all.',
+      description:
+        'Waits for a place among the runs at the same time, of its route and of all. A run that kept its place begins at once, except during a drain.',
       meta: { rule: 'DIS-3' },
       tags: ['resting'],
       entry: 'awaitPlace',
@@ -154,7 +155,7 @@ export const agentRunMachine = setup({
           { guard: 'isToBeCancelled', target: 'recording', actions: { type: 'rememberCancel', params: {} } },
           { target: 'running' },
         ],
-        'journal.refused': 'postponed',
+        'journal.refused': { target: 'postponed', actions: 'postpone' },
         'work.lost': 'lost',
         'run.cancel': { actions: { type: 'noteCancel', params: ({ event }) => event } },
       },
@@ -163,8 +164,16 @@ export const agentRunMachine = setup({
       description: 'The journal cannot write; the run keeps its place and begins when it can.',
       meta: { rule: 'DUR-1' },
       tags: ['resting'],
-      after: { retryJournal: { target: 'starting' } },
-      on: { 'run.cancel': { actions: { type: 'noteCancel', params: ({ event }) => event } } },
+      after: { retryJournal: { target: 'queued' } },
+      on: {
+        'run.cancel': {
+          target: 'recording',
+          actions: [
+            { type: 'noteCancel', params: ({ event }) => event },
+            { type: 'rememberCancel', params: {} },
+          ],
+        },
+      },
     },
     running: {
       description: 'The agent has the prompt.',
@@ -207,10 +216,10 @@ export const agentRunMachine = setup({
       },
     },
     unbegun: {
-      description: 'Keeps its place and begins after a pause, which grows each time.',
+      description: 'Keeps its place and asks to begin after a pause, which grows each time.',
       meta: { rule: 'LIM-5' },
       tags: ['resting'],
-      after: { pause: { target: 'starting', actions: 'beginAgain' } },
+      after: { pause: { target: 'queued' } },
       on: {
         'run.cancel': {
           target: 'recording',
@@ -339,9 +348,13 @@ function withSettled({ reason: _, ...record }: RunRecord, { status, reason }: Se
 }
 
 /** Why it could not begin earlier says nothing of an attempt that begins. */
-function begun({ reason: _, ...record }: RunRecord, atMs: number | undefined): RunRecord {
-  const started = atMs === undefined ? {} : { startedAtMs: atMs };
-  return { ...record, ...started, status: 'running', attempt: record.attempt + 1 };
+function begun({ reason: _, ...record }: RunRecord, atMs: number): RunRecord {
+  return { ...record, startedAtMs: atMs, status: 'running', attempt: record.attempt + 1 };
+}
+
+/** The agent never had the prompt: the attempt does not count, and the time until the next one is not running time. */
+function waitingAgain({ startedAtMs: _, ...record }: RunRecord): RunRecord {
+  return { ...record, status: 'queued', attempt: record.attempt - 1 };
 }
 
 function withResult(record: RunRecord, { spending, ...result }: RunResult): RunRecord {

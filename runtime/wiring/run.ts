@@ -65,6 +65,12 @@ export function wireRun(ports: RunPorts) {
     },
     actions: {
       awaitPlace: ({ context, self }) => {
+        const granted = () => self.send({ type: 'place.granted', atMs: ports.nowMs() });
+        // A run that could not begin has kept its place.
+        if (leave.has(context.key)) {
+          if (!ports.places.isPaused()) granted();
+          return;
+        }
         const { profile, route, group } = context.record;
         const bound = ports.routeConcurrency(profile, route);
         leave.set(
@@ -76,7 +82,7 @@ export function wireRun(ports: RunPorts) {
               ...(bound === undefined ? {} : { routeConcurrency: bound }),
               ...(group === undefined ? {} : { group }),
             },
-            () => self.send({ type: 'place.granted', atMs: ports.nowMs() }),
+            granted,
           ),
         );
       },

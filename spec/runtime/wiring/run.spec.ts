@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { createActor } from 'xstate';
+import { createActor, SimulatedClock } from 'xstate';
 import { createPlaces } from '../../../actors/dispatch/places.ts';
 import type { RunAgent } from '../../../actors/dispatch/run-agent.ts';
 import type { JournalKeeper } from '../../../actors/store/keeper.ts';
@@ -11,7 +11,7 @@ import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.t
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { wireRun, writeHandOver } from '../../../runtime/wiring/run.ts';
 import type { Wards } from '../../../runtime/wiring/wards.ts';
-import { gate, openKeeper, turn } from '../../support/keeper.ts';
+import { diskFull, gate, openKeeper, turn } from '../../support/keeper.ts';
 import { deferred } from '../../support/turns.ts';
 import { fakeWard } from '../../support/wards.ts';
 
@@ -54,9 +54,11 @@ async function stage(
   const deliveries = fakeWard<DeliveryInput>();
   const commits: string[][] = [];
   const left: string[] = [];
+  let isFull = false;
   const seenKeeper: JournalKeeper = {
     ...keeper,
-    commit(writes) {
+    async commit(writes) {
+      if (isFull) return { kind: 'unavailable', fault: diskFull };
       commits.push(writes.flatMap((write) => (write.kind === 'put' ? [`${write.collection}/${write.key}`] : [])));
       return keeper.commit(writes);
     },
@@ -75,12 +77,13 @@ async function stage(
     nextOrder: () => 10,
     wards: () => ({ deliveries: deliveries.handle() }) as unknown as Wards,
   });
+  const clock = new SimulatedClock();
   const start = (key: string, record: RunRecord = queued) => {
-    const actor = createActor(logic, { input: { key, record } }).start();
+    const actor = createActor(logic, { input: { key, record }, clock }).start();
     t.teardown(() => actor.stop());
     return actor;
   };
-  return { start, left, journal, deliveries, places, commits };
+  return { start, left, journal, deliveries, places, commits, isFull = full; };
 }
 
 const settled = async (): Promise<void> => {
@@ -199,6 +202,35 @@ t.test(
     }
   },
 );
+
+t.test('LIM-5 · DUR-1 · a run that could not begin keeps its place, and does not begin during a drain', async (t) => {
+  for (const isFull of [true, false]) {
+    const ran: number[] = [];
+    const failing: RunAgent = async (_, { attempt }) => {
+      ran.push(attempt);
+      return { kind: 'notBegun', reason: 'EMFILE' };
+    };
+    const { start, places, clock, fill } = await stage(t, failing, { concurrency: 1 });
+    fill(isFull);
+    const actor = start('k');
+    start('k2');
+    await settled();
+    const [rests, tries] = isFull ? ['postponed', 0] : ['unbegun', 1];
+    t.same([actor.getSnapshot().value, ran.length, places.load()], [rests, tries, { running: 1, waiting: 1 }]);
+    clock.increment(1_000);
+    await settled();
+    const later = isFull ? 0 : 2;
+    t.same([actor.getSnapshot().value, ran.length, places.load()], [rests, later, { running: 1, waiting: 1 }]);
+
+    places.pause();
+    fill(false);
+    for (let n = 0; n < 5; n += 1) {
+      clock.increment(60_000);
+      await settled();
+    }
+    t.same([actor.getSnapshot().value, ran.length], ['queued', later], 'it waits for the next start');
+  }
+});
 
 t.test('DUR-2 · a run whose event is forgotten still delivers, by what is known of it', async (t) => {
   const { start, journal } = await stage(t, () => Promise.resolve({ kind: 'responded', response: 'said' }));
