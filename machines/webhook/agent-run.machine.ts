@@ -155,7 +155,14 @@ export const agentRunMachine = setup({
           { guard: 'isToBeCancelled', target: 'recording', actions: { type: 'rememberCancel', params: {} } },
           { target: 'running' },
         ],
-        'journal.refused': { target: 'postponed', actions: 'postpone' },
+        'journal.refused': [
+          {
+            guard: 'isToBeCancelled',
+            target: 'recording',
+            actions: ['postpone', { type: 'rememberCancel', params: {} }],
+          },
+          { target: 'postponed', actions: 'postpone' },
+        ],
         'work.lost': 'lost',
         'run.cancel': { actions: { type: 'noteCancel', params: ({ event }) => event } },
       },
@@ -210,7 +217,10 @@ export const agentRunMachine = setup({
           { guard: 'isToBeCancelled', target: 'recording', actions: { type: 'rememberCancel', params: {} } },
           { target: 'unbegun' },
         ],
-        'journal.refused': 'unbegun',
+        'journal.refused': [
+          { guard: 'isToBeCancelled', target: 'recording', actions: { type: 'rememberCancel', params: {} } },
+          { target: 'unbegun' },
+        ],
         'work.lost': 'lost',
         'run.cancel': { actions: { type: 'noteCancel', params: ({ event }) => event } },
       },

@@ -192,6 +192,10 @@ t.test('DUR-1 · DUR-2 · while the journal cannot write, no agent is started an
   t.match([given.state(), given.record()], ['recording', { status: 'cancelled', attempt: 0 }]);
   await given.send(written);
   t.equal(given.state(), 'cancelled', 'a cancel that came meanwhile holds');
+
+  const noted = run(t);
+  await noted.send(granted, cancel, full);
+  t.same([noted.state(), noted.told().at(-1)], ['recording', 'write cancelled']);
 });
 
 t.test('DUR-2 · a response that arrives before the run is closed closes it as delivered', async (t) => {
@@ -266,6 +270,7 @@ t.test('LIM-5 · a run that waits to be started is cancelled at once, and writte
   for (const [events, state] of [
     [[written, cancel], 'recording'],
     [[cancel, written], 'recording'],
+    [[cancel, full], 'recording'],
     [[full], 'unbegun'],
     [[{ type: 'work.lost' }], 'lost'],
   ] as const) {
