@@ -74,7 +74,7 @@ export const agentRunMachine = setup({
     closeRun: effect('closeRun'),
     openNotice: effect('openNotice'),
     begin: assign(({ context }, { atMs }: { atMs: number }) => ({ record: begun(context.record, atMs) })),
-    postpone: assign(({ context }) => ({ record: waitingAgain(context.record) })),
+    withdraw: assign(({ context }) => ({ record: waitingAgain(context.record) })),
     setBack: assign(({ context }, { reason }: { reason: string }) => ({
       record: { ...waitingAgain(context.record), reason },
       unbegun: context.unbegun + 1,
@@ -152,16 +152,20 @@ export const agentRunMachine = setup({
       entry: 'writeRun',
       on: {
         'journal.written': [
-          { guard: 'isToBeCancelled', target: 'recording', actions: { type: 'rememberCancel', params: {} } },
+          {
+            guard: 'isToBeCancelled',
+            target: 'recording',
+            actions: ['withdraw', { type: 'rememberCancel', params: {} }],
+          },
           { target: 'running' },
         ],
         'journal.refused': [
           {
             guard: 'isToBeCancelled',
             target: 'recording',
-            actions: ['postpone', { type: 'rememberCancel', params: {} }],
+            actions: ['withdraw', { type: 'rememberCancel', params: {} }],
           },
-          { target: 'postponed', actions: 'postpone' },
+          { target: 'postponed', actions: 'withdraw' },
         ],
         'work.lost': 'lost',
         'run.cancel': { actions: { type: 'noteCancel', params: ({ event }) => event } },
@@ -372,7 +376,8 @@ function withResult(record: RunRecord, { spending, ...result }: RunResult): RunR
     case 'responded':
       return { ...record, ...spending, status: 'delivering', response: result.response };
     case 'failed':
-    case 'notBegun':
       return { ...record, ...spending, status: 'failed', reason: result.reason };
+    case 'notBegun':
+      return { ...waitingAgain(record), ...spending, status: 'failed', reason: result.reason };
   }
 }
