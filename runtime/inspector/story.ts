@@ -149,13 +149,15 @@ function runChapter(key: string, run: RunRecord, sources: StorySources): Chapter
   const { event, transcript, stateOf } = sources;
   const actor = `runs/${key}`;
   const { queuedAtMs, startedAtMs, endedAtMs, attempt, response, reason } = run;
+  const neverBegan = endedAtMs !== undefined && startedAtMs === undefined;
   const stairs: Stair[] = [
     {
       state: 'queued',
       at: queuedAtMs,
-      result: startedAtMs === undefined ? 'waiting' : 'passed',
-      told:
-        startedAtMs === undefined
+      result: neverBegan ? 'failed' : startedAtMs === undefined ? 'waiting' : 'passed',
+      told: neverBegan
+        ? (reason ?? run.status)
+        : startedAtMs === undefined
           ? 'waits for a place (agent.concurrency)'
           : `waited ${seconds(startedAtMs - queuedAtMs)} for a place`,
       rule: 'DIS-3',

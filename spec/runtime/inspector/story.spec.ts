@@ -275,6 +275,19 @@ t.test('INS-2 · what is under way, failed or unknown is told as that, with what
   t.end();
 });
 
+t.test('INS-2 · LIM-5 · DIS-3 · a run that ended before it began shows why, and no longer waits', (t) => {
+  for (const more of [
+    { status: 'failed', reason: 'EMFILE' },
+    { status: 'cancelled', reason: 'cancelled by me' },
+  ] as const) {
+    const { chapters } = tellStory(sources({ run: { key: 'k1', record: { ...run, ...more, endedAtMs: 2_000 } } }));
+    const stairs = chapters.find(({ kind }) => kind === 'run')?.stairs;
+    t.match(stairs, [{ state: 'queued', result: 'failed', told: more.reason }]);
+    t.equal(stairs?.length, 1);
+  }
+  t.end();
+});
+
 t.test('INS-2 · DLV-4 · what waits behind a pause of its platform says until when, and whose words those are', (t) => {
   const toldOf = (record: Partial<DeliveryRecord>) =>
     tellStory(sources({ delivery: { key: 'k1', record: { ...delivery, ...record }, pause } })).chapters.at(-1)?.stairs;

@@ -83,7 +83,10 @@ async function stage(
     t.teardown(() => actor.stop());
     return actor;
   };
-  return { start, left, journal, deliveries, places, commits, isFull = full; };
+  const fill = (full: boolean): void => {
+    isFull = full;
+  };
+  return { start, left, journal, deliveries, places, commits, clock, fill };
 }
 
 const settled = async (): Promise<void> => {
