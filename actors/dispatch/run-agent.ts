@@ -39,13 +39,27 @@ export interface RunAgentPorts {
 export type RunAgent = (key: string, record: RunRecord, signal: AbortSignal) => Promise<AgentRunOutcome>;
 
 export function createRunAgent(ports: RunAgentPorts): RunAgent {
-  const attempt = createAttempt(ports);
+  /** Routes whose runs cannot begin, until one does: each outage is logged once. */
+  const lacking = new Set<string>();
+  const routeOf = ({ profile, route }: RunRecord) => `${profile}/${route}`;
+  const { handOver } = ports;
+  const attempt = createAttempt({
+    ...ports,
+    ...(handOver && {
+      handOver: async (key, record, signal) => {
+        const may = await handOver(key, record, signal);
+        if (may) lacking.delete(routeOf(record));
+        return may;
+      },
+    }),
+  });
   return async (key, record, signal) => {
     const outcome = await attempt(key, record, signal);
-    if (outcome.kind === 'notBegun') {
-      const { profile, route } = record;
+    if (outcome.kind === 'responded') lacking.delete(routeOf(record));
+    if (outcome.kind === 'notBegun' && !lacking.has(routeOf(record))) {
+      lacking.add(routeOf(record));
       const message = 'the system lacks descriptors, processes or memory to start runs; they wait and are tried again';
-      ports.log.warnOnce(`not-begun/${profile}/${route}`, `route "${route}": ${message}`, { error: outcome.reason });
+      ports.log.log('warn', `route "${record.route}": ${message}`, { error: outcome.reason });
     }
     return outcome;
   };

@@ -3,6 +3,7 @@ import { createRunAgent, type RunAgentPorts, type RunnerOfProfile } from '../../
 import type { AgentRunRequest } from '../../../actors/ports.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { lentTime } from '../../support/lent-time.ts';
+import { deferred, turn } from '../../support/turns.ts';
 
 const never = new AbortController().signal;
 const event = {
@@ -137,6 +138,44 @@ t.test('DIS-3 · a run is bounded in time, and stopped when its run is', async (
   });
   const stopped = stage(t, { run: untilAborted });
   t.same(await stopped.runAgent('k', record, AbortSignal.abort()), { kind: 'failed', reason: 'stopped' });
+});
+
+t.test('LIM-5 · runs of a route that cannot begin are logged once per outage', async (t) => {
+  const lines: string[] = [];
+  const log = { log: (_: string, message: string) => void lines.push(message), warnOnce: () => t.fail('for ever') };
+  let next: 'EMFILE' | 'begins' | 'is refused' = 'EMFILE';
+  const answer = deferred<void>();
+  const run: RunnerOfProfile['run'] = async (request) => {
+    if (next === 'EMFILE') return { kind: 'notBegun', reason: next };
+    await request.handOver?.();
+    await answer.promise;
+    return { kind: 'responded', response: 'said' };
+  };
+  const { runAgent } = stage(t, { run }, {}, { log, handOver: async () => next === 'begins' });
+  const begin = (route = 'r') => runAgent('k', { ...record, route }, never);
+
+  await begin();
+  await begin();
+  t.match(lines.splice(0), [/^route "r": the system lacks descriptors/]);
+  next = 'is refused';
+  void begin();
+  await turn();
+  next = 'EMFILE';
+  await begin();
+  t.same(lines, [], 'a run that another gateway holds has not begun');
+  await begin('other');
+  t.match(lines.splice(0), [/^route "other"/]);
+
+  next = 'begins';
+  const running = begin();
+  await turn();
+  next = 'EMFILE';
+  await begin();
+  t.match(lines.splice(0), [/^route "r"/], 'the next outage, while the run that began goes on');
+  await begin('other');
+  t.same(lines, [], 'the other route is still in its first');
+  answer.resolve();
+  t.match(await running, { kind: 'responded' });
 });
 
 t.test('DUR-1 · where the hand-over must not be, the agent is stopped before it', async (t) => {
