@@ -1,12 +1,14 @@
 /**
  * Takes up the runs and deliveries that wait on disk alone, because so many wait in memory. Looks when enough runs have
  * ended to make a look worth its while, and every few seconds whatever happened: a commit that landed late, a journal that
- * could not be read, work that was left while no gateway stood. One look at a time. Knows nothing of what it takes up.
+ * could not be read, work that was left while no gateway stood. One look
+ * at a time, and none beside the recovery of a start. Knows nothing of what it takes up.
  * @see DIS-3, DLV-4 and DUR-1 in docs/specification.md
  */
 
-import { type ResumePorts, refillDeliveries, refillRuns, sliceSize } from './resume.ts';
+import { type ResumePorts, refillDeliveries, refillRuns, resumeWork, sliceSize } from './resume.ts';
 import type { Every } from './ticks.ts';
+import { createTurns } from './turns.ts';
 import { tellUnforeseen } from './work-log.ts';
 
 export interface RefillPorts {
@@ -21,6 +23,8 @@ export interface Refill {
   hasRoom(): boolean;
   /** A run is gone from memory. */
   runEnded(): void;
+  /** Takes up everything that the journal remembers, after the look under way. Never rejects. */
+  resume(): Promise<void>;
   stop(): void;
 }
 
@@ -32,25 +36,30 @@ export function createRefill({ resume, isUp, every }: RefillPorts): Refill {
   let runsWait = false;
   let looking = false;
 
+  // After a failed look the next one comes in a few seconds.
+  const inTurn = createTurns((thrown) => tellUnforeseen(resume.log, 'the work that waits on disk', thrown));
+
   async function look(): Promise<void> {
-    if (looking || !isUp()) return;
-    looking = true;
-    try {
-      runsWait = false;
-      await refillRuns(resume);
-      // What filled the room may have left others behind.
-      runsWait ||= resume.room() <= 0;
-      // The gateway may have begun to drain, or have crashed, meanwhile.
-      if (isUp()) await refillDeliveries(resume);
-    } catch (thrown) {
-      // The next look comes in a few seconds, whatever this one fell over.
-      tellUnforeseen(resume.log, 'the work that waits on disk', thrown);
-    } finally {
-      looking = false;
-    }
+    if (!isUp()) return;
+    const signal = resume.signal();
+    runsWait = false;
+    await refillRuns(resume, signal);
+    // What filled the room may have left others behind.
+    runsWait ||= resume.room() <= 0;
+    if (isUp()) await refillDeliveries(resume, signal);
   }
 
-  const stop = every(() => void look(), lookEveryMs);
+  function lookOnce(): void {
+    if (looking || !isUp()) return;
+    looking = true;
+    void inTurn(() =>
+      look().finally(() => {
+        looking = false;
+      }),
+    );
+  }
+
+  const stop = every(lookOnce, lookEveryMs);
 
   return {
     hasRoom() {
@@ -59,8 +68,9 @@ export function createRefill({ resume, isUp, every }: RefillPorts): Refill {
       return false;
     },
     runEnded() {
-      if (runsWait && resume.room() >= sliceSize) void look();
+      if (runsWait && resume.room() >= sliceSize) lookOnce();
     },
+    resume: () => inTurn(() => resumeWork(resume)),
     stop,
   };
 }

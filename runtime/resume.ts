@@ -38,6 +38,11 @@ export interface ResumePorts {
   /** How many more runs, and how many more deliveries, may wait in memory. */
   readonly room: () => number;
   readonly deliveryRoom: () => number;
+  /**
+   * Aborts when the gateway drains or crashes. Nothing is taken or begun after that; what this session has taken by then
+   * is taken up by the next start.
+   */
+  readonly signal: () => AbortSignal;
 }
 
 /** How much is taken from the journal at a time. */
@@ -46,35 +51,36 @@ export const sliceSize = 500;
 const turnSize = 50;
 
 /** Takes up everything; what finds no room stays on disk and is taken by a refill later. */
-export async function resumeWork(ports: ResumePorts): Promise<void> {
+export async function resumeWork(ports: ResumePorts, signal = ports.signal()): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
-  await noteAll(journal, ports);
-  await takeDeliveries(journal, session, ports, Number.MAX_SAFE_INTEGER);
-  await refillRuns(ports);
-  await takeAll(journal, session, 'groups', ports, (stored) => resumeGroup(stored, ports));
-  ports.older.look();
+  await noteAll(journal, ports, signal);
+  await takeDeliveries(journal, session, ports, signal, Number.MAX_SAFE_INTEGER);
+  await refillRuns(ports, signal);
+  await takeGroups(journal, session, ports, signal);
+  if (!signal.aborted) ports.older.look();
 }
 
 /** Takes deliveries from the journal whose time has come while they waited there alone. */
-export async function refillDeliveries(ports: ResumePorts): Promise<void> {
+export async function refillDeliveries(ports: ResumePorts, signal = ports.signal()): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
   // One in order has its number for a due time, which a clock that was set back has yet to reach.
-  await takeDeliveries(journal, session, ports, Math.max(ports.dueMs(), ports.order.last()));
-  ports.older.look();
+  await takeDeliveries(journal, session, ports, signal, Math.max(ports.dueMs(), ports.order.last()));
+  if (!signal.aborted) ports.older.look();
 }
 
 async function takeDeliveries(
   journal: Journal,
   session: SessionId,
   ports: ResumePorts,
+  signal: AbortSignal,
   dueBeforeMs: number,
 ): Promise<void> {
   const taken: StoredRecord<'deliveries'>[] = [];
-  for (;;) {
+  while (!signal.aborted) {
     const limit = Math.min(sliceSize, ports.deliveryRoom() - taken.length);
     if (limit <= 0) break;
     const slice = await take(journal, session, 'deliveries', limit, ports, dueBeforeMs);
@@ -83,16 +89,16 @@ async function takeDeliveries(
   }
   // They come by when they are due; a chat has them as they were queued, and behind the one that it waits for.
   taken.sort((one, other) => orderOf(one.value) - orderOf(other.value));
-  await inTurns(taken, ({ value: record }) => {
+  await inTurns(taken, signal, ({ value: record }) => {
     if (record.status === 'waitingToRetry') ports.hold(record);
   });
-  await inTurns(taken, (stored) => resumeDelivery(stored, ports));
+  await inTurns(taken, signal, (stored) => resumeDelivery(stored, ports));
 }
 
 /** Notes every delivery that waits, before any is taken up. */
-async function noteAll(journal: Journal, ports: ResumePorts): Promise<void> {
+async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal): Promise<void> {
   const retried: { readonly key: string; readonly order: number }[] = [];
-  await inTurns(journal.dueKeys('deliveries').reverse(), (key) => {
+  await inTurns(journal.dueKeys('deliveries').reverse(), signal, (key) => {
     const stored = journal.get('deliveries', key);
     if (stored === undefined) return;
     const record = stored.value;
@@ -103,44 +109,48 @@ async function noteAll(journal: Journal, ports: ResumePorts): Promise<void> {
   });
   // The oldest first: a chat is kept for one at a time.
   retried.sort((one, other) => one.order - other.order);
-  await inTurns(retried, ({ key }) => {
+  await inTurns(retried, signal, ({ key }) => {
     const stored = journal.get('deliveries', key);
     if (stored !== undefined) ports.older.note(key, stored.value);
   });
 }
 
-/** Handles items in their order, and lets everything else have its turn after some of them. */
-async function inTurns<Item>(items: readonly Item[], handle: (item: Item) => Promise<void> | void): Promise<void> {
+/** Handles items in their order until the signal aborts, and lets everything else have its turn after some of them. */
+async function inTurns<Item>(
+  items: readonly Item[],
+  signal: AbortSignal,
+  handle: (item: Item) => Promise<void> | void,
+): Promise<void> {
   for (const [index, item] of items.entries()) {
     if (index > 0 && index % turnSize === 0) await turn();
+    if (signal.aborted) return;
     await handle(item);
   }
 }
 
 /** Takes waiting runs from the journal while there is room for them. */
-export async function refillRuns(ports: ResumePorts): Promise<void> {
+export async function refillRuns(ports: ResumePorts, signal = ports.signal()): Promise<void> {
   const journal = ports.keeper.journal();
   const session = ports.keeper.session();
   if (journal === undefined || session === undefined) return;
-  for (;;) {
+  while (!signal.aborted) {
     const limit = Math.min(sliceSize, ports.room());
     if (limit <= 0) return;
     const taken = await take(journal, session, 'runs', limit, ports);
-    await inTurns(taken, (stored) => resumeRun(stored, ports));
+    await inTurns(taken, signal, (stored) => resumeRun(stored, ports));
     if (taken.length < limit) return;
   }
 }
 
-async function takeAll(
+async function takeGroups(
   journal: Journal,
   session: SessionId,
-  collection: 'groups',
   ports: ResumePorts,
-  resume: (stored: StoredRecord<'groups'>) => Promise<void>,
+  signal: AbortSignal,
 ): Promise<void> {
-  for (;;) {
-    const taken = await take(journal, session, collection, sliceSize, ports);
-    await inTurns(taken, resume);
+  while (!signal.aborted) {
+    const taken = await take(journal, session, 'groups', sliceSize, ports);
+    await inTurns(taken, signal, (stored) => resumeGroup(stored, ports));
     if (taken.length < sliceSize) return;
   }
 }

@@ -32,7 +32,7 @@ import type { ProfileDesk } from './profile-desk.ts';
 import { createQueueOrder } from './queue-order.ts';
 import type { Redactor } from './redact.ts';
 import { createRefill } from './refill.ts';
-import { type ResumePorts, resumeWork } from './resume.ts';
+import type { ResumePorts } from './resume.ts';
 import type { Every } from './ticks.ts';
 import type { Tracing } from './tracing.ts';
 import { createRunTraces } from './tracing-spans.ts';
@@ -73,7 +73,7 @@ export interface WorkHalf {
   /** For the gateway chart: the wards of this work, and how it ends. */
   readonly gateway: Pick<
     GatewayPorts,
-    'groups' | 'runs' | 'deliveries' | 'platforms' | 'cronJobs' | 'schedule' | 'places' | 'parkDeliveries' | 'wards'
+    'groups' | 'runs' | 'deliveries' | 'platforms' | 'cronJobs' | 'schedule' | 'places' | 'park' | 'wards'
   >;
   readonly wards: () => Wards;
   readonly bursts: Bursts;
@@ -158,6 +158,8 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
   });
   const order = createQueueOrder(nowMs);
   const startedMs = nowMs() - steadyMs();
+  /** Of the gateway: aborted when it drains or crashes. */
+  let life = new AbortController();
   const resumePorts: ResumePorts = {
     keeper,
     writer,
@@ -173,6 +175,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     older,
     room: () => mostWaiting - wards().runs.size,
     deliveryRoom: () => mostWaiting - wards().deliveries.size,
+    signal: () => life.signal,
   };
   const refill = createRefill({
     resume: resumePorts,
@@ -295,7 +298,10 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       cronJobs: cron.ward,
       schedule: cron.schedule,
       places,
-      parkDeliveries: platforms.park,
+      park() {
+        life.abort();
+        platforms.park();
+      },
       wards,
     },
     wards,
@@ -320,7 +326,7 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
     seenRun,
     resume: async () => {
       await platforms.reconcile();
-      await resumeWork(resumePorts);
+      await refill.resume();
     },
     reconfigure() {
       places.resize(concurrency());
@@ -328,6 +334,8 @@ export function assembleWork(ports: WorkPorts): WorkHalf {
       cron.schedule.look();
     },
     abandon() {
+      life.abort();
+      life = new AbortController();
       platforms.clear();
       older.clear();
       cron.schedule.stop();

@@ -22,8 +22,8 @@ export interface GatewayPorts {
   readonly schedule: { start(): void; stop(): void };
   readonly fronts: FrontKeeper;
   readonly places: Places;
-  /** Leaves the deliveries that wait for their place to the next start. */
-  readonly parkDeliveries: () => void;
+  /** Ends a recovery, and leaves the deliveries that wait for their place to the next start. */
+  readonly park: () => void;
   readonly wards: () => Wards;
   readonly nowMs: () => number;
   /** Milliseconds that only rise: a drain is not longer for a clock that is set back. */
@@ -76,7 +76,7 @@ export function wireGateway(ports: GatewayPorts) {
         // No further run begins; those under way may end in their time.
         ports.places.pause();
         // A long queue would be sent until the time is over, and what is sent just then be cut off with an unknown outcome.
-        ports.parkDeliveries();
+        ports.park();
         flush(ports);
       },
     },

@@ -30,14 +30,21 @@ async function openRefill({ most = 1_000 } = {}) {
   let ticks: () => void = () => {};
   let takes = 0;
   let flaw: Error | undefined;
+  let underWay = 0;
+  let mostUnderWay = 0;
+  const life = new AbortController();
   const told: string[] = [];
   const watched = {
     ...journal,
-    take: ((collection, query) => {
+    take: (async (collection, query) => {
       takes += 1;
       const thrown = flaw;
       flaw = undefined;
       if (thrown !== undefined) throw thrown;
+      underWay += 1;
+      mostUnderWay = Math.max(mostUnderWay, underWay);
+      await turn();
+      underWay -= 1;
       return journal.take(collection, query);
     }) as typeof journal.take,
   };
@@ -56,6 +63,7 @@ async function openRefill({ most = 1_000 } = {}) {
     older: { note: () => {}, look: () => {} },
     room: () => most - living(),
     deliveryRoom: () => 100,
+    signal: () => life.signal,
   };
   let up = true;
   const refill = createRefill({
@@ -104,6 +112,8 @@ async function openRefill({ most = 1_000 } = {}) {
     tick,
     living,
     takes: () => takes,
+    mostUnderWay: () => mostUnderWay,
+    drain: () => life.abort(),
     told,
     breakNextTake: (thrown: Error) => {
       flaw = thrown;
@@ -184,4 +194,42 @@ t.test('INS-1 · a look that falls over something is told, and the next one goes
   t.same([it.told, it.living()], [['the work that waits on disk: a flaw'], 0]);
   await it.tick();
   t.ok(it.runs.living('late'));
+});
+
+t.test('DUR-1 · DIS-3 · a recovery waits for the look under way, and none begins beside it', async (t) => {
+  const it = await openRefill({ most: 500 });
+  const late = (n: number) => ({
+    kind: 'put' as const,
+    collection: 'runs' as const,
+    key: `k${n}`,
+    value: run as unknown as JsonObject,
+    dueAtMs: 1,
+  });
+  await it.keeper.commit(Array.from({ length: 200 }, (_, n) => late(n)));
+
+  const look = it.tick();
+  const recovery = it.refill.resume();
+  const beside = it.tick();
+  await Promise.all([look, recovery, beside]);
+
+  t.equal(it.mostUnderWay(), 1);
+  const keys = it.runs.spawned.map(({ key }) => key);
+  t.same([keys.length, new Set(keys).size], [200, 200]);
+
+  it.breakNextTake(new TypeError('a flaw'));
+  await it.refill.resume();
+  t.same(it.told.at(-1), 'the work that waits on disk: a flaw', 'the start goes on without it');
+});
+
+t.test('CON-2 · DUR-1 · a drain ends a look under way', async (t) => {
+  const it = await openRefill({ most: 500 });
+  await it.keeper.commit([
+    { kind: 'put', collection: 'runs', key: 'late', value: run as unknown as JsonObject, dueAtMs: 1 },
+  ]);
+  const look = it.tick();
+  while (it.takes() === 0) await Promise.resolve();
+  it.drain();
+  await look;
+  t.equal(it.living(), 0);
+  t.equal(it.takes(), 1, 'no further take');
 });

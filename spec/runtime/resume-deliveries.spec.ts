@@ -66,6 +66,7 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
     order: createQueueOrder(nowMs),
     older: { note: (key) => void noted.push(key), look: () => void noted.push('looked') },
     room: () => 10,
+    signal: () => new AbortController().signal,
     deliveryRoom: () => room - deliveries.handle().size,
   };
   /** What was on disk at the start, and when those that were taken up were looked for. */

@@ -85,6 +85,7 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     order: createQueueOrder(() => 0),
     older: { note: () => {}, look: () => {} },
     room: () => 1_000 - wards.runs.size,
+    signal: () => new AbortController().signal,
     deliveryRoom: () => 2_000,
     ...more,
   };
@@ -299,6 +300,35 @@ t.test('DUR-1 · more than one slice of the journal is taken up whole', async (t
   const { ports, spawned } = await stage(await left(...records));
   await resumeWork(ports);
   t.equal(spawned().deliveries.length, 1_203);
+});
+
+t.test('DUR-1 · CON-2 · a drain ends a recovery at once, and the next start takes up what it left', async (t) => {
+  for (const [collection, value, spawnedIn] of [
+    ['runs', run, 'runs'],
+    ['deliveries', delivery, 'deliveries'],
+    ['groups', group, 'groups'],
+  ] as const) {
+    const records = Array.from({ length: 120 }, (_, n) => [collection, `k${100 + n}`, value] as const);
+    const journal = await left(...records);
+    const life = new AbortController();
+    const it = await stage(journal, { signal: () => life.signal });
+    const opening = it.ports.wards();
+    let opened = 0;
+    const open: typeof opening.open = (...given) => {
+      opened += 1;
+      if (opened === 60) life.abort();
+      opening.open(...given);
+    };
+
+    await resumeWork({ ...it.ports, wards: () => ({ ...opening, open }) });
+    t.equal(it.spawned()[spawnedIn].length, 60, collection);
+    await refillRuns(it.ports);
+    t.equal(it.spawned()[spawnedIn].length, 60, 'nor is anything taken later');
+
+    const next = await stage(journal);
+    await resumeWork(next.ports);
+    t.equal(next.spawned()[spawnedIn].length, 120, collection);
+  }
 });
 
 t.test('DUR-1 · a journal that is not open, or refuses, leaves everything as it is and says so', async (t) => {

@@ -51,7 +51,7 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     schedule: { start: () => void steps.push('schedule starts'), stop: () => void steps.push('schedule stops') },
     fronts,
     places,
-    parkDeliveries: () => void steps.push('park'),
+    park: () => void steps.push('park'),
     wards: () => wards,
     nowMs: () => -nowMs,
     steadyMs: () => nowMs,
