@@ -28,7 +28,7 @@ import { newMark } from './ids.ts';
 import { assembleLogins } from './login-half.ts';
 import { type Approvals, createApprovals } from './mcp/approvals.ts';
 import { type CallMemo, type CallMemory, createCallMemory } from './mcp/call-memory.ts';
-import { type Calls, createCalls } from './mcp/calls.ts';
+import { askerOf, type Calls, createCalls } from './mcp/calls.ts';
 import { createOffers, type Offers } from './mcp/offers.ts';
 import { createReach } from './mcp/reach.ts';
 import { createReconcile, type Reconcile } from './mcp/reconcile.ts';
@@ -120,7 +120,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     nowMs,
   });
   const { settings } = reconcile;
-  const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs, newMark());
+  const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs, newMark(), log);
   const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), steadyMs, approvals.withdraw);
   const calls = redactedCalls(tracedCalls(createCalls(callWard, nowMs, approvals.withdraw), tracing), redactor.text);
   const memory = createCallMemory();
@@ -234,7 +234,10 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         wireServerRequest({
           requests,
           approvals,
-          askerOf: (call) => calls.get(call)?.request,
+          askerOf: (call) => {
+            const request = calls.get(call)?.request;
+            return request && askerOf(request);
+          },
           waits: calls.waits,
           settings,
           model: (profile) => profileOf(profile)?.settings.agent.model,

@@ -5,6 +5,7 @@
  * @see CLI-5 in docs/specification.md
  */
 
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Server } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
@@ -39,9 +40,11 @@ export async function serve(context: CommandContext): Promise<ExitCode> {
   const ended = new Promise<void>((resolve) => end.signal.addEventListener('abort', () => resolve(), { once: true }));
   process.stdin.once('end', () => end.abort());
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort());
+  // Each request has a connection of its own, so these do not show which program asks.
+  const program = randomUUID();
   let offered: Server | undefined;
   const served = serveStdio(async () => {
-    offered = await createServer(context, { ...bounds, ...runOf(context.env) });
+    offered = await createServer(context, { ...bounds, ...runOf(context.env), program });
     return offered;
   });
   const announceChange = (method: string): void => {

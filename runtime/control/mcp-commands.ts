@@ -202,11 +202,13 @@ export async function whileAsked<Value>(
 export function callerOf(
   params: JsonObject,
   peer: CommandPeer,
-): Pick<CallRequest, 'caller' | 'run' | 'traceparent' | 'onProgress' | 'onWaiting'> {
+): Pick<CallRequest, 'caller' | 'program' | 'run' | 'traceparent' | 'onProgress' | 'onWaiting'> {
   const run = optionalText(params, 'run');
+  const program = optionalText(params, 'program');
   const traceparent = carriedTraceparent(optionalText(params, 'traceparent'));
   return {
     caller: optionalText(params, 'caller') ?? 'cli',
+    ...(program === undefined ? {} : { program }),
     ...(run === undefined ? {} : { run }),
     ...(traceparent === undefined ? {} : { traceparent }),
     onProgress: (progress) => peer.notify('mcp.progress', { ...progress } as JsonObject),

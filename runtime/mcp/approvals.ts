@@ -3,6 +3,7 @@
  * @see TRU-3 and SRV-1 in docs/specification.md
  */
 
+import type { Logger } from '../../actors/ports.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { ApprovalContext, ApprovalInput } from '../../machines/mcp/approval.machine.ts';
@@ -15,7 +16,7 @@ export type ApprovalAnswer = {
 };
 
 export interface Question extends Omit<ApprovalInput, 'id' | 'askedAtMs'> {
-  /** The kind of the caller, where no run calls: `cli`, `page`, `serve`, `chat`. */
+  /** Who calls, where no run does: `cli`, `page`, `chat`, and each `agent mcp serve` by a name of its own. */
   readonly caller?: string;
 }
 
@@ -63,7 +64,12 @@ export interface Approvals {
 /**
  * @param mark of this start: an id from an earlier start's list must never name another question now
  */
-export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: () => number, mark: string): Approvals {
+export function createApprovals(
+  ward: () => WardHandle<ApprovalInput>,
+  nowMs: () => number,
+  mark: string,
+  log?: Pick<Logger, 'warnOnce'>,
+): Approvals {
   interface Waiting {
     readonly answered: (answer: ApprovalAnswer) => void;
     readonly asker: string | undefined;
@@ -101,7 +107,9 @@ export function createApprovals(ward: () => WardHandle<ApprovalInput>, nowMs: ()
       const id = `a${mark}${last}`;
       const asker = askerOf(question.run, question.profile, caller);
       const open = asker === undefined ? 0 : (openOf.get(asker) ?? 0);
-      if (open >= mostOpenQuestions) {
+      if (asker !== undefined && open >= mostOpenQuestions) {
+        const text = `${asker}: ${mostOpenQuestions} questions are open, and further ones are refused; answer them with \`agent approvals\``;
+        log?.warnOnce(`approvals/${asker}`, text, { profile: question.profile, run: question.run });
         answered({ verdict: 'tooMany', values: null });
         return id;
       }

@@ -12,6 +12,7 @@ import { type CallFault, gatewayIsNotUp } from '../../machines/mcp/call-faults.t
 import type { OfferMethod } from '../../machines/mcp/offers.ts';
 import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
+import type { Question } from './approvals.ts';
 import type { RegisteredTool } from './registry.ts';
 import { connectionKey } from './sessions.ts';
 
@@ -22,6 +23,8 @@ export interface CallRequest {
   /** Of the name of a utility: makes its request itself, whose answer is the `structuredContent` of the result. */
   readonly method?: OfferMethod;
   readonly caller: string;
+  /** Which program of its kind calls, where several run side by side. */
+  readonly program?: string;
   /** The tools that a caller bound to toolsets may use. Judged by the tool that is found, whenever that is (SEC-4). */
   readonly allows?: (tool: ServerTool) => boolean;
   /** The key of the run that calls, where one does. */
@@ -33,6 +36,12 @@ export interface CallRequest {
   readonly onProgress?: (progress: Progress) => void;
   /** Called with the question that a person is asked for the call: at once, and every ten seconds while it is open. */
   readonly onWaiting?: (question: string) => void;
+}
+
+/** The run or the caller by which the open questions of a call are counted (TRU-3). */
+export function askerOf({ run, caller, program }: CallRequest): Pick<Question, 'run' | 'caller'> {
+  if (run !== undefined) return { run };
+  return { caller: program === undefined ? caller : `${caller}/${program}` };
 }
 
 export type CallAnswer =

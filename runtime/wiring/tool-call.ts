@@ -43,6 +43,7 @@ import { needsApproval } from '../../machines/mcp/trust.ts';
 import { loginCommand } from '../../machines/oauth/login-hint.ts';
 import type { Approvals } from '../mcp/approvals.ts';
 import type { Calls, LiveCall } from '../mcp/calls.ts';
+import { askerOf } from '../mcp/calls.ts';
 import type { Reach } from '../mcp/reach.ts';
 import type { RegisteredTool, Registry } from '../mcp/registry.ts';
 import { connectionKey, type Sessions } from '../mcp/sessions.ts';
@@ -94,7 +95,7 @@ export function wireToolCall(given: ToolCallPorts) {
           {
             profile: context.profile,
             server: context.server ?? '',
-            ...(context.run === undefined ? { caller: context.caller } : { run: context.run }),
+            ...askerOf(row.request),
             kind: 'tool',
             tool: context.name,
             message: ports.redactor.text(cut(String(tool?.definition.description ?? ''), longestDescription)),

@@ -76,6 +76,30 @@ t.test('CLI-5 · TRU-1 · an approval holds for who calls by `mcp serve` too', a
   t.equal(peer.executions('write_note'), 0);
 });
 
+t.test('CLI-5 · TRU-3 · each program has 32 questions open, whatever another one asks', async (t) => {
+  const peer = await started(t);
+  const gateway = await startGateway(t, { notes: entryOf(peer, { trust: 'untrusted' }) });
+  await gateway.reaches('notes', 'connected');
+  const [first, second] = [await legacyServed(t, gateway), await legacyServed(t, gateway)];
+  const call = { name: 'mcp__notes__write_note', arguments: { text: 'x' } };
+  const refused: unknown[] = [];
+  const asks = (client: typeof first): void =>
+    void client.callTool(call).then(
+      (answer) => refused.push(answer),
+      () => {},
+    );
+
+  for (let asked = 0; asked < 34; asked += 1) asks(first);
+  await eventually(() => refused.length === 2 || undefined);
+  asks(second);
+  await eventually(async () => (await gateway.approvals()).length === 33 || refused.length > 2 || undefined);
+
+  t.match(refused, Array(2).fill({ isError: true, content: [{ text: /\[too_many_approvals\]/ }] }));
+  t.equal(refused.length, 2, 'the other program is asked for');
+  const lines = gateway.daemon.log.filter(({ message }) => /32 questions are open/.test(message ?? ''));
+  t.equal(lines.length, 1);
+});
+
 t.test('CLI-5 · what a client asks of one gateway', async (t) => {
   const image = 'A'.repeat(4_300_000);
   // Each of its characters takes six in JSON.
