@@ -57,25 +57,29 @@ export function planImport({ found, config, secrets, env, userHome }: ImportStar
   const taken = new Map<string, string>(Object.entries(entries).map(([name, entry]) => [name, canonical(entry)]));
   const held = new Map(secrets);
   const isSet = (variable: string): boolean => secrets.has(variable) || env[variable] !== undefined;
-  const offers = found.map(({ file, server }) => ({
-    file,
-    server,
-    read: importServer(server, { program: file.program, workspace: file.workspace, isSet }),
-  }));
+  const offers = found.map(({ file, server }) => {
+    const read = importServer(server, { program: file.program, workspace: file.workspace, isSet });
+    return { file, server, read, reads: new Set(read.kind === 'unusable' ? [] : variablesIn(read.entry)) };
+  });
   // Any of the offered entries may be chosen, so a reference of one counts as much as one that is in force.
-  const referred = new Set(
-    [config, ...offers.map(({ read }) => (read.kind === 'unusable' ? {} : read.entry))].flatMap(variablesIn),
-  );
-  return offers.map(({ file, server, read }) => {
+  const readers = new Map<string, number>();
+  for (const variable of [new Set(variablesIn(config)), ...offers.map(({ reads }) => reads)].flatMap((all) => [
+    ...all,
+  ])) {
+    readers.set(variable, (readers.get(variable) ?? 0) + 1);
+  }
+  return offers.map(({ file, server, read, reads }) => {
+    // An entry may set in `env` what its own arguments refer to.
+    const isReferred = (variable: string): boolean => (readers.get(variable) ?? 0) > (reads.has(variable) ? 1 : 0);
     const wish = fitName(server.name);
     const isProject = file.workspace !== undefined && file.workspace !== userHome;
     const common = { file, isProject, foreignName: server.name, name: wish };
     const nothing = { entry: {}, variables: [], uses: [], missing: [], notes: [] };
     if (read.kind === 'unusable') return { ...common, ...nothing, standing: read };
     const { entry, secrets: moved } = takeSecrets(server.name, read.entry, (wanted, value) => {
-      const isOthers = isReservedVariable(wanted) || (referred.has(wanted) && !held.has(wanted));
+      const isOthers = isReservedVariable(wanted) || (isReferred(wanted) && !held.has(wanted));
       const own = isProject || isOthers ? ownVariable(wanted, server.name) : wanted;
-      return variableFor(own, value, { held, env, referred });
+      return variableFor(own, value, { held, env, isReferred });
     });
     const standing = standingOf(wish, canonical(entry), taken, file.program);
     const name = standing.kind === 'taken' ? standing.free : wish;
@@ -125,16 +129,16 @@ interface Variables {
   /** Of `.env`, as it is and as it is planned. */
   readonly held: Map<string, string>;
   readonly env: ImportStart['env'];
-  /** An entry reads them already, whether they are set here or for the gateway alone. */
-  readonly referred: ReadonlySet<string>;
+  /** Whether another entry reads a variable, be it set here or for the gateway alone. */
+  readonly isReferred: (variable: string) => boolean;
 }
 
 /** Returns the wanted variable, or the first numbered one that `.env` has with the value or that is entirely unused. */
-function variableFor(wanted: string, value: string, { held, env, referred }: Variables): string {
+function variableFor(wanted: string, value: string, { held, env, isReferred }: Variables): string {
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? wanted : `${wanted}_${number}`;
-    const standing = held.get(name) ?? (referred.has(name) ? undefined : env[name]);
-    if (isReservedVariable(name) || (standing === undefined ? referred.has(name) : standing !== value)) continue;
+    const standing = held.get(name) ?? (isReferred(name) ? undefined : env[name]);
+    if (isReservedVariable(name) || (standing === undefined ? isReferred(name) : standing !== value)) continue;
     held.set(name, value);
     return name;
   }

@@ -18,9 +18,7 @@ import { type Harm, hostilePeer, manySchemas, mostForms } from '../support/mcp/h
 import { listingPeer } from '../support/mcp/listing-peer.ts';
 import { leakedToken } from '../support/mcp/odd-tools.ts';
 import { started } from '../support/mcp/plain-client.ts';
-
-/** Calls that a busy machine may refuse before one has its check. */
-const mostBusyCalls = 8;
+import { until } from '../support/processes.ts';
 
 /** A daemon with a server that means harm and one that does not. */
 async function besideHealthy(t: Test, harm: Harm): Promise<Gateway> {
@@ -42,14 +40,15 @@ t.test('LIF-13 · a pattern for results that would backtrack for ever refuses th
 t.test('LIF-13 · a schema that would be checked for ever refuses the call, which is never sent', async (t) => {
   const gateway = await besideHealthy(t, 'doubling-schema');
 
-  // A machine without half a second of processor time in one second refuses one call, and is asked again.
+  // A busy machine may refuse calls for want of processor time, and is asked again until it has had enough of it.
   const codes: unknown[] = [];
   let last: unknown;
-  for (let call = 0; call < mostBusyCalls && codes.at(-1) !== 'invalid_schema'; call += 1) {
+  await until(async () => {
     const { error } = await gateway.call('mcp__hostile__tool', { value: 1 });
     codes.push(error?.code);
     last = error;
-  }
+    return error?.code === 'invalid_schema';
+  });
   t.match(last, { code: 'invalid_schema', message: /mcp server "hostile".*checking a value takes too long/ });
   t.same(new Set(codes.slice(0, -1)), new Set(codes.length > 1 ? ['server_unavailable'] : []));
   const again = await gateway.call('mcp__hostile__tool', { value: 1 });
