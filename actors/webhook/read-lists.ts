@@ -1,7 +1,7 @@
 /**
  * Reads the lists that `in_file` filters name: a JSON array, the keys of a JSON object, or lines. Confined to the
  * profile's home, read again when the file changes.
- * @see FIL-3 in docs/specification.md
+ * @see FIL-3 and LIM-5 in docs/specification.md
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { isExhausted } from '../exhaustion.ts';
 import { stampOf } from '../files.ts';
 
 export interface ListReader {
-  /** The list as it stands now; undefined where it cannot be read. */
+  /** The list as it stands now; undefined where it cannot be read, one without answers where no descriptor is left. */
   list(name: string): ListMembership | undefined;
 }
 
@@ -21,6 +21,9 @@ interface Cached {
   readonly stamp: string;
   readonly list: ListMembership | undefined;
 }
+
+/** Also where an older state of the list is known: what has changed decides no event. */
+const unread: ListMembership = { has: () => undefined };
 
 export function createListReader({ home }: { readonly home: string }): ListReader {
   const cache = new Map<string, Cached>();
@@ -40,7 +43,7 @@ export function createListReader({ home }: { readonly home: string }): ListReade
         return list;
       } catch {
         // The next look reads it again.
-        return standing?.list;
+        return unread;
       }
     },
   };

@@ -14,7 +14,8 @@ import { headerText } from './envelope.ts';
 import { compilePattern } from './pattern.ts';
 
 export interface ListMembership {
-  has(value: Json): boolean;
+  /** Undefined where the system had no descriptor left to read the list: it may be readable later. */
+  has(value: Json): boolean | undefined;
 }
 
 export interface FilterView {
@@ -38,6 +39,8 @@ export interface Tried {
   readonly saw: Json | undefined;
   /** Why the condition could not be tried at all; neither it nor its opposite holds then. */
   readonly undecided?: string;
+  /** Of an undecided one: the same event may be decided when it is sent again. */
+  readonly mayDecideLater?: true;
   /** Why it could not hold, whatever the field held. */
   readonly because?: string;
   /** Of a group: the conditions of `any` that did not hold, or those under `not` that did. */
@@ -85,7 +88,10 @@ interface Held {
   readonly held: readonly Tried[];
 }
 /** Whether a value passes; else why that cannot be told, or why none could. */
-type ValueTest = (saw: Json | undefined, view: FilterView) => boolean | Pick<Tried, 'undecided' | 'because'>;
+type ValueTest = (
+  saw: Json | undefined,
+  view: FilterView,
+) => boolean | Pick<Tried, 'undecided' | 'mayDecideLater' | 'because'>;
 
 interface Gathered {
   readonly problems: FilterProblem[];
@@ -96,6 +102,7 @@ interface Gathered {
 
 const matched: FilterVerdict = { kind: 'matched' };
 const unreadableList = { because: 'the list cannot be read' } as const;
+const unreadList = { undecided: 'the system has no descriptors left to read the list', mayDecideLater: true } as const;
 /** Stands for a condition that cannot be used; nothing is matched by it, since its finding refuses them all. */
 const always: Test = { judge: () => undefined };
 /** Steps to the innermost condition: far more than a person writes, and few enough for recursion. */
@@ -247,7 +254,8 @@ function compileOperator(operator: Operator, operand: Json, path: Path, gathered
       gathered.lists.push({ path, file: operand });
       return (saw, view) => {
         if (saw === undefined) return false;
-        return view.list(operand)?.has(saw) ?? unreadableList;
+        const list = view.list(operand);
+        return list === undefined ? unreadableList : (list.has(saw) ?? unreadList);
       };
     }
     case 'regex': {
@@ -277,6 +285,11 @@ function holds(judged: Tried | Held | undefined): judged is Held | undefined {
   return judged === undefined || 'held' in judged;
 }
 
+/** The first of two undecided conditions, unless only the second may be decided later: the whole may be decided then. */
+function sooner(first: Tried | undefined, second: Tried): Tried {
+  return first === undefined || (second.mayDecideLater && !first.mayDecideLater) ? second : first;
+}
+
 /** The three groups are those of a logic with a third value: what cannot be told stays so unless the rest decides. */
 function all(tests: readonly Test[]): Test {
   return {
@@ -287,7 +300,7 @@ function all(tests: readonly Test[]): Test {
         const judged = test.judge(view, asks);
         if (holds(judged)) held?.push(...(judged?.held ?? []));
         else if (judged.undecided === undefined) return judged;
-        else untold ??= judged;
+        else untold = sooner(untold, judged);
       }
       return untold ?? (held && { held });
     },
@@ -303,7 +316,7 @@ function any(tests: readonly Test[], path: Path): Test {
         if (holds(judged)) return judged;
         inner.push(judged);
       }
-      const untold = inner.find(({ undecided }) => undecided !== undefined);
+      const untold = inner.filter(({ undecided }) => undecided !== undefined).reduce(sooner, undefined);
       const [only] = inner;
       if (only !== undefined && inner.length === 1) return only;
       return untold ?? { path, field: '', operator: 'any', operand: null, saw: undefined, inner };

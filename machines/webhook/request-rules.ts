@@ -124,7 +124,9 @@ export function matchEvent(context: RequestContext, desk: RequestDesk): Known {
     list: (file) => desk.list(route.profile, file),
   });
   if (verdict.kind === 'matched') return nothing;
-  return { outcome: { kind: 'ignoredFilter', route: route.name }, reason: unmatchedReason(verdict) };
+  const reason = unmatchedReason(verdict);
+  if (verdict.mayDecideLater) return { outcome: { kind: 'unavailable' }, reason };
+  return { outcome: { kind: 'ignoredFilter', route: route.name }, reason };
 }
 
 export function readScript(context: RequestContext, result: ScriptResult): Known {

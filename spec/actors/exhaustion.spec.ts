@@ -11,6 +11,7 @@ function exhausted(code: string, spare: number): string {
     const { runCommand, scrubbedEnv, spawnWatched } = await import('${modules}process-group.js');
     const { endGroup } = await import('${modules}mcp/process-exit.js');
     const { createSkillsStore } = await import('${modules}agent/skills.store.js');
+    const { createListReader } = await import('${modules}webhook/read-lists.js');
     const { holderOf, tryLock } = await import('${modules}lock-file.js');
     const home = process.argv[1];
     const taken = [];
@@ -59,6 +60,25 @@ t.test('LIM-5 · what cannot be read for want of descriptors does not count as a
     0,
   );
   t.equal(said, 'EMFILE making true');
+  t.end();
+});
+
+t.test('LIM-5 · FIL-3 · neither a list that cannot be opened nor the one before its change answers', linux, (t) => {
+  const said = exhausted(
+    `const { writeFileSync } = await import('node:fs');
+     for (const name of ['same', 'changed', 'new']) writeFileSync(home + '/' + name, 'one');
+     const { list } = createListReader({ home });
+     const has = (name) => { const found = list(name); return found === undefined ? 'absent' : String(found.has('one')); };
+     for (const name of ['same', 'changed']) has(name);
+     writeFileSync(home + '/changed', 'other');
+     exhaust();
+     const names = ['same', 'changed', 'new', 'none'];
+     const without = names.map(has);
+     closeSync(taken.pop());
+     console.log(without.join(), names.map(has).join());`,
+    0,
+  );
+  t.equal(said, 'true,undefined,undefined,absent true,false,true,absent');
   t.end();
 });
 

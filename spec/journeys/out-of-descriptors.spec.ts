@@ -25,7 +25,11 @@ const config = {
         host: '127.0.0.1',
         port: 0,
         secret,
-        routes: { run: { prompt: 'run {n}' }, scripted: { prompt: 'run {n}', script: 'pass.sh' } },
+        routes: {
+          run: { prompt: 'run {n}' },
+          scripted: { prompt: 'run {n}', script: 'pass.sh' },
+          listed: { prompt: 'run {n}', filters: [{ field: 'n', in_file: 'known.txt' }] },
+        },
       },
     },
   },
@@ -35,6 +39,7 @@ async function start(t: Test, timePasses: boolean) {
   const server = child(t);
   const gateway = await startGateway(t, { stdio: server.entry }, { config, descriptors, timePasses });
   gateway.home.write('scripts/pass.sh', 'cat\n', 0o700);
+  gateway.home.write('known.txt', 'listed-1\n');
   await gateway.reaches('stdio', 'connected');
   return { gateway, server };
 }
@@ -71,31 +76,37 @@ async function exhaust(t: Test, { home, daemon }: Gateway): Promise<() => void> 
   return release;
 }
 
-t.test('LIM-5 · DIS-3 · without descriptors, scripts answer 503 and runs wait for better times', linux, async (t) => {
-  const { gateway, server } = await start(t, true);
-  const { daemon } = gateway;
-  const connection = await openRaw(Number(new URL(daemon.url).port));
-  t.match(await ask(connection, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n', 0), /^200/);
-  const release = await exhaust(t, gateway);
+t.test(
+  'LIM-5 · DIS-3 · without descriptors, scripts and lists answer 503 and runs wait for better times',
+  linux,
+  async (t) => {
+    const { gateway, server } = await start(t, true);
+    const { daemon } = gateway;
+    const connection = await openRaw(Number(new URL(daemon.url).port));
+    t.match(await ask(connection, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n', 0), /^200/);
+    const release = await exhaust(t, gateway);
 
-  const refused = await ask(connection, signed('scripted', 'script-1'), 1);
-  t.match(refused, /^503[\s\S]*retry-after: \d/i);
-  t.match(await ask(connection, signed('run', 'run-1'), 2), /^202/);
-  await daemon.line(({ message }) => message.includes('lacks descriptors'));
-  process.kill(server.pids().at(-1) ?? 0, 'SIGKILL');
-  await eventually(async () => (await gateway.server('stdio'))?.state !== 'connected');
-  for (let n = 0; n < 5; n += 1) await daemon.pass(1_000);
-  t.equal(daemon.child.exitCode, null, 'it lives');
+    const refused = await ask(connection, signed('scripted', 'script-1'), 1);
+    t.match(refused, /^503[\s\S]*retry-after: \d/i);
+    t.match(await ask(connection, signed('listed', 'listed-1'), 2), /^503[\s\S]*retry-after: \d/i);
+    t.match(await ask(connection, signed('run', 'run-1'), 3), /^202/);
+    await daemon.line(({ message }) => message.includes('lacks descriptors'));
+    process.kill(server.pids().at(-1) ?? 0, 'SIGKILL');
+    await eventually(async () => (await gateway.server('stdio'))?.state !== 'connected');
+    for (let n = 0; n < 5; n += 1) await daemon.pass(1_000);
+    t.equal(daemon.child.exitCode, null, 'it lives');
 
-  release();
+    release();
 
-  await daemon.passUntil(daemon.line(({ message }) => message.startsWith('response: run run-1')));
-  t.equal(daemon.log.filter(({ message }) => message.startsWith('response: run run-1')).length, 1);
-  t.equal(daemon.log.filter(({ message }) => message.includes('lacks descriptors')).length, 1, 'it is logged once');
-  t.match(await ask(connection, signed('scripted', 'script-1'), 3), /^202/, 'the sender sends it again');
-  await daemon.passUntil(eventually(() => server.pids().length > 1));
-  await daemon.passUntil(gateway.reaches('stdio', 'connected'));
-});
+    await daemon.passUntil(daemon.line(({ message }) => message.startsWith('response: run run-1')));
+    t.equal(daemon.log.filter(({ message }) => message.startsWith('response: run run-1')).length, 1);
+    t.equal(daemon.log.filter(({ message }) => message.includes('lacks descriptors')).length, 1, 'it is logged once');
+    t.match(await ask(connection, signed('scripted', 'script-1'), 4), /^202/, 'the sender sends it again');
+    t.match(await ask(connection, signed('listed', 'listed-1'), 5), /^202/, 'and this one');
+    await daemon.passUntil(eventually(() => server.pids().length > 1));
+    await daemon.passUntil(gateway.reaches('stdio', 'connected'));
+  },
+);
 
 t.test('SEC-3 · idle connections leave room for everything else', linux, async (t) => {
   const { gateway, server } = await start(t, false);

@@ -317,3 +317,31 @@ t.test('FIL-2 · FIL-4 · each condition is tried at most once, however deep it 
   );
   t.end();
 });
+
+t.test('LIM-5 · FIL-3 · a list that could not be looked at decides nothing that the rest does not decide', (t) => {
+  const unread = { field: 'action', in_file: 'unread.txt' };
+  const holds = { field: 'action', equals: 'opened' };
+  const fails = { field: 'action', equals: 'closed' };
+  const never = { field: 'long', regex: 'a' };
+  const rows: readonly (readonly [JsonObject, string])[] = [
+    [unread, 'later'],
+    [{ not: unread }, 'later'],
+    [{ all: [unread, holds] }, 'later'],
+    [{ all: [unread, fails] }, 'unmatched'],
+    [{ any: [unread, holds] }, 'matched'],
+    [{ any: [fails, unread] }, 'later'],
+    [{ any: [never, unread] }, 'later'],
+    [{ not: { all: [never, unread] } }, 'later'],
+    [{ field: 'nope', in_file: 'unread.txt' }, 'unmatched'],
+  ];
+  const held = { ...payload, long: 'a'.repeat(stepBudget + 1) };
+  for (const [condition, expected] of rows) {
+    const compiled = compileFilters([condition]);
+    const list = () => ({ has: () => undefined });
+    if (!compiled.ok) throw new Error(compiled.problems.map(({ message }) => message).join());
+    const verdict = compiled.value.match({ payload: held, event: '', headers: {}, list });
+    const kind = verdict.kind === 'unmatched' && verdict.mayDecideLater ? 'later' : verdict.kind;
+    t.equal(kind, expected, JSON.stringify(condition));
+  }
+  t.end();
+});

@@ -64,7 +64,10 @@ function stage({
       sought.push(`${profile} ${digest.length} ${nowMs}`);
       return holder;
     },
-    list: (profile, file) => (profile === defaultProfile && file === 'vip.txt' ? new Set(['mona']) : undefined),
+    list: (profile, file) => {
+      if (file === 'unread.txt') return { has: () => undefined };
+      return profile === defaultProfile && file === 'vip.txt' ? new Set(['mona']) : undefined;
+    },
     newDeliveryId: () => 'made',
     noteDeprecated: ({ name }, scheme) => void done.push(`${scheme} on ${name}`),
   };
@@ -242,6 +245,14 @@ t.test('EVT-1 · FIL-1 · what is ignored says which event or condition it was a
       'a list of the profile',
       filter({ field: 'who', in_file: 'vip.txt' }),
       ignored('filter: who in_file "vip.txt" saw "ada"'),
+    ],
+    [
+      'a list that cannot be looked at for want of descriptors',
+      filter({ field: 'who', in_file: 'unread.txt' }),
+      {
+        outcome: { kind: 'unavailable' },
+        reason: 'filter: who in_file "unread.txt" was not tried: the system has no descriptors left to read the list',
+      },
     ],
     [
       'one that holds under a not',
