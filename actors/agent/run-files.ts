@@ -6,7 +6,7 @@
  * @see DIS-3, CON-3 and SEC-4 in docs/specification.md
  */
 
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, rmdir, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { liesAside } from '../../machines/config/profile.ts';
 import { joinGlobs } from '../../machines/mcp/glob.ts';
@@ -39,16 +39,19 @@ export async function writeRunFiles(settings: RunFilesSettings, run: RunTexts): 
   await ensurePrivateFolder(settings.folder);
   const own = await mkdtemp(join(settings.folder, prefix));
   let close = (): void => {};
+  const paths = { mcpConfig: join(own, 'mcp.json'), prompt: join(own, 'prompt.md'), socket: socketOf(own) };
   const remove = async (): Promise<void> => {
     close();
-    await rm(own, { recursive: true, force: true }).catch(() => {});
+    // This needs no descriptor, of which there may be none left (LIM-5). The program may have left more in the folder.
+    await Promise.allSettled([paths.prompt, paths.mcpConfig].map((path) => unlink(path)));
+    await rmdir(own).catch(() => rm(own, { recursive: true, force: true }).catch(() => {}));
   };
-  const paths = { mcpConfig: join(own, 'mcp.json'), prompt: join(own, 'prompt.md'), socket: socketOf(own) };
   try {
-    await Promise.all([
+    const written = await Promise.allSettled([
       writeFile(paths.prompt, run.prompt, { mode: privateFile }),
       writeFile(paths.mcpConfig, mcpConfig(settings, run, paths.socket), { mode: privateFile }),
     ]);
+    for (const one of written) if (one.status === 'rejected') throw one.reason;
     close = await settings.openSocket(paths.socket, run);
     return { ...paths, remove };
   } catch (thrown) {

@@ -10,6 +10,7 @@ function exhausted(code: string, spare: number): string {
     import { openSync, closeSync } from 'node:fs';
     const { runCommand, scrubbedEnv, spawnWatched } = await import('${modules}process-group.js');
     const { endGroup } = await import('${modules}mcp/process-exit.js');
+    const { writeRunFiles } = await import('${modules}agent/run-files.js');
     const { createSkillsStore } = await import('${modules}agent/skills.store.js');
     const { createListReader } = await import('${modules}webhook/read-lists.js');
     const { holderOf, tryLock } = await import('${modules}lock-file.js');
@@ -144,5 +145,23 @@ t.test('LIM-5 · a command begins with all the processes that it takes, or has n
     'held exited 0 in 1',
     'held notBegun   0',
   ]);
+  t.end();
+});
+
+t.test('LIM-5 · CON-3 · files of a run that cannot be written leave nothing behind', linux, (t) => {
+  for (let spare = 0; spare < 8; spare += 1) {
+    const said = exhausted(
+      `const { mkdirSync, readdirSync } = await import('node:fs');
+       const settings = { folder: home + '/runs-' + ${spare}, program: ['node'], openSocket: async () => { try { for (;;) taken.push(openSync('/dev/null', 'r')); } catch {} throw new Error('no socket'); } };
+       const run = { runId: 'r', profile: 'default', prompt: 'a secret prompt', toolsets: [] };
+       mkdirSync(settings.folder, { mode: 0o700 });
+       exhaust();
+       for (let n = 0; n < 5; n += 1) await writeRunFiles(settings, run).catch(() => {});
+       for (const one of taken.splice(0)) closeSync(one);
+       console.log(readdirSync(settings.folder).length);`,
+      spare,
+    );
+    t.equal(said, '0', `with ${spare} left`);
+  }
   t.end();
 });
