@@ -1,7 +1,7 @@
 /**
  * Opens connections for the OAuth of one server, apart from those of its sessions: with its certificates and the proxies
  * of the environment, to no address that the server must not lead to, and over https outside the loopback on every hop;
- * closed by whoever opened them and by nobody else.
+ * closed only by the caller that opened them.
  * @see OAU-1, SEC-5 and TLS-1 in docs/specification.md
  */
 

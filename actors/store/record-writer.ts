@@ -15,7 +15,7 @@ export type RecordChange = {
     readonly value: Records[In] | JsonObject;
     /** When work on it is due; null: it is finished. */
     readonly dueAtMs: number | null;
-    /** Leaves the work to whoever takes it from the journal when it is due. */
+    /** Leaves the work in the journal, unheld, until it is due. */
     readonly free?: boolean;
   };
 }['runs' | 'deliveries' | 'transcripts'];

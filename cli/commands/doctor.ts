@@ -44,7 +44,7 @@ function lineOf(out: Output, one: Told): string {
   const what = one.level === 'good' ? one.what : `${one.place}: ${one.what}`;
   const failed =
     one.level !== 'good' && one.unmended !== undefined
-      ? wrapped(`could not be mended: ${oneLine(one.unmended)}`, width, '')
+      ? wrapped(`could not be fixed: ${oneLine(one.unmended)}`, width, '')
       : [];
   const [first = '', ...rest] = wrapped(oneLine(what), width, '');
   return `${[`${head}${first}`, ...[...rest, ...failed, ...lines].map((line) => `${margin}${line}`)].join('\n')}\n`;

@@ -1,6 +1,5 @@
 /**
- * discord: a bot of Discord. A thread is a channel of its own. Mentions in the text ring nobody's bell: it may
- * come from strangers.
+ * Delivers as a Discord bot. A thread is a channel of its own. Mentions never notify anyone, since the text may be untrusted.
  * @see [Create Message](https://discord.com/developers/docs/resources/message#create-message)
  * @see DLV-1 in docs/specification.md
  */

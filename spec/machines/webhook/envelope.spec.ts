@@ -90,7 +90,7 @@ t.test('EVT-1 · an event header is read as UTF-8', (t) => {
   t.end();
 });
 
-t.test('EVT-1 · the ping of GitHub is told apart from every other event', (t) => {
+t.test('EVT-1 · a ping of GitHub is distinguished from every other event', (t) => {
   t.same(['ping', 'Ping', 'pinged', 'push'].map(isPing), [true, false, false, false]);
   t.end();
 });
