@@ -13,14 +13,9 @@ import type { ProfileName } from '../machines/base/names.ts';
 import type { Settings } from '../machines/config/settings.ts';
 import type { ReloadVerdict } from '../machines/supervisor.machine.ts';
 import { createChatView } from './agent/chat-view.ts';
+import { createProfileDesks, type ProfileDesks } from './agent/profile-tools.ts';
 import { createRunners } from './agent/runners.ts';
-import { createClock } from './clock.ts';
-import { watchConfig } from './config-watch.ts';
-import type { CommandHost } from './control/commands.ts';
-import { Refusal } from './control/refusal.ts';
-import { createControlServer } from './control/server.ts';
-import { createDaemonView } from './daemon-view.ts';
-import { createInspector, type Inspector } from './inspector/inspector.ts';
+import { watchConfig } from './config/config-watch.ts';
 import {
   adapterBlock,
   createProblemDesk,
@@ -30,24 +25,29 @@ import {
   servesTools,
   watchedPaths,
   writtenFolders,
-} from './loaded-home.ts';
-import { createLog } from './log.ts';
+} from './config/loaded-home.ts';
+import type { CommandHost } from './control/commands.ts';
+import { createDaemonView } from './control/daemon-view.ts';
+import { Refusal } from './control/refusal.ts';
+import { createControlServer } from './control/server.ts';
+import { logStopped } from './dispatch/work-log.ts';
+import { createInspector, type Inspector } from './inspector/inspector.ts';
+import { assembleServers } from './mcp/servers.ts';
 import { createMcpView } from './mcp/view.ts';
-import { createMetrics } from './metrics.ts';
-import { countRestarts } from './metrics-counts.ts';
-import { pageFolder } from './package-files.ts';
-import { onSignals, takeHome } from './process.ts';
-import { createProfileDesks, type ProfileDesks } from './profile-desk.ts';
-import { createRedactor } from './redact.ts';
-import { assembleServers } from './servers.ts';
-import { createTicks } from './ticks.ts';
-import { indexTimers } from './timers.ts';
-import { createTracing } from './tracing.ts';
-import { createVitals } from './vitals.ts';
-import { assembleWebhooks, type Webhooks } from './webhooks.ts';
-import { wireSupervisor } from './wiring/supervisor.ts';
-import { logStopped } from './work-log.ts';
-import { makeObjectsYoung } from './young-heap.ts';
+import { createVitals } from './observe/health.ts';
+import { createLog } from './observe/log.ts';
+import { createMetrics } from './observe/metrics.ts';
+import { countRestarts } from './observe/metrics-counts.ts';
+import { createRedactor } from './observe/redact.ts';
+import { createTracing } from './observe/tracing.ts';
+import { createClock } from './system/clock.ts';
+import { pageFolder } from './system/package-files.ts';
+import { onSignals, takeHome } from './system/process.ts';
+import { wireSupervisor } from './system/supervisor.ts';
+import { createTicks } from './system/ticks.ts';
+import { indexTimers } from './system/timers.ts';
+import { makeObjectsYoung } from './system/young-heap.ts';
+import { assembleWebhooks, type Webhooks } from './webhook/webhooks.ts';
 
 export interface DaemonOptions {
   readonly home: string;

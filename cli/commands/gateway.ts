@@ -23,7 +23,7 @@ const longestLog = 16 * 1_048_576;
 export async function runGateway(context: CommandContext): Promise<ExitCode> {
   const { runDaemon } = await import('../../runtime/daemon.ts');
   if (!hasFlag(context, 'example')) return runDaemon({ home: context.home, env: context.env, version: version() });
-  const { makeExampleHome } = await import('../../runtime/example-home.ts');
+  const { makeExampleHome } = await import('../../runtime/system/example-home.ts');
   const example = await makeExampleHome(context.env);
   context.out.complain(example.greeting);
   return runDaemon({ home: example.home, env: context.env, version: version() });

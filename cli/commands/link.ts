@@ -15,7 +15,7 @@ import { shownJson, shownText, withoutGaps } from '../../machines/base/shown-jso
 import type { AddServerContext, AddServerEvent } from '../../machines/mcp/add-server.machine.ts';
 import { readInstallLink } from '../../machines/mcp/install-link.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
-import { runLinkDialog } from '../../runtime/link-dialog.ts';
+import { runLinkDialog } from '../../runtime/mcp/link-dialog.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, profileFlag } from '../context.ts';
 import { bold, oneLine } from '../terminal.ts';

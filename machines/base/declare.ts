@@ -36,5 +36,5 @@ export function logicHole(name: string): ActorLogic<Snapshot<unknown>, AnyEventO
 }
 
 function unfilled(name: string): string {
-  return `wiring: "${name}" was never provided; fill it in runtime/wiring`;
+  return `wiring: "${name}" was never provided by runtime/`;
 }

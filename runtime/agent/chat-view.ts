@@ -7,7 +7,7 @@
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { AgentSettings } from '../../machines/config/settings.ts';
-import type { Servers } from '../servers.ts';
+import type { Servers } from '../mcp/servers.ts';
 import type { TurnOutcome } from './chats.ts';
 
 export interface ChatView {

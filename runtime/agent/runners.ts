@@ -14,8 +14,8 @@ import type { HomePaths } from '../../machines/config/profile.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
 import type { CommandHost } from '../control/commands.ts';
 import { openRunSocket } from '../control/run-socket.ts';
-import { mainFile } from '../package-files.ts';
-import type { Servers } from '../servers.ts';
+import type { Servers } from '../mcp/servers.ts';
+import { mainFile } from '../system/package-files.ts';
 
 export interface RunnerPorts {
   readonly paths: HomePaths;

@@ -178,7 +178,7 @@ function ofRuns(ask: (runs: RunHistory, params: JsonObject) => unknown): Command
     access: 'home',
     run: async (params, { daemon, source }, peer) => {
       if (daemon !== undefined) return ask(daemon, params);
-      const { askKeptRuns } = await import('../kept-runs.ts');
+      const { askKeptRuns } = await import('../dispatch/kept-runs.ts');
       return askKeptRuns(
         source,
         (text) => peer.notify('note', { text }),

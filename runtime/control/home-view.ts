@@ -17,8 +17,8 @@ import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
-import type { RouteSources } from '../route-desk.ts';
-import { createSourceReader, subscriptionContext } from '../route-sources.ts';
+import { createSourceReader, subscriptionContext } from '../webhook/route-sources.ts';
+import type { RouteSources } from '../webhook/route-table.ts';
 import { Refusal } from './refusal.ts';
 
 export interface HomeSource {

@@ -8,7 +8,7 @@ import { hasServerEntry } from '../../actors/config/server-entries.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { type InstallLink, readInstallLink } from '../../machines/mcp/install-link.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
-import { runLinkDialog } from '../link-dialog.ts';
+import { runLinkDialog } from '../mcp/link-dialog.ts';
 import type { Command, CommandHost } from './commands.ts';
 import { homeOf, profileOf } from './home-view.ts';
 import { Refusal } from './refusal.ts';

@@ -3,8 +3,8 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { DeliveryRow, RunRecord, RunRow } from '../../machines/webhook/record.ts';
 import type { ChatView } from '../agent/chat-view.ts';
-import type { CancelVerdict } from '../cancel-run.ts';
 import type { CronView } from '../cron/view.ts';
+import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import type { ActorNode } from '../inspector/census.ts';
 import type { Feed } from '../inspector/feed.ts';
 import type { LinkVerdict } from '../inspector/inspector.ts';

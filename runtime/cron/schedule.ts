@@ -12,8 +12,8 @@ import type { Opened } from '../../actors/webhook/claim-delivery.ts';
 import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import { type CronJob, type JobRest, restOf, restReason } from '../../machines/cron/job.ts';
-import type { NextId } from '../ids.ts';
-import type { Every } from '../ticks.ts';
+import type { NextId } from '../system/ids.ts';
+import type { Every } from '../system/ticks.ts';
 
 export interface CronSchedulePorts {
   /** The served profiles with the folder of their jobs. */

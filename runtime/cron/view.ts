@@ -12,8 +12,8 @@ import type { WardHandle } from '../../machines/base/ward.ts';
 import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import { deliveryRow } from '../../machines/webhook/record.ts';
 import type { SeenRun } from '../control/view.ts';
-import { eventsOfJobs } from '../history.ts';
-import { newestFirst } from '../newest-first.ts';
+import { eventsOfJobs } from '../dispatch/history.ts';
+import { newestFirst } from '../dispatch/newest-first.ts';
 import { type CronSchedule, clockJob, cronKey, type HandVerdict } from './schedule.ts';
 
 export interface JobStanding {

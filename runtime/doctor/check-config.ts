@@ -4,7 +4,7 @@
  */
 
 import { findLooseEnds } from '../../actors/config/route-world.ts';
-import { createSourceReader } from '../route-sources.ts';
+import { createSourceReader } from '../webhook/route-sources.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 export function checkConfig({ home, gateway }: Examined): readonly Finding[] {

@@ -11,8 +11,8 @@ import { parseDocument } from '../../machines/config/document.ts';
 import { weakOutside } from '../../machines/config/read-route.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import { insecureSecret, weaknessOf } from '../../machines/config/secret-strength.ts';
-import { isSecretName } from '../redact.ts';
-import { createSourceReader } from '../route-sources.ts';
+import { isSecretName } from '../observe/redact.ts';
+import { createSourceReader } from '../webhook/route-sources.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 /** Where `gateway setup` writes. */

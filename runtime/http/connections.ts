@@ -8,7 +8,7 @@
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { senderOf } from '../sender.ts';
+import { senderOf } from './sender.ts';
 
 /** What the journal, the log, servers, runs and scripts need, in descriptors. */
 const reserve = 128;

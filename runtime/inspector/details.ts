@@ -6,8 +6,8 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { Json } from '../../machines/base/json.ts';
-import type { Redactor } from '../redact.ts';
-import { timersOf } from '../timers.ts';
+import type { Redactor } from '../observe/redact.ts';
+import { timersOf } from '../system/timers.ts';
 import { labelOf } from './charts.ts';
 import type { History } from './history.ts';
 import type { Rows } from './rows.ts';

@@ -6,7 +6,7 @@
 
 import type { AnyActorRef } from 'xstate';
 import { isWard, wardHandle } from '../../machines/base/ward.ts';
-import type { Redactor } from '../redact.ts';
+import type { Redactor } from '../observe/redact.ts';
 import { machineOf } from './address.ts';
 import { factsOf, reasonOf, tagsOf } from './facts.ts';
 import type { Sinces } from './sinces.ts';

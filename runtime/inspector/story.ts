@@ -13,8 +13,8 @@ import {
   isOver,
   type RunRecord,
 } from '../../machines/webhook/record.ts';
-import type { Alike } from '../find-event.ts';
-import type { PlatformPause } from '../target-lane.ts';
+import type { PlatformPause } from '../dispatch/target-lane.ts';
+import type { Alike } from '../webhook/find-event.ts';
 import { callChapters, questionChapters, type WorkOfRun, waitingWords } from './story-calls.ts';
 import { requestStairs } from './story-request.ts';
 import { cureFor, verdictOn } from './story-verdict.ts';

@@ -8,7 +8,7 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
-import type { Redactor } from '../redact.ts';
+import type { Redactor } from '../observe/redact.ts';
 import { machineOf } from './address.ts';
 import { createStepFormat, quoted, stepOf } from './format-steps.ts';
 import { effectMachine, type Rows } from './rows.ts';

@@ -11,7 +11,7 @@ import type { ServerEntry } from '../../machines/config/settings.ts';
 import { keepaliveIntervalMs } from '../../machines/mcp/lifetime.ts';
 import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
-import type { Respawns } from '../respawns.ts';
+import type { Respawns } from '../system/respawns.ts';
 import type { Registry } from './registry.ts';
 import { connectionKey } from './sessions.ts';
 

@@ -14,11 +14,11 @@ import type { ConnectionContext } from '../../machines/mcp/server-connection.mac
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { LoginDesk } from '../oauth/login-desk.ts';
-import type { Redactor } from '../redact.ts';
-import type { Servers } from '../servers.ts';
+import type { Redactor } from '../observe/redact.ts';
 import type { AnswerVerdict } from './approvals.ts';
 import type { CallAnswer, CallRequest } from './calls.ts';
 import type { Offers } from './offers.ts';
+import type { Servers } from './servers.ts';
 import { connectionKey } from './sessions.ts';
 
 export interface McpView {

@@ -12,12 +12,12 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { type AnyActorRef, createActor } from 'xstate';
 import { loadHome } from '../../actors/config/load-config.ts';
 import { homePaths } from '../../machines/config/profile.ts';
-import { createClock } from '../../runtime/clock.ts';
-import { createLog } from '../../runtime/log.ts';
-import { createMetrics } from '../../runtime/metrics.ts';
-import { createRedactor } from '../../runtime/redact.ts';
-import { assembleServers } from '../../runtime/servers.ts';
-import { noTracing } from '../../runtime/tracing.ts';
+import { assembleServers } from '../../runtime/mcp/servers.ts';
+import { createLog } from '../../runtime/observe/log.ts';
+import { createMetrics } from '../../runtime/observe/metrics.ts';
+import { createRedactor } from '../../runtime/observe/redact.ts';
+import { noTracing } from '../../runtime/observe/tracing.ts';
+import { createClock } from '../../runtime/system/clock.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 
 export interface CallOrder {

@@ -7,8 +7,8 @@ import { createActor } from 'xstate';
 import { compile } from '../../machines/base/compile.ts';
 import { createWard, wardHandle } from '../../machines/base/ward.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
-import { createClock } from '../../runtime/clock.ts';
-import { indexTimers } from '../../runtime/timers.ts';
+import { createClock } from '../../runtime/system/clock.ts';
+import { indexTimers } from '../../runtime/system/timers.ts';
 import { median } from './table.ts';
 
 export interface WardCost {

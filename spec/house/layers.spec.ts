@@ -80,7 +80,7 @@ const rooms: readonly Room[] = [
       /^actors\/(binding|files|socket-place)\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
       /^runtime\/control\/(client|commands|home-methods)\.ts$/,
-      /^runtime\/(daemon|example-home|link-dialog|doctor\/examine)\.ts$/,
+      /^runtime\/(daemon|system\/example-home|mcp\/link-dialog|doctor\/examine)\.ts$/,
       /^runtime\/inspector\/wire\.ts$/,
       /^cli\//,
       /^@modelcontextprotocol\/server(\/stdio)?$/,

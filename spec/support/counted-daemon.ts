@@ -11,7 +11,7 @@ import v8 from 'node:v8';
 import { Actor, type AnyActorRef, createActor, createMachine } from 'xstate';
 import { type DaemonParts, runDaemon } from '../../runtime/daemon.ts';
 import { countActors } from '../../runtime/inspector/census.ts';
-import { timerOwners } from '../../runtime/timers.ts';
+import { timerOwners } from '../../runtime/system/timers.ts';
 
 /** What lives, by its kind. Two counts with nothing under way between them are equal, or something has leaked. */
 export interface Counts {

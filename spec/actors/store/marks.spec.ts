@@ -8,7 +8,7 @@ import { sweeping } from '../../../actors/store/sweep.ts';
 import { bareKey, type Engine, type Tables } from '../../../actors/store/tables.ts';
 import { idMark, routeMark, statusMark, workMark } from '../../../machines/webhook/marks.ts';
 import { claimName } from '../../../machines/webhook/record.ts';
-import { timeKey } from '../../../runtime/ids.ts';
+import { timeKey } from '../../../runtime/system/ids.ts';
 import { fc, runs } from '../../support/property.ts';
 
 const startMs = 1_700_000_000_000;

@@ -15,12 +15,12 @@ import { causeOf } from '../../../machines/base/fault.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../machines/base/json.ts';
 import { printDiagnostic } from '../../../machines/config/diagnostic.ts';
 import { homePaths } from '../../../machines/config/profile.ts';
-import { createClock } from '../../../runtime/clock.ts';
 import type { RegisteredTool } from '../../../runtime/mcp/registry.ts';
-import { createMetrics } from '../../../runtime/metrics.ts';
-import { createRedactor } from '../../../runtime/redact.ts';
-import { assembleServers, type Servers } from '../../../runtime/servers.ts';
-import { noTracing } from '../../../runtime/tracing.ts';
+import { assembleServers, type Servers } from '../../../runtime/mcp/servers.ts';
+import { createMetrics } from '../../../runtime/observe/metrics.ts';
+import { createRedactor } from '../../../runtime/observe/redact.ts';
+import { noTracing } from '../../../runtime/observe/tracing.ts';
+import { createClock } from '../../../runtime/system/clock.ts';
 
 interface ToolCall {
   /** As the server spells it. */

@@ -10,7 +10,7 @@ import type { Opened } from '../../../actors/webhook/claim-delivery.ts';
 import { done } from '../../../machines/base/fault.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { assembleCron, type CronHalf } from '../../../runtime/cron/assemble.ts';
-import { createIds } from '../../../runtime/ids.ts';
+import { createIds } from '../../../runtime/system/ids.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
 import { turn } from '../../support/turns.ts';
 

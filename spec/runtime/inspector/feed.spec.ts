@@ -10,7 +10,7 @@ import { createSubjects } from '../../../runtime/inspector/subjects.ts';
 import { createTap } from '../../../runtime/inspector/tap.ts';
 import { createWatcher } from '../../../runtime/inspector/watcher.ts';
 import type { DeltaMessage, Vitals } from '../../../runtime/inspector/wire.ts';
-import { createRedactor } from '../../../runtime/redact.ts';
+import { createRedactor } from '../../../runtime/observe/redact.ts';
 
 /** Passes through `checking` without a pause, waits, and ends when told. */
 const child = setup({

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { AnyActorRef } from 'xstate';
 import { createSubjects } from '../../../runtime/inspector/subjects.ts';
-import { createRedactor } from '../../../runtime/redact.ts';
+import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { fc } from '../../support/property.ts';
 
 /** As much of an actor as tells where it lives. */

@@ -5,7 +5,7 @@ import { absentWard } from '../../../machines/base/ward.ts';
 import type { ConnectionInput } from '../../../machines/mcp/server-connection.machine.ts';
 import { createReconcile } from '../../../runtime/mcp/reconcile.ts';
 import { createRegistry, type Registry } from '../../../runtime/mcp/registry.ts';
-import { createRespawns } from '../../../runtime/respawns.ts';
+import { createRespawns } from '../../../runtime/system/respawns.ts';
 import { turn } from '../../support/turns.ts';
 import { fakeWard } from '../../support/wards.ts';
 

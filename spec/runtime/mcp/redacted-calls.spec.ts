@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { CallAnswer, Calls } from '../../../runtime/mcp/calls.ts';
 import { redactedCalls } from '../../../runtime/mcp/redacted-calls.ts';
-import { createRedactor } from '../../../runtime/redact.ts';
+import { createRedactor } from '../../../runtime/observe/redact.ts';
 
 const secret = 'no-shape-at-all-7';
 const redactor = createRedactor();

@@ -4,7 +4,7 @@ import { createServerLog } from '../../../actors/mcp/server-log.ts';
 import { type BreakerState, closedBreaker } from '../../../machines/mcp/retry-plan.ts';
 import { createRegistry } from '../../../runtime/mcp/registry.ts';
 import { createMcpView } from '../../../runtime/mcp/view.ts';
-import { createRedactor } from '../../../runtime/redact.ts';
+import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { makeHome } from '../../support/home.ts';
 import { invisibleWords } from '../../support/mcp/odd-tools.ts';
 import { settingsOf } from '../../support/mcp/open-session.ts';

@@ -1,0 +1,52 @@
+/** Fills the holes of the chat chart: the turn, the wait for one that stops, and what the terminal is told. */
+
+import { fromPromise } from 'xstate';
+import { type ChatContext, chatSessionMachine } from '../../machines/agent/chat-session.machine.ts';
+import type { AgentSettings } from '../../machines/config/settings.ts';
+import type { Settled } from '../mcp/settled.ts';
+import type { ChatTurnPorts } from './chat-turn.ts';
+import type { Chats } from './chats.ts';
+
+export interface ChatSessionPorts {
+  readonly chats: Chats;
+  /** The settings of the profile as they stand now. */
+  readonly settings: (profile: string) => AgentSettings | undefined;
+  /** What a turn of the profile needs. */
+  readonly turn: (profile: string) => ChatTurnPorts;
+  readonly settled: Settled;
+}
+
+/** How long a turn waits for servers that have never been there yet. */
+const arrivalMs = 10_000;
+
+export function wireChatSession({ chats, settings, turn, settled }: ChatSessionPorts) {
+  async function answer({ id, profile }: ChatContext, signal: AbortSignal): Promise<undefined> {
+    const chat = chats.get(id);
+    const agent = settings(profile);
+    if (chat === undefined || agent === undefined) return undefined;
+    const number = chat.turn;
+    const { runChatTurn } = await import('./chat-turn.ts');
+    await settled(profile, arrivalMs, signal);
+    const outcome = await runChatTurn(chat, agent, turn(profile), signal);
+    if (chat.turn === number) chat.outcome = outcome;
+    return undefined;
+  }
+
+  return chatSessionMachine.provide({
+    actors: {
+      answerTurn: fromPromise<undefined, ChatContext>(({ input, signal }) => {
+        const underWay = answer(input, signal);
+        const chat = chats.get(input.id);
+        if (chat !== undefined) chat.underWay = underWay;
+        return underWay;
+      }),
+      awaitStopped: fromPromise<undefined, ChatContext>(
+        ({ input }) => chats.get(input.id)?.underWay ?? Promise.resolve(undefined),
+      ),
+    },
+    actions: {
+      tellTurn: ({ context }) => chats.turnEnded(context.id),
+      forget: ({ context }) => chats.forget(context.id),
+    },
+  });
+}

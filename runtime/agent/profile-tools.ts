@@ -1,0 +1,43 @@
+/**
+ * What each profile lends to the work of its routes: its runner, its scripts, lists and skills. Built
+ * anew when the configuration changes; work under way keeps what it began with.
+ * @see PRF-2 in docs/specification.md
+ */
+
+import { createSkillsStore } from '../../actors/agent/skills.store.ts';
+import type { LoadedHome, LoadedProfile } from '../../actors/config/load-config.ts';
+import type { RunnerOfProfile } from '../../actors/dispatch/run-agent.ts';
+import { createListReader, type ListReader } from '../../actors/webhook/read-lists.ts';
+import { createRunScript, type RunScript } from '../../actors/webhook/run-script.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import type { Settings } from '../../machines/config/settings.ts';
+import type { Runners } from './runners.ts';
+
+export interface ProfileDesk {
+  readonly settings: Settings;
+  readonly runner: RunnerOfProfile;
+  readonly lists: ListReader;
+  readonly runScript: RunScript;
+}
+
+export type ProfileDesks = ReadonlyMap<ProfileName, ProfileDesk>;
+
+export function createProfileDesks(home: LoadedHome, runners: Runners): ProfileDesks {
+  return new Map([...home.profiles].map(([name, profile]) => [name, deskOf(profile, runners)]));
+}
+
+function deskOf(profile: LoadedProfile, runners: Runners): ProfileDesk {
+  const { settings, paths } = profile;
+  const skills = createSkillsStore({ folder: paths.skills });
+  return {
+    settings,
+    runner: {
+      run: runners.of(profile),
+      timeoutMs: settings.agent.timeoutMs,
+      servers: settings.servers.map(({ name }) => name),
+      skill: (name) => skills.text(name),
+    },
+    lists: createListReader({ home: paths.home }),
+    runScript: createRunScript({ scripts: paths.scripts, home: paths.home }),
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * What the daemon does with a home that has just been read: reports its findings, teaches the redactor its secrets, says
+ * whether the webhook adapter may start with it.
+ * @see CFG-3 in docs/specification.md
+ */
+
+import { type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
+import { stampOf } from '../../actors/files.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
+import { secretsOf } from '../../machines/config/platform-settings.ts';
+import type { HomePaths } from '../../machines/config/profile.ts';
+import { isSecretName, type Redactor } from '../observe/redact.ts';
+
+/** One log line per finding, printed as `config check` prints it. */
+export function reportDiagnostics(home: LoadedHome, log: Logger): void {
+  for (const found of home.diagnostics) {
+    log.log(found.severity === 'error' ? 'error' : 'warn', printDiagnostic(found), { code: found.code });
+  }
+}
+
+/** Teaches the redactor every secret that the home holds. */
+export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
+  for (const { settings, scope } of home.profiles.values()) {
+    for (const value of scope.values()) redactor.learn(value);
+    if (settings.webhook.secret !== undefined) redactor.learn(settings.webhook.secret);
+    for (const { secret } of settings.webhook.routes) if (secret.kind === 'shared') redactor.learn(secret.secret);
+    for (const [target, platform] of Object.entries(settings.platforms)) {
+      for (const secret of secretsOf(target, platform)) redactor.learn(secret);
+      learnNamed(platform.options, redactor);
+    }
+    if (settings.inspector.scrapeToken !== undefined) redactor.learn(settings.inspector.scrapeToken);
+    for (const { entry } of settings.servers) learnEntry(entry, redactor);
+    // Of the process environment; the values of `.env` are learnt above, whatever their names.
+    learnNamed(settings.agent.env, redactor);
+    for (const endpoint of [settings.agent.model, settings.agent.search]) {
+      if (endpoint?.apiKey !== undefined) redactor.learn(endpoint.apiKey);
+    }
+  }
+}
+
+/** The key of a client certificate is a file, which people must be told of; only its password is secret. */
+function learnEntry({ client_key: _, client_cert: certificate, ...entry }: JsonObject, redactor: Redactor): void {
+  learnNamed(entry, redactor);
+  // Whatever its name, a header is there to say who asks.
+  learnNamed(entry.headers ?? null, redactor, true);
+  if (Array.isArray(certificate)) learnNamed(certificate[2] ?? null, redactor, true);
+  if (typeof entry.url === 'string' && URL.canParse(entry.url)) learnPassword(new URL(entry.url).password, redactor);
+}
+
+/** As it is written in the address, and as it is sent. */
+function learnPassword(written: string, redactor: Redactor): void {
+  redactor.learn(written);
+  try {
+    redactor.learn(decodeURIComponent(written));
+  } catch {
+    // Not escaped, so it is sent as it is written.
+  }
+}
+
+/** Learns what stands under a name that says it is secret, at any depth: a server's headers, its environment, its login. */
+function learnNamed(held: Json, redactor: Redactor, isSecret = false): void {
+  if (typeof held === 'string') {
+    if (!isSecret) return;
+    redactor.learn(held);
+    // A server that quotes its header back may leave the scheme out.
+    redactor.learn(held.replace(/^(?:Bearer|Basic|Token|Bot) +/i, ''));
+  } else if (Array.isArray(held)) {
+    for (const one of held) learnNamed(one, redactor, isSecret);
+  } else if (isJsonObject(held)) {
+    for (const [name, inner] of Object.entries(held)) learnNamed(inner, redactor, isSecret || isSecretName(name));
+  }
+}
+
+export type AdapterBlock =
+  | { readonly kind: 'free' }
+  /** The webhook part has findings: the adapter stays closed, the rest may run. */
+  | { readonly kind: 'adapter'; readonly fault: string }
+  /** What all parts share cannot be read. */
+  | { readonly kind: 'home'; readonly fault: string };
+
+/** Says what the findings stop. An adapter that is switched off cannot be stopped by its routes. */
+export function adapterBlock({ webhookBlocked, main }: LoadedHome): AdapterBlock {
+  const isHome = webhookBlocked.some(({ scope }) => scope.kind === 'home');
+  if (webhookBlocked.length === 0 || (!isHome && !main.settings.webhook.enabled)) return { kind: 'free' };
+  const [first] = webhookBlocked.map((found) => printDiagnostic({ ...found, sourceLine: '' }));
+  const others = webhookBlocked.length - 1;
+  const fault = `the webhook configuration has findings: ${first ?? ''}${others > 0 ? `; and ${others} more` : ''} (see \`agent config check\`)`;
+  return { kind: isHome ? 'home' : 'adapter', fault };
+}
+
+/**
+ * Why a reload is refused although nothing in the files is wrong: a `config.yaml` that held something and now holds nothing is
+ * taken for a write that was cut off, as by a full disk.
+ */
+export function emptiedFault(next: LoadedHome, standing: LoadedHome): string | undefined {
+  for (const [name, { isEmpty, paths }] of next.profiles) {
+    const before = standing.profiles.get(name);
+    if (!isEmpty || before === undefined || before.isEmpty) continue;
+    return `${paths.config} is empty, as a write that was cut off leaves it; write {} where nothing is to be configured`;
+  }
+  return undefined;
+}
+
+/** What a change of the configuration shows at: the files of every profile and, where those are served, their folder. */
+export function watchedPaths({ profiles, main }: LoadedHome, paths: HomePaths): readonly string[] {
+  const files = [...profiles.values()].flatMap(({ paths: own }) => [own.config, own.env]);
+  return main.settings.gateway.multiplexProfiles ? [...files, paths.profiles] : files;
+}
+
+/** The folders in which files are replaced whole. */
+export function writtenFolders({ profiles }: LoadedHome, { state }: HomePaths): readonly string[] {
+  return [state, ...[...profiles.values()].flatMap(({ paths: own }) => [own.home, own.tokens, own.cron, own.cache])];
+}
+
+/** Whether the daemon has anything to do beside webhooks. */
+export function servesTools({ profiles }: LoadedHome): boolean {
+  return [...profiles.values()].some(({ settings }) => settings.servers.length > 0);
+}
+
+/** Knows the findings of the files as they stand, and reads the files only where they have changed since they were read. */
+export interface ProblemDesk {
+  /** The home was read just now. */
+  seen(home: LoadedHome): void;
+  now(): readonly Diagnostic[];
+}
+
+export function createProblemDesk(source: HomeSource, first: LoadedHome): ProblemDesk {
+  const stampsOf = ({ profiles }: LoadedHome): string =>
+    [...profiles.values()].flatMap(({ paths }) => [stampOf(paths.config), stampOf(paths.env)]).join('\n');
+  let last = first;
+  let stamps = stampsOf(first);
+  const seen = (home: LoadedHome): void => {
+    last = home;
+    stamps = stampsOf(home);
+  };
+  return {
+    seen,
+    now() {
+      if (stampsOf(last) !== stamps) seen(loadHome(source));
+      return last.webhookBlocked;
+    },
+  };
+}

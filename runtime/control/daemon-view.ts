@@ -1,0 +1,242 @@
+/**
+ * Answers what the commands ask of the running daemon: from the living tree, the journal and the last refusals.
+ * @see CON-4, DUR-2 and INS-1 in docs/specification.md
+ */
+
+import type { AnyActorRef } from 'xstate';
+import type { Collection, Records } from '../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { noticeKey } from '../../machines/webhook/failure-notice.ts';
+import {
+  asSeen,
+  type DeliveryRecord,
+  type DeliveryRow,
+  deliveryRow,
+  type EventRecord,
+  groupName,
+  type RunRecord,
+  signatureClaim,
+} from '../../machines/webhook/record.ts';
+import type { ChatView } from '../agent/chat-view.ts';
+import type { CronView } from '../cron/view.ts';
+import type { CancelVerdict } from '../dispatch/cancel-run.ts';
+import { eventsLike } from '../dispatch/history.ts';
+import { newestFirst } from '../dispatch/newest-first.ts';
+import type { Platforms } from '../dispatch/platforms.ts';
+import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
+import { countActors, describeTree } from '../inspector/census.ts';
+import type { Inspector } from '../inspector/inspector.ts';
+import { stateOf, viewOf } from '../inspector/snapshot-view.ts';
+import { type StorySources, tellStory } from '../inspector/story.ts';
+import { noWork, type WorkOfRun } from '../inspector/story-calls.ts';
+import type { ActorDetails } from '../inspector/wire.ts';
+import type { McpView } from '../mcp/view.ts';
+import type { Decisions } from '../webhook/event-log.ts';
+import { type Alike, createFindEvent } from '../webhook/find-event.ts';
+import { type ReplayPorts, replayEvent } from '../webhook/replay.ts';
+import type { DaemonView, DeliveryDesk, HistoryQuery, SeenRun } from './view.ts';
+
+export interface ViewPorts {
+  readonly root: AnyActorRef;
+  readonly home: string;
+  readonly version: string;
+  readonly inspector: Inspector;
+  readonly keeper: JournalKeeper;
+  readonly decisions: Decisions;
+  readonly replay: ReplayPorts;
+  readonly sendings: (keyOf: (id: string) => string | undefined) => DeliveryDesk;
+  readonly pauseOf: Platforms['pauseOf'];
+  readonly cancelRun: (key: string, by: string) => Promise<CancelVerdict>;
+  readonly seenRun: SeenRun;
+  readonly mcp: McpView;
+  /** What the servers' half knows of a run. */
+  readonly workOf: (run: string) => WorkOfRun;
+  /** The runs that wait for a person, each with its oldest question. */
+  readonly runsThatWait: () => ReadonlyMap<string, string>;
+  readonly chat: ChatView;
+  readonly cron: CronView;
+  readonly url: () => string | undefined;
+  readonly webhookEnabled: () => boolean;
+  /** Why the front does not stand where the configuration wants it; undefined while it does. */
+  readonly webhookFault: () => string | undefined;
+  /** Why the configuration on disk is not the one in force; undefined where it is. */
+  readonly configFault: () => string | undefined;
+  /** The judge of what is secret, for the records that people read. */
+  readonly redact: <Given extends object>(record: Given) => Given;
+  readonly redactText: (text: string) => string;
+  /** Resolves when the reload that it asked for has ended. */
+  readonly reload: () => Promise<void>;
+  readonly startedAtMs: number;
+  readonly nowMs: () => number;
+}
+
+type Work = RunRecord | DeliveryRecord;
+
+export function createDaemonView(ports: ViewPorts): DaemonView {
+  const { root, keeper, decisions, inspector } = ports;
+  const get = <In extends Collection>(collection: In, key: string | undefined): Records[In] | undefined =>
+    key === undefined ? undefined : keeper.journal()?.get(collection, key)?.value;
+  const runOf = (key: string | undefined): RunRecord | undefined => {
+    const value = get('runs', key);
+    return key === undefined ? undefined : value && ports.seenRun(key, value);
+  };
+  const workOf = ({ work }: EventRecord): Work | undefined => runOf(work) ?? get('deliveries', work);
+
+  const find = createFindEvent({ journal: keeper.journal, refused: decisions.refused.withId });
+
+  return {
+    sendings: ports.sendings((id) => find(id)?.event.work),
+    mcp: ports.mcp,
+    chat: ports.chat,
+    cron: ports.cron,
+    status: () => ({
+      pid: process.pid,
+      version: ports.version,
+      uptime_seconds: Math.floor((ports.nowMs() - ports.startedAtMs) / 1_000),
+      home: ports.home,
+      state: stateOf(viewOf(root)),
+      config: { in_force: ports.configFault() === undefined, ...faultOf(ports.configFault()) },
+      webhook: { enabled: ports.webhookEnabled(), url: ports.url() ?? null, ...faultOf(ports.webhookFault()) },
+      inspector: { ...inspector.listener() },
+      journal: root.system.get('journal')?.getSnapshot().context.fault ?? 'ready',
+      servers: ports.mcp.states(),
+      actors: countActors(root),
+    }),
+    stop: () => root.send({ type: 'daemon.stop' }),
+    reload: ports.reload,
+    url: ports.url,
+
+    deliveries(query) {
+      const journal = keeper.journal();
+      const rows = newestFirst(journal, eventsLike(journal, query, ports.seenRun), ({ key, value: event }) => {
+        const row = deliveryRow(event, workOf(event));
+        return matches(row, query) ? { key, row, run: event.work, alike: undefined } : undefined;
+      });
+      const refused = refusedRows(decisions, query);
+      const shown = [...rows, ...refused].sort((one, other) => (one.key < other.key ? 1 : -1)).slice(0, query.limit);
+      const waiting = ports.runsThatWait();
+      return shown.map(({ key, row, run, alike }) => ({
+        ...ports.redact(row),
+        ...questionOf(run, waiting),
+        key,
+        ...alikeOf(alike),
+      }));
+    },
+    delivery(id, choice) {
+      const found = find(id, choice);
+      if (found === undefined) return undefined;
+      const { key, event, alike } = found;
+      const run = runOf(event.work);
+      const delivery = get('deliveries', event.work);
+      const notice = event.work === undefined ? undefined : get('deliveries', noticeKey(event.work));
+      return ports.redact({
+        ...deliveryRow(event, workOf(event)),
+        ...questionOf(event.work, ports.runsThatWait()),
+        key,
+        ...alikeOf(alike),
+        record: event,
+        ...(run === undefined ? {} : { run }),
+        ...(delivery === undefined ? {} : { delivery }),
+        ...(notice === undefined ? {} : { notice }),
+      });
+    },
+    async replay(id, choice) {
+      const found = find(id, choice);
+      if (found === undefined || found.event.body === '') return undefined;
+      const { status, body } = await replayEvent(found.key, found.event, ports.replay);
+      return { status, body };
+    },
+    forgetSignature: (profile, digest) => keeper.commit([{ kind: 'release', name: signatureClaim(profile, digest) }]),
+    ...createRunHistory({ ...ports, journal: keeper.journal }),
+    cancelRun: ports.cancelRun,
+    why(id, choice) {
+      const found = find(id, choice);
+      if (found === undefined) return undefined;
+      const { key, event, alike } = found;
+      const run = runOf(event.work);
+      const stateOf = (actor: string): string | undefined => inspector.actor(actor)?.state;
+      const sending = (at: string | undefined): StorySources['delivery'] => {
+        const kept = get('deliveries', at);
+        if (at === undefined || kept === undefined) return undefined;
+        const seen = asSeen(kept, stateOf(`deliveries/${at}`));
+        return { key: at, record: seen, pause: ports.pauseOf(seen) };
+      };
+      const delivery = sending(event.work);
+      const notice = sending(event.work && noticeKey(event.work));
+      const groupKey = event.told?.groupKey;
+      const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
+      const group = get('groups', groupAt);
+      const story = tellStory({
+        key,
+        event,
+        ...(alike === undefined ? {} : { alike }),
+        status: deliveryRow(event, workOf(event)).status,
+        ...(run === undefined ? {} : { run: { key: event.work ?? key, record: run } }),
+        ...(delivery === undefined ? {} : { delivery }),
+        ...(notice === undefined ? {} : { notice }),
+        // A group's record outlives a burst; the one that gathers now may be the next.
+        ...(group?.burst.id === event.work && group !== undefined && groupAt !== undefined
+          ? { group: { key: groupAt, record: group } }
+          : {}),
+        ...(event.work === undefined ? noWork : ports.workOf(event.work)),
+        transcript: (get('transcripts', event.work)?.entries ?? []) as readonly JsonObject[],
+        stepsOf: (actor) => inspector.actor(actor)?.steps ?? inspector.stepsOf(actor),
+        stateOf,
+      });
+      return ports.redact(story);
+    },
+    tree: () => describeTree({ root, sinces: inspector.sinces, redact: ports.redactText }),
+    actor: (id) => spellActor(inspector.actor(id)),
+    chart: inspector.chart,
+    feed: inspector.feed,
+    introduce: inspector.watcher.introduce,
+    follow: inspector.watcher.follow,
+    link: inspector.link,
+    endSessions: inspector.endSessions,
+  };
+}
+
+/** With times as people and scripts read them. */
+function spellActor(details: ActorDetails | undefined): object | undefined {
+  if (details === undefined) return undefined;
+  const { since, steps, events, timers, ...rest } = details;
+  return {
+    ...rest,
+    since: iso(since),
+    timers: timers.map((timer) => ({ ...timer, started: iso(timer.started), due: iso(timer.due) })),
+    steps: steps.map(({ at, event, from, to, why }) => ({
+      at: iso(at),
+      event,
+      from,
+      to,
+      ...(why === undefined ? {} : { why }),
+    })),
+    events: events.map((event) => ({ ...event, at: iso(event.at) })),
+  };
+}
+
+function iso(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
+/** As many of the refused as a listing takes. */
+function refusedRows({ refused }: Decisions, query: HistoryQuery) {
+  const rows: { key: string; row: DeliveryRow; run: undefined; alike: Alike | undefined }[] = [];
+  for (const { key, event, alike } of refused.newestFirst(query.before)) {
+    if (rows.length >= query.limit) break;
+    const row = deliveryRow(event, undefined);
+    if (matches(row, query)) rows.push({ key, row, run: undefined, alike });
+  }
+  return rows;
+}
+
+function alikeOf(alike: Alike | undefined): JsonObject {
+  if (alike === undefined) return {};
+  const { count, firstKey, firstAtMs, lastAtMs } = alike;
+  return { alike: { count, first_key: firstKey, first_at: iso(firstAtMs), last_at: iso(lastAtMs) } };
+}
+
+function faultOf(fault: string | undefined): JsonObject {
+  return fault === undefined ? {} : { fault };
+}

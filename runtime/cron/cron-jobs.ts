@@ -1,0 +1,123 @@
+/** Fills the holes of the cron job chart: its plan, its firing, and what is written down instead of a firing. */
+
+import type { DueTime, Entry, FiringVerdict, NoteVerdict } from '../../actors/cron/fire-cron-job.ts';
+import type { Logger } from '../../actors/ports.ts';
+import type { Opened } from '../../actors/webhook/claim-delivery.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import { type CronJobContext, type CronJobEvent, cronJobMachine } from '../../machines/cron/cron-job.machine.ts';
+import { type CronJob, restOf, restReason, timingOf } from '../../machines/cron/job.ts';
+import { tellUnforeseen } from '../dispatch/work-log.ts';
+import type { NextId } from '../system/ids.ts';
+import { type PlanPorts, planOf } from './plan.ts';
+
+export interface CronJobPorts extends PlanPorts {
+  /** Hands a run that is on disk to whoever runs it. */
+  readonly open: (opened: Opened) => void;
+  /** A run of a job is in flight. */
+  readonly began: (context: CronJobContext, run: string) => void;
+  readonly nextId: NextId;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+interface Listener {
+  send(event: CronJobEvent): void;
+}
+
+export function wireCronJob(ports: CronJobPorts) {
+  return cronJobMachine.provide({
+    actions: {
+      planNext: ({ context, self }) => {
+        const atMs = ports.nowMs();
+        const plan = planOf(context, atMs, ports);
+        if (plan.kind === 'runs') ports.began(context, plan.run);
+        self.send({ type: 'plan.made', plan, atMs });
+      },
+      fireJob: ({ context, self }) => fireJob(context, self, ports),
+      passOver: ({ context, self }) => {
+        const job = ports.findJob(context.profile, context.job);
+        if (job === undefined) self.send({ type: 'firing.settled' });
+        else passOver(context, job, context.why ?? '', self, ports);
+      },
+      reportIdle: ({ context }) => {
+        const { why } = context;
+        const job = ports.findJob(context.profile, context.job);
+        if (why === null || job?.schedule === undefined) return;
+        ports.log.log('error', `cron job "${job.name}" is never due: ${why}`, fieldsOf(context));
+        // Once for each schedule: the next start finds it in the history already.
+        ports.fire
+          .note(entryOf(context, job, ports), `never due: ${why}`, `${job.schedule}|${job.timezone ?? ''}`)
+          .catch((thrown: unknown) => tellUnforeseen(ports.log, `cronJobs/${context.job}`, thrown));
+      },
+      lookAtRun: ({ context, self }) => {
+        const { profile, job, run } = context;
+        if (run === null || !ports.isReady()) return;
+        const inFlight = ports.fire.inFlight(ports.fire.mark(profile, job, ports.nowMs()));
+        if (inFlight !== run) self.send({ type: 'run.finished', run });
+      },
+    },
+  });
+}
+
+/** The record is read anew: a job that was paused since the plan was made is not fired. */
+function fireJob(context: CronJobContext, self: Listener, ports: CronJobPorts): void {
+  const job = ports.findJob(context.profile, context.job);
+  const timing = job && timingOf(job, ports.knowsZone);
+  if (job === undefined || timing?.kind !== 'scheduled') {
+    self.send({ type: 'firing.settled' });
+    return;
+  }
+  const rest = restOf(job);
+  if (rest !== undefined) {
+    passOver(context, job, restReason(job, rest), self, ports);
+    return;
+  }
+  const entry = entryOf(context, job, ports);
+  ports.fire
+    .due(entry, dueOf(context), timing.print)
+    .then((verdict) => {
+      if (verdict.kind !== 'granted') {
+        tell(self, verdict);
+        return;
+      }
+      ports.log.log('info', 'cron job fired', { ...fieldsOf(context), run: verdict.run });
+      ports.began(context, verdict.run);
+      self.send({ type: 'firing.granted', run: verdict.run });
+      ports.open(verdict.opened);
+    })
+    .catch((thrown: unknown) => unforeseen(context, thrown, self, ports));
+}
+
+function passOver(context: CronJobContext, job: CronJob, reason: string, self: Listener, ports: CronJobPorts): void {
+  const timing = timingOf(job, ports.knowsZone);
+  const print = timing.kind === 'scheduled' ? timing.print : '';
+  ports.log.log('warn', `cron job not fired: ${reason}`, fieldsOf(context));
+  ports.fire
+    .pass(entryOf(context, job, ports), dueOf(context), print, reason)
+    .then((verdict) => tell(self, verdict))
+    .catch((thrown: unknown) => unforeseen(context, thrown, self, ports));
+}
+
+/** What is due is asked again, of the journal: it knows whether the firing has landed. */
+function unforeseen(context: CronJobContext, thrown: unknown, self: Listener, { log }: CronJobPorts): void {
+  tellUnforeseen(log, `cronJobs/${context.job}`, thrown);
+  self.send({ type: 'firing.refused', why: causeOf(thrown) });
+}
+
+function tell(self: Listener, verdict: NoteVerdict | Exclude<FiringVerdict, { readonly kind: 'granted' }>): void {
+  if (verdict.kind === 'refused') self.send({ type: 'firing.refused', why: verdict.reason });
+  else self.send({ type: 'firing.settled' });
+}
+
+function entryOf({ profile }: CronJobContext, job: CronJob, { nextId, nowMs }: CronJobPorts): Entry {
+  const atMs = nowMs();
+  return { key: nextId(atMs), nowMs: atMs, profile, job };
+}
+
+function dueOf({ dueAtMs, missedSinceMs, atMs }: CronJobContext): DueTime {
+  return { dueAtMs: dueAtMs ?? atMs, ...(missedSinceMs === null ? {} : { missedSinceMs }) };
+}
+
+function fieldsOf({ profile, job, dueAtMs }: CronJobContext): Record<string, unknown> {
+  return { cron_job: job, profile, due_at: dueAtMs === null ? undefined : new Date(dueAtMs).toISOString() };
+}

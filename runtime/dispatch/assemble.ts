@@ -1,0 +1,348 @@
+/**
+ * Assembles the work that an event leads to and that outlives its request: bursts, runs, cron jobs and deliveries, with
+ * their charts' holes filled, their places, and how they are taken up again. Decides nothing.
+ * @see DUR-1 and DIS-3 in docs/specification.md
+ */
+
+import type { AnyActorRef } from 'xstate';
+import type { LoadedHome } from '../../actors/config/load-config.ts';
+import { createPlaces } from '../../actors/dispatch/places.ts';
+import { createRunAgent } from '../../actors/dispatch/run-agent.ts';
+import type { Logger } from '../../actors/ports.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { createRecordWriter } from '../../actors/store/record-writer.ts';
+import { type Bursts, createBursts } from '../../actors/webhook/bursts.ts';
+import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import { absentWard, createWard, wardHandle } from '../../machines/base/ward.ts';
+import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts';
+import { runAsSeen } from '../../machines/webhook/interruption.ts';
+import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { ProfileDesk } from '../agent/profile-tools.ts';
+import type { DeliveryDesk, SeenRun } from '../control/view.ts';
+import { assembleCron, type CronHalf } from '../cron/assemble.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { countDelivery, countRun } from '../observe/metrics-counts.ts';
+import type { Redactor } from '../observe/redact.ts';
+import type { Tracing } from '../observe/tracing.ts';
+import { createRunTraces } from '../observe/tracing-spans.ts';
+import type { NextId } from '../system/ids.ts';
+import type { Every } from '../system/ticks.ts';
+import { wake } from '../system/wake.ts';
+import { createWards, type Wards } from '../system/wards.ts';
+import { wireGroup } from '../webhook/batches.ts';
+import type { GatewayPorts } from '../webhook/gateway.ts';
+import { assemblePlatforms } from './assemble-targets.ts';
+import { type CancelRun, createCancelRun } from './cancel-run.ts';
+import { createCrashedWork } from './crashed-work.ts';
+import { wireDelivery } from './deliveries.ts';
+import { createDeliveryDesk } from './delivery-service.ts';
+import { createOlderOnDisk } from './older-on-disk.ts';
+import type { Platforms } from './platforms.ts';
+import { createQueueOrder } from './queue-order.ts';
+import type { ResumePorts } from './recovery.ts';
+import { createRefill } from './refill.ts';
+import { wireRun, writeHandOver } from './runs.ts';
+import { logDelivery, logRun, tellUnforeseen } from './work-log.ts';
+
+export interface WorkPorts {
+  readonly root: () => AnyActorRef;
+  /** The home as it was last read. */
+  readonly home: () => LoadedHome;
+  /** What a profile lends; undefined for one that is not configured. */
+  readonly deskOf: (profile: string) => ProfileDesk | undefined;
+  /** The bound of a route's own runs at the same time, where it has one. */
+  readonly routeConcurrency: (profile: string, route: string) => number | undefined;
+  readonly keeper: JournalKeeper;
+  readonly nextId: NextId;
+  readonly redactor: Redactor;
+  readonly compiling: CompileOptions;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
+  readonly nowMs: () => number;
+  /** Calls back when a run begins or ceases to wait for a person, until the returned function is called. */
+  readonly whileAsked: (run: string, changed: (waits: boolean) => void) => () => void;
+  /** Milliseconds that only rise. */
+  readonly steadyMs: () => number;
+  readonly every: Every;
+  /** How many runs, and how many deliveries, may wait in memory; 10,000 unless given. */
+  readonly mostWaiting?: number | undefined;
+  readonly log: Logger;
+}
+
+export interface WorkHalf {
+  /** For the gateway chart: the wards of this work, and how it ends. */
+  readonly gateway: Pick<
+    GatewayPorts,
+    'groups' | 'runs' | 'deliveries' | 'platforms' | 'cronJobs' | 'schedule' | 'places' | 'park' | 'wards'
+  >;
+  readonly wards: () => Wards;
+  readonly bursts: Bursts;
+  readonly cron: Pick<CronHalf, 'findJob' | 'view'>;
+  readonly placeOf: Platforms['placeOf'];
+  readonly pauseOf: Platforms['pauseOf'];
+  /** False while so many runs wait in memory that further ones stay on disk until some have ended. */
+  hasRoom(): boolean;
+  /** How many runs hold a place and how many wait for one. */
+  load(): { readonly running: number; readonly waiting: number };
+  /** Deliveries to targets, for the commands. */
+  sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
+  readonly cancelRun: CancelRun;
+  readonly seenRun: SeenRun;
+  /** Takes up the work that the journal remembers. */
+  resume(): Promise<void>;
+  /** Takes the home over that was read anew. */
+  reconfigure(): void;
+  /** Ends what a crashed gateway left behind. */
+  abandon(): void;
+  close(): void;
+}
+
+const wardNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
+/** Runs that may wait in memory, and deliveries likewise: a dead platform must not fill it. Further ones wait on disk. */
+const defaultMostWaiting = 10_000;
+
+export function assembleWork(ports: WorkPorts): WorkHalf {
+  const { root, home, deskOf, keeper, nextId, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, log } =
+    ports;
+  const { mostWaiting = defaultMostWaiting } = ports;
+  const concurrency = (): number => home().main.settings.agent.concurrency;
+  const bursts = createBursts(keeper);
+  const writer = createRecordWriter(keeper);
+  const places = createPlaces(concurrency());
+  const eventOf = (key: string): EventRecord | undefined => keeper.journal()?.get('events', key)?.value;
+
+  let standing: Wards | undefined;
+  /** While no gateway stands, what a commit opened stays in the journal, from where the next one takes it up. */
+  const absent = createWards(
+    {
+      requests: absentWard('requests'),
+      groups: absentWard('groups'),
+      runs: absentWard('runs'),
+      deliveries: absentWard('deliveries'),
+    },
+    nowMs,
+  );
+  const wards = (): Wards => {
+    if (standing !== undefined) return standing;
+    const [requests, groups, runs, deliveries] = wardNames.map((name) => root().system.get(name));
+    if (requests === undefined || groups === undefined || runs === undefined || deliveries === undefined) return absent;
+    standing = createWards(
+      {
+        requests: wardHandle(requests),
+        groups: wardHandle(groups),
+        runs: wardHandle(runs),
+        deliveries: wardHandle(deliveries),
+      },
+      nowMs,
+    );
+    return standing;
+  };
+
+  const seenRun: SeenRun = (key, record) => {
+    // Of ten thousand that wait, none need be looked at.
+    if (record.status !== 'running') return record;
+    const ward: AnyActorRef | undefined = root().system.get('runs');
+    const chart: AnyActorRef | undefined = ward && wardHandle(ward).get(key);
+    return runAsSeen(record, chart?.getSnapshot().context.record as RunRecord | undefined);
+  };
+
+  const { ward: platformWard, platforms } = assemblePlatforms({ root, home, compiling, nowMs, steadyMs, log });
+  const older = createOlderOnDisk({
+    platforms,
+    isOnDisk: (key) => {
+      const journal = keeper.journal();
+      if (journal === undefined) return true;
+      return journal.get('deliveries', key)?.dueAtMs !== undefined && wards().deliveries.get(key) === undefined;
+    },
+    steadyMs,
+  });
+  const order = createQueueOrder(nowMs);
+  const startedMs = nowMs() - steadyMs();
+  /** Of the gateway: aborted when it drains or crashes. */
+  let life = new AbortController();
+  const resumePorts: ResumePorts = {
+    keeper,
+    writer,
+    bursts,
+    wards,
+    nowMs,
+    dueMs: () => Math.max(nowMs(), startedMs + steadyMs()),
+    log,
+    onInterrupted: (profile) => deskOf(profile)?.settings.agent.onInterrupted ?? 'rerun',
+    deduplicatesForMs: platforms.deduplicatesForMs,
+    hold: platforms.hold,
+    order,
+    older,
+    room: () => mostWaiting - wards().runs.size,
+    deliveryRoom: () => mostWaiting - wards().deliveries.size,
+    signal: () => life.signal,
+  };
+  const refill = createRefill({
+    resume: resumePorts,
+    isUp: () => root().getSnapshot().matches({ up: 'running' }),
+    every,
+  });
+
+  const cron = assembleCron({
+    root,
+    home,
+    keeper,
+    hasRoom: refill.hasRoom,
+    open: (opened) => wards().open(opened),
+    nextId,
+    redact: redactor.record,
+    seenRun,
+    compiling,
+    nowMs,
+    steadyMs,
+    every,
+    log,
+  });
+
+  const runTraces = createRunTraces(tracing);
+  const crowded = (): boolean => resumePorts.deliveryRoom() <= 0;
+  const noticePorts = {
+    keeper,
+    writer,
+    redact: redactor.text,
+    nowMs,
+    nextOrder: order.next,
+    wards,
+    crowded,
+    left: older.note,
+  };
+  const runWork = wireRun({
+    places,
+    runAgent: runTraces.traced(
+      createRunAgent({
+        event: eventOf,
+        runnerOf: (profile) => deskOf(profile)?.runner,
+        handOver: writeHandOver({ writer, nowMs }),
+        whileAsked: ports.whileAsked,
+        traceparentOf: runTraces.traceparentOf,
+        log,
+      }),
+      eventOf,
+    ),
+    routeConcurrency: ports.routeConcurrency,
+    ...noticePorts,
+  });
+  const deliveryWork = wireDelivery({
+    keeper,
+    writer,
+    platforms: { ...platforms, ask: older.ask, send: runTraces.tracedSending(platforms.send, eventOf) },
+    redact: redactor.text,
+    nowMs,
+    wake,
+    wards,
+    retried: (key, record) => logDelivery(key, record, log),
+    crowded,
+  });
+  const crashed = (room: string, key: string, error: unknown): void => {
+    log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
+  };
+  const unforeseen = (where: string, thrown: unknown): void => tellUnforeseen(log, where, thrown);
+  const crashedWork = createCrashedWork(noticePorts);
+  const runEnded = (key: string, record: RunRecord): void => {
+    countRun(record, nowMs(), metrics);
+    logRun(key, record, eventOf(record.eventKey), log);
+    wards().runFinished(key, record);
+    cron.schedule.runFinished(key);
+    refill.runEnded();
+  };
+  const deliveryEnded = (key: string, record: DeliveryRecord): void => {
+    const isShelved = record.status === 'waitingToRetry' && record.sent === undefined;
+    // One that waits on disk alone keeps its chat, for its bounded time, and has been logged.
+    if (!isShelved) platforms.release(record);
+    if (record.status !== 'waitingToRetry') {
+      countDelivery(record, nowMs(), metrics);
+      logDelivery(key, record, log);
+    }
+    wards().deliverySettled(key, record);
+  };
+
+  return {
+    gateway: {
+      groups: createWard({
+        name: 'groups',
+        logic: compile(wireGroup({ bursts, keeper, nowMs, wards, log }), { ...compiling, copy: groupContext }),
+        onCrashed: (key, error) => crashed('groups', key, error),
+      }),
+      runs: createWard({
+        name: 'runs',
+        logic: compile(runWork.logic, compiling),
+        onDone: runEnded,
+        onCrashed: (key, error) => {
+          crashed('runs', key, error);
+          runWork.release(key);
+          crashedWork
+            .run(key)
+            .then((record) => record && runEnded(key, record))
+            .catch((thrown: unknown) => unforeseen(`runs/${key}`, thrown));
+        },
+      }),
+      deliveries: createWard({
+        name: 'deliveries',
+        logic: compile(deliveryWork.logic, compiling),
+        onDone: deliveryEnded,
+        onCrashed: (key, error) => {
+          crashed('deliveries', key, error);
+          deliveryWork.release(key);
+          crashedWork
+            .delivery(key)
+            .then((record) => record && deliveryEnded(key, record))
+            .catch((thrown: unknown) => unforeseen(`deliveries/${key}`, thrown));
+        },
+      }),
+      platforms: platformWard,
+      cronJobs: cron.ward,
+      schedule: cron.schedule,
+      places,
+      park() {
+        life.abort();
+        platforms.park();
+      },
+      wards,
+    },
+    wards,
+    bursts,
+    cron,
+    placeOf: platforms.placeOf,
+    pauseOf: platforms.pauseOf,
+    hasRoom: refill.hasRoom,
+    load: places.load,
+    sendings: (keyOf) =>
+      createDeliveryDesk({
+        keeper,
+        writer,
+        platforms,
+        wards,
+        keyOf,
+        redact: redactor.record,
+        nowMs,
+        hasRoom: () => resumePorts.deliveryRoom() > 0,
+      }),
+    cancelRun: createCancelRun({ runs: () => wards().runs, keeper, ended: runEnded, nowMs }),
+    seenRun,
+    resume: async () => {
+      await platforms.reconcile();
+      await refill.resume();
+    },
+    reconfigure() {
+      places.resize(concurrency());
+      void platforms.reconcile();
+      cron.schedule.look();
+    },
+    abandon() {
+      life.abort();
+      life = new AbortController();
+      platforms.clear();
+      older.clear();
+      cron.schedule.stop();
+      for (const ward of [wards().requests, wards().groups, wards().runs, wards().deliveries]) ward.clear();
+      standing = undefined;
+      places.clear();
+    },
+    close: refill.stop,
+  };
+}

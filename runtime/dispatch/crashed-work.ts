@@ -1,0 +1,65 @@
+/**
+ * Closes the records of work whose chart crashed: nothing in this life takes it further, and a restart that took it up
+ * again would fall over it again. A response that is on disk is still delivered; a sending that may have gone out is told
+ * as unknown.
+ * @see INS-1 and DUR-2 in docs/specification.md
+ */
+
+import { type DeliveryRecord, isOver, isWaitedFor, type RunRecord } from '../../machines/webhook/record.ts';
+import { releaseOf, runOf } from './deliveries.ts';
+import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
+
+export type CrashedWorkPorts = NoticePorts;
+
+export interface CrashedWork {
+  /** Resolves with the record as it stands now; undefined where there is none. */
+  run(key: string): Promise<RunRecord | undefined>;
+  delivery(key: string): Promise<DeliveryRecord | undefined>;
+}
+
+const reason = 'it crashed inside the gateway; the log tells more';
+
+export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
+  const { keeper, writer, wards, nowMs } = ports;
+
+  return {
+    async run(key) {
+      const stored = keeper.journal()?.get('runs', key);
+      if (stored === undefined) return undefined;
+      const record = stored.value;
+      if (stored.dueAtMs === undefined) return record;
+      if (record.status === 'delivering') {
+        await writer.write([{ collection: 'runs', key, value: record, dueAtMs: null }]);
+        const delivery = keeper.journal()?.get('deliveries', key);
+        if (delivery?.dueAtMs !== undefined && wards().deliveries.get(key) === undefined) {
+          writer.adopt('deliveries', key, delivery.version);
+          wards().open({ kind: 'direct', key, record: delivery.value });
+        }
+        return record;
+      }
+      const failed: RunRecord = { ...record, status: 'failed', reason, endedAtMs: nowMs() };
+      await writer.write([
+        { collection: 'runs', key, value: failed, dueAtMs: null },
+        ...noticeChanges(key, failed, ports),
+      ]);
+      openNotice(key, ports);
+      return failed;
+    },
+
+    async delivery(key) {
+      const stored = keeper.journal()?.get('deliveries', key);
+      if (stored === undefined) return undefined;
+      const record = stored.value;
+      if (isOver(record)) return record;
+      const { dueAtMs: _, ...rest } = record;
+      const mayHaveGone = record.status === 'sending' || record.unsureSinceMs !== undefined;
+      const status = mayHaveGone ? 'unknown' : isWaitedFor(record) ? 'failed' : 'deadLettered';
+      const closed: DeliveryRecord = { ...rest, status, reason, endedAtMs: nowMs() };
+      await writer.write(
+        [{ collection: 'deliveries', key, value: closed, dueAtMs: null }],
+        [...releaseOf(closed, ports), ...runOf(closed, ports)],
+      );
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,146 @@
+/** Fills the holes of the delivery chart: its place, its record and the sending itself. */
+
+import { fromPromise } from 'xstate';
+import { createStopSignal, type StopSignal } from '../../actors/stop-signal.ts';
+import type { Write } from '../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { RecordWriter } from '../../actors/store/record-writer.ts';
+import type { Attempt } from '../../machines/dispatch/next-try.ts';
+import { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
+import { withDelivery } from '../../machines/webhook/interruption.ts';
+import { claimNames, type DeliveryRecord, isOver, isWaitedFor, orderOf } from '../../machines/webhook/record.ts';
+import type { Wards } from '../system/wards.ts';
+import type { Platforms } from './platforms.ts';
+import { tellWritten } from './written.ts';
+
+export interface DeliveryPorts {
+  readonly keeper: JournalKeeper;
+  readonly writer: RecordWriter;
+  readonly platforms: Pick<Platforms, 'send' | 'ask' | 'placeOf' | 'hold'>;
+  /** The judge of what is secret: a target's own words become a record that people read. */
+  readonly redact: (text: string) => string;
+  readonly nowMs: () => number;
+  /** Calls back once after a wait; returns how to take that back. */
+  readonly wake: (callback: () => void, waitMs: number) => () => void;
+  readonly wards: () => Wards;
+  /** A try has failed, and there will be another. */
+  readonly retried: (key: string, record: DeliveryRecord) => void;
+  /** True while so many deliveries live that those that wait do so on disk. */
+  readonly crowded: () => boolean;
+}
+
+export function wireDelivery(ports: DeliveryPorts) {
+  /** Gives each delivery's place back; keyed by delivery, because a context holds no function. */
+  const leave = new Map<string, () => void>();
+  const leavePlace = (key: string): void => {
+    leave.get(key)?.();
+    leave.delete(key);
+  };
+
+  const logic = deliveryMachine.provide({
+    actors: {
+      sendText: fromPromise<Attempt, DeliveryRecord>(async ({ input, signal }) => {
+        const stop = boundedBy(input, signal, ports.nowMs());
+        const attempt = await ports.platforms.send(input, stop.signal).finally(stop.release);
+        const { outcome } = attempt;
+        return outcome.kind === 'delivered'
+          ? attempt
+          : { ...attempt, outcome: { ...outcome, reason: ports.redact(outcome.reason) } };
+      }),
+    },
+    actions: {
+      awaitPlace: ({ context, self }) => {
+        const { key, record } = context;
+        // A place that is free is granted before the asking returns, and one that comes too late is missed.
+        const now = { state: 'waiting' as 'waiting' | 'granted' | 'missed' };
+        let forget = (): void => {};
+        const missed = (reason: string): void => {
+          now.state = 'missed';
+          forget();
+          leavePlace(key);
+          self.send({ type: 'place.missed', reason });
+        };
+        const granted = (): void => {
+          now.state = 'granted';
+          forget();
+          const chat = ports.platforms.placeOf(record);
+          self.send({ type: 'place.granted', atMs: ports.nowMs(), ...(chat === undefined ? {} : { chat }) });
+        };
+        const give = ports.platforms.ask(record, granted, missed);
+        if (now.state === 'missed') return;
+        leave.set(key, give);
+        if (now.state === 'granted' || record.answerByMs === undefined) return;
+        forget = ports.wake(
+          () => missed(`${record.target}: no place was free while its sender waited`),
+          record.answerByMs - ports.nowMs(),
+        );
+      },
+      leavePlace: ({ context }) => leavePlace(context.key),
+      writeDelivery: ({ context, self }) => {
+        const { key, record } = context;
+        const over = isOver(record);
+        const nowMs = ports.nowMs();
+        const value = over ? { ...record, endedAtMs: nowMs } : record;
+        // One that keeps its chat for itself must come again whatever else waits.
+        const free =
+          record.status === 'waitingToRetry' && record.sent === undefined && !isWaitedFor(record) && ports.crowded();
+        // Work in hand is looked for after a restart alone, by age, so that the head of a chat comes before those behind it.
+        const dueAtMs = over ? null : free ? (record.dueAtMs ?? nowMs) : orderOf(record);
+        void ports.writer
+          .write(
+            [{ collection: 'deliveries', key, value, dueAtMs, free }],
+            [...releaseOf(record, ports), ...runOf(record, ports)],
+          )
+          .then((verdict) => {
+            if (free && verdict.kind === 'written') self.send({ type: 'delivery.shelved' });
+            else tellWritten(self, verdict);
+          });
+      },
+      reportResult: ({ context: { key, record } }) => {
+        if (record.status === 'waitingToRetry') {
+          ports.platforms.hold(record);
+          ports.retried(key, record);
+        }
+        // Whoever waits for a direct delivery is told its end.
+        if (isOver(record) || !isWaitedFor(record)) ports.wards().deliverySettled(key, record);
+      },
+    },
+  });
+
+  return {
+    logic,
+    /** Takes back the place of a delivery whose chart is gone without a word. */
+    release: leavePlace,
+  };
+}
+
+/** Nobody is answered later than he waits. */
+function boundedBy({ answerByMs }: DeliveryRecord, signal: AbortSignal, nowMs: number): StopSignal {
+  return createStopSignal([signal], answerByMs === undefined ? undefined : answerByMs - nowMs);
+}
+
+/**
+ * A direct delivery that did not succeed releases its id and its signature, so that the sender's next try is a new one
+ * (IDM-2). So does one that a person dropped: its sender was answered that it failed, and must not get `duplicate` later.
+ */
+export function releaseOf(record: DeliveryRecord, { keeper }: Pick<DeliveryPorts, 'keeper'>): readonly Write[] {
+  const failed = isOver(record) && record.status !== 'delivered';
+  if (!isWaitedFor(record) || !failed) return [];
+  const event = keeper.journal()?.get('events', record.eventKey)?.value;
+  return claimNames(event ?? record).map((name) => ({ kind: 'release', name }));
+}
+
+/** The record of a run that has ended before its response arrived is brought up to date with the delivery. */
+export function runOf(
+  record: DeliveryRecord,
+  { keeper, wards }: Pick<DeliveryPorts, 'keeper' | 'wards'>,
+): readonly Write[] {
+  const { runKey } = record;
+  if (runKey === undefined || !isOver(record)) return [];
+  // One that still waits for the delivery hears of it and closes itself.
+  if (wards().runs.get(runKey)?.getSnapshot().value === 'delivering') return [];
+  const run = keeper.journal()?.get('runs', runKey)?.value;
+  if (run === undefined || run.status === 'queued' || run.status === 'running') return [];
+  const value = withDelivery(run, record);
+  return [{ kind: 'put', collection: 'runs', key: runKey, value }];
+}

@@ -1,0 +1,256 @@
+/**
+ * What people may do about deliveries: look at them, try one again that waits or was given up, give one up for good. What
+ * may have arrived is not sent again unless they insist.
+ * @see DLV-4, DUR-1 and CLI-2 in docs/specification.md
+ */
+
+import { setImmediate as turn } from 'node:timers/promises';
+import type { StoredRecord, Write } from '../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { RecordWriter } from '../../actors/store/record-writer.ts';
+import type { JsonObject } from '../../machines/base/json.ts';
+import { canonicalTarget } from '../../machines/config/targets.ts';
+import { noticeKey } from '../../machines/webhook/failure-notice.ts';
+import { asSeen, type DeliveryRecord, isOver, sendingRow } from '../../machines/webhook/record.ts';
+import { Refusal } from '../control/refusal.ts';
+import type { DeadLetterQuery, DeliveryDesk, SendingQuery, Sweep } from '../control/view.ts';
+import type { Wards } from '../system/wards.ts';
+import { runOf } from './deliveries.ts';
+import { deliveriesLike } from './history.ts';
+import { newestFirst } from './newest-first.ts';
+import type { Platforms } from './platforms.ts';
+
+export interface DeliveryDeskPorts {
+  readonly keeper: JournalKeeper;
+  readonly writer: RecordWriter;
+  readonly platforms: Pick<Platforms, 'check' | 'pauseOf' | 'placeOf' | 'release' | 'rows'>;
+  readonly wards: () => Wards;
+  /** The key of a delivery by the id of its event; undefined where none is known. */
+  readonly keyOf: (id: string) => string | undefined;
+  /** The judge of what is secret. */
+  readonly redact: <Given extends object>(record: Given) => Given;
+  readonly nowMs: () => number;
+  /** False while so many deliveries live that others wait on disk, from where they are taken up. */
+  readonly hasRoom: () => boolean;
+}
+
+/** How many records are looked at, and changed, at a time. */
+const pageSize = 200;
+/** A disk that is full refuses each for the same reason. */
+const mostTold = 20;
+
+interface Found {
+  readonly key: string;
+  readonly stored: StoredRecord<'deliveries'>;
+  readonly record: DeliveryRecord;
+}
+
+export function createDeliveryDesk(ports: DeliveryDeskPorts): DeliveryDesk {
+  const { keeper, writer, wards, redact } = ports;
+
+  function find(id: string): Found {
+    const journal = keeper.journal();
+    const key = ports.keyOf(id) ?? id;
+    // An event whose run failed has no delivery but the notice of that.
+    const keys = [id, key, noticeKey(key)];
+    const stored = keys.reduce<StoredRecord<'deliveries'> | undefined>(
+      (found, one) => found ?? journal?.get('deliveries', one),
+      undefined,
+    );
+    if (stored === undefined) {
+      throw new Refusal(
+        'delivery-unknown',
+        `no delivery "${id}" is in the history; \`agent deliveries list\` lists them`,
+      );
+    }
+    return foundIn(stored);
+  }
+
+  function foundIn(stored: StoredRecord<'deliveries'>): Found {
+    const { key, value } = stored;
+    return { key, stored, record: asSeen(value, wards().deliveries.get(key)?.getSnapshot().value) };
+  }
+
+  function matching(query: SendingQuery): Found[] {
+    const journal = keeper.journal();
+    return newestFirst(journal, deliveriesLike(journal, query), (stored) => {
+      const found = foundIn(stored);
+      return fits(found.record, query) ? found : undefined;
+    });
+  }
+
+  const rowOf = ({ key, record }: Found): JsonObject =>
+    redact({
+      ...sendingRow(key, record, ports.platforms.placeOf(record)),
+      ...pauseIn(record),
+    });
+
+  /** What waits behind a platform's pause says so, and until when. */
+  function pauseIn(record: DeliveryRecord): JsonObject {
+    const pause = ports.platforms.pauseOf(record);
+    if (pause === undefined) return {};
+    const untilMs = Math.max(pause.untilMs, record.dueAtMs ?? 0);
+    return {
+      next_try_at: new Date(untilMs).toISOString(),
+      reason: record.reason ?? pause.reason,
+      paused_until: new Date(pause.untilMs).toISOString(),
+      pause_reason: pause.reason,
+    };
+  }
+
+  async function commit({ key, stored }: Found, next: DeliveryRecord): Promise<void> {
+    const over = isOver(next);
+    const nowMs = ports.nowMs();
+    const session = over || !ports.hasRoom() ? undefined : keeper.session();
+    const verdict = await keeper.commit([
+      {
+        kind: 'put',
+        collection: 'deliveries',
+        key,
+        value: over ? { ...next, endedAtMs: nowMs } : next,
+        expect: stored.version,
+        dueAtMs: over ? null : nowMs,
+        ...(session === undefined ? {} : { heldBy: session }),
+      },
+      ...(over ? runOf(next, ports) : reopenedRun(next)),
+    ]);
+    if (verdict.kind === 'unavailable') throw new Refusal('journal-unavailable', verdict.fault.message);
+    if (verdict.kind !== 'committed')
+      throw new Refusal('delivery-under-way', `delivery "${key}" has just changed; look at it again`);
+    if (over) ports.platforms.release(next);
+    if (session === undefined) return;
+    writer.adopt('deliveries', key, stored.version + 1);
+    wards().deliveries.spawn(key, { key, record: next, atMs: nowMs });
+  }
+
+  function reopenedRun({ runKey }: DeliveryRecord): readonly Write[] {
+    if (runKey === undefined) return [];
+    const run = keeper.journal()?.get('runs', runKey)?.value;
+    if (run === undefined) return [];
+    const { reason: _, ...rest } = run;
+    return [
+      {
+        kind: 'put',
+        collection: 'runs',
+        key: runKey,
+        value: { ...rest, status: 'delivering' },
+      },
+    ];
+  }
+
+  async function retry(found: Found, force: boolean): Promise<void> {
+    const { key, record } = found;
+    ports.platforms.check(record.profile, record.target);
+    const living = wards().deliveries.get(key);
+    if (living !== undefined) {
+      if (record.status === 'sending') throw new Refusal('delivery-under-way', `delivery "${key}" is being sent now`);
+      living.send({ type: 'delivery.retry' });
+      return;
+    }
+    if (record.status === 'delivered') throw new Refusal('delivery-settled', `delivery "${key}" has arrived already`);
+    if (record.status === 'unknown' && !force) {
+      throw new Refusal(
+        'delivery-unsure',
+        `delivery "${key}" may have arrived (${record.reason ?? 'its outcome is unknown'}); look at the target, then retry with --force or drop it`,
+      );
+    }
+    await commit(found, putBack(record, ports.nowMs()));
+  }
+
+  async function drop(found: Found): Promise<void> {
+    const { key, record } = found;
+    const living = wards().deliveries.get(key);
+    if (living !== undefined) {
+      const state = living.getSnapshot().value;
+      if (state !== 'queued' && state !== 'waitingToRetry')
+        throw new Refusal('delivery-under-way', `delivery "${key}" is being sent now`);
+      living.send({ type: 'delivery.drop' });
+      return;
+    }
+    if (record.status === 'delivered') throw new Refusal('delivery-settled', `delivery "${key}" has arrived already`);
+    if (record.status !== 'dropped') await commit(found, { ...record, status: 'dropped' });
+  }
+
+  async function sweep(query: DeadLetterQuery, act: (found: Found) => Promise<void>): Promise<Sweep> {
+    const refusals: Sweep['refusals'][number][] = [];
+    let done = 0;
+    let left = 0;
+    for (const page of deadLetters(query)) {
+      // A long history is gone through beside everything else.
+      await turn();
+      // Their commits share a flush of the disk, and land in their order.
+      const settled = await Promise.allSettled(page.map(act));
+      for (const [index, one] of settled.entries()) {
+        if (one.status === 'fulfilled') {
+          done += 1;
+          continue;
+        }
+        left += 1;
+        if (!(one.reason instanceof Refusal)) throw one.reason;
+        const { code, message } = one.reason;
+        if (refusals.length < mostTold) refusals.push({ id: page[index]?.key ?? '', code, error: message });
+      }
+    }
+    return { done, left, refusals };
+  }
+
+  /** The oldest first, so that a chat has them in the order in which they were meant to come. */
+  function* deadLetters(query: DeadLetterQuery): Generator<readonly Found[]> {
+    let from: string | undefined;
+    for (;;) {
+      const page = keeper.journal()?.list('deliveries', {
+        limit: pageSize,
+        order: 'oldest',
+        ...(from === undefined ? {} : { from }),
+      });
+      const last = page?.at(-1);
+      if (page === undefined || last === undefined) return;
+      from = last.key;
+      yield page.map(foundIn).filter(({ record }) => fits(record, { ...query, status: 'deadLettered' }));
+    }
+  }
+
+  return {
+    list: (query) => matching(query).map(rowOf),
+    show(id) {
+      const found = find(id);
+      return { ...rowOf(found), record: redact(found.stored.value) };
+    },
+    async retry(id, { force }) {
+      const found = find(id);
+      await retry(found, force);
+      return rowOf(find(found.key));
+    },
+    async drop(id) {
+      const found = find(id);
+      await drop(found);
+      return rowOf(find(found.key));
+    },
+    retryAll: (query) => sweep(query, (one) => retry(one, false)),
+    dropAll: (query) => sweep(query, drop),
+    targets: () => ports.platforms.rows().map(redact),
+  };
+}
+
+/** As it was when it was queued, but for the pieces that have arrived; nobody waits for its outcome any more. */
+function putBack(record: DeliveryRecord, sinceMs: number): DeliveryRecord {
+  const {
+    answerByMs: _,
+    reason: __,
+    endedAtMs: ___,
+    dueAtMs: ____,
+    unsureSinceMs: _____,
+    failedSinceMs: ______,
+    ...rest
+  } = record;
+  return { ...rest, status: 'queued', sinceMs, failures: 0 };
+}
+
+function fits(record: DeliveryRecord, { route, profile, status, target }: Omit<SendingQuery, 'limit'>): boolean {
+  return (
+    (profile === undefined || record.profile === profile) &&
+    (route === undefined || record.route === route) &&
+    (status === undefined || record.status === status) &&
+    (target === undefined || (canonicalTarget(record.target) ?? record.target) === (canonicalTarget(target) ?? target))
+  );
+}

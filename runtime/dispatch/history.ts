@@ -1,0 +1,98 @@
+/**
+ * Says where the rows that a listing asks for lie in the journal: the marks that they bear and, for a status that passes,
+ * the work that is due. Looks at no row; whoever lists does.
+ * @see DUR-2 and CON-4 in docs/specification.md
+ */
+
+import type { JournalReader } from '../../actors/store/journal.ts';
+import {
+  isPassing,
+  jobMark,
+  routeMark,
+  shownOfWork,
+  statusMark,
+  targetMark,
+  workMark,
+} from '../../machines/webhook/marks.ts';
+import type { HistoryQuery, SeenRun, SendingQuery } from '../control/view.ts';
+import { newestFirst, type Question } from './newest-first.ts';
+
+/** The events of a route, of a status that their rows show, or of both. */
+export function eventsLike(
+  journal: JournalReader | undefined,
+  query: HistoryQuery,
+  seenRun: SeenRun,
+): Question<'events'> {
+  const { status, limit } = query;
+  const marks = marksOf(query);
+  return {
+    collection: 'events',
+    limit,
+    ...beforeOf(query),
+    ...(marks.length === 0 ? {} : { marks: [marks] }),
+    ...(isPassing(status) && journal !== undefined ? { also: eventsUnderWay(journal, String(status), seenRun) } : {}),
+  };
+}
+
+/** The runs of a route, of a status, or of both. */
+export function runsLike(journal: JournalReader | undefined, query: HistoryQuery): Question<'runs'> {
+  return workLike('runs', journal, query, marksOf(query));
+}
+
+/** The deliveries to a target, of a route or of a status, or of several of these. */
+export function deliveriesLike(journal: JournalReader | undefined, query: SendingQuery): Question<'deliveries'> {
+  const { target } = query;
+  return workLike('deliveries', journal, query, [
+    ...marksOf(query),
+    ...(target === undefined ? [] : [targetMark(target)]),
+  ]);
+}
+
+/** The events of cron jobs. */
+export function eventsOfJobs(jobs: readonly string[], limit: number): Question<'events'> {
+  return { collection: 'events', limit, marks: jobs.map((job) => [jobMark(job)]) };
+}
+
+function beforeOf({ before }: HistoryQuery): Pick<Question, 'before'> {
+  return before === undefined ? {} : { before };
+}
+
+function marksOf({ route, status }: HistoryQuery): string[] {
+  if (status !== undefined) return [statusMark(status, route)];
+  return route === undefined ? [] : [routeMark(route)];
+}
+
+function workLike<In extends 'runs' | 'deliveries'>(
+  collection: In,
+  journal: JournalReader | undefined,
+  query: HistoryQuery,
+  marks: readonly string[],
+): Question<In> {
+  const { status, limit } = query;
+  return {
+    collection,
+    limit,
+    ...beforeOf(query),
+    ...(marks.length === 0 ? {} : { marks: [marks] }),
+    ...(isPassing(status) && journal !== undefined ? { also: journal.dueKeys(collection) } : {}),
+  };
+}
+
+/** The keys of the events whose work is due and may show a status: of runs, deliveries and bursts that still gather. */
+function eventsUnderWay(journal: JournalReader, status: string, seenRun: SeenRun): string[] {
+  const bursts = journal.dueKeys('groups').flatMap((key) => journal.get('groups', key)?.value?.burst.id ?? []);
+  const works = new Set([...journal.dueKeys('runs'), ...journal.dueKeys('deliveries'), ...bursts]);
+  return [...works].flatMap((work) => {
+    const run = journal.get('runs', work)?.value;
+    const seen = run && seenRun(work, run);
+    const shown = shownOfWork(seen, journal.get('deliveries', work)?.value);
+    if (shown !== undefined && shown !== status) return [];
+    return [work, ...membersOf(journal, work)];
+  });
+}
+
+/** The keys of the events that led to some work of another key. */
+function membersOf(journal: JournalReader, work: string): string[] {
+  const question = { collection: 'events', limit: Number.POSITIVE_INFINITY, marks: [[workMark(work)]] } as const;
+  return newestFirst(journal, question, ({ key, value }) => (value.work === work ? key : undefined));
+}

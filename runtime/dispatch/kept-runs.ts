@@ -1,0 +1,61 @@
+/**
+ * Reads the runs of a home in which no gateway answers: from its journal on disk, which is not changed, with what the home
+ * knows as secret redacted.
+ * @see COA-3 and CLI-5 in docs/specification.md
+ */
+
+import { loadHome } from '../../actors/config/load-config.ts';
+import { holderOf } from '../../actors/lock-file.ts';
+import { readLmdbJournal } from '../../actors/store/lmdb-journal.ts';
+import { homePaths } from '../../machines/config/profile.ts';
+import { runAsSeen } from '../../machines/webhook/interruption.ts';
+import { learnSecrets } from '../config/loaded-home.ts';
+import type { HomeSource } from '../control/home-view.ts';
+import { Refusal } from '../control/refusal.ts';
+import type { RunHistory } from '../control/view.ts';
+import { createRedactor } from '../observe/redact.ts';
+import { createRunHistory } from './run-history.ts';
+
+/**
+ * Asks the runs on disk.
+ * @param note is given one sentence for the user: that no gateway answers, and what is read instead
+ * @throws Refusal where the journal cannot be read
+ */
+export async function askKeptRuns<Answer>(
+  source: HomeSource,
+  note: (sentence: string) => void,
+  ask: (runs: RunHistory) => Answer,
+): Promise<Answer> {
+  const home = loadHome(source);
+  const paths = homePaths(source.home);
+  const inMemory = home.main.settings.gateway.journal === 'memory';
+  const opened = inMemory ? undefined : await readLmdbJournal(paths.state);
+  const absence = absenceOf(source.home, holderOf(paths.lock));
+  if (opened?.ok === false) throw new Refusal(opened.fault.code, `${absence}, and ${opened.fault.message}`);
+  const journal = opened?.value;
+  const redactor = createRedactor();
+  learnSecrets(home, redactor);
+  try {
+    note(`${absence}; ${inMemory ? memoryAlone : journal === undefined ? neverStarted : readFromDisk}.`);
+    return ask(
+      createRunHistory({
+        journal: () => journal,
+        seenRun: (_, record) => runAsSeen(record, undefined),
+        runsThatWait: () => new Map(),
+        redact: redactor.record,
+      }),
+    );
+  } finally {
+    await journal?.close();
+  }
+}
+
+const readFromDisk = 'these runs are read from its journal on disk';
+const neverStarted = 'it has no journal on disk yet, so there are no runs';
+const memoryAlone = 'its journal is kept in memory, so no runs are left';
+
+/** A gateway that holds the lock without answering is about to listen, or has closed its socket already. */
+function absenceOf(home: string, lock: ReturnType<typeof holderOf>): string {
+  if (lock.kind !== 'living') return `The gateway of ${home} is not running`;
+  return `The gateway of ${home} (process ${lock.holder.pid}) does not answer, as it is starting or stopping`;
+}

@@ -1,0 +1,98 @@
+/**
+ * Reads a collection of the journal newest first until enough rows are found: all of it, or only what bears the marks of
+ * the question and what is under way. Exact however long the history is: a record that is passed over was looked at, or
+ * bears no such mark.
+ * @see DUR-2 in docs/specification.md
+ */
+
+import type { JournalReader, MarkedCollection, StoredRecord } from '../../actors/store/journal.ts';
+
+/** A page of the journal: what is asked for, within these bounds. */
+const smallestPage = 20;
+const largestPage = 200;
+
+export interface Question<In extends MarkedCollection = MarkedCollection> {
+  readonly collection: In;
+  readonly limit: number;
+  /** Only records before this key: the page after the one that it was the last of. */
+  readonly before?: string;
+  /** The ways to the records that are meant, each the marks they bear. Absent: all of the collection. */
+  readonly marks?: readonly (readonly string[])[];
+  /** Keys of records that may be meant beside them, in any order. */
+  readonly also?: readonly string[];
+}
+
+/** Picks rows until there are as many as the limit; a record that gives undefined is passed over. */
+export function newestFirst<In extends MarkedCollection, Row>(
+  journal: JournalReader | undefined,
+  question: Question<In>,
+  pick: (stored: StoredRecord<In>) => Row | undefined,
+): Row[] {
+  const rows: Row[] = [];
+  if (journal === undefined) return rows;
+  for (const stored of merged(waysOf(journal, question))) {
+    const row = pick(stored);
+    if (row !== undefined) rows.push(row);
+    if (rows.length === question.limit) break;
+  }
+  return rows;
+}
+
+type Way<In extends MarkedCollection> = Generator<StoredRecord<In>, undefined>;
+
+function waysOf<In extends MarkedCollection>(
+  journal: JournalReader,
+  { collection, limit, before, marks, also = [] }: Question<In>,
+): Way<In>[] {
+  const size = Math.min(largestPage, Math.max(smallestPage, limit));
+  if (marks === undefined) {
+    return [byPages(size, before, (from) => journal.list(collection, { limit: size, order: 'newest', ...from }))];
+  }
+  const ways = marks.map((borne) =>
+    byPages(size, before, (from) => journal.marked(collection, { marks: borne, limit: size, ...from })),
+  );
+  const others = before === undefined ? also : also.filter((key) => key < before);
+  return others.length === 0 ? ways : [...ways, byKeys(journal, collection, others)];
+}
+
+function* byPages<In extends MarkedCollection>(
+  size: number,
+  before: string | undefined,
+  page: (from: { readonly from?: string }) => readonly StoredRecord<In>[],
+): Way<In> {
+  for (let from: { readonly from?: string } = before === undefined ? {} : { from: before }; ; ) {
+    const found = page(from);
+    yield* found;
+    const last = found.at(-1);
+    if (last === undefined || found.length < size) return undefined;
+    from = { from: last.key };
+  }
+}
+
+function* byKeys<In extends MarkedCollection>(
+  journal: JournalReader,
+  collection: In,
+  keys: readonly string[],
+): Way<In> {
+  for (const key of [...keys].sort().reverse()) {
+    const stored = journal.get(collection, key);
+    if (stored !== undefined) yield stored;
+  }
+  return undefined;
+}
+
+/** All ways as one, each record once. */
+function* merged<In extends MarkedCollection>(ways: readonly Way<In>[]): Way<In> {
+  const heads = ways.map((way) => ({ way, next: way.next().value }));
+  for (let last: string | undefined; ; ) {
+    let newest: (typeof heads)[number] | undefined;
+    for (const head of heads) {
+      if (head.next !== undefined && head.next.key > (newest?.next?.key ?? '')) newest = head;
+    }
+    const stored = newest?.next;
+    if (newest === undefined || stored === undefined) return undefined;
+    if (stored.key !== last) yield stored;
+    last = stored.key;
+    newest.next = newest.way.next().value;
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Writes and begins the delivery of a failed run's notice. It is written with the end of the run in one commit, so that a
+ * crash neither loses nor doubles it. The run does not wait for it, and no notice follows from its own failure.
+ * @see DIS-4 in docs/specification.md
+ */
+
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
+import { failureNotice, hasFailed, noticeKey } from '../../machines/webhook/failure-notice.ts';
+import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { Wards } from '../system/wards.ts';
+
+export interface NoticePorts {
+  readonly keeper: JournalKeeper;
+  readonly writer: RecordWriter;
+  /** The judge of what is secret: the text leaves the gateway. */
+  readonly redact: (text: string) => string;
+  readonly nowMs: () => number;
+  /** The number of the next delivery. */
+  readonly nextOrder: () => number;
+  readonly wards: () => Wards;
+  /** True while so many deliveries live that those that wait do so on disk. */
+  readonly crowded: () => boolean;
+  /** Keeps the chat of a delivery that is left on disk in order. */
+  readonly left: (key: string, record: DeliveryRecord) => void;
+}
+
+/** Returns the change that writes the notice of a run that ends; none where it has not failed or no notice is asked for. */
+export function noticeChanges(key: string, run: RunRecord, ports: NoticePorts): readonly RecordChange[] {
+  // Most runs have succeeded, and an event is large to read.
+  if (!hasFailed(run)) return [];
+  const event = ports.keeper.journal()?.get('events', run.eventKey)?.value;
+  const nowMs = ports.nowMs();
+  const notice = failureNotice(key, run, { event, nowMs });
+  if (notice === undefined) return [];
+  const order = ports.nextOrder();
+  const value = { ...notice, text: ports.redact(notice.text), order };
+  return [{ collection: 'deliveries', key: noticeKey(key), value, dueAtMs: order, free: ports.crowded() }];
+}
+
+/** Begins the delivery of the notice that was written; one that was left on disk is taken up from there. */
+export function openNotice(runKey: string, { keeper, writer, nowMs, wards, left }: NoticePorts): void {
+  const key = noticeKey(runKey);
+  const stored = keeper.journal()?.get('deliveries', key);
+  if (stored?.dueAtMs === undefined) return;
+  if (stored.heldBy !== keeper.session()) {
+    left(key, stored.value);
+    return;
+  }
+  writer.adopt('deliveries', key, stored.version);
+  wards().deliveries.spawn(key, { key, record: stored.value, atMs: nowMs() });
+}

@@ -1,0 +1,235 @@
+/**
+ * Sends deliveries to the live targets: waits for a target's connection, keeps to its lane, and says where a text goes.
+ * What a delivery finds out about its platform is told to the target.
+ * @see DLV-2 and DLV-4 in docs/specification.md
+ */
+
+import { whyNot } from '../../actors/dispatch/deliver.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import { type Attempt, usualRetries } from '../../machines/dispatch/next-try.ts';
+import { refused, type SendOutcome, transient, type Undelivered } from '../../machines/dispatch/send-outcome.ts';
+import { noticeKey } from '../../machines/webhook/failure-notice.ts';
+import { type DeliveryRecord, isOver, isWaitedFor } from '../../machines/webhook/record.ts';
+import { createLiveTargets, type LiveTarget, type LiveTargets, type LiveTargetsPorts } from './live-targets.ts';
+import type { PlatformPause } from './target-lane.ts';
+
+export interface Platforms
+  extends Pick<
+    LiveTargets,
+    'reconcile' | 'verify' | 'checked' | 'ended' | 'crashed' | 'check' | 'rows' | 'park' | 'clear'
+  > {
+  send(record: DeliveryRecord, signal: AbortSignal): Promise<Attempt>;
+  /**
+   * Asks for a delivery's place on the way to its platform; the returned function gives it back. Calls `missed` with the
+   * reason, perhaps before this returns, where the platform's pause outlasts the sender of a direct delivery.
+   */
+  ask(record: DeliveryRecord, granted: () => void, missed?: (reason: string) => void): () => void;
+  /**
+   * Keeps a chat for a text that waits for its next try: later ones wait behind it for `order_hold_seconds`, and where a
+   * part of it has arrived until it ends. One that is on disk alone may find no room in memory, so the bound always holds.
+   */
+  hold(record: DeliveryRecord, where?: 'onDisk'): void;
+  /** For how long later texts of a chat wait for an earlier one. */
+  orderHoldMs(record: DeliveryRecord): number;
+  /** A delivery has ended, and holds back nobody any more. */
+  release(record: DeliveryRecord): void;
+  deduplicatesForMs(record: DeliveryRecord): number;
+  /** Where it goes: its own place, else the home channel; undefined where its target is not made or knows no places. */
+  placeOf(record: DeliveryRecord): string | undefined;
+  /** The pause that a delivery waits for because its platform has asked for it; undefined where it waits for none. */
+  pauseOf(record: DeliveryRecord): PlatformPause | undefined;
+}
+
+/** Also for a target that needs no entry. */
+const defaultOrderHoldMs = 600_000;
+/** Deliveries make a platform that refuses its credentials look again this often at most. */
+const leastCheckMs = 60_000;
+
+export function createPlatforms(ports: LiveTargetsPorts): Platforms {
+  const { home, nowMs, steadyMs } = ports;
+  const targets = createLiveTargets(ports);
+  const { find } = targets;
+  /** Who has a turn and waits for a check, with how it is taken back; not of texts that somebody waits for. */
+  const checking = new Set<() => void>();
+  /** Direct deliveries that wait for their place. */
+  const awaited = new Map<DeliveryRecord, (reason: string) => void>();
+
+  function placeOf(record: DeliveryRecord): string | undefined {
+    return goesOnAt(record) ?? find(record.profile, record.target)?.made.placeOf(record.extra);
+  }
+
+  function deduplicatesForMs(record: DeliveryRecord): number {
+    return find(record.profile, record.target)?.made.deduplicatesForMs(record.extra, goesOnAt(record)) ?? 0;
+  }
+
+  /** The target of a delivery while its platform is asked whether it takes the credentials: its entry may change meanwhile. */
+  function verifyingFor({ profile, target }: DeliveryRecord): LiveTarget | undefined {
+    const entry = find(profile, target);
+    return entry !== undefined && targets.connectionOf(entry)?.value === 'verifying' ? entry : undefined;
+  }
+
+  /** A crash while a check is waited for would leave a delivery as perhaps sent that was not. */
+  async function grantOnceChecked(record: DeliveryRecord, signal: AbortSignal, granted: () => void): Promise<void> {
+    for (let entry = verifyingFor(record); entry !== undefined && !signal.aborted; entry = verifyingFor(record)) {
+      await targets.checkEnded(entry, signal);
+    }
+    if (!signal.aborted) granted();
+  }
+
+  /** The target where it may be sent to; else why not. Waits for a check that is under way. */
+  async function reach(
+    { profile, target: name }: DeliveryRecord,
+    signal: AbortSignal,
+  ): Promise<LiveTarget | Undelivered> {
+    await targets.made();
+    for (;;) {
+      if (home().profiles.get(profile as ProfileName) === undefined)
+        return refused('permanent', `profile "${profile}" is not configured any more`);
+      const entry = find(profile, name);
+      const no = whyNot(name, entry?.settings);
+      if (no !== undefined || entry === undefined)
+        return no ?? refused('permanent', `target "${name}" is not made yet`);
+      const seen = targets.connectionOf(entry);
+      if (signal.aborted) return transient(`${name}: stopped before it was sent`);
+      if (seen?.value === 'verifying') {
+        await targets.checkEnded(entry, signal);
+        continue;
+      }
+      if (seen === undefined || seen.value !== 'failed' || !seen.context.refused) return entry;
+      if (steadyMs() - entry.lastAskedMs < leastCheckMs)
+        return refused('auth', `target "${name}" is not connected: ${seen.context.why ?? ''}`);
+      targets.lookAgain(entry);
+    }
+  }
+
+  async function deliver(record: DeliveryRecord, signal: AbortSignal): Promise<SendOutcome> {
+    const entry = await reach(record, signal);
+    if ('kind' in entry) return entry;
+    const { deliveryId, text, extra, sent } = record;
+    const begunAt = goesOnAt(record);
+    const request = {
+      deliveryId,
+      profile: record.profile as ProfileName,
+      text,
+      extra,
+      ...(sent === undefined ? {} : { sent }),
+      ...(begunAt === undefined ? {} : { begunAt }),
+      ...(entry.lane === undefined ? {} : { pace: entry.lane.pieces(placeOf(record) ?? '') }),
+    };
+    const begunAtMs = steadyMs();
+    const outcome = await entry.made.deliver(request, signal);
+    targets.learn(entry, outcome, begunAtMs);
+    for (const [waiting, missed] of [...awaited]) tellIfTooLong(waiting, missed);
+    if (outcome.kind !== 'delivered') {
+      const begun = outcome.partly ?? sent;
+      // Before its place is given back, and the next one has it.
+      hold(begun === undefined ? record : { ...record, sent: begun });
+    }
+    return outcome;
+  }
+
+  /** Returns whether the platform's pause outlasts the sender that waits. */
+  function tellIfTooLong(record: DeliveryRecord, missed: (reason: string) => void): boolean {
+    const pause = find(record.profile, record.target)?.lane?.pauseNow();
+    if (pause === undefined || pause.untilMs <= (record.answerByMs ?? Number.POSITIVE_INFINITY)) return false;
+    missed(`${pause.reason}; not before ${Math.ceil((pause.untilMs - nowMs()) / 1_000)} s`);
+    return true;
+  }
+
+  function orderHoldMs({ profile, target }: DeliveryRecord): number {
+    return find(profile, target)?.settings.orderHoldMs ?? defaultOrderHoldMs;
+  }
+
+  function hold(record: DeliveryRecord, where?: 'onDisk'): void {
+    const { sent, failedSinceMs, profile, target } = record;
+    const entry = find(profile, target);
+    const boundMs = orderHoldMs(record);
+    // A wall clock that was set back holds nothing up for longer.
+    const leftMs = Math.min(boundMs, (failedSinceMs ?? nowMs()) + boundMs - nowMs());
+    const untilMs = sent === undefined || where === 'onDisk' ? steadyMs() + leftMs : Number.POSITIVE_INFINITY;
+    entry?.lane?.hold(placeOf(record) ?? '', nameOf(record), untilMs);
+  }
+
+  return {
+    ...targets,
+    async send(record, signal) {
+      const startedAtMs = nowMs();
+      const outcome = await deliver(record, signal);
+      const entry = find(record.profile, record.target);
+      const chat = placeOf(record);
+      return {
+        outcome,
+        ...(chat === undefined ? {} : { chat }),
+        startedAtMs,
+        endedAtMs: nowMs(),
+        jitter: ports.random(),
+        deduplicatesForMs: deduplicatesForMs(record),
+        policy: entry?.settings.retries ?? usualRetries,
+      };
+    },
+    ask(record, granted, missed) {
+      const entry = find(record.profile, record.target);
+      if (entry?.lane === undefined) {
+        granted();
+        return () => {};
+      }
+      const leaving = new AbortController();
+      const waitedFor = isWaitedFor(record);
+      if (missed !== undefined && waitedFor) {
+        if (tellIfTooLong(record, missed)) return () => {};
+        awaited.set(record, missed);
+      }
+      const takeBack = (): void => {
+        awaited.delete(record);
+        checking.delete(takeBack);
+        leaving.abort();
+        leave();
+      };
+      const leave = entry.lane.ask(
+        placeOf(record) ?? '',
+        () => {
+          awaited.delete(record);
+          if (verifyingFor(record) === undefined) {
+            granted();
+            return;
+          }
+          if (!waitedFor) checking.add(takeBack);
+          void grantOnceChecked(record, leaving.signal, () => {
+            checking.delete(takeBack);
+            granted();
+          });
+        },
+        { name: nameOf(record), isWaitedFor: waitedFor },
+      );
+      return takeBack;
+    },
+    hold,
+    orderHoldMs,
+    release: (record) => find(record.profile, record.target)?.lane?.release(nameOf(record)),
+    park() {
+      targets.park();
+      for (const takeBack of [...checking]) takeBack();
+    },
+    clear() {
+      checking.clear();
+      awaited.clear();
+      targets.clear();
+    },
+    deduplicatesForMs,
+    placeOf,
+    pauseOf(record) {
+      if (isOver(record) || record.status === 'sending') return undefined;
+      return find(record.profile, record.target)?.lane?.pauseNow();
+    },
+  };
+}
+
+/** Where a text goes on that may have begun to arrive: another home channel must get neither its second half nor all of it. */
+function goesOnAt({ status, chat, sent, unsureSinceMs }: DeliveryRecord): string | undefined {
+  return status === 'sending' || sent !== undefined || unsureSinceMs !== undefined ? chat : undefined;
+}
+
+/** What tells a delivery from the others: as the key of its record. */
+function nameOf({ runKey, failedRun, eventKey }: DeliveryRecord): string {
+  return failedRun === undefined ? (runKey ?? eventKey) : noticeKey(failedRun);
+}

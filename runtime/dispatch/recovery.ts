@@ -1,0 +1,230 @@
+/**
+ * Takes up the work that the journal remembers: deliveries whose sending a crash cut off, runs that waited, ran or were
+ * about to deliver, bursts that gathered. What may not be repeated is closed with its true outcome instead.
+ * @see DUR-1 and COA-3 in docs/specification.md
+ */
+
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Logger } from '../../actors/ports.ts';
+import type { Journal, SessionId, StoredRecord, Write } from '../../actors/store/journal.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
+import type { Bursts } from '../../actors/webhook/bursts.ts';
+import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
+import { type DeliveryRecord, isOver, orderOf } from '../../machines/webhook/record.ts';
+import type { Wards } from '../system/wards.ts';
+import { releaseOf, runOf } from './deliveries.ts';
+import type { OlderOnDisk } from './older-on-disk.ts';
+import type { QueueOrder } from './queue-order.ts';
+
+export interface ResumePorts {
+  readonly keeper: JournalKeeper;
+  readonly writer: RecordWriter;
+  readonly bursts: Bursts;
+  readonly wards: () => Wards;
+  readonly nowMs: () => number;
+  /** The time that no clock set back turns back: what was due before that stays due. */
+  readonly dueMs: () => number;
+  readonly log: Logger;
+  readonly onInterrupted: (profile: string) => 'rerun' | 'report';
+  /** For how long the target delivers a repeated delivery once. */
+  readonly deduplicatesForMs: (record: DeliveryRecord) => number;
+  /** Keeps its chat for a delivery that waits for its next try. */
+  readonly hold: (record: DeliveryRecord) => void;
+  /** Numbers deliveries; knows those of the journal once they have been taken up. */
+  readonly order: Pick<QueueOrder, 'last' | 'saw'>;
+  /** Keeps the chats of what finds no room in order. */
+  readonly older: Pick<OlderOnDisk, 'note' | 'look'>;
+  /** How many more runs, and how many more deliveries, may wait in memory. */
+  readonly room: () => number;
+  readonly deliveryRoom: () => number;
+  /**
+   * Aborts when the gateway drains or crashes. Nothing is taken or begun after that; what this session has taken by then
+   * is taken up by the next start.
+   */
+  readonly signal: () => AbortSignal;
+}
+
+/** How much is taken from the journal at a time. */
+export const sliceSize = 500;
+/** How much is taken up in one turn of the event loop: about ten milliseconds of work. */
+const turnSize = 50;
+
+/** Takes up everything; what finds no room stays on disk and is taken by a refill later. */
+export async function resumeWork(ports: ResumePorts, signal = ports.signal()): Promise<void> {
+  const journal = ports.keeper.journal();
+  const session = ports.keeper.session();
+  if (journal === undefined || session === undefined) return;
+  await noteAll(journal, ports, signal);
+  await takeDeliveries(journal, session, ports, signal, Number.MAX_SAFE_INTEGER);
+  await refillRuns(ports, signal);
+  await takeGroups(journal, session, ports, signal);
+  if (!signal.aborted) ports.older.look();
+}
+
+/** Takes deliveries from the journal whose time has come while they waited there alone. */
+export async function refillDeliveries(ports: ResumePorts, signal = ports.signal()): Promise<void> {
+  const journal = ports.keeper.journal();
+  const session = ports.keeper.session();
+  if (journal === undefined || session === undefined) return;
+  // One in order has its number for a due time, which a clock that was set back has yet to reach.
+  await takeDeliveries(journal, session, ports, signal, Math.max(ports.dueMs(), ports.order.last()));
+  if (!signal.aborted) ports.older.look();
+}
+
+async function takeDeliveries(
+  journal: Journal,
+  session: SessionId,
+  ports: ResumePorts,
+  signal: AbortSignal,
+  dueBeforeMs: number,
+): Promise<void> {
+  const taken: StoredRecord<'deliveries'>[] = [];
+  while (!signal.aborted) {
+    const limit = Math.min(sliceSize, ports.deliveryRoom() - taken.length);
+    if (limit <= 0) break;
+    const slice = await take(journal, session, 'deliveries', limit, ports, dueBeforeMs);
+    taken.push(...slice);
+    if (slice.length < limit) break;
+  }
+  // They come by when they are due; a chat has them as they were queued, and behind the one that it waits for.
+  taken.sort((one, other) => orderOf(one.value) - orderOf(other.value));
+  await inTurns(taken, signal, ({ value: record }) => {
+    if (record.status === 'waitingToRetry') ports.hold(record);
+  });
+  await inTurns(taken, signal, (stored) => resumeDelivery(stored, ports));
+}
+
+/** Notes every delivery that waits, before any is taken up. */
+async function noteAll(journal: Journal, ports: ResumePorts, signal: AbortSignal): Promise<void> {
+  const retried: { readonly key: string; readonly order: number }[] = [];
+  await inTurns(journal.dueKeys('deliveries').reverse(), signal, (key) => {
+    const stored = journal.get('deliveries', key);
+    if (stored === undefined) return;
+    const record = stored.value;
+    const order = orderOf(record);
+    ports.order.saw(order);
+    if (record.status === 'waitingToRetry') retried.push({ key, order });
+    else ports.older.note(key, record);
+  });
+  // The oldest first: a chat is kept for one at a time.
+  retried.sort((one, other) => one.order - other.order);
+  await inTurns(retried, signal, ({ key }) => {
+    const stored = journal.get('deliveries', key);
+    if (stored !== undefined) ports.older.note(key, stored.value);
+  });
+}
+
+/** Handles items in their order until the signal aborts, and lets everything else have its turn after some of them. */
+async function inTurns<Item>(
+  items: readonly Item[],
+  signal: AbortSignal,
+  handle: (item: Item) => Promise<void> | void,
+): Promise<void> {
+  for (const [index, item] of items.entries()) {
+    if (index > 0 && index % turnSize === 0) await turn();
+    if (signal.aborted) return;
+    await handle(item);
+  }
+}
+
+/** Takes waiting runs from the journal while there is room for them. */
+export async function refillRuns(ports: ResumePorts, signal = ports.signal()): Promise<void> {
+  const journal = ports.keeper.journal();
+  const session = ports.keeper.session();
+  if (journal === undefined || session === undefined) return;
+  while (!signal.aborted) {
+    const limit = Math.min(sliceSize, ports.room());
+    if (limit <= 0) return;
+    const taken = await take(journal, session, 'runs', limit, ports);
+    await inTurns(taken, signal, (stored) => resumeRun(stored, ports));
+    if (taken.length < limit) return;
+  }
+}
+
+async function takeGroups(
+  journal: Journal,
+  session: SessionId,
+  ports: ResumePorts,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const taken = await take(journal, session, 'groups', sliceSize, ports);
+    await inTurns(taken, signal, (stored) => resumeGroup(stored, ports));
+    if (taken.length < sliceSize) return;
+  }
+}
+
+async function take<In extends 'deliveries' | 'groups' | 'runs'>(
+  journal: Journal,
+  session: SessionId,
+  collection: In,
+  limit: number,
+  ports: ResumePorts,
+  // A pending burst is due in the future; its timer runs here, so it is taken now.
+  dueBeforeMs = Number.MAX_SAFE_INTEGER,
+): Promise<StoredRecord<In>[]> {
+  const nowMs = ports.nowMs();
+  const taken = await journal.take(collection, { session, dueBeforeMs, nowMs, limit });
+  if (taken.ok) return taken.value;
+  ports.log.log('error', taken.fault.message, { code: taken.fault.code });
+  return [];
+}
+
+/** A delivery whose run still waits for it is spawned by the run; the others go on by themselves. */
+async function resumeDelivery(stored: StoredRecord<'deliveries'>, ports: ResumePorts): Promise<void> {
+  const { key } = stored;
+  const record = stored.value;
+  const nowMs = ports.nowMs();
+  ports.writer.adopt('deliveries', key, stored.version);
+  const next = interruptedDelivery(record, { nowMs, deduplicatesForMs: ports.deduplicatesForMs(record) });
+  if (isOver(next)) {
+    const ended = { ...next, endedAtMs: nowMs };
+    const also = [...releaseOf(ended, ports), ...runOf(ended, ports)];
+    await put(ports, { collection: 'deliveries', key, value: ended, dueAtMs: null }, also);
+    ports.log.log('warn', 'delivery cut off by a crash: its outcome is unknown and it is not sent again', {
+      delivery_id: record.deliveryId,
+      delivery: key,
+      route: record.route,
+      target: record.target,
+    });
+    return;
+  }
+  if (next !== record) await put(ports, { collection: 'deliveries', key, value: next, dueAtMs: orderOf(next) }, []);
+  const run = next.runKey === undefined ? undefined : ports.keeper.journal()?.get('runs', next.runKey);
+  if (run?.dueAtMs === undefined) ports.wards().open({ kind: 'direct', key, record: next });
+}
+
+async function resumeRun(stored: StoredRecord<'runs'>, ports: ResumePorts): Promise<void> {
+  const record = stored.value;
+  const { key } = stored;
+  ports.writer.adopt('runs', key, stored.version);
+  const delivery = ports.keeper.journal()?.get('deliveries', key)?.value;
+  const next = interruptedRun(record, delivery, ports.onInterrupted(record.profile));
+  const event = ports.keeper.journal()?.get('events', record.eventKey)?.value;
+  ports.log.log('info', `run taken up again: ${next.status}`, {
+    delivery_id: event?.deliveryId,
+    run: key,
+    route: record.route,
+    attempt: record.attempt,
+  });
+  ports.wards().open({ kind: 'run', key, record: next });
+  const { group } = next;
+  const groups = ports.wards().groups;
+  if (group !== undefined && groups.get(group) === undefined) {
+    const { profile, route } = next;
+    groups.spawn(group, { key: group, profile, route, inFlight: key, atMs: ports.nowMs() });
+  }
+}
+
+async function resumeGroup(stored: StoredRecord<'groups'>, ports: ResumePorts): Promise<void> {
+  const record = stored.value;
+  ports.bursts.adopt(stored.key, record, stored.version);
+  const { profile, route, burst } = record;
+  ports.wards().open({ kind: 'group', key: stored.key, profile, route, burst });
+}
+
+async function put(ports: ResumePorts, change: RecordChange, also: readonly Write[]): Promise<void> {
+  const verdict = await ports.writer.write([change], also);
+  if (verdict.kind === 'refused') ports.log.log('error', verdict.reason, { key: change.key });
+}

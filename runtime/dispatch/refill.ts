@@ -1,0 +1,76 @@
+/**
+ * Takes up the runs and deliveries that wait on disk alone, because so many wait in memory. Looks when enough runs have
+ * ended to make a look worth its while, and every few seconds whatever happened: a commit that landed late, a journal that
+ * could not be read, work that was left while no gateway stood. One look
+ * at a time, and none beside the recovery of a start. Knows nothing of what it takes up.
+ * @see DIS-3, DLV-4 and DUR-1 in docs/specification.md
+ */
+
+import type { Every } from '../system/ticks.ts';
+import { createTurns } from '../system/turns.ts';
+import { type ResumePorts, refillDeliveries, refillRuns, resumeWork, sliceSize } from './recovery.ts';
+import { tellUnforeseen } from './work-log.ts';
+
+export interface RefillPorts {
+  readonly resume: ResumePorts;
+  /** False before the gateway runs and while it drains: nothing is begun then. */
+  readonly isUp: () => boolean;
+  readonly every: Every;
+}
+
+export interface Refill {
+  /** Whether one more run may wait in memory; one that may not waits on disk, and is looked for. */
+  hasRoom(): boolean;
+  /** A run is gone from memory. */
+  runEnded(): void;
+  /** Takes up everything that the journal remembers, after the look under way. Never rejects. */
+  resume(): Promise<void>;
+  stop(): void;
+}
+
+/** While nothing waits on disk, a look at two indexes is all that it costs. */
+export const lookEveryMs = 5_000;
+
+export function createRefill({ resume, isUp, every }: RefillPorts): Refill {
+  /** Whether runs have been left on disk since a look found the last of them. */
+  let runsWait = false;
+  let looking = false;
+
+  // After a failed look the next one comes in a few seconds.
+  const inTurn = createTurns((thrown) => tellUnforeseen(resume.log, 'the work that waits on disk', thrown));
+
+  async function look(): Promise<void> {
+    if (!isUp()) return;
+    const signal = resume.signal();
+    runsWait = false;
+    await refillRuns(resume, signal);
+    // What filled the room may have left others behind.
+    runsWait ||= resume.room() <= 0;
+    if (isUp()) await refillDeliveries(resume, signal);
+  }
+
+  function lookOnce(): void {
+    if (looking || !isUp()) return;
+    looking = true;
+    void inTurn(() =>
+      look().finally(() => {
+        looking = false;
+      }),
+    );
+  }
+
+  const stop = every(lookOnce, lookEveryMs);
+
+  return {
+    hasRoom() {
+      if (resume.room() > 0) return true;
+      runsWait = true;
+      return false;
+    },
+    runEnded() {
+      if (runsWait && resume.room() >= sliceSize) lookOnce();
+    },
+    resume: () => inTurn(() => resumeWork(resume)),
+    stop,
+  };
+}

@@ -1,0 +1,93 @@
+/**
+ * Lists and shows agent runs from the journal, as a daemon sees them or as they lie on disk. Knows no socket.
+ * @see CLI-5 and DUR-2 in docs/specification.md
+ */
+
+import type { Collection, JournalReader, Records } from '../../actors/store/journal.ts';
+import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { noticeKey } from '../../machines/webhook/failure-notice.ts';
+import { type EventRecord, type RunRecord, runRow } from '../../machines/webhook/record.ts';
+import type { HistoryQuery, RunHistory, SeenRun } from '../control/view.ts';
+import { runsLike } from './history.ts';
+import { newestFirst } from './newest-first.ts';
+
+export interface RunHistoryPorts {
+  /** Undefined where there is nothing to read. */
+  readonly journal: () => JournalReader | undefined;
+  readonly seenRun: SeenRun;
+  /** The runs that wait for a person, each with its oldest question. */
+  readonly runsThatWait: () => ReadonlyMap<string, string>;
+  readonly redact: <Given extends object>(record: Given) => Given;
+}
+
+export function createRunHistory({ journal, seenRun, runsThatWait, redact }: RunHistoryPorts): RunHistory {
+  const get = <In extends Collection>(collection: In, key: string): Records[In] | undefined =>
+    journal()?.get(collection, key)?.value;
+  const eventOf = (key: string): EventRecord | undefined => get('events', key);
+
+  /** What was said; of a runner that tells nothing, what went in and what came out. */
+  function transcriptOf(id: string, run: RunRecord, event: EventRecord | undefined): Json {
+    const { entries } = get('transcripts', id) ?? {};
+    if (entries !== undefined) return entries;
+    const asked = { kind: 'prompt', text: event?.prompt ?? '' };
+    return run.response === undefined ? [asked] : [asked, { kind: 'answer', text: run.response }];
+  }
+
+  return {
+    runs(query) {
+      const waiting = runsThatWait();
+      return newestFirst(journal(), runsLike(journal(), query), ({ key, value }) => {
+        const run = seenRun(key, value);
+        if (!matches(run, query)) return undefined;
+        const row = redact(runRow(key, run, eventOf(run.eventKey)));
+        return { ...row, ...questionOf(key, waiting) };
+      });
+    },
+    run(id, { transcript = false } = {}) {
+      const kept = get('runs', id);
+      if (kept === undefined) return undefined;
+      const run = seenRun(id, kept);
+      const event = eventOf(run.eventKey);
+      const delivery = get('deliveries', id);
+      const notice = get('deliveries', noticeKey(id));
+      return redact({
+        ...runRow(id, run, event),
+        ...questionOf(id, runsThatWait()),
+        prompt: event?.prompt ?? '',
+        response: run.response ?? null,
+        ...spendingOf(run),
+        ...(delivery === undefined ? {} : { delivery }),
+        ...(notice === undefined ? {} : { notice }),
+        ...(transcript ? { transcript: transcriptOf(id, run, event) } : {}),
+      });
+    },
+  };
+}
+
+/** What a run waits for, where that is a person. */
+export function questionOf(run: string | undefined, waiting: ReadonlyMap<string, string>): JsonObject {
+  const question = run === undefined ? undefined : waiting.get(run);
+  return question === undefined ? {} : { question };
+}
+
+/** Whether a row is one of those that a listing asks for. */
+export function matches(
+  row: { readonly route: string; readonly profile: string; readonly status: string },
+  query: HistoryQuery,
+): boolean {
+  return (
+    (query.route === undefined || row.route === query.route) &&
+    (query.profile === undefined || row.profile === query.profile) &&
+    (query.status === undefined || row.status === query.status)
+  );
+}
+
+/** In the spelling of all rows; absent where the runner does not know. */
+function spendingOf({ steps, inputTokens, outputTokens, cost }: RunRecord): JsonObject {
+  return {
+    ...(steps === undefined ? {} : { steps }),
+    ...(inputTokens === undefined ? {} : { input_tokens: inputTokens }),
+    ...(outputTokens === undefined ? {} : { output_tokens: outputTokens }),
+    ...(cost === undefined ? {} : { cost }),
+  };
+}

@@ -1,0 +1,191 @@
+/** Fills the holes of the run chart: its place, its records, its agent and the delivery of its response. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fromPromise } from 'xstate';
+import type { Places } from '../../actors/dispatch/places.ts';
+import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
+import type { RecordChange } from '../../actors/store/record-writer.ts';
+import { type RunAccount, transcriptJson } from '../../machines/agent/transcript.ts';
+import { agentRunMachine, type RunContext, type RunResult } from '../../machines/webhook/agent-run.machine.ts';
+import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import { type NoticePorts, noticeChanges, openNotice } from './notices.ts';
+import { tellWritten } from './written.ts';
+
+export interface RunPorts extends NoticePorts {
+  readonly places: Places;
+  readonly runAgent: RunAgent;
+  readonly routeConcurrency: (profile: string, route: string) => number | undefined;
+}
+
+/** A run that has the prompt: told to stop, it is waited for. */
+interface UnderWay {
+  readonly result: Promise<RunResult>;
+  stop(): void;
+}
+
+export function wireRun(ports: RunPorts) {
+  /** Gives each run's place back; keyed by run, because a context holds no function. */
+  const leave = new Map<string, () => void>();
+  const underWay = new Map<string, UnderWay>();
+  /** What was said in runs that ended, until it is written. */
+  const accounts = new Map<string, RunAccount>();
+
+  const leavePlace = (key: string): void => {
+    leave.get(key)?.();
+    leave.delete(key);
+  };
+
+  async function runOnce({ key, record }: RunContext, signal: AbortSignal): Promise<RunResult> {
+    const { account, ...outcome } = await ports.runAgent(key, record, signal);
+    // Of one that nobody waits for any more there is nobody to write it.
+    if (account !== undefined && underWay.has(key)) accounts.set(key, account);
+    const spent = account === undefined ? {} : { spending: account.spending };
+    return outcome.kind === 'responded'
+      ? { ...outcome, ...spent }
+      : { ...outcome, ...spent, reason: ports.redact(outcome.reason) };
+  }
+
+  const logic = agentRunMachine.provide({
+    actors: {
+      runAgent: fromPromise<RunResult, RunContext>(({ input, signal }) => {
+        const stopping = new AbortController();
+        const stop = createStopSignal([signal, stopping.signal]);
+        const result = runOnce(input, stop.signal).finally(stop.release);
+        const mine: UnderWay = { result, stop: () => stopping.abort() };
+        underWay.set(input.key, mine);
+        return result.finally(() => {
+          if (underWay.get(input.key) === mine) underWay.delete(input.key);
+        });
+      }),
+      awaitStopped: fromPromise<RunResult, RunContext>(
+        ({ input }) =>
+          underWay.get(input.key)?.result ?? Promise.resolve({ kind: 'failed', reason: 'the run was stopped' }),
+      ),
+    },
+    actions: {
+      awaitPlace: ({ context, self }) => {
+        const granted = () => self.send({ type: 'place.granted', atMs: ports.nowMs() });
+        // A run that could not begin has kept its place.
+        if (leave.has(context.key)) {
+          if (!ports.places.isPaused()) granted();
+          return;
+        }
+        const { profile, route, group } = context.record;
+        const bound = ports.routeConcurrency(profile, route);
+        leave.set(
+          context.key,
+          ports.places.ask(
+            {
+              profile,
+              route,
+              ...(bound === undefined ? {} : { routeConcurrency: bound }),
+              ...(group === undefined ? {} : { group }),
+            },
+            granted,
+          ),
+        );
+      },
+      leavePlace: ({ context }) => leavePlace(context.key),
+      writeRun: ({ context, self }) => {
+        const { key, record } = context;
+        // What comes of an agent that did not stop in time is too late.
+        underWay.delete(key);
+        const changes = changesOf(key, record, ports);
+        const account = accounts.get(key);
+        if (account !== undefined) changes.push(transcriptChange(key, account));
+        void ports.writer.write(changes).then((verdict) => {
+          if (verdict.kind !== 'refused') accounts.delete(key);
+          tellWritten(self, verdict);
+        });
+      },
+      openDelivery: ({ context }) => {
+        const { key } = context;
+        const stored = ports.keeper.journal()?.get('deliveries', key);
+        if (stored === undefined) return;
+        const record = stored.value;
+        ports.writer.adopt('deliveries', key, stored.version);
+        ports.wards().deliveries.spawn(key, { key, record, atMs: ports.nowMs() });
+      },
+      closeRun: ({ context: { key, record }, self }) => {
+        const closed: RunRecord = { ...record, endedAtMs: ports.nowMs() };
+        void ports.writer
+          .write([runChange(key, closed, null), ...noticeChanges(key, record, ports)])
+          .then((verdict) => tellWritten(self, verdict));
+      },
+      openNotice: ({ context }) => openNotice(context.key, ports),
+    },
+  });
+
+  return {
+    logic,
+    /** Takes back what a run holds whose chart is gone without a word: its place, and the agent's work. */
+    release(key: string): void {
+      leavePlace(key);
+      underWay.get(key)?.stop();
+      underWay.delete(key);
+      accounts.delete(key);
+    },
+  };
+}
+
+const writeAgainMs = 1_000;
+
+/**
+ * Returns what writes down that the agent is being handed the prompt, which makes the attempt count. Where the journal cannot
+ * write it tries again; it resolves with false where the run is stopped meanwhile or another gateway holds it.
+ */
+export function writeHandOver(
+  { writer, nowMs }: Pick<RunPorts, 'writer' | 'nowMs'>,
+  wait: (ms: number, signal: AbortSignal) => Promise<void> = (ms, signal) => sleep(ms, undefined, { signal }),
+) {
+  return async (key: string, record: RunRecord, signal: AbortSignal): Promise<boolean> => {
+    for (;;) {
+      const verdict = await writer.write([runChange(key, record, nowMs())]);
+      if (verdict.kind !== 'refused') return verdict.kind === 'written';
+      await wait(writeAgainMs, signal).catch(() => {});
+      if (signal.aborted) return false;
+    }
+  };
+}
+
+function changesOf(key: string, record: RunRecord, ports: RunPorts): RecordChange[] {
+  const { status } = record;
+  if (status === 'failed' || status === 'cancelled') {
+    return [runChange(key, { ...record, endedAtMs: ports.nowMs() }, null), ...noticeChanges(key, record, ports)];
+  }
+  if (status === 'delivering') {
+    // A start takes up both by their due times, which keep the order of a chat where the clock was set back.
+    const order = ports.nextOrder();
+    return [runChange(key, record, order), deliveryChange(key, record, { ...ports, order })];
+  }
+  return [runChange(key, status === 'running' ? { ...record, prompted: false } : record, ports.nowMs())];
+}
+
+function runChange(key: string, record: RunRecord, dueAtMs: number | null): RecordChange {
+  return { collection: 'runs', key, value: record, dueAtMs };
+}
+
+function transcriptChange(key: string, { transcript }: RunAccount): RecordChange {
+  return { collection: 'transcripts', key, value: { entries: transcriptJson(transcript) }, dueAtMs: null };
+}
+
+/** The delivery of a run's response, with the texts of the event that the run is for. */
+function deliveryChange(key: string, run: RunRecord, ports: RunPorts & { readonly order: number }): RecordChange {
+  const event = ports.keeper.journal()?.get('events', run.eventKey)?.value;
+  const record: DeliveryRecord = {
+    eventKey: run.eventKey,
+    runKey: key,
+    deliveryId: event?.deliveryId ?? run.eventKey,
+    profile: run.profile,
+    route: run.route,
+    event: event?.event ?? 'unknown',
+    target: event?.deliver ?? 'log',
+    status: 'queued',
+    text: run.response ?? '',
+    extra: event?.deliverExtra ?? {},
+    queuedAtMs: ports.nowMs(),
+    order: ports.order,
+  };
+  return { collection: 'deliveries', key, value: record, dueAtMs: ports.order };
+}

@@ -1,0 +1,72 @@
+/**
+ * The lane of one target with the pauses that its platform asks for: in which words, until when, what ends one early, and
+ * the pace of a long text's pieces. Knows no connection and sends nothing.
+ * @see DLV-4 in docs/specification.md
+ */
+
+import { createLane, type Lane } from '../../actors/dispatch/lanes.ts';
+import type { PiecePace } from '../../actors/ports.ts';
+import type { Pace } from '../../machines/dispatch/pace.ts';
+
+export interface PlatformPause {
+  /** Unix milliseconds. */
+  readonly untilMs: number;
+  readonly reason: string;
+}
+
+export interface TargetLane extends Omit<Lane, 'pause' | 'resume' | 'next' | 'pausedUntilMs'> {
+  pauseFor(ms: number, reason: string): void;
+  pauseNow(): PlatformPause | undefined;
+  /** A text that was begun then, by the steady clock, has arrived: where that was after the platform asked, it is over. */
+  arrived(begunAtMs: number): void;
+  /** Each piece is a message to the platform, and keeps to its pace like one. */
+  pieces(chat: string): PiecePace;
+}
+
+export interface TargetLanePorts {
+  readonly nowMs: () => number;
+  /** Milliseconds that only rise. */
+  readonly steadyMs: () => number;
+  readonly wake: (callback: () => void, waitMs: number) => () => void;
+}
+
+export function createTargetLane(pace: Pace, ports: TargetLanePorts): TargetLane {
+  const { nowMs, steadyMs } = ports;
+  const { pause, resume, next, pausedUntilMs, ...lane } = createLane(pace, ports);
+  let reason = '';
+  let pausedAtMs = Number.NEGATIVE_INFINITY;
+
+  function pauseFor(ms: number, why: string): void {
+    reason = why;
+    pausedAtMs = steadyMs();
+    pause(pausedAtMs + ms);
+  }
+
+  return {
+    ...lane,
+    pauseFor,
+    pauseNow() {
+      const atMs = pausedUntilMs();
+      return atMs === undefined ? undefined : { untilMs: Math.ceil(nowMs() + atMs - steadyMs()), reason };
+    },
+    arrived(begunAtMs) {
+      // What was on its way already when the platform asked does not end the pause.
+      if (begunAtMs > pausedAtMs) resume();
+    },
+    pieces: (chat) => ({
+      turn: (signal) =>
+        new Promise((resolve) => {
+          let leave = (): void => {};
+          const done = (): void => {
+            leave();
+            signal.removeEventListener('abort', done);
+            resolve();
+          };
+          signal.addEventListener('abort', done);
+          leave = next(chat, done);
+          if (signal.aborted) done();
+        }),
+      limited: (ms) => pauseFor(ms, 'the platform asks for a pause in the middle of a text'),
+    }),
+  };
+}

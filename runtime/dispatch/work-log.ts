@@ -1,0 +1,66 @@
+/**
+ * The log lines of work: one for a run that ended, one for each try of a delivery, one for what nobody foresaw.
+ * @see OBS-1 in docs/specification.md
+ */
+
+import type { Logger, LogLevel } from '../../actors/ports.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { DeliveryRecord, EventRecord, RunRecord } from '../../machines/webhook/record.ts';
+
+/** Where it is no error: what arrived, what is tried again, what a person gave up. */
+const levels: Readonly<Record<string, LogLevel>> = {
+  delivered: 'info',
+  delivering: 'warn',
+  waitingToRetry: 'warn',
+  dropped: 'warn',
+};
+
+export function logRun(key: string, run: RunRecord, event: EventRecord | undefined, log: Logger): void {
+  log.log(levels[run.status] ?? 'error', `run ${run.status}`, {
+    delivery_id: event?.deliveryId,
+    run: key,
+    route: run.route,
+    profile: run.profile,
+    attempt: run.attempt,
+    superseded: run.superseded,
+    reason: run.reason,
+  });
+}
+
+export function logDelivery(key: string, delivery: DeliveryRecord, log: Logger): void {
+  log.log(levels[delivery.status] ?? 'error', `delivery ${delivery.status}`, {
+    delivery_id: delivery.deliveryId,
+    delivery: key,
+    route: delivery.route,
+    profile: delivery.profile,
+    target: delivery.target,
+    attempt: delivery.attempts,
+    next_try_at: delivery.dueAtMs === undefined ? undefined : new Date(delivery.dueAtMs).toISOString(),
+    message_id: delivery.messageId,
+    reason: delivery.reason,
+  });
+}
+
+/** What a stop leaves in the journal: runs that have not ended, and deliveries of runs that have. */
+export interface LeftWork {
+  readonly runs: number;
+  readonly deliveries: number;
+}
+
+/** The last line of a stop. Undefined where no journal was open, so that nothing is known to wait. */
+export function logStopped(left: LeftWork | undefined, log: Logger): void {
+  const { runs = 0, deliveries = 0 } = left ?? {};
+  const waiting = [...counted(runs, 'run', 'runs'), ...counted(deliveries, 'delivery', 'deliveries')].join(' and ');
+  const verb = runs + deliveries === 1 ? 'waits' : 'wait';
+  const message = waiting === '' ? 'stopped' : `stopped; ${waiting} ${verb} on disk for the next start`;
+  log.log('info', message, left && { runs_waiting: runs, deliveries_waiting: deliveries });
+}
+
+function counted(count: number, one: string, many: string): string[] {
+  return count === 0 ? [] : [`${count} ${count === 1 ? one : many}`];
+}
+
+/** Work that goes on beside the charts fails beside them too: it must not take the daemon with it. */
+export function tellUnforeseen(log: Logger, where: string, thrown: unknown): void {
+  log.log('error', `${where}: ${causeOf(thrown)}`, { actor: where, error: String(thrown) });
+}

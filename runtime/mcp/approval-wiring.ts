@@ -1,0 +1,46 @@
+/**
+ * Fills the holes of the approval chart: whoever asked hears the answer, whoever watches hears the question, and the log
+ * keeps who let what run. What is asked and what is filled in is in no line.
+ * @see TRU-3 and OBS-1 in docs/specification.md
+ */
+
+import type { Logger } from '../../actors/ports.ts';
+import { type ApprovalContext, approvalMachine } from '../../machines/mcp/approval.machine.ts';
+import type { Approvals } from './approvals.ts';
+
+export interface ApprovalPorts {
+  readonly approvals: () => Approvals;
+  readonly log: Logger;
+}
+
+const endings = { approved: 'was approved', denied: 'was denied', timedOut: 'was not answered in time' } as const;
+
+export function wireApproval({ approvals, log }: ApprovalPorts) {
+  return approvalMachine.provide({
+    actions: {
+      announce: ({ context }) => {
+        log.log('info', `${subjectOf(context)} waits for a person`, fieldsOf(context));
+        approvals().announced(context);
+      },
+      tellAnswer: ({ context }) => {
+        // A question without anybody who answered ran out of time.
+        const verdict = context.by === null ? 'timedOut' : context.granted ? 'approved' : 'denied';
+        const by = context.by ?? undefined;
+        log.log(by === undefined ? 'warn' : 'info', `${subjectOf(context)} ${endings[verdict]}`, {
+          ...fieldsOf(context),
+          by,
+        });
+        approvals().settled(context.id, { verdict, values: context.values });
+      },
+    },
+  });
+}
+
+function subjectOf({ kind, tool, server }: ApprovalContext): string {
+  if (kind === 'tool') return `the call of ${tool}`;
+  return tool === '' ? `the form of mcp server "${server}"` : `the question of ${tool}`;
+}
+
+function fieldsOf({ id, server, profile, run }: ApprovalContext): Record<string, unknown> {
+  return { server, profile, run, actor: `approvals/${id}` };
+}

@@ -1,0 +1,64 @@
+/**
+ * Fills the holes of the connection chart: its session, its pings, the calls that wait for it, and its lines in the log.
+ * @see LIF-1 and OBS-1 in docs/specification.md
+ */
+
+import { fromPromise } from 'xstate';
+import type { Logger } from '../../actors/ports.ts';
+import {
+  type CloseInput,
+  type ConnectInput,
+  type ConnectionContext,
+  type ConnectVerdict,
+  serverConnectionMachine,
+} from '../../machines/mcp/server-connection.machine.ts';
+import type { Reach } from './reach.ts';
+import { connectionKey, type Sessions } from './sessions.ts';
+
+export interface ConnectionPorts {
+  readonly sessions: Sessions;
+  readonly reach: Reach;
+  readonly log: Logger;
+}
+
+export function wireConnection({ sessions, reach, log }: ConnectionPorts) {
+  /** What was last said of each: one that sleeps and wakes, or stays away, is one line and not one for every attempt. */
+  const said = new WeakMap<object, string>();
+  const keyOf = ({ profile, server }: ConnectionContext): string => connectionKey(profile, server);
+  function say(self: object, context: ConnectionContext, why: string): void {
+    const before = said.get(self);
+    if (before === why) return;
+    said.set(self, why);
+    const { server, profile, tools } = context;
+    const fields = { server, profile, actor: `connections/${keyOf(context)}` };
+    if (why !== '') log.log('warn', why, fields);
+    else
+      log.log('info', `mcp server "${server}" is connected${before === undefined ? '' : ' again'}`, {
+        ...fields,
+        tools,
+      });
+  }
+
+  return serverConnectionMachine.provide({
+    actors: {
+      connectServer: fromPromise<ConnectVerdict, ConnectInput>(({ input, signal }) => sessions.connect(input, signal)),
+      closeSession: fromPromise<undefined, CloseInput>(async ({ input }) => {
+        await sessions.close(input);
+        return undefined;
+      }),
+    },
+    actions: {
+      ping: ({ context }) => sessions.ping(keyOf(context)),
+      tellReached: ({ context, self }) => {
+        say(self, context, '');
+        reach.reached(keyOf(context));
+      },
+      tellUnreachable: ({ context, self }) => {
+        if (context.why !== null) say(self, context, context.why);
+        const { why, closing, server } = context;
+        const closed = `mcp server "${server}": ${closing ?? 'stopped'}`;
+        reach.unreachable(keyOf(context), closing === null ? (why ?? closed) : closed);
+      },
+    },
+  });
+}

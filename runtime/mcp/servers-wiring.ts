@@ -1,0 +1,59 @@
+/** Fills the holes of the servers' chart: its wards, the carrying over of a changed configuration, and the end. */
+
+import { type AnyActorLogic, fromPromise } from 'xstate';
+import type { Logger } from '../../actors/ports.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
+import { serversMachine } from '../../machines/mcp/servers.machine.ts';
+import type { Logins } from '../oauth/logins.ts';
+import type { Calls } from './calls.ts';
+import type { Reconcile } from './reconcile.ts';
+
+export interface ServersPorts {
+  readonly connections: AnyActorLogic;
+  readonly calls: AnyActorLogic;
+  readonly approvals: AnyActorLogic;
+  readonly serverRequests: AnyActorLogic;
+  readonly chats: AnyActorLogic;
+  readonly browserLogins: AnyActorLogic;
+  readonly deviceLogins: AnyActorLogic;
+  readonly ward: () => WardHandle<ConnectionInput>;
+  readonly reconcile: Reconcile;
+  /** The calls under way. */
+  readonly live: Pick<Calls, 'stop'>;
+  readonly logins: Pick<Logins, 'stop'>;
+  readonly closeFiles: () => Promise<void>;
+  readonly log: Logger;
+}
+
+export function wireServers(ports: ServersPorts) {
+  return serversMachine.provide({
+    actors: {
+      connections: ports.connections,
+      calls: ports.calls,
+      approvals: ports.approvals,
+      serverRequests: ports.serverRequests,
+      chats: ports.chats,
+      browserLogins: ports.browserLogins,
+      deviceLogins: ports.deviceLogins,
+      closeAll: fromPromise<undefined, undefined>(async () => {
+        ports.live.stop();
+        ports.logins.stop();
+        await ports.reconcile.retireAll();
+        await ports.closeFiles();
+        return undefined;
+      }),
+    },
+    actions: {
+      reconcile: () => {
+        try {
+          ports.reconcile.run();
+        } catch (thrown) {
+          // The servers that live go on as they are.
+          ports.log.log('error', `servers: the configuration cannot be carried over: ${causeOf(thrown)}`);
+        }
+      },
+    },
+  });
+}

@@ -1,0 +1,345 @@
+/**
+ * Assembles the servers' half: the live tables, the charts with their holes filled, and what the rest of the daemon may
+ * ask of it. Decides nothing.
+ * @see INS-1 and LIF-1 in docs/specification.md
+ */
+
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { AnyActorLogic, AnyActorRef } from 'xstate';
+import type { LoadedHome } from '../../actors/config/load-config.ts';
+import { createCallLanes } from '../../actors/mcp/call-lanes.ts';
+import { createSchemaCache, type SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
+import type { Logger } from '../../actors/ports.ts';
+import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
+import type { ToolOffer } from '../../machines/agent/model-talk.ts';
+import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import { absentWard, createWard, type WardHandle, wardHandle } from '../../machines/base/ward.ts';
+import type { HomePaths } from '../../machines/config/profile.ts';
+import type { ApprovalInput } from '../../machines/mcp/approval.machine.ts';
+import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
+import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
+import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
+import type { LoginInput } from '../../machines/oauth/browser-login.machine.ts';
+import type { ChatTurnPorts } from '../agent/chat-turn.ts';
+import { wireChatSession } from '../agent/chat-wiring.ts';
+import { type Chats, createChats } from '../agent/chats.ts';
+import { assembleLogins } from '../oauth/assemble.ts';
+import { createLoginDesk, type LoginDesk } from '../oauth/login-desk.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { countCall } from '../observe/metrics-counts.ts';
+import type { Redactor } from '../observe/redact.ts';
+import type { Tracing } from '../observe/tracing.ts';
+import { tracedCalls } from '../observe/tracing-spans.ts';
+import { newMark } from '../system/ids.ts';
+import { createRespawns } from '../system/respawns.ts';
+import { wake } from '../system/wake.ts';
+import { wireApproval } from './approval-wiring.ts';
+import { type Approvals, createApprovals } from './approvals.ts';
+import { type CallMemo, type CallMemory, createCallMemory } from './call-memory.ts';
+import { askerOf, type Calls, createCalls } from './calls.ts';
+import { wireConnection } from './connections.ts';
+import { createOffers, type Offers } from './offers.ts';
+import { createReach } from './reach.ts';
+import { createReconcile, type Reconcile } from './reconcile.ts';
+import { redactedCalls } from './redacted-calls.ts';
+import { createRegistry, type Registry } from './registry.ts';
+import { wireServerRequest } from './server-request-wiring.ts';
+import { createServerRequests } from './server-requests.ts';
+import { wireServers } from './servers-wiring.ts';
+import { connectionKey, createSessions } from './sessions.ts';
+import { createSettled, type Settled } from './settled.ts';
+import { wireToolCall } from './tool-calls.ts';
+
+export interface ServersHalfPorts {
+  readonly paths: HomePaths;
+  readonly root: () => AnyActorRef;
+  readonly home: () => LoadedHome;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly compiling: CompileOptions;
+  readonly redactor: Redactor;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
+  readonly nowMs: () => number;
+  /** Milliseconds that only rise. */
+  readonly steadyMs: () => number;
+  readonly log: Logger;
+}
+
+export interface Servers {
+  readonly logic: AnyActorLogic;
+  readonly calls: Calls;
+  readonly approvals: Approvals;
+  readonly chats: Chats;
+  /** The tools that the chats of a profile have now. */
+  chatTools(profile: string): Promise<readonly ToolOffer[]>;
+  readonly reconcile: Reconcile;
+  readonly connections: () => WardHandle<ConnectionInput>;
+  readonly logins: LoginDesk;
+  /** The last calls that runs have made. */
+  readonly memory: CallMemory;
+  readonly settled: Settled;
+  readonly offers: Offers;
+  registry(profile: string): Registry | undefined;
+  serves(profile: string): boolean;
+  /** The folder of a profile's server logs. */
+  logFolder(profile: string): string;
+}
+
+export function assembleServers(ports: ServersHalfPorts): Servers {
+  const { paths, root, home, compiling, redactor, metrics, tracing, nowMs, steadyMs, log } = ports;
+  const profileOf = (profile: string) => home().profiles.get(profile as ProfileName);
+  /** The first callers come before a ward stands; the last words of sessions, and signals that abort, after it stopped. */
+  const ward =
+    <Input>(name: string) =>
+    (): WardHandle<Input> => {
+      const ref: AnyActorRef | undefined = root().system.get(name);
+      return ref === undefined ? absentWard(name) : wardHandle(ref);
+    };
+  const connections = ward<ConnectionInput>('connections');
+  const callWard = ward<CallInput>('calls');
+
+  const registries = new Map<string, Registry>();
+  const registry = (profile: string): Registry => made(registries, profile, () => createRegistry(log));
+  const caches = new Map<string, SchemaCache>();
+  const cache = (profile: string): SchemaCache =>
+    made(caches, profile, () => createSchemaCache(join(profileOf(profile)?.paths.cache ?? paths.cache, 'mcp'), log));
+  const logFolder = (profile: string): string =>
+    profile === 'default' ? join(paths.logs, 'mcp') : join(paths.logs, 'mcp', profile);
+
+  const reconcile = createReconcile({
+    entries: () => [...home().profiles].map(([profile, { settings }]) => ({ profile, servers: settings.servers })),
+    ward: connections,
+    registry,
+    cache,
+    retired: (key, how) => calls.retire(key, how),
+    closeSessions: () => sessions.closeAll(),
+    respawns: createRespawns({ steadyMs, random: Math.random, wake }),
+    nowMs,
+  });
+  const { settings } = reconcile;
+  const approvals = createApprovals(ward<ApprovalInput>('approvals'), nowMs, newMark(), log);
+  const requests = createServerRequests(ward<ServerRequestInput>('serverRequests'), steadyMs, approvals.withdraw);
+  const calls = redactedCalls(tracedCalls(createCalls(callWard, nowMs, approvals.withdraw), tracing), redactor.text);
+  const memory = createCallMemory();
+  const chats = createChats(() => (root().system.get('chats') === undefined ? undefined : ward<ChatInput>('chats')()));
+  const settled = createSettled(connections);
+  const chatPorts = (profile: string): ChatTurnPorts => ({
+    registry: () => registries.get(profile),
+    calls,
+    approvals,
+    redact: redactor.text,
+    nowMs,
+    random: Math.random,
+    log,
+  });
+  const crashed = (room: string) => (key: string, error: unknown) => {
+    log.log('error', `${room}/${key} crashed`, { actor: `${room}/${key}`, error: String(error) });
+  };
+  const { logins, credentials, browserLogins, deviceLogins } = assembleLogins({
+    home: paths.home,
+    browser: ward<LoginInput>('browserLogins'),
+    device: ward<LoginInput>('deviceLogins'),
+    compiling,
+    redactor,
+    changed: (profile, server) =>
+      connections().get(connectionKey(profile, server))?.send({ type: 'credentials.changed' }),
+    crashed: crashed('logins'),
+    nowMs,
+    log,
+  });
+  const reach = createReach({
+    connections,
+    calls: callWard,
+    configured: (key) => reconcile.keys().includes(key),
+    steadyMs,
+  });
+  const sessions = createSessions({
+    settings,
+    registry,
+    cache,
+    logFolder,
+    requests: requests.deskOf,
+    credentials,
+    tell: (key, event) => connections().get(key)?.send(event),
+    isAwaited: reach.isAwaited,
+    env: ports.env,
+    userHome: homedir(),
+    homeOf: (profile) => profileOf(profile)?.paths.home ?? paths.home,
+    version: ports.version,
+    nowMs,
+    random: Math.random,
+    redact: redactor.text,
+    log,
+  });
+  const logic = wireServers({
+    connections: createWard({
+      name: 'connections',
+      logic: compile(wireConnection({ sessions, reach, log }), compiling),
+      onDone: (key) => reconcile.ended(key),
+      onCrashed: (key, error) => {
+        crashed('connections')(key, error);
+        // What comes in its place may sleep, or stand as failed, and would never close it.
+        sessions.drop(key);
+        reconcile.crashed(key, error);
+      },
+    }),
+    calls: createWard({
+      name: 'calls',
+      logic: compile(
+        wireToolCall({
+          calls,
+          sessions,
+          approvals,
+          reach,
+          lanes: createCallLanes(),
+          registry: (profile) => registries.get(profile),
+          settings,
+          connections,
+          demandScope: (profile, server, scope) => credentials(profile).demandScope(server, scope),
+          redactor,
+          steadyMs,
+          log,
+        }),
+        compiling,
+      ),
+      onDone: (key, output: CallOutput) => {
+        const endedAtMs = nowMs();
+        const startedAtMs = calls.get(key)?.startedAtMs ?? endedAtMs;
+        countCall(output, (endedAtMs - startedAtMs) / 1_000, metrics);
+        if (output.run !== undefined) memory.keep(memoOf(output, output.run, { startedAtMs, endedAtMs, redactor }));
+        calls.settled(key, output);
+        requests.callEnded(key);
+      },
+      onCrashed: (key, error) => {
+        crashed('calls')(key, error);
+        calls.crashed(key);
+        requests.callEnded(key);
+      },
+    }),
+    approvals: createWard({
+      name: 'approvals',
+      logic: compile(wireApproval({ approvals: () => approvals, log }), compiling),
+      onCrashed: (key, error) => {
+        crashed('approvals')(key, error);
+        // Nobody can answer it any more.
+        approvals.settled(key, { verdict: 'denied', values: null });
+      },
+    }),
+    serverRequests: createWard({
+      name: 'serverRequests',
+      logic: compile(
+        wireServerRequest({
+          requests,
+          approvals,
+          askerOf: (call) => {
+            const request = calls.get(call)?.request;
+            return request && askerOf(request);
+          },
+          waits: calls.waits,
+          settings,
+          model: (profile) => profileOf(profile)?.settings.agent.model,
+          redactor,
+          askModel: async (model, question, signal) => {
+            const { streamModel, waitFor } = await import('../../actors/agent/stream-model.ts');
+            return streamModel(model, question, { nowMs, random: Math.random, wait: waitFor, signal });
+          },
+          steadyMs,
+        }),
+        compiling,
+      ),
+      onCrashed: (key, error) => {
+        crashed('serverRequests')(key, error);
+        requests.crashed(key);
+      },
+    }),
+    chats: createWard({
+      name: 'chats',
+      logic: compile(
+        wireChatSession({
+          chats,
+          settings: (profile) => profileOf(profile)?.settings.agent,
+          turn: chatPorts,
+          settled,
+        }),
+        compiling,
+      ),
+      onCrashed: (key, error) => {
+        crashed('chats')(key, error);
+        chats.turnEnded(key);
+        chats.forget(key);
+      },
+    }),
+    browserLogins,
+    deviceLogins,
+    ward: connections,
+    reconcile,
+    live: calls,
+    logins,
+    closeFiles: sessions.closeFiles,
+    log,
+  });
+
+  const offers = createOffers({
+    calls,
+    registry: (profile) => registries.get(profile),
+    state: (profile, server) =>
+      connections().get(connectionKey(profile, server))?.getSnapshot().value as string | undefined,
+    keep: sessions.keepOffered,
+  });
+
+  return {
+    logic: compile(logic, compiling),
+    offers,
+    calls,
+    approvals,
+    chats,
+    async chatTools(profile) {
+      const agent = profileOf(profile)?.settings.agent;
+      const { chatTools } = await import('../agent/chat-turn.ts');
+      return agent === undefined ? [] : chatTools(profile, agent, chatPorts(profile));
+    },
+    reconcile,
+    connections,
+    memory,
+    logins: createLoginDesk({ logins, credentials, settings, env: ports.env, version: ports.version }),
+    settled,
+    registry: (profile) => registries.get(profile),
+    serves: (profile) => profileOf(profile) !== undefined,
+    logFolder,
+  };
+}
+
+function memoOf(
+  { id, name, server, fault, tries }: CallOutput,
+  run: string,
+  {
+    startedAtMs,
+    endedAtMs,
+    redactor,
+  }: { readonly startedAtMs: number; readonly endedAtMs: number; readonly redactor: Redactor },
+): CallMemo {
+  return {
+    id,
+    run,
+    tool: name,
+    server: server ?? '',
+    outcome: fault?.code ?? 'result',
+    startedAtMs,
+    // A clock that is set back meanwhile makes no call end before it began.
+    endedAtMs: Math.max(startedAtMs, endedAtMs),
+    tries,
+    ...(fault === null ? {} : { why: redactor.text(fault.message) }),
+  };
+}
+
+function made<Value>(table: Map<string, Value>, key: string, make: () => Value): Value {
+  let standing = table.get(key);
+  if (standing === undefined) {
+    standing = make();
+    table.set(key, standing);
+  }
+  return standing;
+}

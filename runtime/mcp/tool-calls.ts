@@ -1,0 +1,404 @@
+/** Fills the holes of the call chart: the registry's answer, the question to a person, the way to the server, the call. */
+
+import { type AnyActorRef, assign } from 'xstate';
+import type { CallLanes } from '../../actors/mcp/call-lanes.ts';
+import type { CallOutcome } from '../../actors/mcp/call-outcome.ts';
+import { createSchemaTime, type SchemaTime } from '../../actors/mcp/schema-time.ts';
+import type { Session } from '../../actors/mcp/session.ts';
+import {
+  type ArgumentVerdict,
+  checkArguments,
+  createKnownChecks,
+  type KnownChecks,
+} from '../../actors/mcp/validate-arguments.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import { cut, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import {
+  type CallFault,
+  noSuchTool,
+  notOffered,
+  toolIsGone,
+  toolKeepsChanging,
+  unavailable,
+  uncheckedArguments,
+  unclear,
+} from '../../machines/mcp/call-faults.ts';
+import { shapeOffer } from '../../machines/mcp/offer-result.ts';
+import { isOfferList } from '../../machines/mcp/offers.ts';
+import type { BreakerEvent } from '../../machines/mcp/retry-plan.ts';
+import type { ConnectionContext, ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
+import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
+import {
+  type CallContext,
+  type CallEvent,
+  type CallVerdict,
+  type Resolution,
+  toolCallMachine,
+} from '../../machines/mcp/tool-call.machine.ts';
+import type { Utility } from '../../machines/mcp/tool-name.ts';
+import { shapeResult } from '../../machines/mcp/tool-result.ts';
+import { needsApproval } from '../../machines/mcp/trust.ts';
+import { loginCommand } from '../../machines/oauth/login-hint.ts';
+import type { Redactor } from '../observe/redact.ts';
+import type { Approvals } from './approvals.ts';
+import type { Calls, LiveCall } from './calls.ts';
+import { askerOf } from './calls.ts';
+import type { Reach } from './reach.ts';
+import type { RegisteredTool, Registry } from './registry.ts';
+import { connectionKey, type Sessions } from './sessions.ts';
+
+export interface ToolCallPorts {
+  readonly calls: Calls;
+  readonly sessions: Sessions;
+  readonly approvals: Approvals;
+  readonly reach: Reach;
+  readonly lanes: CallLanes;
+  readonly registry: (profile: string) => Registry | undefined;
+  readonly settings: (profile: string, server: string) => ServerSettings | undefined;
+  readonly connections: () => WardHandle<ConnectionInput>;
+  /** The next login to the server asks for this scope too. */
+  readonly demandScope: (profile: string, server: string, scope: string) => void;
+  readonly redactor: Redactor;
+  /** Milliseconds that only rise, by which the breakers open and close. */
+  readonly steadyMs: () => number;
+  readonly log: Logger;
+}
+
+/** How long a person has for a yes to a call. */
+const approvalTimeoutMs = 300_000;
+/** Stopping the session and starting it again comes before a connect, and a queue of others may. */
+const reachSlackMs = 30_000;
+/** A server that changes its tool under every yes is not followed. */
+const mostQuestions = 2;
+/** Of a tool's description, as much as a person reads. */
+const longestDescription = 2_000;
+
+interface Wired extends ToolCallPorts {
+  /** The sessions that were lost and counted. */
+  readonly counted: WeakSet<Session>;
+  /** What the schemas of a server may take, and those that are compiled, by its key: kept over its sessions and listings. */
+  readonly schemas: Map<string, { readonly time: SchemaTime; readonly known: KnownChecks }>;
+}
+
+export function wireToolCall(given: ToolCallPorts) {
+  const ports: Wired = { ...given, counted: new WeakSet(), schemas: new Map() };
+  return toolCallMachine.provide({
+    actions: {
+      resolveTool: assign<CallContext, CallEvent, unknown, CallEvent, never>(({ context }) => resolve(context, ports)),
+      askApproval: ({ context, self }) => {
+        const row = ports.calls.get(context.id);
+        if (row === undefined) return;
+        const tool = ports.registry(context.profile)?.find(context.name);
+        row.approval = ports.approvals.ask(
+          {
+            profile: context.profile,
+            server: context.server ?? '',
+            ...askerOf(row.request),
+            kind: 'tool',
+            tool: context.name,
+            message: ports.redactor.text(cut(String(tool?.definition.description ?? ''), longestDescription)),
+            detail: ports.redactor.value(row.request.args) as Json,
+            timeoutMs: approvalTimeoutMs,
+          },
+          ({ verdict }) => self.send({ type: 'approval.settled', verdict }),
+        );
+        const question = row.approval;
+        ports.calls.waits(context.id, question, () => ports.approvals.show(question) !== undefined);
+      },
+      withdrawApproval: ({ context }) => {
+        const approval = ports.calls.get(context.id)?.approval;
+        if (approval !== undefined) ports.approvals.withdraw(approval);
+      },
+      reachServer: ({ context, self }) => ports.reach.wait(keyOf(context), { id: context.id, send: self.send }),
+      sendCall: ({ context, self }) =>
+        sendCall(context, ports, (verdict) => self.send({ type: 'call.answered', verdict })),
+      abandonCall: ({ context }) => ports.calls.get(context.id)?.abandon?.(),
+    },
+  });
+}
+
+/** What is not the tool any more that the call was found for is looked at anew; the rest costs one look into a map. */
+function resolve(context: CallContext, ports: Wired): Partial<CallContext> {
+  const { id, profile, name } = context;
+  const row = ports.calls.get(id);
+  const tool = ports.registry(profile)?.find(name);
+  if (tool !== undefined && tool === row?.tool) return { reached: isReached(tool, context, ports) };
+  const found = find(context, tool, ports);
+  if (found.kind === 'refused') return { fault: found.fault };
+  if (row !== undefined) row.tool = tool;
+  return found;
+}
+
+function find(context: CallContext, tool: RegisteredTool | undefined, ports: Wired): Resolution {
+  const { id, profile } = context;
+  const settings = tool === undefined ? undefined : ports.settings(profile, tool.server);
+  const row = ports.calls.get(id);
+  if (tool === undefined || settings === undefined) return findLater(context, ports);
+  if (row?.request.allows?.(tool) === false) return { kind: 'refused', fault: notOffered(context.name) };
+  // A tool of the server has the utility's name by now.
+  if (row?.request.method !== undefined && tool.kind !== 'utility')
+    return { kind: 'refused', fault: toolIsGone({ ...context, server: tool.server }) };
+  // A yes, and a caller's choice, were for that server's tool.
+  const before = row?.tool;
+  if (before !== undefined && !isSame(before, tool)) return { kind: 'refused', fault: toolIsGone(context) };
+  // A yes was for the tool as a person saw it.
+  const isOutdated = context.approved && before !== undefined && isOtherwise(before, tool);
+  if (isOutdated && context.questions >= mostQuestions) return { kind: 'refused', fault: toolKeepsChanging(context) };
+  const fault = argumentFault(context, tool, { args: row?.request.args ?? {}, ports });
+  if (fault !== undefined) return { kind: 'refused', fault };
+  const { annotations } = tool.definition;
+  const hints = isJsonObject(annotations) ? annotations : undefined;
+  return {
+    kind: 'found',
+    server: tool.server,
+    tool: tool.tool,
+    readOnly: hints?.readOnlyHint === true,
+    asks: needsApproval(settings.trust, hints),
+    reached: isReached(tool, context, ports),
+    reachMs: settings.connectTimeoutMs + reachSlackMs,
+    ...(isOutdated ? { approved: false } : {}),
+  };
+}
+
+/** A server that has not listed anything yet is waited for, once; nobody is woken for a name that may be wrong. */
+function findLater(context: CallContext, ports: ToolCallPorts): Resolution {
+  const { id, profile, name, server } = context;
+  if (context.tool !== null) return { kind: 'refused', fault: toolIsGone(context) };
+  const allows = ports.calls.get(id)?.request.allows;
+  const absent = server === null ? ports.reach.absentFor(profile, name, allows) : undefined;
+  if (absent === undefined)
+    return { kind: 'refused', fault: allows === undefined ? noSuchTool(name) : notOffered(name) };
+  const connectTimeoutMs = ports.settings(profile, absent.server)?.connectTimeoutMs ?? 0;
+  if (absent.comes) return { kind: 'awaited', server: absent.server, reachMs: connectTimeoutMs + reachSlackMs };
+  return { kind: 'refused', fault: unavailable(`no tool is named "${name}" yet: ${absent.why}`) };
+}
+
+function isSame(one: RegisteredTool, other: RegisteredTool): boolean {
+  return one.server === other.server && one.tool === other.tool && one.kind === other.kind;
+}
+
+function isOtherwise(one: RegisteredTool, other: RegisteredTool): boolean {
+  return JSON.stringify(one.definition) !== JSON.stringify(other.definition);
+}
+
+function isReached({ server }: RegisteredTool, context: CallContext, ports: ToolCallPorts): boolean {
+  // A connection says so while it steps, and shows it afterwards.
+  if (context.reached && context.server === server) return true;
+  return ports.reach.isReached(connectionKey(context.profile, server));
+}
+
+/** Why these arguments may not be sent; undefined where they fit the tool's input schema. */
+function argumentFault(
+  call: CallContext,
+  { definition, server }: RegisteredTool,
+  { args, ports }: { readonly args: JsonObject; readonly ports: Wired },
+): CallFault | undefined {
+  const { inputSchema } = definition;
+  const { time, known } = schemasOf(connectionKey(call.profile, server), ports);
+  const verdict: ArgumentVerdict = isJsonObject(inputSchema)
+    ? checkArguments(inputSchema, args, time.forOne(), known)
+    : { kind: 'unchecked', why: 'it is missing', isFinal: true };
+  switch (verdict.kind) {
+    case 'unfit':
+      return { code: 'invalid_arguments', message: `${call.name}: ${verdict.why}` };
+    case 'unchecked':
+      return uncheckedArguments({ name: call.name, server }, verdict);
+    case 'fits':
+      return undefined;
+  }
+}
+
+function schemasOf(key: string, { schemas, steadyMs }: Wired) {
+  const before = schemas.get(key);
+  if (before !== undefined) return before;
+  const made = { time: createSchemaTime({ steadyMs }), known: createKnownChecks() };
+  schemas.set(key, made);
+  return made;
+}
+
+type Outdated = Extract<CallVerdict, { readonly kind: 'outdated' }>;
+const outdated: Outdated = { kind: 'outdated' };
+
+/** Gives a call its turn and its session, and says once what came of it. */
+function sendCall(context: CallContext, ports: Wired, tell: (verdict: CallVerdict) => void): void {
+  const key = keyOf(context);
+  const row = ports.calls.get(context.id);
+  const tool = row?.tool;
+  const settings = ports.settings(context.profile, context.server ?? '');
+  if (row === undefined || tool === undefined || settings === undefined) {
+    tell({ kind: 'failed', fault: toolIsGone(context) });
+    return;
+  }
+  const work = (settle: (outcome: CallOutcome | Outdated) => void): (() => void) => {
+    // Others had their turns before, and the server may have listed meanwhile.
+    if (ports.registry(context.profile)?.find(context.name) !== tool) {
+      settle(outdated);
+      return () => {};
+    }
+    const session = ports.sessions.get(key);
+    if (session === undefined) {
+      settle({ kind: 'lost', dispatched: false, why: 'the connection was lost before the call' });
+      return () => {};
+    }
+    const connection = ports.connections().get(key);
+    const number = numberOf(connection);
+    const { args, method, onProgress, traceparent } = row.request;
+    const options = { id: context.id, onProgress, traceparent };
+    row.sentTo = key;
+    connection?.send({ type: 'call.began', atMs: ports.steadyMs() });
+    const ended = (outcome: CallOutcome): void => {
+      row.sentTo = undefined;
+      // While it counts as under way: a session that a call lost costs its connection no attempt.
+      tellLoss(outcome, { context, session, ports });
+      connection?.send({ type: 'call.ended', session: number, reading: readingOf(outcome, session, ports) });
+      settle(outcome);
+    };
+    if (tool.kind !== 'utility') return session.call(tool.tool, args, options, ended);
+    return method === undefined
+      ? session.callUtility(tool.tool as Utility, args, options, ended)
+      : session.ask(method, args, options, ended);
+  };
+  // A listing for a client waits for no tool, as that of the tools does not.
+  const parallel = settings.parallel || isOfferList(row.request.method);
+  row.abandon = ports.lanes.run({ server: key, parallel }, work, (outcome) => {
+    if (outcome.kind === 'outdated') tell(outcome);
+    else tell(verdictOf(outcome, { context, cap: settings.resultCap, row, log: ports.log }));
+  });
+}
+
+/** What a call found out about its session, its connection hears. */
+function tellLoss(
+  outcome: CallOutcome,
+  {
+    context,
+    session,
+    ports,
+  }: { readonly context: CallContext; readonly session: Session; readonly ports: ToolCallPorts },
+): void {
+  const key = keyOf(context);
+  switch (outcome.kind) {
+    case 'needsScope':
+      if (outcome.scope !== undefined) ports.demandScope(context.profile, context.server ?? '', outcome.scope);
+      return;
+    case 'expired':
+      ports.sessions.lose(key, { kind: 'expired' }, session);
+      return;
+    case 'unauthorized':
+      // The next attempt to connect finds out whether a login is needed, and says so.
+      ports.sessions.lose(key, { kind: 'broken', why: 'its credentials are refused' }, session);
+      return;
+    case 'lost':
+      ports.sessions.lose(key, { kind: 'broken', why: outcome.why }, session);
+      return;
+    default:
+      return;
+  }
+}
+
+interface Answered {
+  readonly context: CallContext;
+  readonly cap: number;
+  readonly row: LiveCall;
+  readonly log: Logger;
+}
+
+/** Never throws: who waits for the call must hear of it. */
+function verdictOf(outcome: CallOutcome, answered: Answered): CallVerdict {
+  const { context } = answered;
+  if (outcome.kind !== 'result') return verdictWithout(outcome, context);
+  try {
+    keepResult(outcome.result, answered);
+    return { kind: 'answered' };
+  } catch (thrown) {
+    answered.log.log(
+      'error',
+      `mcp server "${context.server}": ${context.name}: its result: ${causeOf(thrown)}`,
+      fieldsOf(context),
+    );
+    const message = 'the call crashed in the gateway; see the log';
+    return { kind: 'failed', fault: { code: 'outcome_uncertain', message } };
+  }
+}
+
+function fieldsOf({ server, profile, run, id }: CallContext): Record<string, unknown> {
+  return { server, profile, run, actor: `calls/${id}` };
+}
+
+function keepResult(given: Json, { context, cap, row, log }: Answered): void {
+  const { method } = row.request;
+  const { result, notes } = method === undefined ? shapeResult(given, cap) : shapeOffer(method, given, cap);
+  for (const note of notes) {
+    log.log('warn', `mcp server "${context.server}": ${context.name}: ${note}`, fieldsOf(context));
+  }
+  row.result = result;
+}
+
+function verdictWithout(outcome: Exclude<CallOutcome, { readonly kind: 'result' }>, context: CallContext): CallVerdict {
+  const place = `mcp server "${context.server}"`;
+  const command = loginCommand(context.server ?? '', context.profile);
+  switch (outcome.kind) {
+    case 'refused':
+      return { kind: 'failed', fault: { code: 'rpc_error', message: `${place}: ${context.name}: ${outcome.message}` } };
+    case 'unusable': {
+      // To call it again would bring the same.
+      const message = `${place}: ${context.name}: ${outcome.why}`;
+      const fault = context.readOnly ? ({ code: 'rpc_error', message } as const) : unclear(context, outcome.why);
+      return { kind: 'failed', fault };
+    }
+    case 'unauthorized': {
+      const message = `${place}: the server refuses the credentials; run \`${command}\`, or check headers`;
+      return { kind: 'failed', fault: { code: 'needs_login', message } };
+    }
+    case 'needsScope': {
+      const message = `${place}: ${context.name} needs the scope ${JSON.stringify(outcome.scope ?? '')}; run \`${command}\``;
+      return { kind: 'failed', fault: { code: 'needs_login', message } };
+    }
+    case 'timedOut': {
+      const message = `${place}: ${context.name} had no answer in ${outcome.afterMs / 1_000} s and was cancelled; raise timeout`;
+      return { kind: 'failed', fault: { code: 'timed_out', message } };
+    }
+    case 'cancelled':
+      return { kind: 'failed', fault: { code: 'cancelled', message: `${context.name} was cancelled` } };
+    case 'unclear':
+      return { kind: 'unclear', why: outcome.why };
+    case 'expired':
+      return { kind: 'lost', dispatched: true, why: 'its session had expired' };
+    case 'lost':
+      return { kind: 'lost', dispatched: outcome.dispatched, why: outcome.why };
+  }
+}
+
+/** What the end of a call says of the transport; a slow tool and a cancelled call say nothing. */
+function readingOf(outcome: CallOutcome, session: Session, { counted, steadyMs }: Wired): BreakerEvent | null {
+  switch (outcome.kind) {
+    case 'result':
+    case 'refused':
+    case 'unusable':
+    case 'unauthorized':
+    case 'needsScope':
+    case 'expired':
+      return { kind: 'answered' };
+    case 'unclear':
+      return outcome.behind ? { kind: 'transportFailed', nowMs: steadyMs() } : { kind: 'answered' };
+    case 'lost':
+      // A reload or an entry that changed cut it off, or it went down with a call that was counted.
+      if (outcome.closedHere || counted.has(session)) return null;
+      counted.add(session);
+      return { kind: 'transportFailed', nowMs: steadyMs() };
+    case 'timedOut':
+    case 'cancelled':
+      return null;
+  }
+}
+
+function keyOf({ profile, server }: CallContext): string {
+  return connectionKey(profile, server ?? '');
+}
+
+/** Which session a connection has now. */
+function numberOf(connection: AnyActorRef | undefined): number {
+  const snapshot = connection?.getSnapshot() as { readonly context: ConnectionContext } | undefined;
+  return snapshot?.context.session ?? 0;
+}

@@ -1,0 +1,85 @@
+/**
+ * Assembles what logs in to servers: each profile's credentials, the table of the logins under way, and the wards of the
+ * two login charts. Decides nothing.
+ * @see OAU-2, OAU-8 and INS-1 in docs/specification.md
+ */
+
+import type { AnyActorLogic } from 'xstate';
+import { type Credentials, createCredentials } from '../../actors/oauth/credentials.store.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import { createWard, type WardHandle } from '../../machines/base/ward.ts';
+import { profilePaths } from '../../machines/config/profile.ts';
+import type { LoginInput } from '../../machines/oauth/browser-login.machine.ts';
+import type { Redactor } from '../observe/redact.ts';
+import { wireBrowserLogin } from './browser-login.ts';
+import { wireDeviceLogin } from './device-login.ts';
+import { learntCredentials } from './learnt-credentials.ts';
+import { createLogins, type Logins } from './logins.ts';
+
+export interface LoginHalfPorts {
+  /** The folder of the home. */
+  readonly home: string;
+  readonly browser: () => WardHandle<LoginInput>;
+  readonly device: () => WardHandle<LoginInput>;
+  readonly compiling: CompileOptions;
+  readonly redactor: Pick<Redactor, 'learnNext'>;
+  /** A server has other credentials now. */
+  readonly changed: (profile: string, server: string) => void;
+  readonly crashed: (key: string, error: unknown) => void;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+export interface LoginHalf {
+  readonly logins: Logins;
+  readonly credentials: (profile: string) => Credentials;
+  readonly browserLogins: AnyActorLogic;
+  readonly deviceLogins: AnyActorLogic;
+}
+
+interface LoginEnd {
+  readonly profile: string;
+  readonly server: string;
+  readonly why: string | null;
+}
+
+export function assembleLogins({ home, compiling, redactor, nowMs, log, ...ports }: LoginHalfPorts): LoginHalf {
+  const stores = new Map<string, Credentials>();
+
+  /** By name alone: a profile that is not loaded must never fall back to another one's tokens. */
+  function credentials(profile: string): Credentials {
+    let store = stores.get(profile);
+    if (store === undefined) {
+      const { tokens } = profilePaths(home, profile as ProfileName);
+      const learn = (place: string, secret: string): void => redactor.learnNext(`${profile}/${place}`, secret);
+      store = learntCredentials(createCredentials(tokens, log), learn);
+      stores.set(profile, store);
+    }
+    return store;
+  }
+
+  const logins = createLogins({ browser: ports.browser, device: ports.device });
+  const wiring = { logins, credentials, nowMs, log };
+  const ends = {
+    onDone(key: string, { profile, server, why }: LoginEnd): void {
+      if (why !== null) {
+        logins.ended(key, { kind: 'stopped', why });
+        return;
+      }
+      logins.ended(key, { kind: 'loggedIn' });
+      ports.changed(profile, server);
+    },
+    onCrashed(key: string, error: unknown): void {
+      ports.crashed(key, error);
+      logins.ended(key, { kind: 'stopped', why: 'the login crashed in the gateway; see the log' });
+    },
+  };
+  return {
+    logins,
+    credentials,
+    browserLogins: createWard({ name: 'browserLogins', logic: compile(wireBrowserLogin(wiring), compiling), ...ends }),
+    deviceLogins: createWard({ name: 'deviceLogins', logic: compile(wireDeviceLogin(wiring), compiling), ...ends }),
+  };
+}

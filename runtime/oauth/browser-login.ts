@@ -1,0 +1,215 @@
+/**
+ * Fills the holes of the chart of a login by the browser: the port, the client, the redirect, the code for tokens.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { fromPromise } from 'xstate';
+import { listenForRedirect } from '../../actors/oauth/callback-listener.ts';
+import type { Credentials } from '../../actors/oauth/credentials.store.ts';
+import { lookAtDocument } from '../../actors/oauth/look-at-document.ts';
+import { createStopSignal } from '../../actors/stop-signal.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import {
+  type BrowserLoginContext,
+  browserLoginMachine,
+  type ExchangeVerdict,
+  type IdentifyVerdict,
+  redirectTimeoutMs,
+  type StepVerdict,
+} from '../../machines/oauth/browser-login.machine.ts';
+import { planCallback, redirectUriOf } from '../../machines/oauth/callback-port.ts';
+import { chooseIdentity, isGoodFor, type StoredClient } from '../../machines/oauth/client-identity.ts';
+import { aboutServer } from '../../machines/oauth/login-hint.ts';
+import { readRedirect } from '../../machines/oauth/redirect-answer.ts';
+import {
+  clientFor,
+  discover,
+  endpointOf,
+  type LoginPorts,
+  loginIsGone,
+  stepDone,
+  storeCredentials,
+} from './login-steps.ts';
+import type { LiveLogin } from './logins.ts';
+
+export function wireBrowserLogin(ports: LoginPorts) {
+  const { logins, credentials } = ports;
+  return browserLoginMachine.provide({
+    actors: {
+      discover: fromPromise<StepVerdict, BrowserLoginContext>(({ input }) =>
+        discover(ports, input, {
+          load: async () => (await import('../../actors/oauth/discover.ts')).discoverForBrowser,
+          asksOwnScope: false,
+        }),
+      ),
+      bindPort: fromPromise<StepVerdict, BrowserLoginContext>(({ input }) => bindPort(ports, input)),
+      identifyClient: fromPromise<IdentifyVerdict, BrowserLoginContext>(({ input }) => identify(ports, input)),
+      awaitRedirect: fromPromise<StepVerdict, BrowserLoginContext>(({ input, signal }) =>
+        awaitRedirect(logins.get(input.id), signal),
+      ),
+      exchangeCode: fromPromise<ExchangeVerdict, BrowserLoginContext>(({ input }) => exchange(ports, input)),
+      storeCredentials: fromPromise<StepVerdict, BrowserLoginContext>(({ input }) => storeCredentials(ports, input)),
+    },
+    actions: {
+      announceUrl: ({ context }) => {
+        const row = logins.get(context.id);
+        if (row?.authorizationUrl === undefined) return;
+        row.tell({ kind: 'url', url: row.authorizationUrl, expires_in_seconds: redirectTimeoutMs / 1_000 });
+      },
+      recordRefusal: ({ context }) => {
+        const why = `the authorization server refused ${context.document ?? 'the document'} as a client`;
+        ports.log.log('warn', `mcp server "${context.server}": ${why}; registering instead`, {
+          server: context.server,
+        });
+        credentials(context.profile)
+          .refuseDocument(context.server, why)
+          .catch((thrown: unknown) => {
+            const what = `mcp server "${context.server}": that its document was refused cannot be recorded`;
+            ports.log.log('error', `${what}: ${causeOf(thrown)}`, { server: context.server });
+          });
+      },
+      letGo: ({ context }) => logins.get(context.id)?.listener?.close(),
+    },
+  });
+}
+
+async function bindPort({ logins, credentials }: LoginPorts, context: BrowserLoginContext): Promise<StepVerdict> {
+  const { id, profile, server, startedFrom } = context;
+  const row = logins.get(id);
+  if (row === undefined) return loginIsGone;
+  const known = credentials(profile);
+  const before = known.server(server);
+  const documents = before === undefined ? undefined : before.metadata.client_id_metadata_document_supported === true;
+  const plan = planCallback(
+    row.settings,
+    {
+      documents,
+      documentRefused: known.documentRefused(server),
+      registered: known.client(server) !== undefined,
+      registeredUri: reusable(known, server, row)?.redirectUri,
+    },
+    startedFrom,
+  );
+  const { redirectUri } = row.settings;
+  if (redirectUri !== undefined && !URL.canParse(redirectUri))
+    return { kind: 'failed', why: `mcp server "${server}": oauth.redirect_uri is no address` };
+  const path = redirectUri === undefined ? '/callback' : new URL(redirectUri).pathname;
+  try {
+    const listener = await listenForRedirect(plan, path);
+    // Cancelled meanwhile: nobody would ever let go of the port.
+    if (logins.get(id) !== row) {
+      listener.close();
+      return loginIsGone;
+    }
+    row.listener = listener;
+  } catch (thrown) {
+    const port = plan.kind === 'fixed' ? ` ${plan.port}` : '';
+    return {
+      kind: 'failed',
+      why: `mcp server "${server}": the callback port${port} cannot be bound: ${causeOf(thrown)}; change oauth.redirect_port`,
+    };
+  }
+  row.redirectUri = redirectUriOf(row.settings, row.listener.port);
+  return stepDone;
+}
+
+async function identify({ logins, credentials }: LoginPorts, context: BrowserLoginContext): Promise<IdentifyVerdict> {
+  const { id, profile, server, documentRefused, storedRefused } = context;
+  const row = logins.get(id);
+  if (row?.discovery === undefined || row.redirectUri === undefined) return loginIsGone;
+  const { discovery, settings, redirectUri } = row;
+  const known = credentials(profile);
+  const identity = chooseIdentity({
+    settings,
+    metadata: discovery.metadata,
+    issuer: discovery.issuer,
+    stored: storedRefused ? undefined : reusable(known, server, row),
+    documentRefused: documentRefused || known.documentRefused(server),
+    redirectUri,
+    scope: discovery.scope,
+  });
+  if (identity.kind === 'stored') known.doubtClient(server);
+  const client = await clientFor(identity, row);
+  if (client.kind === 'failed') return { kind: 'failed', why: aboutServer(server, client.why) };
+  row.state = randomBytes(32).toString('base64url');
+  const { beginAuthorization } = await import('../../actors/oauth/begin-authorization.ts');
+  const begun = await beginAuthorization({ discovery, client: client.client, redirectUri, state: row.state });
+  if (begun.kind === 'failed') return { kind: 'failed', why: aboutServer(server, begun.why) };
+  row.client = client.client;
+  row.codeVerifier = begun.codeVerifier;
+  row.authorizationUrl = begun.url;
+  if (identity.kind === 'document') void warnOfDocument(row, client.client.clientId);
+  const kind = identity.kind === 'register' ? 'registered' : identity.kind;
+  if (kind === 'none') return { kind: 'failed', why: `mcp server "${server}": no client` };
+  return { kind: 'done', identity: kind, document: kind === 'document' ? client.client.clientId : null };
+}
+
+/** The registration of an earlier login, where this one would make the same: not one that led nowhere the last time. */
+function reusable(known: Credentials, server: string, { settings, discovery }: LiveLogin): StoredClient | undefined {
+  const stored = known.clientDoubted(server) ? undefined : known.client(server);
+  if (stored === undefined || discovery === undefined) return undefined;
+  return isGoodFor(stored, { settings, issuer: discovery.issuer, scope: discovery.scope }) ? stored : undefined;
+}
+
+/** Told while the browser is with the authorization server, which says no more of a document than that it refuses it. */
+async function warnOfDocument(row: LiveLogin, document: string): Promise<void> {
+  for (const { code, message } of await lookAtDocument(document, row.oauth.fetch)) {
+    row.tell({ kind: 'warning', code, message });
+  }
+}
+
+/** The redirect comes to the listener, or is pasted by a person whose browser is on another machine. */
+async function awaitRedirect(row: LiveLogin | undefined, signal: AbortSignal): Promise<StepVerdict> {
+  if (row?.listener === undefined || row.state === undefined || row.discovery === undefined) return loginIsGone;
+  const { discovery, state, listener } = row;
+  const stop = new AbortController();
+  const pasted = new Promise<string>((resolve) => {
+    row.paste = (query) => {
+      // Of another login, or of an earlier try: this one goes on.
+      if (new URLSearchParams(query).get('state') !== state) return false;
+      resolve(query);
+      return true;
+    };
+  });
+  try {
+    const query = await Promise.race([
+      listener.redirect(state, createStopSignal([signal, stop.signal]).signal),
+      pasted,
+    ]);
+    const answer = readRedirect(query, {
+      state,
+      issuer: discovery.issuer,
+      issPromised: discovery.metadata.authorization_response_iss_parameter_supported === true,
+    });
+    if (answer.kind === 'refused') return { kind: 'failed', why: answer.why };
+    row.code = answer.code;
+    row.iss = answer.iss;
+    return stepDone;
+  } finally {
+    stop.abort();
+    delete row.paste;
+  }
+}
+
+async function exchange({ logins, nowMs }: LoginPorts, context: BrowserLoginContext): Promise<ExchangeVerdict> {
+  const { id, server, identity } = context;
+  const row = logins.get(id);
+  const endpoint = row && endpointOf(row);
+  if (row === undefined || endpoint === undefined || row.code === undefined) return loginIsGone;
+  const grant = {
+    code: row.code,
+    iss: row.iss,
+    codeVerifier: row.codeVerifier ?? '',
+    redirectUri: row.redirectUri ?? '',
+  };
+  const { exchangeForTokens } = await import('../../actors/oauth/token-request.ts');
+  const answer = await exchangeForTokens(endpoint, grant, nowMs());
+  if (answer.kind === 'tokens') {
+    row.tokens = answer.record;
+    return stepDone;
+  }
+  const isConfigured = answer.kind === 'clientRefused' && identity === 'configured';
+  const cure = isConfigured ? '; check oauth.client_id, client_secret and token_endpoint_auth_method' : '';
+  const why = aboutServer(server, `${answer.why}${cure}`);
+  return answer.kind === 'clientRefused' ? { kind: 'clientRefused', why } : { kind: 'failed', why };
+}

@@ -1,0 +1,130 @@
+/**
+ * The steps that every login takes, by a browser as by a device: discovery, the client, the tokens stored. What speaks
+ * OAuth is loaded by the step that needs it: most daemons never see a login.
+ * @see OAU-1 and OAU-4 in docs/specification.md
+ */
+
+import { writableCure } from '../../actors/files.ts';
+import type { Credentials } from '../../actors/oauth/credentials.store.ts';
+import type { Discovery, DiscoveryVerdict } from '../../actors/oauth/discover.ts';
+import type { TokenEndpoint } from '../../actors/oauth/token-request.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import type { BrowserLoginContext, StepVerdict } from '../../machines/oauth/browser-login.machine.ts';
+import type { Identity } from '../../machines/oauth/client-identity.ts';
+import type { DeviceLoginContext } from '../../machines/oauth/device-login.machine.ts';
+import { aboutServer } from '../../machines/oauth/login-hint.ts';
+import { widerScope } from '../../machines/oauth/scope.ts';
+import type { LiveLogin, Logins } from './logins.ts';
+
+export interface LoginPorts {
+  readonly logins: Logins;
+  readonly credentials: (profile: string) => Credentials;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+type Context = BrowserLoginContext | DeviceLoginContext;
+
+/** It was cancelled while a step of it was under way. */
+export const loginIsGone = { kind: 'failed', why: 'the login is gone' } as const;
+export const stepDone: StepVerdict = { kind: 'done' };
+
+interface DiscoveryHow {
+  /** Loads what looks for the grant's endpoints. */
+  readonly load: () => Promise<(url: LiveLogin['url'], oauth: LiveLogin['oauth']) => Promise<DiscoveryVerdict>>;
+  /** Whether the entry's `oauth.scope` is asked for (DEV-3). */
+  readonly asksOwnScope: boolean;
+}
+
+/** Makes sure that credentials can be kept at all, then finds the authorization server and what to ask it for. */
+export async function discover(
+  { logins, credentials }: LoginPorts,
+  { id, profile, server }: Context,
+  { load, asksOwnScope }: DiscoveryHow,
+): Promise<StepVerdict> {
+  const row = logins.get(id);
+  if (row === undefined) return loginIsGone;
+  try {
+    await credentials(profile).tryWriting(server);
+  } catch (thrown) {
+    const what = `no login is begun, for its credentials could not be stored: ${causeOf(thrown)}`;
+    return { kind: 'failed', why: aboutServer(server, `${what}; ${writableCure}`) };
+  }
+  const look = await load();
+  const verdict = await look(row.url, row.oauth);
+  if (verdict.kind === 'failed') return { kind: 'failed', why: aboutServer(server, verdict.why) };
+  const chosen = asksOwnScope ? row.settings.scope : undefined;
+  const discovery = chosen === undefined ? verdict.discovery : { ...verdict.discovery, scope: chosen };
+  row.discovery = withDemanded(discovery, credentials(profile), server);
+  return stepDone;
+}
+
+/** A call that was refused for its scope makes the next login ask for everything there was, and for that. */
+function withDemanded(discovery: Discovery, credentials: Credentials, server: string): Discovery {
+  const demanded = credentials.demandedScope(server);
+  if (demanded === undefined) return discovery;
+  const granted = widerScope(credentials.tokens(server)?.scope, discovery.scope);
+  const scope = widerScope(granted, demanded);
+  return scope === undefined ? discovery : { ...discovery, scope };
+}
+
+/** The client of an identity; registers one where there is none. */
+export async function clientFor(identity: Identity, row: LiveLogin) {
+  switch (identity.kind) {
+    case 'configured':
+    case 'document':
+    case 'stored':
+      return { kind: 'client', client: identity.client } as const;
+    case 'none':
+      return { kind: 'failed', why: identity.why } as const;
+    case 'register': {
+      if (row.discovery === undefined) return loginIsGone;
+      const { registerOauthClient } = await import('../../actors/oauth/register-client.ts');
+      const verdict = await registerOauthClient({
+        settings: row.settings,
+        discovery: row.discovery,
+        oauth: row.oauth,
+        ...(row.redirectUri === undefined ? {} : { redirectUri: row.redirectUri }),
+      });
+      if (verdict.kind === 'failed') return verdict;
+      row.registration = verdict.client;
+      return { kind: 'client', client: verdict.client } as const;
+    }
+  }
+}
+
+/** Keeps what the login was given, whole or not at all. */
+export async function storeCredentials(
+  { logins, credentials }: LoginPorts,
+  { id, profile, server }: Context,
+): Promise<StepVerdict> {
+  const row = logins.get(id);
+  if (row?.tokens === undefined || row.discovery === undefined) return loginIsGone;
+  const { tokens, discovery, registration } = row;
+  const { issuer, authorizationServerUrl, metadata, resource } = discovery;
+  const known = credentials(profile);
+  try {
+    await known.locked(server, () =>
+      known.save(server, {
+        tokens,
+        server: { issuer, authorizationServerUrl, metadata, ...(resource === undefined ? {} : { resource }) },
+        ...(registration === undefined ? {} : { client: registration }),
+      }),
+    );
+    return stepDone;
+  } catch (thrown) {
+    return {
+      kind: 'failed',
+      why: aboutServer(server, `the credentials cannot be stored: ${causeOf(thrown)}; ${writableCure}`),
+    };
+  }
+}
+
+/** The token endpoint as the login's client; undefined before there is one. */
+export function endpointOf({ discovery, client, oauth, url }: LiveLogin): TokenEndpoint | undefined {
+  if (discovery === undefined || client === undefined) return undefined;
+  const { authorizationServerUrl, metadata, issuer, resource } = discovery;
+  const asked = { authorizationServerUrl, metadata, issuer, client, url, oauth };
+  return resource === undefined ? asked : { ...asked, resource };
+}

@@ -1,0 +1,235 @@
+/**
+ * How the daemon is, for monitors and for the inspector: whether each part is well, and every value that stands rather
+ * than ends, measured when somebody asks and not before.
+ * @see ADP-2 and OBS-1 in docs/specification.md
+ */
+
+import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import type { AnyActorRef } from 'xstate';
+import { isWard, wardHandle } from '../../machines/base/ward.ts';
+import type { PlatformContext } from '../../machines/dispatch/platform-connection.machine.ts';
+import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
+import { countActors } from '../inspector/census.ts';
+import type { Readiness, Vitals } from '../inspector/wire.ts';
+import type { McpView } from '../mcp/view.ts';
+import type { Measured, Metrics } from './metrics.ts';
+
+export interface VitalsPorts {
+  readonly root: () => AnyActorRef;
+  readonly mcp: McpView;
+  readonly metrics: Metrics;
+  readonly load: () => { readonly running: number; readonly waiting: number };
+  readonly concurrency: () => number;
+  readonly webhookEnabled: () => boolean;
+  readonly redact: (text: string) => string;
+  readonly viewers: () => number;
+  readonly version: string;
+  readonly home: string;
+  readonly startedAtMs: number;
+  readonly nowMs: () => number;
+}
+
+export interface VitalSigns {
+  vitals(): Vitals;
+  readiness(): Readiness;
+  /** Everything that is measured rather than counted, for the metrics. */
+  measure(): readonly Measured[];
+}
+
+/** What is sampled between two readings; a finer look would wake an idle process for nothing. */
+const lagResolutionMs = 50;
+const quantiles = [50, 90, 99] as const;
+
+interface ConnectionSnapshot {
+  readonly value: string;
+  readonly context: ConnectionContext;
+}
+
+export function createVitals(ports: VitalsPorts): VitalSigns {
+  const { root, mcp, metrics, nowMs } = ports;
+  let busySince = performance.eventLoopUtilization();
+  /** One each: the page's shows the time since its last look, and a look must not empty what the metrics tell. */
+  const shownLag = createLag();
+  const measuredLag = createLag();
+
+  /** The histogram counts from timer to timer; what is beyond its own resolution is lag. */
+  function seconds(nanoseconds: number): number {
+    return Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / 1e9 - lagResolutionMs / 1_000) : 0;
+  }
+
+  function partOf(systemId: string, well: (state: string) => boolean): Readiness['parts'][string] {
+    const ref: AnyActorRef | undefined = root().system.get(systemId);
+    const snapshot = ref?.getSnapshot() as
+      | { readonly value?: unknown; readonly context?: { fault?: unknown } }
+      | undefined;
+    const state = typeof snapshot?.value === 'string' ? snapshot.value : 'absent';
+    const fault = snapshot?.context?.fault;
+    return { ok: well(state), state, ...(typeof fault === 'string' ? { why: ports.redact(fault) } : {}) };
+  }
+
+  function readiness(): Readiness {
+    const state = root().getSnapshot() as { matches(value: object): boolean };
+    const runs = state.matches({ up: 'running' }) || state.matches({ up: 'reloading' });
+    const wanted = ports.webhookEnabled();
+    const parts = {
+      supervisor: { ok: runs, state: runs ? 'running' : 'starting or stopping' },
+      journal: partOf('journal', (value) => value === 'ready' || value === 'keeping'),
+      servers: partOf('servers', (value) => value === 'keeping'),
+      gateway: partOf('gateway', (value) => !wanted || value === 'listening' || value === 'reopening'),
+    };
+    return { ready: Object.values(parts).every(({ ok }) => ok), parts };
+  }
+
+  function requests(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const { labels, series } of metrics.read('agent_webhook_requests_total')) {
+      const outcome = labels[2] ?? '';
+      counts[outcome] = (counts[outcome] ?? 0) + series.count;
+    }
+    return counts;
+  }
+
+  return {
+    readiness,
+    vitals() {
+      const delays = shownLag();
+      const lagMs = Math.round(seconds(delays.max) * 1_000);
+      delays.reset();
+      const { running, waiting } = ports.load();
+      const gateway: AnyActorRef | undefined = root().system.get('gateway');
+      const url: string | null = gateway?.getSnapshot().context.url ?? null;
+      return {
+        at: nowMs(),
+        version: ports.version,
+        pid: process.pid,
+        home: ports.home,
+        started: ports.startedAtMs,
+        url,
+        ready: readiness().ready,
+        runs: { running, queued: waiting, concurrency: ports.concurrency() },
+        actors: countActors(root()),
+        servers: mcp.states(),
+        approvals: mcp.approvals().length,
+        requests: requests(),
+        memoryBytes: process.memoryUsage.rss(),
+        lagMs,
+      };
+    },
+    measure() {
+      const { running, waiting } = ports.load();
+      const wards = wardsOf(root());
+      const sizeOf = (name: string): number => wards.find((ward) => ward.name === name)?.size ?? 0;
+      const memory = process.memoryUsage();
+      const cpu = process.cpuUsage();
+      const busy = performance.eventLoopUtilization(busySince);
+      busySince = performance.eventLoopUtilization();
+      const delays = measuredLag();
+      const { ready, parts } = readiness();
+      return [
+        { name: 'agent_build_info', value: 1, labels: [ports.version] },
+        { name: 'agent_ready', value: ready ? 1 : 0 },
+        { name: 'agent_webhook_requests_in_flight', value: sizeOf('requests') },
+        { name: 'agent_coalescing_groups', value: sizeOf('groups') },
+        { name: 'agent_runs_running', value: running },
+        { name: 'agent_runs_queued', value: waiting },
+        { name: 'agent_runs_concurrency', value: ports.concurrency() },
+        { name: 'agent_deliveries_in_flight', value: sizeOf('deliveries') },
+        { name: 'agent_tool_calls_in_flight', value: sizeOf('calls') },
+        { name: 'agent_approvals_waiting', value: mcp.approvals().length },
+        ...targetsOf(root()),
+        ...serversOf(root()),
+        ...Object.entries(countActors(root())).map(([machine, value]) => ({
+          name: 'agent_actors' as const,
+          value,
+          labels: [machine],
+        })),
+        ...wards.flatMap(({ machine, spawned, crashed }): Measured[] => [
+          { name: 'agent_actors_spawned_total', value: spawned, labels: [machine] },
+          { name: 'agent_actors_crashed_total', value: crashed, labels: [machine] },
+        ]),
+        { name: 'agent_journal_up', value: parts.journal?.ok === true ? 1 : 0 },
+        { name: 'agent_inspector_viewers', value: ports.viewers() },
+        { name: 'process_start_time_seconds', value: performance.timeOrigin / 1_000 },
+        { name: 'process_cpu_seconds_total', value: (cpu.user + cpu.system) / 1e6 },
+        { name: 'process_resident_memory_bytes', value: memory.rss },
+        { name: 'nodejs_heap_size_used_bytes', value: memory.heapUsed },
+        { name: 'nodejs_external_memory_bytes', value: memory.external },
+        ...quantiles.map((quantile) => ({
+          name: 'nodejs_eventloop_lag_seconds' as const,
+          value: seconds(delays.percentile(quantile)),
+          labels: [String(quantile / 100)],
+        })),
+        { name: 'nodejs_eventloop_utilization', value: busy.utilization },
+      ];
+    },
+  };
+}
+
+/** Watches the loop from the first reading on: nobody's reading costs nothing. */
+function createLag(): () => IntervalHistogram {
+  let delays: IntervalHistogram | undefined;
+  return () => {
+    if (delays === undefined) {
+      delays = monitorEventLoopDelay({ resolution: lagResolutionMs });
+      delays.enable();
+    }
+    return delays;
+  };
+}
+
+interface WardNumbers {
+  readonly name: string;
+  readonly machine: string;
+  readonly size: number;
+  readonly spawned: number;
+  readonly crashed: number;
+}
+
+/** Every ward below an actor, with the numbers that it keeps of itself. */
+function wardsOf(ref: AnyActorRef): WardNumbers[] {
+  const snapshot = ref.getSnapshot() as {
+    readonly context?: { readonly spawned: number; readonly crashed: number };
+    readonly children?: Readonly<Record<string, AnyActorRef | undefined>>;
+  };
+  if (isWard(ref)) {
+    const { name, childMachine, size } = wardHandle(ref);
+    const { spawned = 0, crashed = 0 } = snapshot.context ?? {};
+    return [{ name, machine: childMachine, size, spawned, crashed }];
+  }
+  return Object.values(snapshot.children ?? {}).flatMap((child) => (child === undefined ? [] : wardsOf(child)));
+}
+
+function targetsOf(root: AnyActorRef): Measured[] {
+  const ref: AnyActorRef | undefined = root.system.get('platforms');
+  const measured: Measured[] = [];
+  if (ref === undefined || !isWard(ref)) return measured;
+  wardHandle(ref).each((_, platform) => {
+    const { value, context } = platform.getSnapshot() as unknown as {
+      readonly value: string;
+      readonly context: PlatformContext;
+    };
+    measured.push({ name: 'agent_target_state', value: 1, labels: [context.profile, context.target, value] });
+    return true;
+  });
+  return measured;
+}
+
+function serversOf(root: AnyActorRef): Measured[] {
+  const ref: AnyActorRef | undefined = root.system.get('connections');
+  if (ref === undefined || !isWard(ref)) return [];
+  const measured: Measured[] = [];
+  const states = new Map<string, number>();
+  wardHandle(ref).each((_, connection) => {
+    const { value, context } = connection.getSnapshot() as unknown as ConnectionSnapshot;
+    const { profile, server, session, tools } = context;
+    states.set(value, (states.get(value) ?? 0) + 1);
+    measured.push(
+      { name: 'agent_mcp_server_state', value: 1, labels: [profile, server, value] },
+      { name: 'agent_mcp_sessions_total', value: session, labels: [profile, server] },
+      { name: 'agent_mcp_tools', value: tools, labels: [profile, server] },
+    );
+    return true;
+  });
+  for (const [state, value] of states) measured.push({ name: 'agent_mcp_servers', value, labels: [state] });
+  return measured;
+}

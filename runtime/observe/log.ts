@@ -1,0 +1,167 @@
+/**
+ * Writes the log: JSON lines on a pipe, readable lines on a terminal, every line redacted. Lines gather and leave
+ * together, so that the hot path pays for a push and not for a write.
+ * @see OBS-1 and CON-2 in docs/specification.md
+ */
+
+import { writeSync } from 'node:fs';
+import type { LogFields, Logger, LogLevel } from '../../actors/ports.ts';
+import { shownText } from '../../machines/base/shown-json.ts';
+import type { Redactor } from './redact.ts';
+
+export interface Log extends Logger {
+  /** Writes everything that waits, at once. */
+  flush(): void;
+}
+
+export interface LogSettings {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly redactor: Redactor;
+  /** Hears of the level of each line that is written. */
+  readonly counted?: (level: LogLevel) => void;
+  /** Where lines go: a file descriptor and whether a person reads it. */
+  readonly sink?: { readonly fd: number; readonly isTerminal: boolean };
+}
+
+const ranks: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40 };
+const colours: Readonly<Record<LogLevel, string>> = { debug: '2', info: '36', warn: '33', error: '31' };
+/** What has been warned of is remembered up to so many; some keys are the words of others. */
+const mostWarned = 4_096;
+/** So many waiting characters are written without waiting for the loop's turn to end. */
+const mostWaiting = 1_048_576;
+
+export function createLog({ env, redactor, counted, sink }: LogSettings): Log {
+  const { fd, isTerminal } = sink ?? { fd: 1, isTerminal: process.stdout.isTTY === true };
+  const threshold = ranks[levelOf(env.AGENT_LOG_LEVEL)];
+  const coloured = isTerminal && (env.NO_COLOR ?? '') === '';
+  const warned = new Set<string>();
+  let waiting = '';
+  let scheduled = false;
+
+  /** Lines are redacted together: one look at a hundred lines costs less than a hundred looks. */
+  function flush(): void {
+    scheduled = false;
+    const lines = waiting;
+    waiting = '';
+    if (lines === '') return;
+    const clean = redactor.text(lines);
+    writeAll(fd, isTerminal ? clean : shownText(clean));
+  }
+
+  /** A field that JSON cannot spell costs its own spelling, never the line. */
+  function lineOf(level: LogLevel, message: string, fields: LogFields): string {
+    try {
+      return jsonLine(level, message, fields);
+    } catch {
+      return jsonLine(level, message, redactor.value(fields) as LogFields);
+    }
+  }
+
+  function log(level: LogLevel, message: string, fields: LogFields = {}): void {
+    if (ranks[level] < threshold) return;
+    counted?.(level);
+    const line = isTerminal ? readable(level, message, fields, coloured) : lineOf(level, message, fields);
+    waiting += `${line}\n`;
+    if (waiting.length > mostWaiting) flush();
+    else if (!scheduled) {
+      scheduled = true;
+      setImmediate(flush);
+    }
+  }
+
+  return {
+    log,
+    flush,
+    warnOnce(key, message, fields) {
+      if (warned.has(key)) return;
+      if (warned.size === mostWarned) for (const oldest of [...warned].slice(0, mostWarned / 2)) warned.delete(oldest);
+      warned.add(key);
+      log('warn', message, fields);
+    },
+  };
+}
+
+let spelledMs = 0;
+let spelled = '';
+
+/** Many lines share a millisecond; its spelling costs more than the rest of the line. */
+function timeNow(): string {
+  const nowMs = Date.now();
+  if (nowMs !== spelledMs) {
+    spelledMs = nowMs;
+    spelled = new Date(nowMs).toISOString();
+  }
+  return spelled;
+}
+
+/** JSON escapes control characters, so that no value can forge a line; and no field can be taken for the line's own. */
+function jsonLine(level: LogLevel, message: string, fields: LogFields): string {
+  const tail = JSON.stringify(spelledFields(fields));
+  const head = `{"time":"${timeNow()}","level":"${level}","message":${JSON.stringify(message)}`;
+  return tail === '{}' ? `${head}}` : `${head},${tail.slice(1)}`;
+}
+
+const own: ReadonlySet<string> = new Set(['time', 'level', 'message']);
+
+/** The fields as they are, unless one bears a name of the line's own or is an error, which JSON shows as nothing. */
+function spelledFields(fields: LogFields): LogFields {
+  let copy: Record<string, unknown> | undefined;
+  for (const name in fields) {
+    const value = fields[name];
+    if (!own.has(name) && !(value instanceof Error)) continue;
+    copy ??= { ...fields };
+    delete copy[name];
+    copy[own.has(name) ? `field_${name}` : name] = value instanceof Error ? value.message : value;
+  }
+  return copy ?? fields;
+}
+
+function readable(level: LogLevel, message: string, fields: LogFields, coloured: boolean): string {
+  const time = timeNow().slice(11, 19);
+  const tag = coloured ? `\u001b[${colours[level]}m${level.padEnd(5)}\u001b[0m` : level.padEnd(5);
+  const tail = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => ` ${printable(name).replace(/\s/g, '_')}=${shown(value)}`)
+    .join('');
+  // Further lines of a message are set in, so that none can be taken for a line of the log.
+  return `${time} ${tag} ${printable(message).replace(/\n/g, '\n      ')}${tail}`;
+}
+
+function shown(value: unknown): string {
+  const text = value instanceof Error ? value.message : typeof value === 'string' ? value : jsonOf(value);
+  return printable(/[\s"=]/.test(text) ? JSON.stringify(text) : text);
+}
+
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? typeof value;
+  } catch {
+    return String(value);
+  }
+}
+
+/** What ends or turns a line, or formats it unseen. */
+const hostile = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** Control characters could move a terminal's cursor or forge a line. */
+function printable(text: string): string {
+  return text.replace(hostile, (unit) => `\\x${unit.codePointAt(0)?.toString(16).padStart(2, '0')}`);
+}
+
+function levelOf(name: string | undefined): LogLevel {
+  return name !== undefined && Object.hasOwn(ranks, name) ? (name as LogLevel) : 'info';
+}
+
+/** A full pipe is tried again; a closed one has no reader to disappoint. */
+function writeAll(fd: number, text: string): void {
+  let rest = Buffer.from(text, 'utf8');
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest));
+    } catch (thrown) {
+      const { code } = thrown as NodeJS.ErrnoException;
+      if (code !== 'EAGAIN') return;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * What is counted when something ends, and by which names. A route that nobody configured has none: a stranger's path
+ * makes no series.
+ * @see OBS-1 in docs/specification.md
+ */
+
+import type { AnyActorRef } from 'xstate';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { Route } from '../../machines/config/route.ts';
+import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
+import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
+import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
+import { type Metrics, observe, type Series } from './metrics.ts';
+
+export type CountRequest = (request: RequestContext, nowMs: number) => void;
+
+/** Counts requests; the series of a route are looked up once, not with each of its requests. */
+export function createRequestCount(metrics: Metrics): CountRequest {
+  const kept = new WeakMap<Route, RequestSeries>();
+
+  function seriesOf(route: Route | undefined): RequestSeries {
+    const known = route && kept.get(route);
+    if (known !== undefined) return known;
+    const [profile, name] = [route?.profile ?? '', route?.name ?? ''];
+    const made: RequestSeries = {
+      profile,
+      name,
+      duration: metrics.series('agent_webhook_request_duration_seconds', profile, name),
+      outcomes: new Map(),
+    };
+    if (route !== undefined) kept.set(route, made);
+    return made;
+  }
+
+  return ({ route, outcome, origin, receivedAtMs }, nowMs) => {
+    const { profile, name, duration, outcomes } = seriesOf(route);
+    const kind = outcome?.kind ?? 'abandoned';
+    let total = outcomes.get(kind);
+    if (total === undefined) {
+      total = metrics.series('agent_webhook_requests_total', profile, name, kind);
+      outcomes.set(kind, total);
+    }
+    total.count += 1;
+    // A replay waits for nobody's body.
+    if (origin === 'http') observe(duration, Math.max(0, nowMs - receivedAtMs) / 1_000);
+  };
+}
+
+interface RequestSeries {
+  readonly profile: string;
+  readonly name: string;
+  readonly duration: Series;
+  readonly outcomes: Map<string, Series>;
+}
+
+/** A clock that is set back meanwhile makes no time negative, here and below: a sum that falls looks like a restart. */
+export function countRun(run: RunRecord, nowMs: number, metrics: Metrics): void {
+  const { profile, route, kind, status, queuedAtMs, startedAtMs } = run;
+  metrics.count('agent_runs_total', profile, route, kind, status);
+  if (startedAtMs === undefined) return;
+  metrics.observe('agent_run_wait_seconds', Math.max(0, startedAtMs - queuedAtMs) / 1_000, profile, route);
+  metrics.observe('agent_run_duration_seconds', Math.max(0, nowMs - startedAtMs) / 1_000, profile, route);
+}
+
+export function countDelivery({ target, status, queuedAtMs }: DeliveryRecord, nowMs: number, metrics: Metrics): void {
+  metrics.count('agent_deliveries_total', target, status);
+  metrics.observe('agent_delivery_duration_seconds', Math.max(0, nowMs - queuedAtMs) / 1_000, target);
+}
+
+/** A tool that nobody has registered has no server; a caller's word for it makes no series. */
+export function countCall({ profile, server, fault }: CallOutput, seconds: number, metrics: Metrics): void {
+  const name = server ?? '';
+  metrics.count('agent_tool_calls_total', profile, name, fault?.code ?? 'result');
+  metrics.observe('agent_tool_call_duration_seconds', Math.max(0, seconds), profile, name);
+}
+
+/** Counts each time that the supervisor starts the gateway anew. */
+export function countRestarts(root: AnyActorRef, metrics: Metrics): void {
+  const restarts = metrics.series('agent_gateway_restarts_total');
+  let was: unknown;
+  root.subscribe({
+    next: ({ value }: { readonly value?: unknown }) => {
+      if (value === 'restarting' && was !== 'restarting') restarts.count += 1;
+      was = value;
+    },
+    error: () => {},
+  });
+}
+
+/** The keeper with its commits counted and timed. */
+export function timedKeeper(keeper: JournalKeeper, metrics: Metrics): JournalKeeper {
+  const committed = metrics.series('agent_journal_commits_total', 'committed');
+  const duration = metrics.series('agent_journal_commit_duration_seconds');
+
+  const submit: JournalKeeper['submit'] = (writes, settled) => {
+    const beganMs = performance.now();
+    keeper.submit(writes, (verdict) => {
+      observe(duration, (performance.now() - beganMs) / 1_000);
+      if (verdict.kind === 'committed') committed.count += 1;
+      else metrics.count('agent_journal_commits_total', verdict.kind);
+      settled(verdict);
+    });
+  };
+  return { ...keeper, submit, commit: (writes) => new Promise((resolve) => submit(writes, resolve)) };
+}

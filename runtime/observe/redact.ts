@@ -1,0 +1,230 @@
+/**
+ * The one judge of what is secret: the exact values it has learnt from configuration and `.env`, and the shapes that
+ * well-known tokens have. Everything that leaves the process for a person to read passes it. Looks at a text in time
+ * linear in its length, whoever wrote it, and leaves JSON as well-formed as it found it.
+ * @see OBS-1 and INS-1 in docs/specification.md
+ */
+
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { insecureSecret } from '../../machines/config/secret-strength.ts';
+
+export interface Redactor {
+  /** Learns an exact secret. One shorter than six characters, or an everyday word, would hide what is no secret. */
+  learn(secret: string): void;
+  /** Learns a secret that takes the place of earlier ones, as a renewed token does: of each place the last two are known. */
+  learnNext(place: string, secret: string): void;
+  text(text: string): string;
+  /** A JSON copy of any value, bounded in depth and size: texts redacted, values of secret-looking keys masked. */
+  value(value: unknown): unknown;
+  /** A copy of a record that people read, redacted likewise and not cut. */
+  record<Given extends object>(record: Given): Given;
+}
+
+const mask = '[redacted]';
+const shortestSecret = 6;
+/** What may stand in a `.env`, or in a secret's place, without being secret. */
+const everyday: ReadonlySet<string> = new Set([
+  ...'localhost 127.0.0.1 0.0.0.0 production development staging default enabled disabled'.split(' '),
+  insecureSecret.toLowerCase(),
+]);
+/** One may still be on its way when the next has come. More would make the one pattern of all longer for ever. */
+const keptOfPlace = 2;
+/** A line of a longer secret, such as a private key, betrays it too. */
+const shortestLine = 20;
+
+const secretName =
+  '(?:secret|token|password|passwd|passphrase|api[_-]?key|authorization|cookie|private[_-]?key|client[_-]?key|credential)s?';
+const secretKey = new RegExp(`(?:^|[_-])${secretName}$`, 'i');
+
+type Rule = readonly [pattern: RegExp, replacement: string];
+
+/** How a quote, and what stands between two of them, is spelled in JSON that is itself a text in JSON, so many times. */
+function spelling(nesting: number): { readonly quote: string; readonly inside: string } {
+  const backslash = '\\\\'.repeat(2 ** nesting);
+  const quote = `${'\\\\'.repeat(2 ** nesting - 1)}"`;
+  return { quote, inside: `(?:[^"\\\\]|${backslash}(?:${quote}|${backslash}|[^"\\\\]))*` };
+}
+
+function quotedIn(nesting: number): string {
+  const { quote, inside } = spelling(nesting);
+  return `${quote}${inside}(?:${quote})?`;
+}
+
+/** Members of objects with a secret-looking name, by how deep their JSON lies in other JSON. */
+const members: readonly Rule[] = [0, 1, 2].flatMap((nesting): Rule[] => {
+  const { quote, inside } = spelling(nesting);
+  const member = `(${quote}[\\w.-]{0,64}?${secretName}${quote}\\s*:\\s*)`;
+  const shown = '\\'.repeat(2 ** nesting - 1);
+  return [
+    [new RegExp(`${member}${quote}${inside}(${quote})?`, 'gi'), `$1${shown}"${mask}$2`],
+    [
+      new RegExp(`${member.replace(secretName, '(?:secret|password|passwd|api[_-]?key)')}-?\\d[\\d.eE+-]*`, 'gi'),
+      `$1${shown}"${mask}${shown}"`,
+    ],
+  ];
+});
+
+/** Bounds on what comes before a deciding character keep hostile texts from costing more than their length. */
+const rules: readonly Rule[] = [
+  [
+    /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----(?:(?:(?!-----BEGIN)[^"]){0,20000}?-----END [A-Z0-9 ]{0,40}-----|(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20,})*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{1,19}(?=[ \t]*(?:$|["\\\r\n])))?)/g,
+    mask,
+  ],
+  [/\bgh[pousr]_[A-Za-z0-9]{20,}/g, mask],
+  [/\bgithub_pat_[A-Za-z0-9_]{20,}/g, mask],
+  [/\bglpat-[A-Za-z0-9_-]{16,}/g, mask],
+  [/\bsk-[A-Za-z0-9_-]{16,}/g, mask],
+  [/\bxox[abeoprs]-[A-Za-z0-9-]{8,}/g, mask],
+  [/\bxapp-[A-Za-z0-9-]{8,}/g, mask],
+  [/\bwhsec_[A-Za-z0-9+/=_-]{8,}/g, mask],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, mask],
+  // A messenger's bot token stands in the path right after the word "bot".
+  [/(?<!\d)\d{6,20}:[A-Za-z0-9_-]{30,}/g, mask],
+  [/\b(Bearer|Basic|QQBot|Bot) +[A-Za-z0-9._~+/=-]{8,}/gi, `$1 ${mask}`],
+  [/:\/\/[^\s/?#"'<>\\]{1,512}@/g, `://${mask}@`],
+  [
+    /\b(x-[a-z-]{0,40}?(?:token|key|secret|signature)|private-token|authorization|(?:set-)?cookie)( *: *)[^\r\n"'\\]+/gi,
+    `$1$2${mask}`,
+  ],
+  ...members,
+  [
+    new RegExp(
+      `((?:[?&](?:key|sign|sig|code))|(?:${secretName}|signature))=(?:${quotedIn(1)}|${quotedIn(2)}|"(?![,}\\]:\\s])[^"\\\\\\n]*"(?=\\s|$)|[^\\s&"'\\\\]+)`,
+      'gi',
+    ),
+    `$1=${mask}`,
+  ],
+];
+
+/**
+ * A JSON Web Token. Its first part is taken whole, also where no second one follows: asked for within the pattern, the dot
+ * would have each `eyJ` of a long word look for it anew.
+ */
+const webToken = /\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?)?/g;
+
+/**
+ * What every rule needs; a text without any of it takes no further look. Words are spelled in the three cases that
+ * occur, for that costs a clean line a third less than asking for any case.
+ */
+const suspicious =
+  /gh[pousr]_|_pat_|glpat-|sk-|xox|xapp-|whsec_|AKIA|ASIA|eyJ|:[\w-]{30}|:\/\/[^\s/]{0,512}@|[Tt]oken|TOKEN|[Ss]ecret|SECRET|[Pp]ass[wp]|PASS[WP]|[Kk]ey|KEY|[Aa]uthorization|AUTHORI|[Cc]ookie|COOKIE|[Cc]redential|CREDENT|[Bb]earer |BEARER |[Bb]asic |BASIC |[Bb]ot |ignature|[?&](?:sig|code)/;
+
+const mostDepth = 12;
+const mostItems = 200;
+const mostNodes = 10_000;
+const longestText = 8_192;
+
+export function createRedactor(): Redactor {
+  const learnt = new Set<string>();
+  const turns = new Map<string, readonly string[]>();
+  let exact: RegExp | undefined;
+
+  function text(source: string): string {
+    if (exact === undefined && learnt.size + turns.size > 0) {
+      exact = exactPattern([...learnt, ...[...turns.values()].flat()]);
+    }
+    let clean = exact === undefined ? source : source.replace(exact, mask);
+    if (!suspicious.test(clean)) return clean;
+    clean = clean.replace(webToken, (found, rest?: string) => (rest === undefined ? found : mask));
+    for (const [pattern, replacement] of rules) clean = clean.replace(pattern, replacement);
+    return clean;
+  }
+
+  /** Redacts first and cuts then: a cut through a secret would hide what it is and show the half of it. */
+  function shortText(source: string): string {
+    const clean = text(source);
+    return clean.length > longestText ? `${clean.slice(0, longestText)}…` : clean;
+  }
+
+  function whole(held: Json): Json {
+    if (typeof held === 'string') return text(held);
+    if (Array.isArray(held)) return held.map(whole);
+    return isJsonObject(held) ? wholeRecord(held) : held;
+  }
+
+  function wholeRecord(record: JsonObject): JsonObject {
+    return Object.fromEntries(
+      Object.entries(record).map(([key, inner]) => [key, isMasked(key, inner) ? mask : whole(inner)]),
+    );
+  }
+
+  function copy(held: unknown, depth: number, budget: { nodes: number }): unknown {
+    budget.nodes -= 1;
+    switch (typeof held) {
+      case 'string':
+        return shortText(held);
+      case 'bigint':
+        return String(held);
+      case 'function':
+      case 'symbol':
+      case 'undefined':
+        return undefined;
+      case 'object':
+        break;
+      default:
+        return held;
+    }
+    if (held === null) return null;
+    if (depth >= mostDepth || budget.nodes < 0) return '…';
+    if (held instanceof Error) return shortText(held.message);
+    if (held instanceof Date) return Number.isNaN(held.valueOf()) ? null : held.toISOString();
+    if (ArrayBuffer.isView(held)) return `${held.byteLength} bytes`;
+    if (Array.isArray(held) || held instanceof Set) {
+      return [...held].slice(0, mostItems).map((item) => copy(item, depth + 1, budget));
+    }
+    const entries = held instanceof Map ? [...held] : Object.entries(held);
+    // From entries, for a key such as `__proto__` must stay a key.
+    return Object.fromEntries(
+      entries.slice(0, mostItems).map(([key, inner]) => {
+        const name = String(key);
+        return [shortText(name), isMasked(name, inner) ? mask : copy(inner, depth + 1, budget)];
+      }),
+    );
+  }
+
+  return {
+    learn(secret) {
+      if (!isSecret(secret) || learnt.has(secret)) return;
+      learnt.add(secret);
+      for (const line of secret.split('\n')) if (line.trim().length >= shortestLine) learnt.add(line.trim());
+      exact = undefined;
+    },
+    learnNext(place, secret) {
+      const known = turns.get(place) ?? [];
+      if (!isSecret(secret) || known.includes(secret)) return;
+      turns.set(place, [...known.slice(1 - keptOfPlace), secret]);
+      exact = undefined;
+    },
+    text,
+    value: (held) => copy(held, 0, { nodes: mostNodes }),
+    // The copy has the keys and kinds of the original, and texts for what is masked.
+    record: (given) => wholeRecord(given as JsonObject) as typeof given,
+  };
+}
+
+function isSecret(text: string): boolean {
+  return text.length >= shortestSecret && !everyday.has(text.toLowerCase());
+}
+
+/** A number of tokens is a count. */
+function isMasked(key: string, value: unknown): boolean {
+  if (value === null || value === undefined) return false;
+  return isSecretName(key) && !(typeof value === 'number' && /tokens$/i.test(key));
+}
+
+/** Whether what bears this name is a secret. */
+export function isSecretName(key: string): boolean {
+  return secretKey.test(key.replace(/([a-z0-9])([A-Z])/g, '$1_$2'));
+}
+
+/** Every secret as it is and as JSON and URLs spell it; the longest first, so that one within another leaves no tail. */
+function exactPattern(secrets: Iterable<string>): RegExp {
+  const spelled = [...secrets].flatMap((one) => [one, JSON.stringify(one).slice(1, -1), asUrl(one)]);
+  const sorted = [...new Set(spelled)].sort((one, other) => other.length - one.length);
+  return new RegExp(sorted.map((one) => one.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|'), 'g');
+}
+
+function asUrl(text: string): string {
+  // Half of a surrogate pair has no spelling in a URL.
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\uFFFD'));
+}

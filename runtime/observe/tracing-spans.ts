@@ -1,0 +1,147 @@
+/**
+ * Which spans there are and what they say: one for a request, a run, a call, a delivery. Wraps the effects themselves, so
+ * that a span lasts as long as what it is about; while no spans are made each wrapper is one question.
+ * @see OBS-1 in docs/specification.md
+ * @see [OpenTelemetry semantic conventions](https://opentelemetry.io/docs/specs/semconv/)
+ */
+
+import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
+import { carriedTraceparent } from '../../machines/base/traceparent.ts';
+import type { EventRecord } from '../../machines/webhook/record.ts';
+import { statusOf } from '../../machines/webhook/reply.ts';
+import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
+import type { Platforms } from '../dispatch/platforms.ts';
+import type { CallAnswer, CallRequest, Calls } from '../mcp/calls.ts';
+import type { LiveRequest } from '../webhook/exchanges.ts';
+import type { TracedSpan, Tracing } from './tracing.ts';
+
+export interface EventTraces {
+  /** A request has come. */
+  begin(live: LiveRequest, startMs: number): void;
+  /** What is kept with the event: its own span, or the one that its sender named. */
+  traceparentOf(live: LiveRequest | undefined): string | undefined;
+  ended(context: RequestContext, live: LiveRequest | undefined): void;
+}
+
+export function createEventTraces(tracing: Tracing): EventTraces {
+  return {
+    begin(live, startMs) {
+      if (!tracing.isOn()) return;
+      live.span = tracing.begin({ name: 'webhook', kind: 'server', parent: live.headers.traceparent, startMs });
+    },
+    traceparentOf: (live) => live?.span?.traceparent ?? carriedTraceparent(live?.headers.traceparent),
+    ended({ route, outcome, deliveryId, event, method, reason, scheme }, live) {
+      // A stranger's request to no route of ours is nobody's trace.
+      if (live?.span === undefined || route === undefined || outcome === undefined) return;
+      const status = statusOf(outcome);
+      live.span.end(
+        {
+          'http.request.method': method,
+          'http.route': `/webhooks/${route.name}`,
+          'http.response.status_code': status,
+          'agent.profile': route.profile,
+          'agent.route': route.name,
+          'agent.delivery_id': deliveryId,
+          'agent.event': event,
+          'agent.outcome': outcome.kind,
+          'agent.signature.scheme': scheme,
+          'agent.reason': reason,
+        },
+        status >= 500 ? (reason ?? outcome.kind) : undefined,
+      );
+    },
+  };
+}
+
+export interface RunTraces {
+  /** What a run hands to its agent: its own span, or what came with its event. */
+  traceparentOf(run: string, event: EventRecord | undefined): string | undefined;
+  traced(runAgent: RunAgent, eventOf: (key: string) => EventRecord | undefined): RunAgent;
+  tracedSending(send: Platforms['send'], eventOf: (key: string) => EventRecord | undefined): Platforms['send'];
+}
+
+/** Runs whose delivery may still come; a delivery that comes later hangs below the event. */
+const mostRuns = 10_000;
+
+export function createRunTraces(tracing: Tracing): RunTraces {
+  const spans = new Map<string, TracedSpan>();
+
+  function keep(run: string, span: TracedSpan): void {
+    spans.set(run, span);
+    const [oldest] = spans.keys();
+    if (spans.size > mostRuns && oldest !== undefined) spans.delete(oldest);
+  }
+
+  return {
+    traceparentOf: (run, event) => spans.get(run)?.traceparent ?? event?.traceparent,
+    traced: (runAgent, eventOf) => async (key, record, signal) => {
+      if (!tracing.isOn()) return runAgent(key, record, signal);
+      const event = eventOf(record.eventKey);
+      const span = tracing.begin({ name: 'agent run', kind: 'internal', parent: event?.traceparent });
+      if (span === undefined) return runAgent(key, record, signal);
+      keep(key, span);
+      const outcome = await runAgent(key, record, signal);
+      span.end(
+        {
+          'agent.run': key,
+          'agent.profile': record.profile,
+          'agent.route': record.route,
+          'agent.delivery_id': event?.deliveryId,
+          'agent.run.kind': record.kind,
+          'agent.run.attempt': record.attempt,
+          'agent.run.superseded': record.superseded,
+        },
+        outcome.kind === 'failed' ? outcome.reason : undefined,
+      );
+      return outcome;
+    },
+    tracedSending: (send, eventOf) => async (record, signal) => {
+      if (!tracing.isOn()) return send(record, signal);
+      const { runKey, eventKey, target, deliveryId, profile, route } = record;
+      const parent =
+        (runKey === undefined ? undefined : spans.get(runKey)?.traceparent) ?? eventOf(eventKey)?.traceparent;
+      const span = tracing.begin({ name: `deliver ${target}`, kind: 'client', parent });
+      const attempt = await send(record, signal);
+      const { outcome } = attempt;
+      span?.end(
+        {
+          'agent.attempt': record.attempts,
+          'agent.target': target,
+          'agent.delivery_id': deliveryId,
+          'agent.profile': profile,
+          'agent.route': route,
+          'agent.outcome': outcome.kind,
+          ...('messageId' in outcome ? { 'agent.message_id': outcome.messageId } : {}),
+        },
+        'reason' in outcome ? outcome.reason : undefined,
+      );
+      return attempt;
+    },
+  };
+}
+
+/** Calls with a span each, which the server is told of. */
+export function tracedCalls(calls: Calls, tracing: Tracing): Calls {
+  return {
+    ...calls,
+    start: (request) => (tracing.isOn() ? traced(request) : calls.start(request)),
+  };
+
+  async function traced(request: CallRequest): Promise<CallAnswer> {
+    const span = tracing.begin({ name: `tools/call ${request.name}`, kind: 'client', parent: request.traceparent });
+    const answer = await calls.start(span === undefined ? request : { ...request, traceparent: span.traceparent });
+    span?.end(
+      {
+        'rpc.system': 'jsonrpc',
+        'mcp.method.name': 'tools/call',
+        'gen_ai.tool.name': request.name,
+        'agent.profile': request.profile,
+        'agent.caller': request.caller,
+        'agent.run': request.run,
+        'agent.outcome': answer.kind === 'fault' ? answer.fault.code : answer.result.isError ? 'tool_error' : 'result',
+      },
+      answer.kind === 'fault' ? answer.fault.message : undefined,
+    );
+    return answer;
+  }
+}

@@ -1,0 +1,119 @@
+/**
+ * Traces of what happens to an event: the request, its run, the calls of that, its deliveries, each a span below the one
+ * that led to it. Where nobody collects traces no span is made and nothing is loaded; the trace that a sender began is
+ * passed on all the same.
+ * @see OBS-1 in docs/specification.md
+ * @see [Trace Context](https://www.w3.org/TR/trace-context/)
+ */
+
+import type { Logger } from '../../actors/ports.ts';
+import type { OpenSpan, SpanAttributes, SpanStart, Tracer } from '../../actors/telemetry/open-tracer.ts';
+import { causeOf } from '../../machines/base/fault.ts';
+import { createTurns } from '../system/turns.ts';
+
+export interface TracingPorts {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly redact: (text: string) => string;
+  /** Learns the collector's credentials. */
+  readonly learn: (secret: string) => void;
+  readonly nowMs: () => number;
+  readonly log: Logger;
+}
+
+export interface Tracing {
+  /** Whether spans are made. */
+  isOn(): boolean;
+  /** Begins a span; undefined while none are made. */
+  begin(start: Omit<SpanStart, 'startMs'> & { readonly startMs?: number }): TracedSpan | undefined;
+  /** Lets spans go to where the configuration wants them; the environment's variables need none. */
+  apply(endpoint: string | undefined): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface TracedSpan {
+  readonly traceparent: string;
+  end(attributes: SpanAttributes, failed?: string): void;
+}
+
+/** For assemblies that nobody traces. */
+export const noTracing: Tracing = {
+  isOn: () => false,
+  begin: () => undefined,
+  apply: async () => {},
+  close: async () => {},
+};
+
+/** A collector that does not answer keeps nobody from stopping. */
+const closingMs = 2_000;
+const longestText = 300;
+
+export function createTracing({ env, version, redact, learn, nowMs, log }: TracingPorts): Tracing {
+  let tracer: Tracer | undefined;
+  let standing: string | undefined;
+  const fromEnvironment =
+    env.OTEL_SDK_DISABLED !== 'true' &&
+    [env.OTEL_EXPORTER_OTLP_ENDPOINT, env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT].some((one) => (one ?? '') !== '');
+
+  for (const variable of ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_TRACES_HEADERS']) {
+    for (const pair of (env[variable] ?? '').split(',')) learn(decoded(pair.slice(pair.indexOf('=') + 1).trim()));
+  }
+
+  const inTurn = createTurns((thrown) => {
+    log.log('warn', `traces: the exporter cannot be opened: ${causeOf(thrown)}; check telemetry.otlp_endpoint`);
+  });
+
+  async function move(endpoint: string | undefined): Promise<void> {
+    const wanted = endpoint ?? (fromEnvironment ? 'environment' : undefined);
+    if (wanted === standing) return;
+    await close();
+    if (wanted === undefined) return;
+    standing = wanted;
+    const { openTracer } = await import('../../actors/telemetry/open-tracer.ts');
+    const serviceName = env.OTEL_SERVICE_NAME ?? 'agent-gateway';
+    const batchMs = Number(env.OTEL_BSP_SCHEDULE_DELAY ?? Number.NaN);
+    const batching = batchMs > 0 ? { batchMs } : {};
+    tracer = openTracer({ endpoint, serviceName, version, log, ...batching });
+    log.log('info', `traces go to ${redact(endpoint ?? 'the collector that OTEL_EXPORTER_OTLP_ENDPOINT names')}`);
+  }
+
+  async function close(): Promise<void> {
+    const closing = tracer;
+    tracer = undefined;
+    standing = undefined;
+    if (closing === undefined) return;
+    const over = new Promise<void>((resolve) => setTimeout(resolve, closingMs).unref());
+    await Promise.race([closing.close().catch(() => {}), over]);
+  }
+
+  function traced(span: OpenSpan): TracedSpan {
+    return {
+      traceparent: span.traceparent,
+      end(attributes, failed) {
+        const clean = Object.fromEntries(
+          Object.entries(attributes).map(([key, value]) => [key, typeof value === 'string' ? short(value) : value]),
+        );
+        span.end(clean, nowMs(), failed === undefined ? undefined : short(failed));
+      },
+    };
+  }
+
+  function short(text: string): string {
+    return redact(text).slice(0, longestText);
+  }
+
+  return {
+    isOn: () => tracer !== undefined,
+    begin: (start) => (tracer === undefined ? undefined : traced(tracer.begin({ startMs: nowMs(), ...start }))),
+    apply: (endpoint) => inTurn(() => move(endpoint)),
+    close: () => inTurn(close),
+  };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

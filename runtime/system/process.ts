@@ -1,0 +1,121 @@
+/**
+ * The daemon as a process: one per home, stopped by signals, ended loudly by what nobody caught.
+ * @see HOME-2 and CON-2 in docs/specification.md
+ */
+
+import { ensurePrivateFolder, isDiskRefusal } from '../../actors/files.ts';
+import { holderOf, type LockHolder, tryLock } from '../../actors/lock-file.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
+import { type HomePaths, unwritableHome } from '../../machines/config/profile.ts';
+
+export interface Lock {
+  release(): void;
+}
+
+export interface HomeLock extends Lock {
+  /**
+   * Takes the home if it is not held yet, because its disk was full or read-only at the start. Resolves with what still
+   * prevents that: `gateway-running` where another gateway has taken it for good, else what may pass.
+   */
+  hold(): Promise<Fault | undefined>;
+}
+
+/**
+ * Makes the folders of a home private and takes its lock. Fails where another gateway runs or the home cannot be written; on
+ * a full or read-only disk it succeeds and the lock is taken later (DUR-3).
+ */
+export async function takeHome(paths: HomePaths, version?: string): Promise<Result<HomeLock>> {
+  let lock: Lock | undefined;
+
+  async function attempt(): Promise<{ readonly fault: Fault; readonly passes: boolean } | undefined> {
+    try {
+      await ensurePrivateFolder(paths.home);
+      await ensurePrivateFolder(paths.state);
+      const taken = takeLock(paths.lock, version);
+      if (!taken.ok) return { fault: taken.fault, passes: false };
+      lock = taken.value;
+      return undefined;
+    } catch (thrown) {
+      const passes = isDiskRefusal(thrown);
+      const found = passes ? holderOf(paths.lock) : undefined;
+      if (found?.kind === 'living') return { fault: alreadyRuns(found.holder), passes: false };
+      return { fault: unwritableHome(paths.home, causeOf(thrown)), passes };
+    }
+  }
+
+  const refused = await attempt();
+  if (refused !== undefined && !refused.passes) return { ok: false, fault: refused.fault };
+  // Two at once would find each other's lock.
+  let trying: ReturnType<typeof attempt> | undefined;
+  return done({
+    async hold() {
+      if (lock !== undefined) return undefined;
+      trying ??= attempt().finally(() => {
+        trying = undefined;
+      });
+      return (await trying)?.fault;
+    },
+    release: () => lock?.release(),
+  });
+}
+
+/** Takes the home's lock; a holder that no longer lives loses it without a word. Throws where the folder cannot be written. */
+export function takeLock(path: string, version?: string): Result<Lock> {
+  const verdict = tryLock(path, version);
+  if (verdict.kind === 'taken') return done(verdict.lock);
+  const { holder } = verdict;
+  if (holder === undefined) {
+    return failed('gateway-starting', `gateway: another start of this home is under way (${path}); try again`);
+  }
+  return { ok: false, fault: alreadyRuns(holder) };
+}
+
+function alreadyRuns({ pid, sinceMs }: LockHolder): Fault {
+  const since = sinceMs === undefined ? '' : ` since ${new Date(sinceMs).toISOString()}`;
+  return fault(
+    'gateway-running',
+    `gateway: pid ${pid} already runs this home${since}; stop it with \`agent gateway stop\``,
+  );
+}
+
+export interface SignalHandlers {
+  readonly stop: () => void;
+  readonly reload: () => void;
+  readonly log: Logger & { flush(): void };
+}
+
+/** Listens to signals until the returned function is called. A second request to stop ends the process at once. */
+export function onSignals({ stop, reload, log }: SignalHandlers): () => void {
+  let stopping = false;
+  const onStop = (signal: NodeJS.Signals): void => {
+    if (stopping) {
+      log.log('warn', `${signal} again: ending at once`);
+      log.flush();
+      endAtOnce();
+    }
+    stopping = true;
+    log.log('info', `${signal}: draining; once more ends at once`);
+    stop();
+  };
+  const onReload = (): void => reload();
+  const onCrash = (error: unknown): void => {
+    log.log('error', `uncaught: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+    log.flush();
+    endAtOnce();
+  };
+  process.on('SIGTERM', onStop).on('SIGINT', onStop).on('SIGHUP', onReload);
+  process.on('uncaughtException', onCrash).on('unhandledRejection', onCrash);
+  return () => {
+    process.off('SIGTERM', onStop).off('SIGINT', onStop).off('SIGHUP', onReload);
+    process.off('uncaughtException', onCrash).off('unhandledRejection', onCrash);
+  };
+}
+
+/**
+ * Not by `process.exit`: that joins the threads first, and the journal's writer may be waiting for this very thread to go
+ * on with its transaction. What is not committed was not acknowledged.
+ */
+function endAtOnce(): void {
+  process.kill(process.pid, 'SIGKILL');
+}

@@ -1,0 +1,92 @@
+/**
+ * Keeps the timers of the actor system by actor, so that one costs what it is and an actor's end costs its own. The
+ * system of xstate keeps them all in two dictionaries that it looks through whenever an actor ends, and spells a name for
+ * each: with the timers of two hundred connections every call pays for eight hundred, twice, and every event that joins a
+ * burst for two names and four dictionary writes.
+ */
+
+import type { AnyActorRef, EventObject } from 'xstate';
+import { Roster } from '../../machines/base/roster.ts';
+
+interface System {
+  readonly _clock: {
+    setTimeout(fire: () => void, waitMs: number): unknown;
+    clearTimeout(handle: unknown): void;
+  };
+  readonly scheduler: Scheduler;
+  _relay(source: AnyActorRef, target: AnyActorRef, event: EventObject): void;
+}
+
+interface Scheduler {
+  schedule(source: AnyActorRef, target: AnyActorRef, event: EventObject, delay: number, id?: string): void;
+  cancel(source: AnyActorRef, id: string): void;
+  cancelAll(source: AnyActorRef): void;
+}
+
+/** A timer that waits. */
+export interface WaitingTimer {
+  readonly event: EventObject;
+  readonly delayMs: number;
+  readonly startedAtMs: number;
+}
+
+interface Timer extends WaitingTimer {
+  /** Undefined for one that nobody can cancel by itself. */
+  readonly id: string | undefined;
+  handle: unknown;
+}
+
+/** An actor has one or two, so that a list is searched sooner than a table. */
+type Timers = Roster<AnyActorRef, Timer[]>;
+
+/** By the system. */
+const tables = new WeakMap<object, Timers>();
+
+/** The timers of an actor of a system that keeps them by actor. */
+export function timersOf(ref: AnyActorRef): readonly WaitingTimer[] {
+  return [...(tables.get(ref.system)?.get(ref) ?? [])];
+}
+
+/** The actors of a system whose timers wait, each as often as it has timers. */
+export function timerOwners(root: AnyActorRef): readonly AnyActorRef[] {
+  const owners: AnyActorRef[] = [];
+  tables.get(root.system)?.each((ref, own) => void owners.push(...own.map(() => ref)));
+  return owners;
+}
+
+/** To be called before the root starts. */
+export function indexTimers(root: AnyActorRef, nowMs: () => number): void {
+  const system = root.system as unknown as System;
+  const { scheduler, _clock: clock } = system;
+  const timers: Timers = new Roster();
+  tables.set(system, timers);
+
+  scheduler.schedule = (source, target, event, delay, id) => {
+    const timer: Timer = { id, event, delayMs: delay, startedAtMs: nowMs(), handle: undefined };
+    const own = timers.get(source);
+    if (own === undefined) timers.set(source, [timer]);
+    else own.push(timer);
+    timer.handle = clock.setTimeout(() => {
+      drop(source, timer);
+      system._relay(source, target, event);
+    }, delay);
+  };
+  scheduler.cancel = (source, id) => {
+    const timer = timers.get(source)?.findLast((one) => one.id === id);
+    if (timer === undefined) return;
+    drop(source, timer);
+    clock.clearTimeout(timer.handle);
+  };
+  scheduler.cancelAll = (source) => {
+    const own = timers.get(source);
+    if (own === undefined) return;
+    timers.delete(source);
+    for (const { handle } of own) clock.clearTimeout(handle);
+  };
+
+  function drop(source: AnyActorRef, timer: Timer): void {
+    const own = timers.get(source);
+    const at = own?.indexOf(timer) ?? -1;
+    if (at >= 0) own?.splice(at, 1);
+  }
+}

@@ -1,0 +1,80 @@
+/** Fills the one hole of the group chart: a settled burst becomes a run, in one commit with the end of its record. */
+
+import type { Logger } from '../../actors/ports.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { Bursts } from '../../actors/webhook/bursts.ts';
+import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
+import type { RunRecord } from '../../machines/webhook/record.ts';
+import { tellUnforeseen } from '../dispatch/work-log.ts';
+import type { Wards } from '../system/wards.ts';
+
+export interface GroupPorts {
+  readonly bursts: Bursts;
+  readonly keeper: JournalKeeper;
+  readonly nowMs: () => number;
+  readonly wards: () => Wards;
+  readonly log: Logger;
+}
+
+export function wireGroup(ports: GroupPorts) {
+  return coalescingGroupMachine.provide({
+    actions: {
+      openRun: ({ context, self }) => {
+        const nowMs = ports.nowMs();
+        const session = ports.keeper.session();
+        let opened: { key: string; record: RunRecord } | undefined;
+        let hasLanded = false;
+        ports.bursts
+          .close(context.key, (burst) => {
+            const record: RunRecord = {
+              eventKey: burst.latestEventKey,
+              profile: context.profile,
+              route: context.route,
+              kind: 'agent',
+              status: 'queued',
+              attempt: 0,
+              queuedAtMs: nowMs,
+              group: context.key,
+              superseded: burst.count - 1,
+            };
+            // The run bears the burst's id, which the events of the burst already name as their work.
+            opened = { key: burst.id, record };
+            const value = record;
+            return [
+              {
+                kind: 'put',
+                collection: 'runs',
+                key: burst.id,
+                value,
+                dueAtMs: nowMs,
+                ...(session === undefined ? {} : { heldBy: session }),
+              },
+            ];
+          })
+          .then((verdict) => {
+            const atMs = ports.nowMs();
+            if (verdict.kind === 'committed' && opened !== undefined) {
+              hasLanded = true;
+              self.send({ type: 'run.opened', run: opened.key, atMs });
+              ports.wards().open({ kind: 'run', ...opened });
+            } else if (opened === undefined) {
+              self.send({ type: 'burst.gone', atMs });
+            } else {
+              self.send({ type: 'run.refused', atMs });
+            }
+          })
+          .catch((thrown: unknown) => {
+            tellUnforeseen(ports.log, `groups/${context.key}`, thrown);
+            const atMs = ports.nowMs();
+            if (!hasLanded || opened === undefined) {
+              self.send({ type: 'run.refused', atMs });
+              return;
+            }
+            // The run is on disk and the next start takes it up; nobody here would ever tell the group of its end.
+            self.send({ type: 'run.opened', run: opened.key, atMs });
+            self.send({ type: 'run.finished', run: opened.key, atMs });
+          });
+      },
+    },
+  });
+}

@@ -1,0 +1,157 @@
+/**
+ * Writes down what was decided about each request: one log line, a row in the history for what was ignored or repeats an id,
+ * and a row in memory for what was refused or repeats a signature. Strangers cannot fill the disk: a refusal is kept in memory only.
+ * @see DUR-2, SEC-8 and OBS-1 in docs/specification.md
+ */
+
+import type { Logger, LogLevel } from '../../actors/ports.ts';
+import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { Route } from '../../machines/config/route.ts';
+import { deliveryIdOf } from '../../machines/webhook/envelope.ts';
+import type { EventRecord } from '../../machines/webhook/record.ts';
+import { statusOf } from '../../machines/webhook/reply.ts';
+import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
+import { senderOf } from '../http/sender.ts';
+import { type LiveRequest, textOf, toldOf } from './exchanges.ts';
+import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
+
+export interface Decisions {
+  /** A request ended; `live` is what it came with. */
+  decided(context: RequestContext, live: LiveRequest | undefined): void;
+  readonly refused: Pick<RefusedRequests, 'newestFirst' | 'withId'>;
+}
+
+export interface DecisionPorts {
+  readonly log: Logger;
+  readonly keeper: JournalKeeper;
+  /** What the journal keeps of the headers of a route's request. */
+  readonly keptHeaders: (route: Route, headers: EventRecord['headers']) => EventRecord['headers'];
+  /** The judge of what is secret: a reason becomes a record that people read. */
+  readonly redact: (text: string) => string;
+}
+
+/** What a request came with, and what is kept of it. */
+interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers' | 'body'> {
+  readonly live: LiveRequest | undefined;
+}
+
+/** A head may be of any length; an id is short. */
+const longestStrangersId = 200;
+
+/** Outcomes whose event the claim has put into the journal, or that belong to an event that is there already. */
+const journalled: ReadonlySet<string> = new Set(['accepted', 'coalesced', 'cron', 'delivered', 'deliveryFailed']);
+const passedOver: ReadonlySet<string> = new Set(['ignoredEvent', 'ignoredFilter', 'ignoredScript', 'duplicate']);
+
+export function createDecisions({ log, keeper, keptHeaders, redact }: DecisionPorts): Decisions {
+  const refused = createRefusedRequests();
+
+  return {
+    refused,
+    decided(decided, live) {
+      const context = named(decided, live, redact);
+      const outcome = context.outcome;
+      if (outcome === undefined) {
+        log.log('info', 'webhook abandoned: the client left before its body was whole', fieldsOf(context, undefined));
+        return;
+      }
+      const kind = outcome.kind;
+      const status = statusOf(outcome);
+      log.log(levelOf(context), `webhook ${kind}`, fieldsOf(context, status));
+      // One that the gateway left behind when it stopped is in the journal as well, by its claim.
+      if (journalled.has(kind) || context.work !== undefined) return;
+      // Whoever captured a request can send it as often as he likes: its row is counted in memory, and its body is on disk.
+      if (kind === 'duplicate' && context.prompt === undefined) {
+        const event = eventOf(context, 'duplicate', { live, redact, headers: {}, body: '' });
+        refused.add(context.id, event, { ...context, address: addressOf(live) });
+        return;
+      }
+      if (passedOver.has(kind)) {
+        const status = kind === 'duplicate' ? 'duplicate' : 'ignored';
+        const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});
+        const event = eventOf(context, status, { live, redact, headers, body: (live && textOf(live)) ?? '' });
+        // Not waited for and not retried: an event that was passed over owes nobody anything.
+        keeper.submit([{ kind: 'put', collection: 'events', key: context.id, value: event }], () => {});
+        return;
+      }
+      const event = eventOf(context, 'refused', { live, redact, headers: {}, body: '' });
+      refused.add(context.id, event, { ...context, address: addressOf(live) });
+    },
+  };
+}
+
+/** A proxy on this machine names the sender last (RFC 7239 §7.4 has it likewise); what a sender wrote there itself comes before. */
+function addressOf(live: LiveRequest | undefined): string {
+  const address = live?.address ?? '';
+  if (senderOf(address) !== undefined) return address;
+  return live?.headers['x-forwarded-for']?.split(',').at(-1)?.trim() || address;
+}
+
+/** What a request that is refused unread says of itself is nobody's word, and still what its sender asks about. */
+function named(
+  context: RequestContext,
+  live: LiveRequest | undefined,
+  redact: DecisionPorts['redact'],
+): RequestContext {
+  if (context.deliveryId !== undefined || live === undefined) return context;
+  const given = deliveryIdOf(live.headers, live.body);
+  return given === undefined ? context : { ...context, deliveryId: redact(given).slice(0, longestStrangersId) };
+}
+
+/** A refused one leaves neither headers nor a body. */
+function eventOf(
+  context: RequestContext,
+  status: EventRecord['status'],
+  { live, redact, headers, body }: Kept,
+): EventRecord {
+  const reason = context.reason ?? context.outcome?.kind;
+  return {
+    deliveryId: context.deliveryId ?? context.id,
+    route: context.route?.name ?? context.path,
+    profile: context.route?.profile ?? 'default',
+    event: context.event ?? 'unknown',
+    status,
+    reason: reason === undefined ? undefined : redact(reason),
+    receivedAtMs: context.receivedAtMs,
+    headers,
+    body,
+    scheme: context.scheme,
+    outcome: context.outcome?.kind,
+    told: toldOf(context, live),
+  };
+}
+
+function fieldsOf(context: RequestContext, status: number | undefined): Record<string, unknown> {
+  return {
+    delivery_id: context.deliveryId,
+    request: context.id,
+    route: context.route?.name,
+    profile: context.route?.profile,
+    event: context.event,
+    scheme: context.scheme,
+    reason: context.reason,
+    path: context.route === undefined ? context.path : undefined,
+    status,
+  };
+}
+
+/** A ping is a platform's greeting, not news (EVT-1). */
+function levelOf(context: RequestContext): LogLevel {
+  switch (context.outcome?.kind) {
+    case 'ignoredEvent':
+      return context.reason === 'ping' ? 'debug' : 'info';
+    // A reason says that the signature came before under another id: a request that was captured, or a secret too many share.
+    case 'duplicate':
+      return context.reason === undefined ? 'info' : 'warn';
+    case 'deliveryFailed':
+    case 'unavailable':
+      return 'error';
+    case 'badSignature':
+    case 'unknownRoute':
+    case 'rateLimited':
+    case 'badBody':
+    case 'tooLarge':
+      return 'warn';
+    default:
+      return 'info';
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * The live side of the requests under way: what cannot lie in a machine's context because it is a socket, bytes or a
+ * secret. One row per request, keyed by its id, gone when the request ends.
+ */
+
+import type { Opened } from '../../actors/webhook/claim-delivery.ts';
+import { decodeBody } from '../../machines/webhook/body.ts';
+import type { Told } from '../../machines/webhook/record.ts';
+import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
+import type { Exchange } from '../http/front.ts';
+import type { TracedSpan } from '../observe/tracing.ts';
+
+export interface LiveRequest {
+  readonly exchange: Exchange;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of the client, asked while the exchange knows it; empty where no client sent it. */
+  readonly address: string;
+  body: Buffer;
+  /** The body decoded, once somebody asked for it. */
+  text: string | undefined;
+  /** What the claim opened, until the wards are told. */
+  opened: Opened;
+  /** How long the body and the script were waited for, in milliseconds. */
+  bodyMs: number;
+  scriptMs: number;
+  /** Where traces are made. */
+  span: TracedSpan | undefined;
+}
+
+export interface Exchanges {
+  readonly size: number;
+  get(id: string): LiveRequest | undefined;
+  set(id: string, live: LiveRequest): unknown;
+  delete(id: string): boolean;
+  clear(): void;
+}
+
+const noBody = Buffer.alloc(0);
+const nothing: Opened = { kind: 'nothing' };
+
+export function liveRequest(exchange: Exchange, body: Buffer = noBody): LiveRequest {
+  return {
+    exchange,
+    headers: exchange.head.headers,
+    address: exchange.address ?? '',
+    body,
+    text: undefined,
+    opened: nothing,
+    bodyMs: 0,
+    scriptMs: 0,
+    span: undefined,
+  };
+}
+
+/** What a record says of the request beyond its own fields; undefined where there is nothing to say. */
+export function toldOf({ script, groupKey }: RequestContext, live: LiveRequest | undefined): Told | undefined {
+  const bodyMs = live?.bodyMs ?? 0;
+  const scriptMs = live?.scriptMs ?? 0;
+  if (bodyMs === 0 && scriptMs === 0 && script === undefined && groupKey === undefined) return undefined;
+  return { bodyMs: bodyMs || undefined, scriptMs: scriptMs || undefined, script, groupKey };
+}
+
+/** The decoded body; undefined where it is not UTF-8. Decoded once for all who ask. */
+export function textOf(live: LiveRequest): string | undefined {
+  live.text ??= decodeBody(live.body);
+  return live.text;
+}

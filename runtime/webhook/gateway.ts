@@ -1,0 +1,157 @@
+/** Fills the holes of the gateway chart: its wards, its front and the end of its work. */
+
+import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
+import type { Places } from '../../actors/dispatch/places.ts';
+import type { Logger } from '../../actors/ports.ts';
+import type { WardHandle } from '../../machines/base/ward.ts';
+import type { DeliveryContext } from '../../machines/webhook/delivery.machine.ts';
+import { type FrontMove, gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
+import { isWaitedFor } from '../../machines/webhook/record.ts';
+import type { FrontKeeper } from '../http/front-keeper.ts';
+import { nextMove } from '../system/next-move.ts';
+import type { Wards } from '../system/wards.ts';
+
+export interface GatewayPorts {
+  readonly requests: AnyActorLogic;
+  readonly groups: AnyActorLogic;
+  readonly runs: AnyActorLogic;
+  readonly deliveries: AnyActorLogic;
+  readonly platforms: AnyActorLogic;
+  readonly cronJobs: AnyActorLogic;
+  /** When cron jobs are fired by themselves. */
+  readonly schedule: { start(): void; stop(): void };
+  readonly fronts: FrontKeeper;
+  readonly places: Places;
+  /** Ends a recovery, and leaves the deliveries that wait for their place to the next start. */
+  readonly park: () => void;
+  readonly wards: () => Wards;
+  readonly nowMs: () => number;
+  /** Milliseconds that only rise: a drain is not longer for a clock that is set back. */
+  readonly steadyMs: () => number;
+  readonly log: Logger;
+  readonly drainTimeoutMs: () => number;
+  /** How long requests under way may take when the gateway stops. */
+  readonly answerGraceMs: () => number;
+}
+
+export function wireGateway(ports: GatewayPorts) {
+  const { fronts } = ports;
+  /** Answers under way and runs under way share one time to end in. */
+  let drainEndsAtMs = 0;
+
+  return gatewayMachine.provide({
+    actors: {
+      requests: ports.requests,
+      groups: ports.groups,
+      runs: ports.runs,
+      deliveries: ports.deliveries,
+      platforms: ports.platforms,
+      cronJobs: ports.cronJobs,
+      openFront: fromPromise<{ readonly url: string }, undefined>(({ signal }) => fronts.open(signal)),
+      moveFront: fromPromise<FrontMove, undefined>(({ signal }) => fronts.move(signal)),
+      closeFront: fromPromise<undefined, undefined>(async ({ signal }) => {
+        drainEndsAtMs = ports.steadyMs() + ports.drainTimeoutMs();
+        fronts.retire();
+        // One that crashes meanwhile has no requests any more.
+        const late = setTimeout(() => signal.aborted || answerLate(ports), ports.answerGraceMs());
+        try {
+          await fronts.retired();
+        } finally {
+          clearTimeout(late);
+        }
+        return undefined;
+      }),
+      finishWork: fromPromise<undefined, undefined>(async ({ signal }) => {
+        await finishWork(ports, drainEndsAtMs, signal);
+        return undefined;
+      }),
+    },
+    actions: {
+      startSchedule: () => ports.schedule.start(),
+      stopSchedule: () => ports.schedule.stop(),
+      retireFront: () => fronts.retire(),
+      // Their runs begin at once: only the front has gone or moved.
+      settleGroups: () => flush(ports),
+      flushGroups: () => {
+        // No further run begins; those under way may end in their time.
+        ports.places.pause();
+        // A long queue would be sent until the time is over, and what is sent just then be cut off with an unknown outcome.
+        ports.park();
+        flush(ports);
+      },
+    },
+  });
+}
+
+/** A sender whose script still runs would else see its connection cut, and not know that it may come back. */
+function answerLate({ wards, log }: GatewayPorts): void {
+  const { requests } = wards();
+  if (requests.size === 0) return;
+  log.log('warn', 'drain: time is over; requests under way are answered 503', { requests: requests.size });
+  requests.each((_, request) => {
+    request.send({ type: 'request.drain' });
+    return true;
+  });
+}
+
+function flush({ wards, nowMs }: GatewayPorts): void {
+  const atMs = nowMs();
+  wards().groups.each((_, group) => {
+    group.send({ type: 'group.drain', atMs });
+    return true;
+  });
+}
+
+/** Waits until bursts are on disk and runs and deliveries under way have ended, or the time for it is over. */
+async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: AbortSignal): Promise<void> {
+  const { groups, runs, deliveries } = ports.wards();
+  for (;;) {
+    const flushing = those(groups, (state) => flushingStates.has(state));
+    const running = those(runs, (state) => runningStates.has(state));
+    const sending = those(deliveries, isUnderWay);
+    const underWay = [...flushing, ...running, ...sending];
+    if (underWay.length === 0 || signal.aborted) return;
+    // An event that joined while a burst was being opened has begun the next one.
+    flush(ports);
+    const leftMs = deadlineMs - ports.steadyMs();
+    if (leftMs <= 0) {
+      ports.log.log('warn', 'drain: time is over; what is left stays in the journal', {
+        running: running.length,
+        deliveries: sending.length,
+      });
+      return;
+    }
+    await nextMove(underWay, leftMs, signal);
+  }
+}
+
+/** Deliveries that wait for their next try, or for their place, do so on disk as well, unless a sender waits for them. */
+function isUnderWay(state: unknown, context: unknown): boolean {
+  const rests = state === 'waitingToRetry' || state === 'queued';
+  return !rests || isWaitedFor((context as DeliveryContext).record);
+}
+
+/** A burst that the journal refuses stays on disk as it is; waiting for it would help nobody. */
+const flushingStates: ReadonlySet<unknown> = new Set(['pending', 'settled', 'opening']);
+/** A run that has begun, until its delivery is spawned or its end is on disk, and after that until its outcome is. */
+const runningStates: ReadonlySet<unknown> = new Set([
+  'starting',
+  'running',
+  'settingBack',
+  'cancelling',
+  'recording',
+  'closing',
+]);
+
+function those(
+  ward: Pick<WardHandle<unknown>, 'each'>,
+  isMeant: (state: unknown, context: unknown) => boolean,
+): AnyActorRef[] {
+  const found: AnyActorRef[] = [];
+  ward.each((_, child) => {
+    const { value, context } = child.getSnapshot();
+    if (isMeant(value, context)) found.push(child);
+    return true;
+  });
+  return found;
+}

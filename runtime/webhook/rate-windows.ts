@@ -1,0 +1,43 @@
+/**
+ * The rate windows of the routes: one small counter each, replaced when its minute is over. In memory only: a restart
+ * gives every sender a fresh window.
+ * @see LIM-2 in docs/specification.md
+ */
+
+import { LRUCache } from 'lru-cache';
+import type { Route } from '../../machines/config/route.ts';
+import { type RateWindow, secondsUntilFree, takeSlot } from '../../machines/webhook/rate-window.ts';
+
+/** Subscriptions come and go; a window that nobody has used for so many others is long over. */
+const mostWindows = 100_000;
+
+export interface RateWindows {
+  secondsUntilFree(route: Route, nowMs: number): number | undefined;
+  take(route: Route, nowMs: number): void;
+}
+
+export function createRateWindows(limit: () => number): RateWindows {
+  let made: LRUCache<string, RateWindow> | undefined;
+  /** Its room is taken whole when it is made, which is no part of a start. */
+  const windowsOf = (): LRUCache<string, RateWindow> => {
+    made ??= new LRUCache({ max: mostWindows });
+    return made;
+  };
+  /** Spelled once: a text that is spelled anew is hashed anew, three times a request. */
+  const names = new WeakMap<Route, string>();
+  const nameOf = (route: Route): string => {
+    const known = names.get(route);
+    if (known !== undefined) return known;
+    const name = `${route.profile}/${route.name}`;
+    names.set(route, name);
+    return name;
+  };
+  return {
+    secondsUntilFree: (route, nowMs) => secondsUntilFree(made?.get(nameOf(route)), limit(), nowMs),
+    take(route, nowMs) {
+      const name = nameOf(route);
+      const windows = windowsOf();
+      windows.set(name, takeSlot(windows.get(name), nowMs));
+    },
+  };
+}

@@ -1,0 +1,69 @@
+/**
+ * Between the front and the request chart: answers `/health` itself, turns everything that is no webhook away, and spawns
+ * one request per webhook while there is room.
+ * @see ADP-2 and RTE-3 in docs/specification.md
+ */
+
+import { replyTo } from '../../machines/webhook/reply.ts';
+import { readTarget } from '../../machines/webhook/routes.ts';
+import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
+import type { Exchange, ExchangeHandler } from '../http/front.ts';
+import type { EventTraces } from '../observe/tracing-spans.ts';
+import type { NextId } from '../system/ids.ts';
+import type { Wards } from '../system/wards.ts';
+import { type Exchanges, liveRequest } from './exchanges.ts';
+
+export interface ReceiverPorts {
+  readonly exchanges: Exchanges;
+  readonly wards: () => Wards;
+  readonly nextId: NextId;
+  readonly traces: Pick<EventTraces, 'begin'>;
+  readonly nowMs: () => number;
+}
+
+/** More requests than this at the same time are told to come back: each holds a body of up to the cap. */
+const mostRequests = 10_000;
+
+const healthy = { status: 200, body: JSON.stringify({ status: 'ok', platform: 'webhook' }) };
+const health405 = { ...replyTo({ kind: 'methodNotAllowed' }), headers: { allow: 'GET, HEAD' } };
+const unknown = replyTo({ kind: 'unknownRoute' });
+const overloaded = replyTo({ kind: 'overloaded' });
+
+export function createReceiver(ports: ReceiverPorts): ExchangeHandler {
+  return (exchange) => {
+    const { head } = exchange;
+    const target = readTarget(head.path);
+    if (target.kind === 'health') {
+      exchange.reply(head.method === 'GET' || head.method === 'HEAD' ? healthy : health405);
+      return;
+    }
+    if (target.kind === 'none') {
+      exchange.reply(unknown);
+      return;
+    }
+    receive(exchange, ports);
+  };
+}
+
+function receive(exchange: Exchange, { exchanges, wards, nextId, traces, nowMs }: ReceiverPorts): void {
+  const { requests } = wards();
+  if (requests.size >= mostRequests) {
+    exchange.reply(overloaded);
+    return;
+  }
+  const { method, path, contentLength } = exchange.head;
+  const receivedAtMs = nowMs();
+  const id = nextId(receivedAtMs);
+  const input: RequestInput = {
+    id,
+    origin: 'http',
+    method,
+    path,
+    declaredBytes: contentLength,
+    receivedAtMs,
+  };
+  const live = liveRequest(exchange);
+  traces.begin(live, receivedAtMs);
+  exchanges.set(id, live);
+  requests.spawn(id, input);
+}

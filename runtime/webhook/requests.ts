@@ -1,0 +1,178 @@
+/**
+ * Fills the holes of the request chart: each rule bound to the desk, each effect to the live request it concerns.
+ */
+
+import { assign, fromPromise } from 'xstate';
+import type { ClaimDelivery, ClaimRequest } from '../../actors/webhook/claim-delivery.ts';
+import type { EventDraft } from '../../actors/webhook/event-claims.ts';
+import type { RunScript } from '../../actors/webhook/run-script.ts';
+import type { EventRecord } from '../../machines/webhook/record.ts';
+import { replyTo } from '../../machines/webhook/reply.ts';
+import {
+  checkRate,
+  checkSize,
+  findRoute,
+  matchEvent,
+  parsePayload,
+  type RequestDesk,
+  readScript,
+  renderTexts,
+  verifySignature,
+} from '../../machines/webhook/request-rules.ts';
+import type { ScriptResult } from '../../machines/webhook/script-outcome.ts';
+import {
+  type RequestContext,
+  type RequestEvent,
+  type ScriptInput,
+  webhookRequestMachine,
+} from '../../machines/webhook/webhook-request.machine.ts';
+import type { BodyBudget } from '../http/body-budget.ts';
+import type { BodyOutcome } from '../http/front.ts';
+import type { Wards } from '../system/wards.ts';
+import { type Exchanges, type LiveRequest, textOf, toldOf } from './exchanges.ts';
+
+export interface RequestPorts {
+  readonly desk: RequestDesk;
+  readonly exchanges: Exchanges;
+  readonly bodies: BodyBudget;
+  readonly claim: ClaimDelivery;
+  readonly runScript: RunScript;
+  /** The trace that is kept with an event. */
+  readonly traceparentOf: (live: LiveRequest | undefined) => string | undefined;
+  readonly wards: () => Wards;
+}
+
+type Rule = (context: RequestContext, desk: RequestDesk) => Partial<RequestContext>;
+
+export function wireRequest(ports: RequestPorts) {
+  const { desk, exchanges } = ports;
+  const rule = (decide: Rule) =>
+    assign<RequestContext, RequestEvent, unknown, RequestEvent, never>(({ context }) => decide(context, desk));
+
+  return webhookRequestMachine.provide({
+    actors: {
+      runScript: fromPromise<ScriptResult, ScriptInput>(async ({ input, signal }) => {
+        const beganAtMs = desk.nowMs();
+        const result = await ports.runScript(input, signal);
+        const live = exchanges.get(input.id);
+        if (live !== undefined) live.scriptMs = desk.nowMs() - beganAtMs;
+        return result;
+      }),
+    },
+    actions: {
+      checkSize: rule(checkSize),
+      findRoute: rule(findRoute),
+      checkRate: rule(checkRate),
+      verifySignature: rule(verifySignature),
+      parsePayload: rule(parsePayload),
+      matchEvent: rule(matchEvent),
+      renderTexts: rule(renderTexts),
+      readScript: assign(({ context }, result: ScriptResult) => readScript(context, result)),
+      readBody: ({ context, self }) => {
+        const live = exchanges.get(context.id);
+        if (live === undefined) return;
+        // A declared length that does not fit is refused before a byte is read; what comes is counted as it comes.
+        const account = ports.bodies.open(live.address, context.declaredBytes);
+        if (account === undefined) {
+          self.send({ type: 'body.crowded' });
+          return;
+        }
+        const settled = (outcome: BodyOutcome): void => {
+          if (outcome.kind === 'read') live.body = outcome.bytes;
+          live.bodyMs = desk.nowMs() - context.receivedAtMs;
+          self.send({ type: bodyFacts[outcome.kind] });
+          // The signature has been checked, or the body is gone.
+          account.close();
+        };
+        live.exchange.readBody(desk.maxBodyBytes(), settled, account.grow);
+      },
+      claimDelivery: ({ context, self }) => {
+        ports.claim(claimRequestOf(context, ports), (verdict) => {
+          const live = exchanges.get(context.id);
+          switch (verdict.kind) {
+            case 'granted':
+              if (live !== undefined) live.opened = verdict.opened;
+              self.send({ type: 'claim.granted', work: verdict.work, reason: verdict.reason });
+              return;
+            case 'duplicate':
+              self.send({ type: 'claim.duplicate', reason: verdict.reason });
+              return;
+            case 'pending':
+              self.send({ type: 'claim.pending' });
+              return;
+            case 'unavailable':
+              self.send({ type: 'claim.unavailable', reason: verdict.reason });
+          }
+        });
+      },
+      dispatchPlan: ({ context }) => {
+        const opened = exchanges.get(context.id)?.opened;
+        if (opened !== undefined) ports.wards().open(opened);
+      },
+      answer: ({ context }) => {
+        const live = exchanges.get(context.id);
+        if (live !== undefined && context.outcome !== undefined) live.exchange.reply(replyTo(context.outcome));
+      },
+    },
+  });
+}
+
+const bodyFacts = {
+  read: 'body.read',
+  tooLarge: 'body.overflowed',
+  aborted: 'body.aborted',
+  crowded: 'body.crowded',
+} as const;
+
+function claimRequestOf(context: RequestContext, { desk, exchanges, traceparentOf }: RequestPorts): ClaimRequest {
+  const { route, plan } = context;
+  // The chart reaches `claiming` only with a route; the fallback keeps the function total.
+  if (route === undefined) throw new TypeError('claiming without a route');
+  const nowMs = desk.nowMs();
+  const live = exchanges.get(context.id);
+  const event: EventDraft = {
+    deliveryId: context.deliveryId ?? context.id,
+    route: route.name,
+    profile: route.profile,
+    event: context.event ?? 'unknown',
+    status: statusOf(plan),
+    receivedAtMs: context.receivedAtMs,
+    scheme: context.scheme,
+    signatureDigest: context.signatureDigest,
+    work: undefined,
+    headers: desk.compiled(route).keptHeaders(live?.headers ?? {}),
+    body: (live && textOf(live)) ?? '',
+    prompt: context.prompt ?? '',
+    deliver: route.deliver,
+    deliverExtra: context.deliverExtra ?? {},
+    onFailure: context.onFailure,
+    skills: route.skills,
+    toolsets: route.toolsets,
+    replayOf: context.replayOf,
+    told: toldOf(context, live),
+    traceparent: traceparentOf(live),
+  };
+  return { key: context.id, nowMs, event, plan: planOf(context) };
+}
+
+function statusOf(plan: RequestContext['plan']): EventRecord['status'] {
+  switch (plan) {
+    case 'group':
+      return 'coalesced';
+    case 'cron':
+      return 'cron';
+    case 'direct':
+      return 'delivering';
+    default:
+      return 'accepted';
+  }
+}
+
+function planOf({ plan, route, groupKey }: RequestContext): ClaimRequest['plan'] {
+  if (plan === 'group' && route?.coalesce !== undefined && groupKey !== undefined) {
+    const { windowMs, maxWaitMs } = route.coalesce;
+    return { kind: 'group', groupKey, windowMs, maxWaitMs };
+  }
+  if (plan === 'cron' && route?.cronJob !== undefined) return { kind: 'cron', job: route.cronJob };
+  return { kind: plan === 'direct' ? 'direct' : 'run' };
+}

@@ -1,0 +1,95 @@
+/**
+ * Gathers the routes of every profile: those of its configuration and its subscriptions file. The stores of the files
+ * live across reloads, so that the last good subscriptions stay in force however often the configuration changes.
+ * @see SUB-2 in docs/specification.md
+ */
+
+import type { LoadedHome } from '../../actors/config/load-config.ts';
+import { filterChecker } from '../../actors/config/load-config.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { createSubscriptionsStore, type SubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import { readingSubscriptions, type SubscriptionContext } from '../../machines/config/subscription.ts';
+import type { RouteSources } from './route-table.ts';
+
+export interface SourceReader {
+  /** The sources of a home as it stands; the stores of profiles that stay are the same, read by the home's new rules. */
+  read(home: LoadedHome): RouteSources;
+}
+
+export interface SourceReaderPorts {
+  readonly log: Logger;
+  /** Hears every secret that a subscription holds. */
+  readonly learn: (secret: string) => void;
+}
+
+export function createSourceReader(ports: SourceReaderPorts): SourceReader {
+  let stores: ReadonlyMap<ProfileName, SubscriptionsStore> = new Map();
+  let current: LoadedHome | undefined;
+  return {
+    read(home) {
+      const last = current ?? home;
+      current = home;
+      const standing = stores;
+      stores = new Map(
+        [...home.profiles.keys()].map((name) => [
+          name,
+          standing.get(name) ?? subscriptionsOf(home, name, () => subscriptionContext(current ?? home, name), ports),
+        ]),
+      );
+      for (const [name, store] of standing) {
+        const before = last.profiles.has(name) ? rulesOf(last, name) : undefined;
+        if (before !== rulesOf(home, name)) store.reconsider();
+      }
+      return {
+        multiplexProfiles: home.main.settings.gateway.multiplexProfiles,
+        configured: [...home.profiles.values()].flatMap(({ settings }) => settings.webhook.routes),
+        subscriptions: stores,
+      };
+    },
+  };
+}
+
+/** Everything of a home that tells one reading of a profile's subscriptions from another. */
+function rulesOf(home: LoadedHome, profile: ProfileName): string {
+  const { host, secret, allowWeakSecrets, profiles } = subscriptionContext(home, profile);
+  return JSON.stringify([host, secret, allowWeakSecrets, profiles === undefined ? null : [...profiles]]);
+}
+
+/** What a profile's dynamic routes are held against. */
+export function subscriptionContext(home: LoadedHome, profile: ProfileName): SubscriptionContext {
+  const { main, existing } = home;
+  const { host, allowWeakSecrets } = main.settings.webhook;
+  const { secret } = (home.profiles.get(profile) ?? main).settings.webhook;
+  return {
+    profile,
+    host,
+    allowWeakSecrets,
+    checkFilters: filterChecker(main.paths.home),
+    ...(secret === undefined ? {} : { secret }),
+    ...(main.settings.gateway.multiplexProfiles ? { profiles: existing } : {}),
+  };
+}
+
+function subscriptionsOf(
+  home: LoadedHome,
+  profile: ProfileName,
+  context: () => SubscriptionContext,
+  { log, learn }: SourceReaderPorts,
+): SubscriptionsStore {
+  return createSubscriptionsStore({
+    path: home.profiles.get(profile)?.paths.subscriptions ?? home.main.paths.subscriptions,
+    *read(text, known) {
+      const read = yield* readingSubscriptions(text, context(), known);
+      if (!read.ok) {
+        log.log('error', read.fault.message, { code: read.fault.code, profile });
+        return read;
+      }
+      for (const { secret } of read.fresh) if (secret.kind === 'shared') learn(secret.secret);
+      for (const { name, message, code } of read.problems) {
+        log.log('warn', `subscription "${name}" skipped: ${message}`, { code, profile });
+      }
+      return read;
+    },
+  });
+}

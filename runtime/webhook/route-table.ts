@@ -1,0 +1,82 @@
+/**
+ * The routes in force: those of the configuration and the dynamic subscriptions of every profile. Asks on each
+ * request whether a subscriptions file has changed, so that a new subscription answers at once and without a restart.
+ * @see SUB-2 and PRF-1 in docs/specification.md
+ */
+
+import type { SubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
+import type { ProfileName } from '../../machines/base/names.ts';
+import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
+import { bookOf, type RouteBook } from '../../machines/config/route-book.ts';
+import { type CompiledRoute, compileRoute } from '../../machines/webhook/compile-route.ts';
+import { findRoute, readTarget } from '../../machines/webhook/routes.ts';
+
+export interface RouteSources {
+  readonly multiplexProfiles: boolean;
+  /** The routes of every profile's configuration. */
+  readonly configured: readonly RouteWithSecret[];
+  readonly subscriptions: ReadonlyMap<ProfileName, SubscriptionsStore>;
+}
+
+export interface RouteDesk {
+  find(path: string): CompiledRoute | undefined;
+  /** The compiled form of a route, also of one that a reload has replaced meanwhile. */
+  compiled(route: Route): CompiledRoute;
+  /** The route of a profile by its name. */
+  named(profile: string, name: string): Route | undefined;
+  replace(sources: RouteSources): void;
+}
+
+export function createRouteDesk(first: RouteSources): RouteDesk {
+  let sources = first;
+  /** Compiled when it is first asked for: of ten thousand routes few are. */
+  const compiledOf = new WeakMap<Route, CompiledRoute>();
+  let fresh = false;
+  let configured = bookOf(sources.configured);
+  /** Static routes win over dynamic ones. */
+  let books: RouteBook<RouteWithSecret>[] = [configured];
+
+  function compile(entry: RouteWithSecret): CompiledRoute {
+    const known = compiledOf.get(entry.route);
+    if (known !== undefined) return known;
+    const compiled = compileRoute(entry);
+    compiledOf.set(entry.route, compiled);
+    return compiled;
+  }
+
+  function refresh(): void {
+    // Requests that arrive in one turn of the loop see the same files.
+    if (fresh) return;
+    fresh = true;
+    setImmediate(() => {
+      fresh = false;
+    });
+    books = [configured];
+    for (const store of sources.subscriptions.values()) books.push(store.current().book);
+  }
+
+  return {
+    find(path) {
+      refresh();
+      const target = readTarget(path);
+      const found = target.kind === 'route' ? findRoute(books, target, sources.multiplexProfiles) : undefined;
+      return found === undefined ? undefined : compile(found);
+    },
+    compiled(route) {
+      const compiled = compiledOf.get(route);
+      // Every route in a context came from this desk; one that did not must not be served without its secret.
+      if (compiled === undefined) throw new TypeError(`route "${route.name}" was not compiled by this desk`);
+      return compiled;
+    },
+    named(profile, name) {
+      refresh();
+      return findRoute(books, { kind: 'route', profile, name }, true)?.route;
+    },
+    replace(next) {
+      sources = next;
+      fresh = false;
+      configured = bookOf(sources.configured);
+      refresh();
+    },
+  };
+}

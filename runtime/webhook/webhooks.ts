@@ -1,0 +1,354 @@
+/**
+ * Assembles the webhook half: the journal, the desks of the routes, the requests with their chart's holes filled, the
+ * front, and what the supervisor asks of them; the work that events lead to is `work-half.ts`'s. Decides nothing.
+ * @see INS-1 and RTE-3 in docs/specification.md
+ */
+
+import type { AnyActorLogic, AnyActorRef } from 'xstate';
+import type { LoadedHome } from '../../actors/config/load-config.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { createKeeper, type JournalKeeper } from '../../actors/store/keeper.ts';
+import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
+import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
+import { createClaimDelivery } from '../../actors/webhook/claim-delivery.ts';
+import { signatureHolder } from '../../actors/webhook/event-claims.ts';
+import { createScriptPlaces } from '../../actors/webhook/script-places.ts';
+import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import { done, type Fault } from '../../machines/base/fault.ts';
+import { Roster } from '../../machines/base/roster.ts';
+import { createWard } from '../../machines/base/ward.ts';
+import type { HomePaths } from '../../machines/config/profile.ts';
+import type { Settings } from '../../machines/config/settings.ts';
+import type { CompiledRoute } from '../../machines/webhook/compile-route.ts';
+import { deliveryIdOf } from '../../machines/webhook/envelope.ts';
+import { signatureClaim } from '../../machines/webhook/record.ts';
+import { replyTo } from '../../machines/webhook/reply.ts';
+import {
+  type RequestContext,
+  type RequestOutput,
+  requestContext,
+} from '../../machines/webhook/webhook-request.machine.ts';
+import type { ProfileDesk } from '../agent/profile-tools.ts';
+import type { DeliveryDesk, SeenRun } from '../control/view.ts';
+import type { CronView } from '../cron/view.ts';
+import { assembleWork, type WorkHalf } from '../dispatch/assemble.ts';
+import type { CancelRun } from '../dispatch/cancel-run.ts';
+import type { LeftWork } from '../dispatch/work-log.ts';
+import { createBodyBudget } from '../http/body-budget.ts';
+import { openFront } from '../http/choose.ts';
+import { createFrontKeeper, urlOf } from '../http/front-keeper.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import { createRequestCount, timedKeeper } from '../observe/metrics-counts.ts';
+import type { Redactor } from '../observe/redact.ts';
+import type { Tracing } from '../observe/tracing.ts';
+import { createEventTraces } from '../observe/tracing-spans.ts';
+import { createIds, timeKey } from '../system/ids.ts';
+import { wireJournal } from '../system/supervisor.ts';
+import type { Every } from '../system/ticks.ts';
+import { createDecisions, type Decisions } from './event-log.ts';
+import { type Exchanges, type LiveRequest, textOf } from './exchanges.ts';
+import { wireGateway } from './gateway.ts';
+import { createRateWindows } from './rate-windows.ts';
+import { createReceiver } from './receiver.ts';
+import type { ReplayPorts } from './replay.ts';
+import { wireRequest } from './requests.ts';
+import { createSourceReader } from './route-sources.ts';
+import { createRouteDesk, type RouteSources } from './route-table.ts';
+
+export interface WebhookPorts {
+  readonly paths: HomePaths;
+  /** Takes the home before its journal is opened; resolves with what prevents that. */
+  readonly hold: () => Promise<Fault | undefined>;
+  readonly root: () => AnyActorRef;
+  /** Follows whether a run waits for a person. */
+  readonly whileAsked: (run: string, changed: (waits: boolean) => void) => () => void;
+  /** The home as it was last read. */
+  readonly home: () => LoadedHome;
+  /** What a profile lends; undefined for one that is not configured. */
+  readonly deskOf: (profile: string) => ProfileDesk | undefined;
+  /** The settings to listen by: those of a home that waits to come into force, else those in force. */
+  readonly wanted: () => Settings;
+  /** Lets the home that waits come into force. */
+  readonly adopt: () => void;
+  readonly redactor: Redactor;
+  readonly compiling: CompileOptions;
+  readonly metrics: Metrics;
+  readonly tracing: Tracing;
+  readonly nowMs: () => number;
+  /** Milliseconds that only rise. */
+  readonly steadyMs: () => number;
+  readonly every: Every;
+  /** How many runs, and how many deliveries, may wait in memory; 10,000 unless given. */
+  readonly mostWaiting?: number | undefined;
+  readonly log: Logger;
+}
+
+export interface Webhooks {
+  readonly journal: AnyActorLogic;
+  readonly gateway: AnyActorLogic;
+  readonly keeper: JournalKeeper;
+  readonly decisions: Decisions;
+  readonly replay: ReplayPorts;
+  /** How many runs hold a place and how many wait for one. */
+  load(): { readonly running: number; readonly waiting: number };
+  /** Deliveries to targets, for the commands. */
+  sendings(keyOf: (id: string) => string | undefined): DeliveryDesk;
+  readonly pauseOf: WorkHalf['pauseOf'];
+  readonly cancelRun: CancelRun;
+  readonly seenRun: SeenRun;
+  readonly cron: CronView;
+  /** The routes in force, with the stores of their subscriptions. */
+  sources(): RouteSources;
+  /** Whether the front stands where these settings want it, or is closed where they want none. */
+  listensAs(settings: Settings): boolean;
+  /** Takes up the work that the journal remembers. */
+  resume(): Promise<void>;
+  /** Takes the home over that was read anew. */
+  reconfigure(): void;
+  /** Ends what a crashed gateway left behind. */
+  abandon(): void;
+  /** What waits on disk for the next start; undefined where no journal on disk is open. */
+  left(): LeftWork | undefined;
+  /** Lets go of the journal and of everything that looks at it. */
+  close(): Promise<void>;
+}
+
+const noBody = Buffer.alloc(0);
+const internalError = replyTo({ kind: 'internal' });
+const draining = replyTo({ kind: 'draining' });
+
+/** How long an owner's session lives without a heartbeat: three heartbeats. */
+const sessionTtlMs = 60_000;
+/** However short the drain is, exchanges under way get this long to be answered. */
+const shortestGraceMs = 5_000;
+/** A front stands so much longer, for the answers that those get who had none in that time. */
+const lastAnswersMs = 500;
+/** A body that stalls for this long ends its exchange. */
+const bodyTimeoutMs = 10_000;
+export function assembleWebhooks(ports: WebhookPorts): Webhooks {
+  const { paths, root, home, deskOf, redactor, compiling, metrics, tracing, nowMs, steadyMs, every, mostWaiting, log } =
+    ports;
+  const traces = createEventTraces(tracing);
+  const settings = () => home().main.settings;
+  const nextId = createIds();
+  const exchanges: Exchanges = new Roster<string, LiveRequest>();
+
+  const opened = createKeeper({
+    open: async () => {
+      const refused = await ports.hold();
+      if (refused !== undefined) return { ok: false, fault: refused };
+      return settings().gateway.journal === 'memory'
+        ? done(openMemoryJournal())
+        : openLmdbJournal({ directory: paths.state });
+    },
+    owner: paths.home,
+    sessionTtlMs,
+    nowMs,
+    refused: (reason) => root().system.get('journal')?.send({ type: 'journal.refused', fault: reason.message }),
+  });
+  const keeper = timedKeeper(opened, metrics);
+  const countRequest = createRequestCount(metrics);
+  const answerGraceMs = (): number => Math.max(shortestGraceMs, settings().gateway.drainTimeoutMs);
+  const windows = createRateWindows(() => settings().webhook.rateLimit);
+  const reader = createSourceReader({ log, learn: redactor.learn });
+  let sources = reader.read(home());
+  const routes = createRouteDesk(sources);
+  const decisions = createDecisions({
+    log,
+    keeper,
+    keptHeaders: (route, headers) => routes.compiled(route).keptHeaders(headers),
+    redact: redactor.text,
+  });
+  let isAbandoned = false;
+  const work = assembleWork({
+    root,
+    home,
+    deskOf,
+    routeConcurrency: (profile, route) => routes.named(profile, route)?.concurrency,
+    keeper,
+    nextId,
+    redactor,
+    compiling,
+    metrics,
+    tracing,
+    nowMs,
+    whileAsked: ports.whileAsked,
+    steadyMs,
+    every,
+    mostWaiting,
+    log,
+  });
+  const { wards } = work;
+  const scriptPlaces = createScriptPlaces(() => settings().webhook.scriptConcurrency);
+
+  const requestLogic = wireRequest({
+    desk: {
+      nowMs,
+      maxBodyBytes: () => settings().webhook.maxBodyBytes,
+      findRoute: routes.find,
+      compiled: routes.compiled,
+      headers: (id) => exchanges.get(id)?.headers ?? {},
+      body: (id) => exchanges.get(id)?.body ?? noBody,
+      text: (id) => {
+        const live = exchanges.get(id);
+        return live && textOf(live);
+      },
+      secondsUntilFree: windows.secondsUntilFree,
+      takeSlot: windows.take,
+      signatureHolder: (profile, digest, atMs) => signatureHolder(keeper, signatureClaim(profile, digest), atMs),
+      list: (profile, file) => deskOf(profile)?.lists.list(file),
+      newDeliveryId: () => globalThis.crypto.randomUUID(),
+      noteDeprecated: (route, scheme) =>
+        log.warnOnce(
+          `scheme/${route.profile}/${route.name}`,
+          `route "${route.name}": a request was signed by the deprecated scheme ${scheme}, which does not protect from replays; let the sender use X-Webhook-Signature-V2`,
+        ),
+    },
+    exchanges,
+    bodies: createBodyBudget(() => settings().webhook.maxUnverifiedBytes),
+    traceparentOf: traces.traceparentOf,
+    claim: createClaimDelivery({
+      keeper,
+      bursts: work.bursts,
+      findJob: work.cron.findJob,
+      placeOf: work.placeOf,
+      hasRoom: work.hasRoom,
+    }),
+    runScript: async (input, signal) => {
+      const { profile, name } = input.route;
+      const desk = deskOf(profile);
+      if (desk === undefined) return { kind: 'missing' };
+      const result = await scriptPlaces.inTurn(`${profile}/${name}`, signal, () => desk.runScript(input, signal));
+      return result ?? { kind: 'aborted' };
+    },
+    wards,
+  });
+  const receive = createReceiver({ exchanges, wards, nextId, traces, nowMs });
+  const fronts = createFrontKeeper({
+    openFront: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
+      const opened = await openFront(
+        { choice: front, settings: { host, port, bodyTimeoutMs } },
+        // A front that closes takes nothing new, also not over a connection that is kept alive.
+        (exchange) => (isOpen() ? receive(exchange) : exchange.reply(draining)),
+        log,
+      );
+      const url = urlOf(opened);
+      log.log('info', `listening on ${url}`, { url, front: opened.kind });
+      return opened;
+    },
+    wanted: ports.wanted,
+    adopt: ports.adopt,
+    graceMs: () => answerGraceMs() + lastAnswersMs,
+  });
+
+  const gateway = wireGateway({
+    ...work.gateway,
+    requests: createWard({
+      name: 'requests',
+      logic: compile(requestLogic, { ...compiling, copy: requestContext }),
+      onDone: (key, output: RequestOutput) => {
+        const live = exchanges.get(key);
+        exchanges.delete(key);
+        countRequest(output, nowMs());
+        traces.ended(output, live);
+        decisions.decided(output, live);
+      },
+      onCrashed: (key, error) => {
+        log.log('error', `requests/${key} crashed`, { actor: `requests/${key}`, error: String(error) });
+        const live = exchanges.get(key);
+        exchanges.delete(key);
+        if (live === undefined) return;
+        live.exchange.reply(internalError);
+        const ended = crashedRequest(key, live, routes.find, nowMs());
+        countRequest(ended, nowMs());
+        decisions.decided(ended, live);
+      },
+    }),
+    fronts,
+    nowMs,
+    steadyMs,
+    log,
+    drainTimeoutMs: () => settings().gateway.drainTimeoutMs,
+    answerGraceMs,
+  });
+
+  return {
+    journal: compile(
+      wireJournal({
+        keeper,
+        log,
+        history: () => {
+          const { maxAgeMs, maxBytes } = settings().gateway.history;
+          return { keepAfterKey: timeKey(nowMs() - maxAgeMs), maxBytes };
+        },
+      }),
+      compiling,
+    ),
+    gateway: compile(gateway, compiling),
+    keeper,
+    decisions,
+    replay: { exchanges, wards, nextId, nowMs },
+    sendings: work.sendings,
+    pauseOf: work.pauseOf,
+    resume: async () => {
+      if (isAbandoned) {
+        // The session lives on, and would keep what it held from the gateway that comes.
+        const fault = await keeper.beginAnew();
+        if (fault !== undefined) log.log('error', fault.message, { code: fault.code });
+        isAbandoned = fault !== undefined;
+      }
+      await work.resume();
+    },
+    cancelRun: work.cancelRun,
+    seenRun: work.seenRun,
+    cron: work.cron.view,
+    load: work.load,
+    sources: () => sources,
+    listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : !fronts.stands()),
+    reconfigure() {
+      sources = reader.read(home());
+      routes.replace(sources);
+      work.reconfigure();
+    },
+    abandon() {
+      isAbandoned = true;
+      fronts.retire();
+      work.abandon();
+      exchanges.clear();
+    },
+    left() {
+      const journal = keeper.journal();
+      if (journal === undefined || settings().gateway.journal === 'memory') return undefined;
+      const runs = new Set(journal.dueKeys('runs'));
+      const deliveries = journal.dueKeys('deliveries').filter((key) => !runs.has(key));
+      return { runs: runs.size, deliveries: deliveries.length };
+    },
+    close() {
+      work.close();
+      return keeper.close();
+    },
+  };
+}
+
+/** What is still known of a request whose chart failed: enough for a row that tells people where to look. */
+function crashedRequest(
+  id: string,
+  { exchange, body }: LiveRequest,
+  find: (path: string) => CompiledRoute | undefined,
+  receivedAtMs: number,
+): RequestContext {
+  const { method, path, headers } = exchange.head;
+  const route = find(path)?.route;
+  const deliveryId = deliveryIdOf(headers, body);
+  return {
+    id,
+    origin: 'http',
+    method,
+    path,
+    receivedAtMs,
+    ...(route === undefined ? {} : { route, profile: route.profile }),
+    ...(deliveryId === undefined ? {} : { deliveryId }),
+    outcome: { kind: 'internal' },
+    reason: `internal error; the log tells more of request ${id}`,
+  };
+}

@@ -1,0 +1,81 @@
+import t, { type Test } from 'tap';
+import { loadHome } from '../../../actors/config/load-config.ts';
+import { adapterBlock, createProblemDesk, learnSecrets, servesTools } from '../../../runtime/config/loaded-home.ts';
+import { createRedactor } from '../../../runtime/observe/redact.ts';
+import { makeHome } from '../../support/home.ts';
+
+const load = (t: Test, config: string, env: Record<string, string> = {}) =>
+  loadHome({ home: makeHome(t, { 'config.yaml': config }).path, env });
+
+t.test(
+  'CFG-3 · findings of the webhook part stop the adapter that is switched on, those of the home everything',
+  (t) => {
+    const broken = (enabled: boolean): string =>
+      `platforms: {webhook: {enabled: ${enabled}, routes: {r: {}, s: {}}}}\n`;
+    t.same(adapterBlock(load(t, 'agent: {runner: echo}\n')), { kind: 'free' });
+    t.same(adapterBlock(load(t, broken(false))), { kind: 'free' });
+    t.match(adapterBlock(load(t, broken(true))), {
+      kind: 'adapter',
+      fault: /config\.yaml:1:\d+: route "r" has no secret.*\[route-secret-missing\]; and 1 more/,
+    });
+    t.match(adapterBlock(load(t, 'agent: 5\n')), { kind: 'home' });
+    t.match(adapterBlock(load(t, '', { WEBHOOK_ENABLED: 'perhaps' })), { kind: 'adapter', fault: /WEBHOOK_ENABLED/ });
+    t.match(adapterBlock(load(t, '', { WEBHOOK_SECRET: '${OTHER}' })), { kind: 'free' }, 'switched off');
+    t.match(adapterBlock(load(t, '', { WEBHOOK_SECRET: '${OTHER}', WEBHOOK_ENABLED: '1' })), {
+      fault: /references are not read in variables/,
+    });
+    t.notOk(servesTools(load(t, '')));
+    t.ok(servesTools(load(t, 'mcp_servers: {s: {command: x}}\n')));
+    t.end();
+  },
+);
+
+t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, read again only after a change', (t) => {
+  const home = makeHome(t, { 'config.yaml': 'platforms: {webhook: {routes: {r: {}}}}\n' });
+  const source = { home: home.path, env: {} };
+  const problems = createProblemDesk(source, loadHome(source));
+  const first = problems.now();
+  t.match(first, [{ code: 'route-secret-missing' }]);
+  t.equal(problems.now(), first, 'the same list');
+  home.write('.env', 'WEBHOOK_SECRET=long-enough-secret\n');
+  t.same(problems.now(), []);
+  t.end();
+});
+
+t.test('OBS-1 · every secret of a home is learnt', (t) => {
+  const redactor = createRedactor();
+  learnSecrets(
+    load(
+      t,
+      'platforms: {webhook: {secret: the-global-secret-one, routes: {r: {secret: the-route-secret-one}}}, sms: {auth_token: target-one}}\n',
+    ),
+    redactor,
+  );
+  t.equal(redactor.text('the-global-secret-one the-route-secret-one target-one'), '[redacted] [redacted] [redacted]');
+  t.end();
+});
+
+t.test('LIF-13 · OBS-1 · every header value of a server is a secret, whatever its name', (t) => {
+  const redactor = createRedactor();
+  const headers = '{X-Custom-Thing: abc-own-thing, X-Scheme: Bearer tok-of-scheme, X-Short: tiny}';
+  learnSecrets(load(t, `mcp_servers: {s: {url: "https://s.example/mcp", headers: ${headers}}}\n`), redactor);
+  t.equal(redactor.text('abc-own-thing tok-of-scheme tiny'), '[redacted] [redacted] tiny');
+  t.end();
+});
+
+t.test('OBS-1 · SIG-5 · the word that stands for no secret is none, wherever it stands', (t) => {
+  const finding = 'route "r" uses INSECURE_NO_AUTH while the adapter listens on 0.0.0.0';
+  for (const [config, env] of [
+    ['platforms: {webhook: {secret: INSECURE_NO_AUTH, routes: {r: {}}}}\n', {}],
+    ['platforms: {webhook: {routes: {r: {secret: INSECURE_NO_AUTH}}}}\n', {}],
+    ['platforms: {webhook: {secret: "${KEY}", routes: {r: {}}}}\n', { KEY: 'INSECURE_NO_AUTH' }],
+    ['platforms: {webhook: {routes: {r: {}}}}\n', { WEBHOOK_SECRET: 'INSECURE_NO_AUTH' }],
+  ] as const) {
+    const redactor = createRedactor();
+    const variables = Object.entries(env).map(([name, value]) => `${name}=${value}\n`);
+    const home = makeHome(t, { 'config.yaml': config, '.env': variables.join('') });
+    learnSecrets(loadHome({ home: home.path, env: {} }), redactor);
+    t.equal(redactor.text(finding), finding, config);
+  }
+  t.end();
+});

@@ -1,0 +1,439 @@
+import t from 'tap';
+import { createActor, createMachine } from 'xstate';
+import type { Logger } from '../../../actors/ports.ts';
+import type { Collection } from '../../../actors/store/journal.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { runAsSeen } from '../../../machines/webhook/interruption.ts';
+import type { DeliveryRecord, EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import type { RequestContext, RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
+import { createDaemonView, type ViewPorts } from '../../../runtime/control/daemon-view.ts';
+import { createSinces } from '../../../runtime/inspector/sinces.ts';
+import { noWork } from '../../../runtime/inspector/story-calls.ts';
+import { createRedactor } from '../../../runtime/observe/redact.ts';
+import type { Wards } from '../../../runtime/system/wards.ts';
+import { createDecisions } from '../../../runtime/webhook/event-log.ts';
+import type { Exchanges } from '../../../runtime/webhook/exchanges.ts';
+import { openKeeper } from '../../support/keeper.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+const log: Logger = { log: () => {}, warnOnce: () => {} };
+
+const event: EventRecord = {
+  deliveryId: 'd1',
+  route: 'r',
+  profile: 'default',
+  event: 'push',
+  status: 'accepted',
+  receivedAtMs: 1_000,
+  headers: {},
+  body: '{"a":1}',
+  prompt: 'the prompt',
+};
+const run: RunRecord = {
+  eventKey: 'e1',
+  profile: 'default',
+  route: 'r',
+  kind: 'agent',
+  status: 'delivered',
+  attempt: 1,
+  queuedAtMs: 1_000,
+  startedAtMs: 2_000,
+  endedAtMs: 3_000,
+  response: 'said',
+};
+const delivery: DeliveryRecord = {
+  eventKey: 'e1',
+  runKey: 'e1',
+  deliveryId: 'd1',
+  profile: 'default',
+  route: 'r',
+  event: 'push',
+  target: 'log',
+  status: 'delivered',
+  text: 'said',
+  extra: {},
+  queuedAtMs: 2_500,
+};
+
+const idle = createActor(createMachine({ id: 'supervisor', initial: 'up', states: { up: {} } })).start();
+
+type Kept = readonly [collection: Collection, key: string, value: object, dueAtMs?: number];
+
+async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
+  const { keeper } = await openKeeper(openMemoryJournal());
+  for (const [collection, key, value, dueAtMs = null] of records) {
+    await keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs }]);
+  }
+  const redactor = createRedactor();
+  redactor.learn('hunter2hunter2');
+  const decisions = createDecisions({ log, keeper, keptHeaders: () => ({}), redact: redactor.text });
+  const requests = fakeWard<RequestInput>();
+  const exchanges: Exchanges = new Map();
+  const view = createDaemonView({
+    root: idle,
+    home: '/home/me/.agent',
+    version: '1.2.3',
+    inspector: {
+      sinces: createSinces(() => 0),
+      watcher: {},
+      listener: () => ({ enabled: false, url: null }),
+    } as unknown as ViewPorts['inspector'],
+    workOf: () => noWork,
+    runsThatWait: () => new Map(),
+    redactText: redactor.text,
+    keeper,
+    decisions,
+    replay: {
+      exchanges,
+      wards: () => ({ requests: requests.handle() }) as unknown as Wards,
+      nextId: () => 'new',
+      nowMs: () => 1,
+    },
+    sendings: () => ({}) as never,
+    pauseOf: () => undefined,
+    cancelRun: () => Promise.reject(new Error('nothing is cancelled here')),
+    seenRun: (_key, record) => record,
+    chat: {} as never,
+    cron: {} as never,
+    mcp: { states: () => ({ connected: 2 }) } as unknown as ViewPorts['mcp'],
+    url: () => 'http://127.0.0.1:1',
+    webhookEnabled: () => true,
+    webhookFault: () => undefined,
+    configFault: () => undefined,
+    redact: redactor.record,
+    reload: () => Promise.resolve(),
+    startedAtMs: 0,
+    nowMs: () => 61_999,
+    ...more,
+  });
+  return { view, decisions, exchanges, requests };
+}
+
+const refused: RequestContext = {
+  id: 'e5',
+  origin: 'http',
+  method: 'POST',
+  path: '/webhooks/r',
+  receivedAtMs: 5_000,
+  deliveryId: 'd5',
+  outcome: { kind: 'badSignature' },
+  reason: 'no signature',
+};
+
+t.test('CON-4 · the status tells who runs, what listens, what lives and what is wrong', async (t) => {
+  const { view } = await stage([]);
+  const known = {
+    pid: process.pid,
+    version: '1.2.3',
+    uptime_seconds: 61,
+    home: '/home/me/.agent',
+    state: 'up',
+    config: { in_force: true },
+    webhook: { enabled: true, url: 'http://127.0.0.1:1' },
+    inspector: { enabled: false, url: null },
+    journal: 'ready',
+    servers: { connected: 2 },
+    actors: { supervisor: 1 },
+  };
+  t.same(view.status(), known);
+  const closed = await stage([], { url: () => undefined, webhookFault: () => 'cannot bind' });
+  t.same(closed.view.status(), { ...known, webhook: { enabled: true, url: null, fault: 'cannot bind' } });
+  const refused = await stage([], { configFault: () => 'config.yaml:1:1: no' });
+  t.same(refused.view.status(), { ...known, config: { in_force: false, fault: 'config.yaml:1:1: no' } });
+});
+
+t.test('CON-4 · DUR-2 · deliveries are rows of the law’s shape, newest first, refused ones among them', async (t) => {
+  const { view, decisions } = await stage([
+    ['events', 'e1', { ...event, work: 'e1' }],
+    ['runs', 'e1', run],
+    ['events', 'e2', { ...event, deliveryId: 'd2', status: 'ignored', reason: 'filter', receivedAtMs: 2_000 }],
+    ['events', 'e3', { ...event, deliveryId: 'd3', status: 'delivering', work: 'e3', receivedAtMs: 3_000 }],
+    ['deliveries', 'e3', { ...delivery, status: 'failed', reason: 'no chat', runKey: undefined }],
+    ['events', 'e6', { ...event, deliveryId: 'd6', route: 'other', work: 'e6', receivedAtMs: 6_000 }],
+    ['runs', 'e6', { ...run, status: 'queued', attempt: 0 }],
+  ]);
+  decisions.decided(refused, undefined);
+  const common = { route: 'r', profile: 'default', event: 'push' };
+  const rows = [
+    {
+      ...common,
+      key: 'e6',
+      delivery_id: 'd6',
+      route: 'other',
+      status: 'accepted',
+      received_at: '1970-01-01T00:00:06.000Z',
+      attempts: 0,
+    },
+    {
+      key: 'e5',
+      delivery_id: 'd5',
+      route: '/webhooks/r',
+      profile: 'default',
+      event: 'unknown',
+      status: 'refused',
+      reason: 'no signature',
+      received_at: '1970-01-01T00:00:05.000Z',
+      attempts: 0,
+    },
+    {
+      ...common,
+      key: 'e3',
+      delivery_id: 'd3',
+      status: 'failed',
+      reason: 'no chat',
+      received_at: '1970-01-01T00:00:03.000Z',
+      attempts: 1,
+    },
+    {
+      ...common,
+      key: 'e2',
+      delivery_id: 'd2',
+      status: 'ignored',
+      reason: 'filter',
+      received_at: '1970-01-01T00:00:02.000Z',
+      attempts: 0,
+    },
+    {
+      ...common,
+      key: 'e1',
+      delivery_id: 'd1',
+      status: 'delivered',
+      received_at: '1970-01-01T00:00:01.000Z',
+      attempts: 1,
+    },
+  ];
+  t.same(view.deliveries({ limit: 100 }), rows);
+  t.same(view.deliveries({ limit: 2 }), rows.slice(0, 2));
+  t.same(view.deliveries({ limit: 100, route: 'r' }), rows.slice(2));
+  t.same(view.deliveries({ limit: 100, status: 'refused' }), rows.slice(1, 2));
+  t.same(view.deliveries({ limit: 100, status: 'failed', route: 'other' }), []);
+});
+
+t.test('DUR-2 · a row is found behind pages of others, up to a bound', async (t) => {
+  const others = Array.from({ length: 450 }, (_, n) => ['events', `k${1_000 + n}`, event] as const);
+  const { view } = await stage([['events', 'k0000', { ...event, route: 'rare' }], ...others]);
+  t.match(view.deliveries({ limit: 1, route: 'rare' }), [{ route: 'rare' }]);
+  t.equal(view.deliveries({ limit: 300 }).length, 300);
+  t.equal(view.deliveries({ limit: 1_000 }).length, 451);
+});
+
+t.test('DUR-2 · one delivery is shown with its record, its run and its delivery, by id or by key', async (t) => {
+  const { view, decisions } = await stage([
+    ['events', 'e1', { ...event, work: 'e1' }],
+    ['runs', 'e1', run],
+    ['deliveries', 'e1', delivery],
+    ['events', 'e2', { ...event, status: 'duplicate' }],
+  ]);
+  decisions.decided(refused, undefined);
+  const shown = {
+    delivery_id: 'd1',
+    route: 'r',
+    profile: 'default',
+    event: 'push',
+    status: 'delivered',
+    received_at: '1970-01-01T00:00:01.000Z',
+    attempts: 1,
+    key: 'e1',
+    record: { ...event, work: 'e1' },
+    run,
+    delivery,
+  };
+  t.same(view.delivery('d1'), shown, 'the event itself, not its duplicate');
+  t.same(view.delivery('e1'), shown);
+  t.match(view.delivery('e2'), { status: 'duplicate', key: 'e2' });
+  t.match(view.delivery('d5'), { status: 'refused', reason: 'no signature' });
+  t.equal(view.delivery('none'), undefined);
+});
+
+t.test(
+  'DUR-2 · IDM-1 · an id that came to several routes is refused with its events, and chosen by route, profile or key',
+  async (t) => {
+    const events: readonly (readonly [string, Partial<EventRecord>])[] = [
+      ['e1', { route: 'r' }],
+      ['e2', { route: 'r', receivedAtMs: 2_000 }],
+      ['e3', { route: 's', receivedAtMs: 3_000 }],
+      ['e4', { route: 's', profile: 'work', receivedAtMs: 4_000 }],
+      ['e5', { deliveryId: 'twice', receivedAtMs: 5_000 }],
+      ['e6', { deliveryId: 'twice', receivedAtMs: 6_000 }],
+    ];
+    const { view, requests } = await stage(events.map(([key, more]) => ['events', key, { ...event, ...more }]));
+    const told = (ask: () => unknown): unknown => {
+      try {
+        return ask();
+      } catch (thrown) {
+        return thrown;
+      }
+    };
+    const several = {
+      code: 'delivery-ambiguous',
+      message: [
+        'the id "d1" stands for 3 events of different routes:',
+        '  e4  received 1970-01-01T00:00:04.000Z, route "s", profile "work"',
+        '  e3  received 1970-01-01T00:00:03.000Z, route "s", profile "default"',
+        '  e2  received 1970-01-01T00:00:02.000Z, route "r", profile "default"',
+        'name one by its key or, where the command takes them, choose with --route and --profile',
+      ].join('\n'),
+    };
+    t.match(
+      told(() => view.delivery('d1')),
+      several,
+    );
+    t.match(
+      told(() => view.why('d1')),
+      several,
+    );
+    await t.rejects(view.replay('d1'), several);
+    t.equal(requests.spawned.length, 0, 'none is guessed');
+    t.match(view.delivery('d1', { route: 'r' }), { key: 'e2' }, 'of one route the newest');
+    t.match(
+      told(() => view.delivery('d1', { route: 's' })),
+      { code: 'delivery-ambiguous', message: /stands for 2 events/ },
+    );
+    t.match(view.delivery('d1', { route: 's', profile: 'work' }), { key: 'e4' });
+    t.match(view.delivery('d1', { profile: 'work' }), { key: 'e4' });
+    t.match(view.delivery('e1'), { key: 'e1' }, 'a key means one event');
+    t.equal(view.delivery('e1', { route: 's' }), undefined);
+    t.equal(view.delivery('d1', { route: 'none' }), undefined);
+    t.match(view.delivery('twice'), { key: 'e6' });
+    t.match(
+      view.deliveries({ limit: 2, before: 'e5' }).map(({ key }) => key),
+      ['e4', 'e3'],
+    );
+    t.match(
+      view.deliveries({ limit: 9, profile: 'work' }).map(({ key }) => key),
+      ['e4'],
+    );
+  },
+);
+
+t.test('DUR-2 · IDM-1 · refused requests of one id are told apart by route too, and paged', async (t) => {
+  const { view, decisions } = await stage([]);
+  decisions.decided(refused, undefined);
+  decisions.decided({ ...refused, id: 'e7', path: '/webhooks/other' }, undefined);
+  t.throws(() => view.delivery('d5'), { code: 'delivery-ambiguous' });
+  t.match(view.delivery('d5', { route: '/webhooks/other' }), { key: 'e7' });
+  t.match(view.delivery('e5'), { key: 'e5' });
+  t.match(
+    view.deliveries({ limit: 9, before: 'e7' }).map(({ key }) => key),
+    ['e5'],
+  );
+});
+
+t.test('CLI-5 · DIS-3 · runs are rows, and one of them its prompt, response and delivery', async (t) => {
+  const { view } = await stage([
+    ['events', 'e1', { ...event, work: 'e1' }],
+    ['runs', 'e1', run],
+    ['deliveries', 'e1', delivery],
+    ['runs', 'e2', { ...run, eventKey: 'gone', status: 'failed', reason: 'why', superseded: 2, attempt: 2 }],
+  ]);
+  const first = {
+    id: 'e1',
+    delivery_id: 'd1',
+    route: 'r',
+    profile: 'default',
+    event: 'push',
+    kind: 'agent',
+    status: 'delivered',
+    attempt: 1,
+    superseded: 0,
+    queued_at: '1970-01-01T00:00:01.000Z',
+    started_at: '1970-01-01T00:00:02.000Z',
+    ended_at: '1970-01-01T00:00:03.000Z',
+  };
+  const second = {
+    ...first,
+    id: 'e2',
+    delivery_id: 'gone',
+    event: 'unknown',
+    status: 'failed',
+    attempt: 2,
+    superseded: 2,
+    reason: 'why',
+  };
+  t.same(view.runs({ limit: 10 }), [second, first]);
+  t.same(view.runs({ limit: 10, status: 'failed' }), [second]);
+  t.same(view.run('e1'), { ...first, prompt: 'the prompt', response: 'said', delivery });
+  t.same(view.run('e2'), { ...second, prompt: '', response: 'said' });
+  t.equal(view.run('none'), undefined);
+});
+
+t.test('TRU-3 · DUR-2 · a run that waits for a person says for which question, everywhere it is shown', async (t) => {
+  const waiting = new Map([['e1', 'a7']]);
+  const { view } = await stage(
+    [
+      ['events', 'e1', { ...event, work: 'e1' }],
+      ['runs', 'e1', { ...run, status: 'running' }],
+      ['events', 'e2', { ...event, work: 'e2' }],
+      ['runs', 'e2', { ...run, eventKey: 'e2', status: 'running' }],
+    ],
+    { runsThatWait: () => waiting },
+  );
+  const questions = (rows: readonly { readonly question?: string }[]) => rows.map(({ question }) => question);
+  t.same(questions(view.runs({ limit: 10 })), [undefined, 'a7']);
+  t.same(questions(view.deliveries({ limit: 10 })), [undefined, 'a7']);
+  t.match(view.run('e1'), { status: 'running', question: 'a7' });
+  t.match(view.delivery('e1'), { status: 'running', question: 'a7' });
+  waiting.clear();
+  t.same(questions([...view.runs({ limit: 10 }), ...view.deliveries({ limit: 10 })]), Array(4).fill(undefined));
+});
+
+t.test('DUR-1 · CLI-5 · a run that a crash cut off is told as waiting, in every row that shows it', async (t) => {
+  const { view } = await stage(
+    [
+      ['events', 'e1', { ...event, work: 'e1' }],
+      ['runs', 'e1', { ...run, status: 'running' }, 1],
+      ['events', 'e2', { ...event, deliveryId: 'd2', work: 'e2' }],
+      ['runs', 'e2', { ...run, eventKey: 'e2', status: 'running' }, 1],
+    ],
+    { seenRun: (key, record) => runAsSeen(record, key === 'e2' ? record : undefined) },
+  );
+  const reason = 'cut off in attempt 1; waits to be taken up again';
+  t.match(view.runs({ limit: 9 }), [
+    { id: 'e2', status: 'running' },
+    { id: 'e1', status: 'queued', attempt: 1, reason },
+  ]);
+  t.match(view.runs({ limit: 9, status: 'queued' }), [{ id: 'e1' }]);
+  t.same(
+    view.runs({ limit: 9, status: 'running' }).map(({ id }) => id),
+    ['e2'],
+  );
+  t.match(view.run('e1'), { status: 'queued', reason });
+  t.match(view.deliveries({ limit: 9, status: 'accepted' }), [{ key: 'e1', status: 'accepted', reason }]);
+  t.same(
+    view.deliveries({ limit: 9, status: 'running' }).map(({ key }) => key),
+    ['e2'],
+  );
+  t.match(view.delivery('e1'), { status: 'accepted', run: { status: 'queued' } });
+});
+
+t.test('OBS-1 · no answer of the view holds a secret', async (t) => {
+  const secret = 'hunter2hunter2';
+  const { view } = await stage([
+    ['events', 'e1', { ...event, work: 'e1', body: `{"a":"${secret}"}`, prompt: secret, reason: secret }],
+    ['runs', 'e1', { ...run, response: secret, reason: secret }],
+    ['deliveries', 'e1', { ...delivery, text: secret }],
+  ]);
+  const all = [view.deliveries({ limit: 9 }), view.delivery('d1'), view.runs({ limit: 9 }), view.run('e1')];
+  t.notMatch(JSON.stringify(all), secret);
+  t.match(JSON.stringify(all), '[redacted]');
+});
+
+t.test('DUR-2 · a replay goes through the chart; what left no body cannot be replayed', async (t) => {
+  const { view, decisions, exchanges, requests } = await stage([['events', 'e1', event]]);
+  const replayed = view.replay('d1');
+  t.match(requests.spawned, [{ key: 'new', input: { origin: 'replay', path: '/webhooks/r', replayOf: 'e1' } }]);
+  exchanges.get('new')?.exchange.reply({ status: 202, body: '{}', headers: { 'x-a': 'b' } });
+  t.same(await replayed, { status: 202, body: '{}' });
+  decisions.decided(refused, undefined);
+  t.equal(await view.replay('d5'), undefined);
+  t.equal(await view.replay('none'), undefined);
+});
+
+t.test('DUR-2 · CLI-5 · before the journal is open there is nothing to show, and nothing breaks', async (t) => {
+  const { keeper } = await openKeeper();
+  await keeper.close();
+  const { view } = await stage([], { keeper });
+  t.same([view.deliveries({ limit: 9 }), view.runs({ limit: 9 })], [[], []]);
+  t.same([view.delivery('d1'), view.run('e1'), await view.replay('d1')], [undefined, undefined, undefined]);
+});

@@ -1,0 +1,83 @@
+import t from 'tap';
+import { assign, setup } from 'xstate';
+import type { JournalKeeper } from '../../../actors/store/keeper.ts';
+import type { RunRecord } from '../../../machines/webhook/record.ts';
+import { createCancelRun } from '../../../runtime/dispatch/cancel-run.ts';
+import { openKeeper } from '../../support/keeper.ts';
+import { startWard } from '../../support/wards.ts';
+
+type Status = RunRecord['status'];
+type Told = { readonly type: 'run.cancel'; readonly by: string } | { readonly type: 'run.answer' };
+
+/** A run as far as a cancel sees it: told, or too late, or answering just now. */
+const run = setup({
+  types: {
+    input: {} as { record: { status: Status } },
+    context: {} as { record: { status: Status } },
+    events: {} as Told,
+  },
+  actions: { become: assign((_, status: Status) => ({ record: { status } })) },
+}).createMachine({
+  context: ({ input }) => input,
+  initial: 'running',
+  states: {
+    running: {
+      on: {
+        'run.cancel': { target: 'cancelled', actions: { type: 'become', params: 'cancelled' } },
+        'run.answer': { target: 'recording', actions: { type: 'become', params: 'delivering' } },
+      },
+    },
+    recording: { on: { 'run.cancel': 'delivering' } },
+    delivering: {},
+    cancelled: { type: 'final' },
+  },
+});
+
+const usual = { nowMs: () => 7, ended: () => {} };
+const keeper = {
+  journal: () => ({
+    get: (_: string, key: string) => (key === 'ended' ? { value: { status: 'delivered' } } : undefined),
+  }),
+} as unknown as JournalKeeper;
+
+t.test(
+  'DIS-3 · a run under way is told and waited for, one that has answered or ended is not called back',
+  async (t) => {
+    const ward = startWard<{ record: { status: Status } }>(t, run);
+    const cancel = createCancelRun({ ...usual, runs: ward as never, keeper });
+    ward().spawn('running', { record: { status: 'running' } });
+    ward().spawn('answering', { record: { status: 'running' } });
+    ward().get('answering')?.send({ type: 'run.answer' });
+
+    t.same(await cancel('running', 'cli'), { kind: 'cancelled' });
+    t.same(await cancel('answering', 'cli'), { kind: 'over', status: 'delivering' });
+    t.same(await cancel('answering', 'cli'), { kind: 'over', status: 'delivering' });
+    t.same(await cancel('ended', 'cli'), { kind: 'over', status: 'delivered' });
+    t.same(await cancel('never', 'cli'), { kind: 'unknown' });
+  },
+);
+
+t.test(
+  'DIS-3 · a run that waits on disk alone is cancelled there, once, and whoever waits for it is told',
+  async (t) => {
+    const { keeper: it } = await openKeeper();
+    const nobody = { get: () => undefined } as never;
+    const ended: unknown[] = [];
+    const told = (key: string, { status }: RunRecord): void => void ended.push([key, status]);
+    const cancel = createCancelRun({ ...usual, runs: () => nobody, keeper: it, ended: told });
+    for (const [key, value] of [
+      ['waits', { status: 'queued', attempt: 0 }],
+      ['cut-off', { status: 'running', attempt: 1 }],
+    ] as const) {
+      await it.commit([{ kind: 'put', collection: 'runs', key, value, dueAtMs: 1 }]);
+
+      t.same(await cancel(key, 'cli'), { kind: 'cancelled' });
+      t.same(await cancel(key, 'cli'), { kind: 'over', status: 'cancelled' });
+
+      const stored = it.journal()?.get('runs', key);
+      t.match(stored?.value, { status: 'cancelled', reason: 'cancelled by cli', endedAtMs: 7 });
+      t.equal(stored?.dueAtMs, undefined, 'nobody takes it up any more');
+      t.same(ended.splice(0), [[key, 'cancelled']]);
+    }
+  },
+);

@@ -1,0 +1,227 @@
+import t, { type Test } from 'tap';
+import { createActor } from 'xstate';
+import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import { usualRetries } from '../../../machines/dispatch/next-try.ts';
+import { nothingToSend, type SendOutcome } from '../../../machines/dispatch/send-outcome.ts';
+import { claimName, type DeliveryRecord, signatureClaim } from '../../../machines/webhook/record.ts';
+import { releaseOf, wireDelivery } from '../../../runtime/dispatch/deliveries.ts';
+import type { Wards } from '../../../runtime/system/wards.ts';
+import { gate, openKeeper, turn } from '../../support/keeper.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+const record: DeliveryRecord = {
+  eventKey: 'k',
+  deliveryId: 'd1',
+  profile: 'default',
+  route: 'r',
+  event: 'push',
+  target: 'log',
+  status: 'queued',
+  text: 'x',
+  extra: {},
+  queuedAtMs: 1,
+};
+/** One whose sender waits for the outcome. */
+const direct: DeliveryRecord = { ...record, answerByMs: 60_000 };
+const name = claimName('default', 'r', 'd1');
+
+interface Stage {
+  readonly from?: DeliveryRecord;
+  readonly outcome?: SendOutcome;
+  readonly crowded?: boolean;
+  /** False while no place is free. */
+  readonly hasPlace?: boolean;
+  /** The version of the record that this gateway believes to stand. */
+  readonly version?: number;
+}
+
+async function stage(t: Test, { from = record, outcome, crowded = false, hasPlace = true, version }: Stage = {}) {
+  const disk = gate();
+  const { keeper } = await openKeeper(disk.journal);
+  const writer = createRecordWriter(keeper);
+  if (version !== undefined) writer.adopt('deliveries', 'k', version);
+  const claimed = keeper.commit([{ kind: 'claim', name, value: {}, nowMs: 1, expiresAtMs: 99_000 }]);
+  await disk.settle();
+  await claimed;
+  const steps: unknown[] = [];
+  const places: string[] = [];
+  const wakes: { readonly callback: () => void; readonly waitMs: number }[] = [];
+  const runs = fakeWard();
+  const stored = () => {
+    const found = disk.journal.get('deliveries', 'k');
+    return found && [found.value.status, found.dueAtMs];
+  };
+  const { logic } = wireDelivery({
+    keeper,
+    writer,
+    platforms: {
+      placeOf: () => 'C0',
+      hold: ({ sent }) => void places.push(`kept for piece ${(sent?.pieces ?? 0) + 1}`),
+      ask: (_, granted) => {
+        places.push('asked');
+        if (hasPlace) granted();
+        return () => void places.push('left');
+      },
+      send: async (sent) => {
+        steps.push(['sent', sent.status, stored()]);
+        return {
+          outcome: outcome ?? { kind: 'delivered', messageId: 'm1' },
+          chat: 'C1',
+          startedAtMs: 9,
+          endedAtMs: 10,
+          jitter: 0,
+          deduplicatesForMs: 0,
+          policy: usualRetries,
+        };
+      },
+    },
+    redact: (text) => text.replaceAll('hunter2', '[redacted]'),
+    nowMs: () => 9,
+    wake: (callback, waitMs) => {
+      wakes.push({ callback, waitMs });
+      return () => {};
+    },
+    wards: () =>
+      ({
+        runs: runs.handle(),
+        deliverySettled: (_: string, settled: DeliveryRecord) => steps.push(['told', settled.status, stored()]),
+      }) as unknown as Wards,
+    retried: (_, { status }) => void steps.push(['retried', status]),
+    crowded: () => crowded,
+  });
+  const actor = createActor(logic, { input: { key: 'k', record: from, atMs: 9 } }).start();
+  t.teardown(() => actor.stop());
+  return { disk, steps, places, wakes, actor, journal: disk.journal, keeper };
+}
+
+/** To its end, whatever is written on the way. */
+async function deliver(t: Test, more: Stage = {}) {
+  const one = await stage(t, more);
+  for (let n = 0; n < 4; n += 1) {
+    await one.disk.settle();
+    await turn();
+  }
+  return one;
+}
+
+t.test(
+  'DUR-1 · DLV-4 · a delivery has its place, is marked on disk before it is sent, and its outcome before it ends',
+  async (t) => {
+    const one = await stage(t);
+    t.same(
+      [one.places, one.steps, one.disk.waiting()],
+      [['asked'], [], 1],
+      'nothing is sent before the mark is on disk',
+    );
+    await one.disk.land();
+    await turn();
+    t.same(one.steps, [['sent', 'sending', ['sending', 1]]]);
+    t.same(one.places, ['asked', 'left'], 'the place is given back when the platform has answered');
+    t.equal(one.actor.getSnapshot().status, 'active', 'its outcome is not on disk yet');
+    await one.disk.settle();
+    t.match(one.actor.getSnapshot(), { status: 'done', output: { status: 'delivered', messageId: 'm1' } });
+    t.match(one.journal.get('deliveries', 'k'), {
+      value: { status: 'delivered', chat: 'C1', endedAtMs: 9 },
+      dueAtMs: undefined,
+    });
+    t.ok(one.journal.claimed(name, 9), 'its id stays taken');
+  },
+);
+
+t.test('DUR-2 · where the outcome cannot be written, whoever waits is told all the same', async (t) => {
+  const one = await stage(t, { from: direct });
+  await one.disk.land();
+  await turn();
+  await one.disk.refuse();
+  t.same(one.steps, [
+    ['sent', 'sending', ['sending', 1]],
+    ['told', 'delivered', ['sending', 1]],
+  ]);
+  t.equal(one.actor.getSnapshot().value, 'unrecorded', 'and it is offered to the journal again');
+});
+
+t.test(
+  'IDM-2 · OBS-1 · a failed direct delivery frees its id in the same commit, and its reason holds no secret',
+  async (t) => {
+    for (const [outcome, status] of [
+      [{ kind: 'refused', class: 'auth', reason: 'bad token hunter2' }, 'failed'],
+      [{ kind: 'unknown', reason: 'no answer of hunter2' }, 'unknown'],
+    ] as const) {
+      const { journal } = await deliver(t, { from: direct, outcome });
+      t.match(journal.get('deliveries', 'k')?.value, { status, reason: /\[redacted\]/ });
+      t.equal(journal.claimed(name, 9), undefined, status);
+    }
+  },
+);
+
+t.test('DIS-2 · a sender is not kept waiting for a place longer than it waits', async (t) => {
+  const one = await stage(t, { from: direct, hasPlace: false });
+  t.same(
+    one.wakes.map(({ waitMs }) => waitMs),
+    [59_991],
+  );
+  one.wakes[0]?.callback();
+  for (let n = 0; n < 3; n += 1) await one.disk.settle();
+  t.same([one.steps, one.places], [[], ['asked', 'left']]);
+  t.match(one.journal.get('deliveries', 'k')?.value, { status: 'failed', reason: /no place was free/ });
+  const patient = await stage(t, { hasPlace: false });
+  t.same(patient.wakes, [], 'one that nobody waits for waits as long as it takes');
+});
+
+t.test('IDM-2 · DLV-4 · a direct delivery that a person drops tells its sender so, and frees its id', async (t) => {
+  const one = await stage(t, { from: direct, hasPlace: false });
+  one.actor.send({ type: 'delivery.drop' });
+  for (let n = 0; n < 3; n += 1) await one.disk.settle();
+  t.match(one.journal.get('deliveries', 'k')?.value, { status: 'dropped' });
+  t.equal(one.journal.claimed(name, 9), undefined, 'the sender’s next try is a new delivery, not a duplicate');
+});
+
+t.test('DLV-4 · what is tried again waits in memory, or on disk alone where many wait already', async (t) => {
+  const outcome: SendOutcome = { kind: 'transient', reason: 'busy' };
+  const waiting = await deliver(t, { outcome });
+  t.match(waiting.actor.getSnapshot(), { status: 'active', value: 'waitingToRetry' });
+  t.match(waiting.steps.at(-1), ['told', 'waitingToRetry']);
+  t.ok(waiting.steps.some((step) => (step as string[])[0] === 'retried'));
+  t.match(
+    waiting.journal.get('deliveries', 'k'),
+    { heldBy: waiting.keeper.session(), dueAtMs: record.queuedAtMs },
+    'a restart takes it up by its age',
+  );
+
+  const shelved = await deliver(t, { outcome, crowded: true });
+  t.match(shelved.actor.getSnapshot(), { status: 'done', value: 'shelved' });
+  t.equal(shelved.journal.get('deliveries', 'k')?.heldBy, undefined, 'held by nobody, so that it can be taken up');
+  t.ok((shelved.journal.get('deliveries', 'k')?.dueAtMs ?? 0) > 10);
+});
+
+t.test('IDM-2 · SEC-6 · only a direct delivery that did not succeed releases its id and its signature', async (t) => {
+  const { keeper } = await openKeeper();
+  const event = { deliveryId: 'd1', profile: 'default', route: 'r', signatureDigest: 's1' };
+  await keeper.commit([{ kind: 'put', collection: 'events', key: 'k', value: event }]);
+  const names = [name, signatureClaim('default', 's1')];
+  for (const [given, frees] of [
+    [{ ...direct, status: 'failed' }, true],
+    [{ ...direct, status: 'unknown' }, true],
+    [{ ...direct, status: 'dropped' }, true],
+    [{ ...direct, status: 'delivered' }, false],
+    [{ ...direct, status: 'sending' }, false],
+    [{ ...record, runKey: 'k', status: 'failed' }, false],
+    [{ ...record, runKey: 'k', status: 'dropped' }, false],
+  ] as const) {
+    const releases = names.map((released) => ({ kind: 'release', name: released }));
+    t.same(releaseOf(given, { keeper }), frees ? releases : [], given.status);
+  }
+});
+
+t.test('DUR-1 · a record that another gateway has taken over is neither sent nor written', async (t) => {
+  const one = await deliver(t, { version: 3 });
+  t.match(one.actor.getSnapshot(), { status: 'done', value: 'lost' });
+  t.same([one.steps, one.journal.get('deliveries', 'k'), one.places], [[], undefined, ['asked', 'left']]);
+});
+
+t.test('DIS-4 · a text of which there is nothing to send has been delivered, and its record says why', async (t) => {
+  const { journal, actor } = await deliver(t, { outcome: nothingToSend });
+
+  t.match(actor.getSnapshot(), { status: 'done', value: 'delivered' });
+  t.match(journal.get('deliveries', 'k')?.value, { status: 'delivered', reason: 'nothing to send' });
+});

@@ -1,0 +1,172 @@
+import t from 'tap';
+import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
+import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
+import { createDeliveryDesk } from '../../../runtime/dispatch/delivery-service.ts';
+import { createWards } from '../../../runtime/system/wards.ts';
+import { gate, openKeeper } from '../../support/keeper.ts';
+import { plainDelivery } from '../../support/records.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+const delivery: DeliveryRecord = { ...plainDelivery, status: 'deadLettered', reason: 'it was dead' };
+
+async function openDesk(...records: readonly (readonly [string, Partial<DeliveryRecord>])[]) {
+  const disk = gate();
+  const { keeper } = await openKeeper(disk.journal);
+  const deliveries = fakeWard<DeliveryInput>();
+  const handles = {
+    runs: fakeWard().handle(),
+    deliveries: deliveries.handle(),
+    groups: fakeWard().handle(),
+    requests: fakeWard().handle(),
+  };
+  const wards = createWards(handles, () => 100);
+  let room = 1_000;
+  const asked: string[] = [];
+  const desk = createDeliveryDesk({
+    keeper,
+    writer: createRecordWriter(keeper),
+    platforms: {
+      release: () => {},
+      pauseOf: ({ status }) => (status === 'queued' ? { untilMs: 9_000, reason: 'slow down' } : undefined),
+      check: (_, name) => void asked.push(name),
+      placeOf: ({ extra }) => String(extra.chat_id ?? 'home'),
+      rows: () => [],
+    },
+    wards: () => wards,
+    keyOf: () => undefined,
+    redact: (record) => record,
+    nowMs: () => 100,
+    hasRoom: () => room > deliveries.spawned.length,
+  });
+  const written = keeper.commit(
+    records.map(([key, more]) => ({
+      kind: 'put',
+      collection: 'deliveries',
+      key,
+      value: { ...delivery, ...more } as unknown as JsonObject,
+    })),
+  );
+  await disk.settle();
+  await written;
+  /** Whatever it writes on the way lands. */
+  const land = async <Value>(work: Promise<Value>): Promise<Value> => {
+    let over = false;
+    const ended = work.finally(() => {
+      over = true;
+    });
+    while (!over) {
+      await disk.settle();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return ended;
+  };
+  return {
+    desk,
+    disk,
+    deliveries,
+    asked,
+    land,
+    setRoom: (count: number) => {
+      room = count;
+    },
+    stored: (key: string) => disk.journal.get('deliveries', key),
+    living: () => deliveries.spawned.map(({ key }) => key),
+  };
+}
+
+t.test(
+  'DLV-4 · CLI-2 · all dead letters are put back, the oldest first, whatever else cannot be touched',
+  async (t) => {
+    const keys = Array.from({ length: 450 }, (_, n) => `k${1_000 + n}`);
+    const it = await openDesk(
+      ...keys.map((key) => [key, {}] as const),
+      ['k2000', { status: 'delivered' }],
+      ['k2001', { target: 'discord' }],
+      ['k2002', { route: 'other' }],
+    );
+    it.deliveries.handle().spawn('k1007', { key: 'k1007', record: { ...delivery, status: 'sending' } } as never);
+    const told = it.stored('k1007')?.value;
+
+    // Its chart is still there: it can be told, and is.
+    t.match(told, { status: 'deadLettered' });
+    const { done, left, refusals } = await it.land(it.desk.retryAll({ route: 'r', target: 'slack' }));
+
+    t.same([done, left, refusals], [450, 0, []]);
+    t.same(it.living(), ['k1007', ...keys.filter((key) => key !== 'k1007')], 'more than one page, in their order');
+    t.match(it.stored('k2001')?.value, { status: 'deadLettered' });
+    t.match(it.stored('k2002')?.value, { status: 'deadLettered' });
+    t.match(it.stored('k1000'), { value: { status: 'queued', reason: undefined, failures: 0 }, dueAtMs: 100 });
+    t.equal(it.stored('k1000')?.value.sinceMs, 100, 'with a day of its own');
+  },
+);
+
+t.test('DLV-4 · a dead letter that cannot be touched holds up no other, and is told with its reason', async (t) => {
+  const it = await openDesk(['k1', {}], ['k2', {}], ['k3', {}]);
+  it.deliveries.handle().spawn('k2', { key: 'k2', record: delivery } as never);
+  it.deliveries.move('k2', 'sending');
+
+  const dropped = it.desk.dropAll({});
+
+  t.same(await it.land(dropped), {
+    done: 2,
+    left: 1,
+    refusals: [{ id: 'k2', code: 'delivery-under-way', error: 'delivery "k2" is being sent now' }],
+  });
+  t.same(
+    ['k1', 'k2', 'k3'].map((key) => it.stored(key)?.value.status),
+    ['dropped', 'deadLettered', 'dropped'],
+  );
+});
+
+t.test('DUR-2 · what the disk refuses is left as it is, and only the first of many are told one by one', async (t) => {
+  const it = await openDesk(...Array.from({ length: 30 }, (_, n) => [`k${10 + n}`, {}] as const));
+  const working = it.desk.retryAll({});
+  let over = false;
+  void working.finally(() => {
+    over = true;
+  });
+  while (!over) {
+    await it.disk.refuse();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  const { done, left, refusals } = await working;
+
+  t.same([done, left, refusals.length], [0, 30, 20]);
+  t.match(refusals[0], { id: 'k10', code: 'journal-unavailable' });
+  t.same(it.living(), []);
+});
+
+t.test('DLV-4 · what is put back while many live waits on disk alone, for whoever takes it from there', async (t) => {
+  const keys = Array.from({ length: 250 }, (_, n) => `k${1_000 + n}`);
+  const it = await openDesk(...keys.map((key) => [key, {}] as const));
+  it.setRoom(1);
+
+  await it.land(it.desk.retryAll({}));
+
+  // A page is asked for as one.
+  t.same(it.living(), keys.slice(0, 200));
+  t.match(it.stored('k1000'), { value: { status: 'queued' }, heldBy: /./ });
+  t.match(it.stored('k1200'), { value: { status: 'queued' }, dueAtMs: 100, heldBy: undefined });
+});
+
+t.test('DLV-2 · CLI-2 · a row tells the place that a text goes to: by its last try, else by now', async (t) => {
+  const it = await openDesk(
+    ['k1', { status: 'delivered', chat: 'then' }],
+    ['k2', { status: 'queued' }],
+    ['k3', { status: 'delivered', extra: { chat_id: 7 } }],
+    ['k4', { status: 'dropped' }],
+  );
+  t.same(
+    it.desk.list({ limit: 9 }).map(({ id, chat_id }) => [id, chat_id]),
+    [
+      ['k4', undefined],
+      ['k3', '7'],
+      ['k2', 'home'],
+      ['k1', 'then'],
+    ],
+    'what ended before places were kept says nothing of a home channel that may have changed',
+  );
+});

@@ -1,0 +1,33 @@
+import t from 'tap';
+import type { Write } from '../../../actors/store/journal.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { newestFirst } from '../../../runtime/dispatch/newest-first.ts';
+
+t.test('DUR-2 · the newest rows come first, over pages, and no more than are asked for', async (t) => {
+  const journal = openMemoryJournal();
+  const put = (number: number): Write => ({
+    kind: 'put',
+    collection: 'events',
+    key: String(number).padStart(5, '0'),
+    expect: 'absent',
+    value: { number },
+  });
+  await journal.commit(Array.from({ length: 450 }, (_, number) => put(number)));
+  const even = (limit: number): unknown[] =>
+    newestFirst(journal, { collection: 'events', limit }, ({ value }) => {
+      const { number } = Object(value);
+      return Number(number) % 2 === 0 ? number : undefined;
+    });
+  t.same(even(3), [448, 446, 444]);
+  t.equal(even(120).at(-1), 210, 'beyond the first page');
+  t.equal(even(1_000).length, 225, 'what there is');
+  t.same(
+    newestFirst(journal, { collection: 'runs', limit: 5 }, ({ key }) => key),
+    [],
+  );
+  t.same(
+    newestFirst(undefined, { collection: 'events', limit: 5 }, ({ key }) => key),
+    [],
+    'no journal is open',
+  );
+});

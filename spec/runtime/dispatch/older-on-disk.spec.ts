@@ -1,0 +1,133 @@
+import t from 'tap';
+import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
+import { createOlderOnDisk } from '../../../runtime/dispatch/older-on-disk.ts';
+import { plainDelivery } from '../../support/records.ts';
+
+function openOrder() {
+  const clock = { ms: 0 };
+  const onDisk = new Set<string>();
+  const held: string[] = [];
+  const asked: string[] = [];
+  const left: string[] = [];
+  const textOf = ({ text }: DeliveryRecord): string => text;
+  const order = createOlderOnDisk({
+    platforms: {
+      ask: (record) => {
+        asked.push(textOf(record));
+        return () => void left.push(textOf(record));
+      },
+      hold: (record, where) => void held.push(`${textOf(record)} ${where}`),
+      orderHoldMs: () => 1_000,
+      placeOf: ({ target, extra }) => (target === 'log' ? undefined : String(extra.chat_id)),
+    },
+    isOnDisk: (key) => onDisk.has(key),
+    steadyMs: () => clock.ms,
+  });
+  const record = (text: string, queuedAtMs: number, more: Partial<DeliveryRecord> = {}): DeliveryRecord => ({
+    ...{ ...plainDelivery, target: 'slack', status: 'queued', extra: { chat_id: 'C1' } },
+    ...{ text, queuedAtMs },
+    ...more,
+  });
+  const note = (text: string, queuedAtMs: number, more: Partial<DeliveryRecord> = {}): void => {
+    onDisk.add(text);
+    order.note(text, record(text, queuedAtMs, more));
+  };
+  const ask = (...given: Parameters<typeof record>) => order.ask(record(...given), () => {});
+  return { clock, onDisk, held, asked, left, order, note, ask };
+}
+
+t.test(
+  'DLV-4 · a new text asks once the youngest of its chat on disk has been taken up, the older ones at once',
+  (t) => {
+    const it = openOrder();
+    it.note('b', 20);
+    it.note('a', 10);
+    it.ask('new', 30);
+    it.ask('newer', 40)();
+    it.ask('newest', 50);
+    it.ask('elsewhere', 30, { extra: { chat_id: 'C2' } });
+    it.ask('of another profile', 30, { profile: 'work' });
+    t.same(it.asked, ['elsewhere', 'of another profile']);
+
+    it.onDisk.delete('a');
+    it.ask('a', 10);
+    it.order.look();
+    t.same(it.asked.slice(2), ['a'], 'b is still on disk');
+    it.onDisk.delete('b');
+    it.ask('b', 20, { target: 'slack' });
+    it.order.look();
+
+    t.same(it.asked.slice(3), ['b', 'new', 'newest'], 'in their order, without the one that left');
+    it.ask('after', 60)();
+    t.same([it.asked.slice(6), it.left], [['after'], ['after']]);
+    t.end();
+  },
+);
+
+t.test('DLV-4 · nothing waits for what is on disk longer than its chat is kept, nor after a new start', (t) => {
+  const it = openOrder();
+  it.note('a', 10);
+  const leave = it.ask('new', 20);
+  it.clock.ms = 999;
+  it.order.look();
+  t.same(it.asked, []);
+  it.clock.ms = 1_000;
+  it.order.look();
+  t.same(it.asked, ['new']);
+  leave();
+  t.same(it.left, ['new']);
+
+  it.note('y', 30);
+  it.note('x', 25);
+  it.ask('late', 40);
+  it.clock.ms = 1_900;
+  it.onDisk.delete('x');
+  it.ask('x', 25);
+  it.clock.ms = 2_500;
+  it.order.look();
+  t.same(it.asked, ['new', 'x'], 'one was taken up in the meantime: much to send is no standstill');
+  it.clock.ms = 2_900;
+  it.order.look();
+  t.same(it.asked, ['new', 'x', 'late']);
+
+  it.note('b', 50);
+  it.ask('gone with its gateway', 60);
+  it.order.clear();
+  it.clock.ms = 9_000;
+  it.order.look();
+  t.same(it.asked, ['new', 'x', 'late']);
+  t.end();
+});
+
+t.test('DLV-4 · one that waits for another try keeps its chat by itself; what is not sent in order keeps none', (t) => {
+  const it = openOrder();
+  it.note('retried', 10, { status: 'waitingToRetry' });
+  it.note('direct', 10, { answerByMs: 1 });
+  it.note('logged', 10, { target: 'log' });
+  it.ask('new', 20);
+  it.ask('log', 20, { target: 'log' });
+  t.same([it.held, it.asked], [['retried onDisk'], ['new', 'log']]);
+  t.end();
+});
+
+t.test(
+  'DLV-4 · a text is newer by its number, whatever the clock says; one that its sender waits for always is',
+  (t) => {
+    const it = openOrder();
+    it.note('a', 10_000, { order: 10_000 });
+    it.note('b', 10, { order: 10_001 });
+    it.ask('new', 20, { order: 10_002 });
+    it.ask('direct', 5, { answerByMs: 1 });
+    t.same(it.asked, []);
+
+    it.ask('a', 10_000, { order: 10_000 });
+    it.onDisk.delete('a');
+    it.order.look();
+    t.same(it.asked, ['a'], 'b is still on disk');
+    it.onDisk.delete('b');
+    it.ask('b', 10, { order: 10_001 });
+    it.order.look();
+    t.same(it.asked, ['a', 'b', 'new', 'direct']);
+    t.end();
+  },
+);

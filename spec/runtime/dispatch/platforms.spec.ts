@@ -1,0 +1,333 @@
+import t from 'tap';
+import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
+import { openPlatforms } from '../../support/live-platforms.ts';
+import { eventually } from '../../support/mcp/gateway.ts';
+import { slackApi, slackError } from '../../support/platforms/slack.ts';
+
+t.test('DLV-2 · a delivery waits for the first check, and goes when it is good', async (t) => {
+  const it = await openPlatforms(t);
+  t.match(await it.send(), { outcome: { kind: 'delivered' }, deduplicatesForMs: 0, policy: { attempts: 15 } });
+  t.same(
+    it.server.requests.map(({ path }) => path),
+    ['/auth.test', '/chat.postMessage'],
+  );
+  t.match(await it.send({ profile: 'gone' }), { outcome: { reason: /profile "gone" is not configured any more/ } });
+  t.match(await it.send({ target: 'telegram' }), { outcome: { reason: /"telegram" is not enabled/ } });
+  t.match(await it.send({ target: 'log' }), {
+    outcome: { kind: 'delivered' },
+    deduplicatesForMs: Number.POSITIVE_INFINITY,
+  });
+});
+
+t.test('DUR-1 · DLV-2 · no place is given before the first check has ended, and none to who has left', async (t) => {
+  const it = await openPlatforms(t);
+  const record = { target: 'slack', profile: 'default', extra: {} } as unknown as DeliveryRecord;
+  const granted: string[] = [];
+  const first = it.platforms.ask(record, () => void granted.push(`first, ${it.state('slack')}`));
+  t.equal(it.state('slack'), 'verifying');
+  t.same(granted, [], 'nothing is marked as sent while nothing can be');
+  first();
+  it.clock.ms += 60_000;
+  it.platforms.ask(record, () => void granted.push(`second, ${it.state('slack')}`));
+
+  await eventually(() => granted.length > 0 || undefined);
+
+  t.same(granted, ['second, connected']);
+});
+
+t.test(
+  'DLV-2 · where the credentials are refused nothing is sent, and a delivery makes it look again once a minute',
+  async (t) => {
+    const it = await openPlatforms(t, slackApi.wrongOptions);
+    for (let times = 0; times < 3; times += 1) {
+      t.match(await it.send(), {
+        outcome: {
+          kind: 'refused',
+          class: 'auth',
+          reason: /^target "slack" is not connected: slack: .*mend platforms\.slack/,
+        },
+      });
+    }
+    t.equal(it.checks(), 1);
+    it.clock.ms += 60_000;
+    await it.send();
+    t.equal(it.checks(), 2);
+    it.platforms.check('default', 'slack');
+    await eventually(() => it.checks() === 3 || undefined);
+    t.notOk(it.server.requests.some(({ path }) => path === '/chat.postMessage'));
+  },
+);
+
+t.test('DLV-4 · a platform that asks to wait holds the others back as well', async (t) => {
+  const it = await openPlatforms(t);
+  it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '30' } });
+  t.match(await it.send(), { outcome: { kind: 'rateLimited', retryAfterMs: 30_000 } });
+  let granted = 0;
+  const record = {
+    target: 'slack',
+    profile: 'default',
+    status: 'queued',
+    extra: {},
+  } as unknown as DeliveryRecord;
+  const leave = it.platforms.ask(record, () => {
+    granted += 1;
+  });
+  t.equal(granted, 0);
+  leave();
+  it.configure({}, { discord: { enabled: false } });
+  await it.platforms.reconcile();
+  it.platforms.ask(record, () => {
+    granted += 1;
+  })();
+  t.equal(granted, 0, 'a reload that does not touch it forgets no pause');
+  t.match(it.platforms.rows()[0], { paused_until: /^1970-01-01T/, pause_reason: /asks for fewer messages/ });
+  t.match(it.platforms.pauseOf(record), { untilMs: 2_000_000 - it.clock.ms + 30_000 });
+  t.equal(it.platforms.pauseOf({ ...record, status: 'sending' }), undefined, 'what is on its way waits for none');
+  t.equal(it.platforms.pauseOf({ ...record, status: 'deadLettered' }), undefined, 'nor what is over');
+  it.clock.ms += 30_000;
+  it.platforms.ask(record, () => {
+    granted += 1;
+  });
+  t.equal(granted, 1);
+});
+
+t.test('DLV-4 · who waits keeps its place in the queue when the entry of its target changes', async (t) => {
+  const it = await openPlatforms(t, { messages_per_minute: 1 });
+  const granted: string[] = [];
+  const record = (name: string): DeliveryRecord =>
+    ({
+      ...{ target: 'slack', eventKey: name, profile: 'default', extra: { chat_id: slackApi.chat ?? '' } },
+    }) as unknown as DeliveryRecord;
+  const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
+  await it.send();
+  const leave = [ask('first'), ask('second')];
+  it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '900' } });
+  await it.send();
+  it.configure({ messages_per_minute: 60_000, timeout_seconds: 300 });
+  await it.platforms.reconcile();
+  leave.push(ask('third'));
+  await it.send({ target: 'slack' });
+
+  for (const [index, name] of ['first', 'second', 'third'].entries()) {
+    it.clock.ms += 1_001;
+    for (const wake of it.woken.splice(0)) wake();
+    await eventually(() => granted.length > index || undefined);
+    t.same(granted.slice(index), [name], 'one at a time, in their order, at the new pace');
+    leave[index]?.();
+  }
+  t.equal(it.platforms.rows()[0]?.paused_until, undefined, 'what was asked of the earlier entry is found anew');
+});
+
+t.test('DLV-4 · who retries has one go in spite of a pause, and what arrives then ends it', async (t) => {
+  const it = await openPlatforms(t);
+  it.server.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '900' } });
+  await it.send();
+  const granted: string[] = [];
+  const ask = (chat: string) =>
+    it.platforms.ask(
+      { target: 'slack', profile: 'default', extra: { chat_id: chat } } as unknown as DeliveryRecord,
+      () => void granted.push(chat),
+    );
+  it.platforms.check('default', 'slack');
+  ask('C1');
+  ask('C2');
+  t.same(granted, ['C1']);
+  it.clock.ms += 1;
+
+  await it.send();
+
+  t.same(granted, ['C1', 'C2']);
+  t.equal(it.platforms.rows()[0]?.paused_until, undefined);
+});
+
+t.test('DLV-4 · no text comes into the middle of another that waits for its next try', async (t) => {
+  const it = await openPlatforms(t);
+  const granted: string[] = [];
+  const record = (name: string): DeliveryRecord =>
+    ({
+      ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', text: 'x'.repeat(4_001) },
+      extra: { chat_id: slackApi.chat ?? '' },
+    }) as unknown as DeliveryRecord;
+  const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
+  await it.send();
+  it.clock.ms += 60_000;
+  const leave = ask('first');
+  ask('second');
+  it.server.scripts.push(undefined as never, slackError('internal_error'));
+  const sending = it.send(record('first'));
+  await eventually(() => it.server.world.messages.length === 2 || undefined);
+  it.clock.ms += 60_000;
+  for (const wake of it.woken.splice(0)) wake();
+  t.match(await sending, { outcome: { partly: { pieces: 1, of: 2 } } });
+
+  leave();
+  it.clock.ms += 60_000;
+  ask('third');
+  t.same(granted, ['first']);
+  ask('first')();
+  t.same(granted, ['first', 'first']);
+  it.platforms.release(record('first'));
+  it.clock.ms += 60_000;
+  for (const wake of it.woken.splice(0)) wake();
+  t.same(granted, ['first', 'first', 'second']);
+});
+
+t.test(
+  'DLV-2 · DUR-1 · a text that has begun to arrive goes on at its place, whatever the home channel is now',
+  async (t) => {
+    const old = slackApi.chat ?? '';
+    const it = await openPlatforms(t, { home_channel: old });
+    const first = await it.send({ extra: {} });
+    t.match(first, { outcome: { kind: 'delivered' }, chat: old });
+    it.configure({ home_channel: 'C0NEW' });
+    await it.platforms.reconcile();
+    const at = (more: object) =>
+      it.platforms.placeOf({ target: 'slack', profile: 'default', ...more } as DeliveryRecord);
+
+    t.equal(at({ extra: {}, chat: old }), 'C0NEW', 'nothing has arrived: a mended home channel is obeyed');
+    t.equal(at({ extra: {}, chat: old, unsureSinceMs: 1 }), old);
+    t.equal(at({ extra: {}, chat: old, status: 'sending' }), old, 'a crash may have cut it off');
+    const text = 'x'.repeat(4_001);
+    t.match(await it.send({ extra: {}, text, chat: old, sent: { pieces: 1, of: 2 } }), {
+      outcome: { kind: 'delivered' },
+      chat: old,
+    });
+    t.same(
+      it.server.world.messages.map(({ place }) => place),
+      [slackApi.place, slackApi.place],
+    );
+  },
+);
+
+t.test('CON-2 · DUR-1 · who has a turn and waits for the check is left to the next start, too', async (t) => {
+  const it = await openPlatforms(t);
+  const granted: string[] = [];
+  const record = (name: string, more: object = {}): DeliveryRecord =>
+    ({
+      target: 'slack',
+      profile: 'default',
+      eventKey: name,
+      status: 'queued',
+      extra: { chat_id: name },
+      ...more,
+    }) as unknown as DeliveryRecord;
+  it.platforms.ask(record('parked'), () => void granted.push('parked'));
+  it.platforms.ask(record('awaited', { answerByMs: 5 }), () => void granted.push('awaited'));
+  t.equal(it.state('slack'), 'verifying');
+
+  it.platforms.park();
+
+  await eventually(() => granted.includes('awaited') || undefined);
+  t.same(granted, ['awaited']);
+});
+
+t.test('DUR-1 · a target that is spelled anew is waited for under its new name', async (t) => {
+  const it = await openPlatforms(t);
+  await it.send();
+  const granted: string[] = [];
+  const record = (name: string): DeliveryRecord =>
+    ({
+      target: 'slack',
+      profile: 'default',
+      eventKey: name,
+      status: 'queued',
+      extra: { chat_id: 'c' },
+    }) as unknown as DeliveryRecord;
+  const leave = it.platforms.ask(record('first'), () => void granted.push('first'));
+  it.platforms.ask(record('second'), () => void granted.push('second'));
+  it.respell('team_chat_a');
+  await it.platforms.reconcile();
+  t.equal(it.state('team_chat_a'), 'verifying');
+  leave();
+  it.clock.ms += 60_000;
+  for (const wake of it.woken.splice(0)) wake();
+  t.same(granted, ['first']);
+  await eventually(() => it.state('team_chat_a') === 'connected' || undefined);
+  await eventually(() => granted.includes('second') || undefined);
+});
+
+t.test('DLV-4 · later texts of a chat wait for the one that is tried again, as long as the entry says', async (t) => {
+  const it = await openPlatforms(t, { order_hold_seconds: 60 });
+  await it.send();
+  const granted: string[] = [];
+  const record = (name: string, more: object = {}): DeliveryRecord =>
+    ({
+      ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', text: 'x' },
+      extra: { chat_id: slackApi.chat ?? '' },
+      ...more,
+    }) as unknown as DeliveryRecord;
+  const ask = (name: string) => it.platforms.ask(record(name), () => void granted.push(name));
+  const pass = (ms: number): void => {
+    it.clock.ms += ms;
+    for (const wake of it.woken.splice(0)) wake();
+  };
+  pass(1_000);
+  const leave = ask('first');
+  ask('second');
+  it.server.scripts.push({ status: 503, text: 'busy' });
+  t.match(await it.send(record('first')), { outcome: { kind: 'transient' } });
+  leave();
+
+  pass(59_999);
+  t.same(granted, ['first']);
+  pass(1);
+  t.same(granted, ['first', 'second']);
+
+  // After a restart: half of its time is over, also of one that has arrived in part and may find no room in memory.
+  for (const [more, where] of [
+    [{}, undefined],
+    [{ sent: { pieces: 1, of: 2 } }, 'onDisk'],
+  ] as const) {
+    const other = await openPlatforms(t, { order_hold_seconds: 60 });
+    other.platforms.hold(record('first', { failedSinceMs: other.ports.nowMs() - 30_000, ...more }), where);
+    const now: string[] = [];
+    await other.send();
+    other.platforms.ask(record('second'), () => void now.push('second'));
+    other.clock.ms += 29_999;
+    for (const wake of other.woken.splice(0)) wake();
+    t.same(now, []);
+    other.clock.ms += 1;
+    for (const wake of other.woken.splice(0)) wake();
+    t.same(now, ['second']);
+  }
+});
+
+t.test(
+  'DIS-2 · DLV-4 · a direct delivery is answered at once where the platform’s pause outlasts its sender',
+  async (t) => {
+    const it = await openPlatforms(t);
+    await it.send();
+    const missed: string[] = [];
+    const direct = (name: string, waitsMs: number) =>
+      it.platforms.ask(
+        {
+          ...{ target: 'slack', deliveryId: name, eventKey: name, profile: 'default', status: 'queued' },
+          ...{ extra: { chat_id: slackApi.chat ?? '' }, answerByMs: it.ports.nowMs() + waitsMs },
+        } as unknown as DeliveryRecord,
+        () => missed.push(`${name} granted`),
+        (reason) => missed.push(`${name} ${reason}`),
+      );
+    it.clock.ms += 60_000;
+    it.platforms.ask(
+      {
+        ...{ target: 'slack', deliveryId: 'a', eventKey: 'a', profile: 'default' },
+        extra: { chat_id: slackApi.chat ?? '' },
+      } as unknown as DeliveryRecord,
+      () => {},
+    );
+    // It waits behind the first one when the pause begins.
+    direct('early', 30_000);
+    it.server.scripts.push({
+      status: 429,
+      json: { ok: false, error: 'ratelimited' },
+      headers: { 'retry-after': '60' },
+    });
+    await it.send({ eventKey: 'limited' } as Partial<DeliveryRecord>);
+    t.match(missed, [/^early slack: the platform asks for fewer messages .*; not before 60 s$/]);
+
+    direct('late', 30_000);
+    t.match(missed[1], /^late slack: .*; not before 60 s$/);
+    direct('patient', 90_000);
+    t.equal(missed.length, 2);
+  },
+);

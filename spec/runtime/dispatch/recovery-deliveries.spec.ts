@@ -1,0 +1,240 @@
+import t, { type Test } from 'tap';
+import { createKeeper } from '../../../actors/store/keeper.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import { done } from '../../../machines/base/fault.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
+import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
+import { type ResumePorts, refillDeliveries, resumeWork } from '../../../runtime/dispatch/recovery.ts';
+import { createWards } from '../../../runtime/system/wards.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+const silent = { log: () => {}, warnOnce: () => {} };
+const delivery: DeliveryRecord = {
+  eventKey: 'e',
+  runKey: 'e',
+  deliveryId: 'd',
+  profile: 'default',
+  route: 'r',
+  event: 'push',
+  target: 'slack',
+  status: 'waitingToRetry',
+  text: 'x',
+  extra: {},
+  queuedAtMs: 0,
+};
+const run: RunRecord = {
+  eventKey: 'e',
+  profile: 'default',
+  route: 'r',
+  kind: 'agent',
+  status: 'delivering',
+  attempt: 1,
+  queuedAtMs: 0,
+};
+
+async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
+  const clock = { ms: 1_000 };
+  const nowMs = () => clock.ms;
+  const open = () => Promise.resolve(done(openMemoryJournal()));
+  const keeper = createKeeper({ open, owner: 'spec', sessionTtlMs: 60_000, nowMs, refused: () => {} });
+  await keeper.open();
+  t.teardown(() => keeper.close());
+  const runs = fakeWard();
+  const deliveries = fakeWard<DeliveryInput>();
+  const none = fakeWard();
+  const handles = {
+    runs: runs.handle(),
+    deliveries: deliveries.handle(),
+    groups: none.handle(),
+    requests: none.handle(),
+  };
+  const wards = createWards(handles, nowMs);
+  const ports: ResumePorts = {
+    keeper,
+    writer: createRecordWriter(keeper),
+    bursts: { join: () => Promise.reject(new Error('none')), adopt: () => {} } as never,
+    wards: () => wards,
+    nowMs,
+    dueMs: nowMs,
+    log: silent,
+    onInterrupted: () => 'rerun',
+    deduplicatesForMs: () => deduplicatesForMs,
+    hold: ({ runKey }) => void held.push([runKey ?? '', deliveries.spawned.length]),
+    order: createQueueOrder(nowMs),
+    older: { note: (key) => void noted.push(key), look: () => void noted.push('looked') },
+    room: () => 10,
+    signal: () => new AbortController().signal,
+    deliveryRoom: () => room - deliveries.handle().size,
+  };
+  /** What was on disk at the start, and when those that were taken up were looked for. */
+  const noted: string[] = [];
+  /** For which deliveries a chat was kept, and how many went on by then. */
+  const held: [key: string, spawned: number][] = [];
+  const put = (collection: 'runs' | 'deliveries', key: string, value: object, dueAtMs: number | null) =>
+    keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs }]);
+  const stored = (collection: 'runs' | 'deliveries', key: string) => keeper.journal()?.get(collection, key)?.value;
+  const living = () => deliveries.spawned.map(({ key }) => key);
+  return { clock, ports, put, stored, living, runs, deliveries, held, noted };
+}
+
+t.test('DUR-1 · DLV-4 · a delivery whose run has ended goes on by itself, any other with its run', async (t) => {
+  const it = await openResume(t);
+  await it.put('runs', 'ended', run, null);
+  await it.put('deliveries', 'ended', { ...delivery, runKey: 'ended', dueAtMs: 9_000 }, 9_000);
+  await it.put('runs', 'waits', run, 1);
+  await it.put('deliveries', 'waits', { ...delivery, runKey: 'waits', status: 'queued' }, 1);
+
+  await resumeWork(it.ports);
+
+  t.match(it.deliveries.living('ended')?.input, { atMs: 1_000, record: { status: 'waitingToRetry', dueAtMs: 9_000 } });
+  t.same(it.living(), ['ended']);
+  t.same(
+    it.runs.spawned.map(({ key }) => key),
+    ['waits'],
+  );
+});
+
+t.test(
+  'DUR-1 · a sending that was cut off tells its run too, or is queued again where the platform knows it',
+  async (t) => {
+    const cut = { ...delivery, runKey: 'ended', status: 'sending', startedAtMs: 900 };
+    const blind = await openResume(t);
+    await blind.put('runs', 'ended', run, null);
+    await blind.put('deliveries', 'ended', cut, 900);
+    await resumeWork(blind.ports);
+    t.match(blind.stored('deliveries', 'ended'), { status: 'unknown', endedAtMs: 1_000 });
+    t.match(blind.stored('runs', 'ended'), { status: 'unknown', reason: /cut off by a crash/ });
+    t.same(blind.living(), []);
+
+    const known = await openResume(t, { deduplicatesForMs: 101 });
+    await known.put('runs', 'ended', run, null);
+    await known.put('deliveries', 'ended', cut, 900);
+    await resumeWork(known.ports);
+    t.match(known.stored('deliveries', 'ended'), { status: 'queued', unsureSinceMs: 900 });
+    t.same(known.living(), ['ended']);
+  },
+);
+
+t.test(
+  'DLV-4 · what finds no room waits on disk, and is taken up when its time has come and there is room',
+  async (t) => {
+    const it = await openResume(t, { room: 2 });
+    for (const [key, dueAtMs] of [
+      ['a', 2_000],
+      ['b', 3_000],
+      ['c', 4_000],
+      ['d', 5_000],
+    ] as const) {
+      await it.put('deliveries', key, { ...delivery, runKey: key, dueAtMs }, dueAtMs);
+    }
+    await resumeWork(it.ports);
+    t.same(it.living(), ['a', 'b'], 'the soonest');
+    t.same(it.noted.splice(0), ['a', 'b', 'c', 'd', 'looked']);
+    it.deliveries.end('a');
+    it.deliveries.end('b');
+    await refillDeliveries(it.ports);
+    t.same(it.living(), ['a', 'b'], 'nothing is due yet');
+    t.same(it.noted, ['looked']);
+    it.clock.ms = 4_000;
+    await refillDeliveries(it.ports);
+    t.same(it.living(), ['a', 'b', 'c']);
+  },
+);
+
+t.test(
+  'DLV-4 · a restart opens deliveries in the order they were queued, behind those that are tried again',
+  async (t) => {
+    const it = await openResume(t);
+    for (const [key, more, dueAtMs] of [
+      ['second', { status: 'queued', queuedAtMs: 20 }, 20],
+      ['first', { queuedAtMs: 10, sent: { pieces: 1, of: 2 } }, 9_000],
+      ['third', { queuedAtMs: 30 }, 100],
+    ] as const)
+      await it.put('deliveries', key, { ...delivery, runKey: key, ...more }, dueAtMs);
+
+    await resumeWork(it.ports);
+
+    t.same(it.living(), ['first', 'second', 'third']);
+    t.same(it.held, [
+      ['first', 0],
+      ['third', 0],
+    ]);
+  },
+);
+
+t.test('DLV-4 · numbers tell the order of deliveries, where the clock was set back between them', async (t) => {
+  const it = await openResume(t, { room: 3 });
+  for (const [key, more] of [
+    ['1', { queuedAtMs: 9_000, order: 9_000 }],
+    ['2', { queuedAtMs: 100, order: 9_001, status: 'queued' }],
+    ['3', { queuedAtMs: 50, order: 9_002, status: 'queued' }],
+    ['4', { queuedAtMs: 20, order: 9_003, status: 'queued' }],
+    ['0', { queuedAtMs: 8_000, status: 'queued' }],
+  ] as const) {
+    await it.put(
+      'deliveries',
+      key,
+      { ...delivery, runKey: key, ...more },
+      more.status === undefined ? 9_500 : (more.order ?? 8_000),
+    );
+  }
+
+  await resumeWork(it.ports);
+
+  t.same(it.living(), ['0', '2', '3'], 'one of an earlier version has its time alone');
+  t.same(it.noted.splice(0), ['0', '2', '3', '4', '1', 'looked']);
+  t.equal(it.ports.order.last(), 9_003);
+  it.deliveries.end('0');
+  await refillDeliveries(it.ports);
+  t.same(it.living(), ['0', '2', '3', '4'], 'its number is no time that must come');
+});
+
+t.test('DUR-1 · DLV-4 · however much waits, a start lets the event loop turn after each fifty', async (t) => {
+  const it = await openResume(t, { room: 1_000 });
+  for (let n = 0; n < 600; n += 1) {
+    const key = `k${1_000 + n}`;
+    await it.put('deliveries', key, { ...delivery, runKey: key, queuedAtMs: n }, n);
+    await it.put('runs', `r${1_000 + n}`, { ...run, status: 'queued' }, n);
+  }
+  let turns = 0;
+  const handled = new Map<string, number>();
+  const count = (what: string): void => {
+    const name = `${what} in turn ${turns}`;
+    handled.set(name, (handled.get(name) ?? 0) + 1);
+  };
+  const { note } = it.ports.older;
+  const noting = (...given: Parameters<typeof note>): void => {
+    count('noted');
+    note(...given);
+  };
+  const opening = it.ports.wards();
+  const wards = {
+    ...opening,
+    open: (...given: Parameters<typeof opening.open>): void => {
+      count('opened');
+      opening.open(...given);
+    },
+  };
+  let isOver = false;
+  const tick = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(tick);
+  };
+  tick();
+
+  await resumeWork({
+    ...it.ports,
+    wards: () => wards,
+    hold: () => count('held'),
+    older: { ...it.ports.older, note: noting },
+    room: () => 1_000 - it.runs.spawned.length,
+  });
+  isOver = true;
+
+  t.same([it.living().length, it.runs.spawned.length], [600, 600]);
+  // A turn of this counter may begin between two of theirs.
+  t.ok(Math.max(...handled.values()) <= 100, JSON.stringify([...handled]));
+});

@@ -1,0 +1,347 @@
+import t from 'tap';
+import type { Collection, Journal } from '../../../actors/store/journal.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import { createBursts } from '../../../actors/webhook/bursts.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { RunInput } from '../../../machines/webhook/agent-run.machine.ts';
+import type { GroupInput } from '../../../machines/webhook/coalescing-group.machine.ts';
+import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
+import { claimName, type DeliveryRecord, type GroupRecord, type RunRecord } from '../../../machines/webhook/record.ts';
+import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
+import { type ResumePorts, refillRuns, resumeWork } from '../../../runtime/dispatch/recovery.ts';
+import { createWards } from '../../../runtime/system/wards.ts';
+import { openKeeper } from '../../support/keeper.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+const run: RunRecord = {
+  eventKey: 'e1',
+  profile: 'default',
+  route: 'r',
+  kind: 'agent',
+  status: 'queued',
+  attempt: 0,
+  queuedAtMs: 1,
+};
+const delivery: DeliveryRecord = {
+  eventKey: 'e1',
+  deliveryId: 'd1',
+  profile: 'default',
+  route: 'r',
+  event: 'push',
+  target: 'log',
+  status: 'queued',
+  text: 'x',
+  extra: {},
+  queuedAtMs: 1,
+};
+const group: GroupRecord = {
+  profile: 'default',
+  route: 'r',
+  groupKey: '7',
+  burst: { id: 'b1', count: 2, firstAtMs: 1, latestEventKey: 'b2', dueAtMs: 9_000 },
+};
+
+/** What a dead gateway left: records under way, held by its session. */
+async function left(...records: readonly (readonly [Collection, string, object])[]): Promise<Journal> {
+  const { keeper, journal } = await openKeeper(openMemoryJournal());
+  for (const [collection, key, value] of records) {
+    const heldBy = keeper.session() ?? '';
+    const isOver = (value as Partial<DeliveryRecord>).status === 'failed';
+    const dueAtMs = isOver ? null : 5;
+    await keeper.commit([{ kind: 'put', collection, key, value: value as JsonObject, dueAtMs, heldBy }]);
+  }
+  return journal;
+}
+
+async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
+  const { keeper } = await openKeeper(journal);
+  const runs = fakeWard<RunInput>();
+  const groups = fakeWard<GroupInput>();
+  const deliveries = fakeWard<DeliveryInput>();
+  const wards = createWards(
+    {
+      requests: fakeWard().handle(),
+      runs: runs.handle() as never,
+      groups: groups.handle() as never,
+      deliveries: deliveries.handle() as never,
+    },
+    () => 100,
+  );
+  const lines: unknown[] = [];
+  const writer = createRecordWriter(keeper);
+  const bursts = createBursts(keeper);
+  const ports: ResumePorts = {
+    keeper,
+    writer,
+    bursts,
+    wards: () => wards,
+    nowMs: () => 100,
+    dueMs: () => 100,
+    log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },
+    onInterrupted: () => 'rerun',
+    deduplicatesForMs: () => 0,
+    hold: () => {},
+    order: createQueueOrder(() => 0),
+    older: { note: () => {}, look: () => {} },
+    room: () => 1_000 - wards.runs.size,
+    signal: () => new AbortController().signal,
+    deliveryRoom: () => 2_000,
+    ...more,
+  };
+  const inputs = (ward: { readonly spawned: readonly { readonly key: string; readonly input: unknown }[] }) =>
+    ward.spawned.map(({ key, input }) => [key, input]);
+  return {
+    ports,
+    keeper,
+    writer,
+    bursts,
+    runs,
+    lines,
+    spawned: () => ({ runs: inputs(runs), groups: inputs(groups), deliveries: inputs(deliveries) }),
+  };
+}
+
+const nothing = { runs: [], groups: [], deliveries: [] };
+
+t.test('DUR-1 · runs go on by what is known of them: queued, cut off once, cut off too often, responded', async (t) => {
+  const rows: readonly (readonly [Partial<RunRecord>, DeliveryRecord | undefined, 'rerun' | 'report', object])[] = [
+    [{ status: 'queued' }, undefined, 'rerun', { status: 'queued', attempt: 0 }],
+    [{ status: 'running', attempt: 1 }, undefined, 'rerun', { status: 'queued', attempt: 1 }],
+    [{ status: 'running', attempt: 1 }, undefined, 'report', { status: 'interrupted', reason: /attempt 1/ }],
+    [
+      { status: 'running', attempt: 6, cutOffs: 5 },
+      undefined,
+      'rerun',
+      { status: 'interrupted', reason: /6 crashes, at last in attempt 6/ },
+    ],
+    [{ status: 'running', attempt: 1, prompted: false }, undefined, 'report', { status: 'queued', attempt: 0 }],
+    [{ status: 'delivering', attempt: 1 }, { ...delivery, status: 'queued' }, 'rerun', { status: 'delivering' }],
+    [
+      { status: 'delivering', attempt: 1 },
+      { ...delivery, status: 'failed', reason: 'no such chat' },
+      'rerun',
+      { status: 'failed', reason: 'no such chat' },
+    ],
+  ];
+  for (const [found, sent, policy, expected] of rows) {
+    const journal = await left(
+      ['events', run.eventKey, { deliveryId: 'd1' }],
+      ['runs', 'k1', { ...run, ...found }],
+      ...(sent === undefined ? [] : [['deliveries', 'k1', { ...sent, runKey: 'k1' }] as const]),
+    );
+    const { ports, spawned, lines } = await stage(journal, { onInterrupted: () => policy });
+
+    await resumeWork(ports);
+
+    const title = `${found.status} ${found.attempt ?? 0} ${sent?.status ?? ''} ${policy}`;
+    const { runs, deliveries, groups } = spawned();
+    t.match(runs, [['k1', { key: 'k1', record: expected }]], title);
+    t.same([runs.length, deliveries, groups], [1, [], []], `${title}: its delivery is the run's own to open`);
+    t.match(lines.at(-1), ['info', /^run taken up again: /, { delivery_id: 'd1', run: 'k1' }], title);
+  }
+});
+
+t.test('DUR-1 · a run whose delivery was cut off while sending ends with it, as unknown', async (t) => {
+  const journal = await left(
+    ['runs', 'k1', { ...run, status: 'delivering', attempt: 1 }],
+    ['deliveries', 'k1', { ...delivery, runKey: 'k1', status: 'sending' }],
+  );
+  const { ports, spawned } = await stage(journal);
+  await resumeWork(ports);
+  t.same(spawned(), nothing, 'nothing is sent blindly');
+  for (const collection of ['runs', 'deliveries'] as const) {
+    const stored = journal.get(collection, 'k1');
+    t.match(stored?.value, { status: 'unknown', reason: /cut off by a crash while sending/ }, collection);
+    t.equal(stored?.dueAtMs, undefined, 'nothing is left to do');
+  }
+});
+
+t.test('DUR-1 · PRF-2 · the policy is that of the run’s own profile', async (t) => {
+  const journal = await left(['runs', 'k1', { ...run, profile: 'work', status: 'running', attempt: 1 }]);
+  const asked: string[] = [];
+  const { ports, spawned } = await stage(journal, {
+    onInterrupted: (profile) => {
+      asked.push(profile);
+      return profile === 'work' ? 'report' : 'rerun';
+    },
+  });
+  await resumeWork(ports);
+  t.same(asked, ['work']);
+  t.match(spawned().runs, [['k1', { record: { status: 'interrupted' } }]]);
+});
+
+t.test(
+  'DUR-1 · DIS-2 · IDM-2 · a direct delivery that was cut off while sending ends as unknown and frees its id',
+  async (t) => {
+    const journal = await left(['deliveries', 'k1', { ...delivery, answerByMs: 50, status: 'sending' }]);
+    const { ports, spawned, keeper, lines } = await stage(journal);
+    const name = claimName('default', 'r', 'd1');
+    await keeper.commit([{ kind: 'claim', name, value: { eventKey: 'k1' }, nowMs: 1, expiresAtMs: 1_000 }]);
+
+    await resumeWork(ports);
+
+    t.same(spawned(), nothing, 'not sent again');
+    const stored = journal.get('deliveries', 'k1');
+    t.match(stored?.value, { status: 'unknown', reason: 'cut off by a crash while sending', endedAtMs: 100 });
+    t.equal(stored?.dueAtMs, undefined, 'nothing is left to do');
+    t.equal(journal.claimed(name, 100), undefined);
+    t.match(lines, [['warn', /outcome is unknown and it is not sent again/]]);
+  },
+);
+
+t.test(
+  'DUR-1 · a delivery whose run is forgotten goes on by itself, a direct one ends: its sender has no answer',
+  async (t) => {
+    const waiting = { ...delivery, runKey: 'gone' };
+    const { ports, spawned } = await stage(await left(['deliveries', 'k1', waiting]));
+    await resumeWork(ports);
+    t.same(spawned(), { ...nothing, deliveries: [['k1', { key: 'k1', record: waiting, atMs: 100 }]] });
+
+    const journal = await left(['deliveries', 'k1', { ...delivery, answerByMs: 50 }]);
+    const direct = await stage(journal);
+    await resumeWork(direct.ports);
+    t.same(direct.spawned(), nothing);
+    t.match(journal.get('deliveries', 'k1')?.value, { status: 'failed', reason: /before it was sent/, endedAtMs: 100 });
+  },
+);
+
+t.test('COA-3 · DUR-1 · a burst gathers on with its record, and waits for the run of the one before', async (t) => {
+  const journal = await left(
+    ['groups', 'default/r/7', group],
+    ['runs', 'b0', { ...run, status: 'running', attempt: 1, group: 'default/r/7' }],
+  );
+  const { ports, spawned, bursts } = await stage(journal);
+
+  await resumeWork(ports);
+
+  const { runs, groups } = spawned();
+  t.match(runs, [['b0', { record: { status: 'queued' } }]]);
+  t.same(groups, [['default/r/7', { key: 'default/r/7', profile: 'default', route: 'r', inFlight: 'b0', atMs: 100 }]]);
+  t.match(ports.wards().groups.get('default/r/7'), { id: 'default/r/7' });
+  const joining = {
+    key: 'default/r/7',
+    profile: 'default',
+    route: 'r',
+    groupKey: '7',
+    eventKey: 'b3',
+    nowMs: 100,
+    windowMs: 50,
+    maxWaitMs: 9_999,
+  };
+  const joined = await new Promise((resolve) => bursts.join(joining, (_, record) => [record], resolve));
+  t.match(joined, { verdict: { kind: 'committed' }, burst: { id: 'b1', count: 3 } }, 'its version is known');
+});
+
+t.test('COA-3 · DUR-1 · a run cut off while delivering is still the one in flight of its group', async (t) => {
+  const { ports, spawned } = await stage(
+    await left(['runs', 'b0', { ...run, status: 'delivering', attempt: 1, group: 'default/r/7' }]),
+  );
+  await resumeWork(ports);
+  t.match(spawned().groups, [['default/r/7', { inFlight: 'b0' }]]);
+});
+
+t.test('COA-1 · DUR-1 · a burst alone is handed to a group of its own, though it is not due yet', async (t) => {
+  const { ports, spawned } = await stage(await left(['groups', 'default/r/7', group]));
+  await resumeWork(ports);
+  const { profile, route, burst } = group;
+  t.same(spawned(), {
+    ...nothing,
+    groups: [['default/r/7', { key: 'default/r/7', profile, route, burst, atMs: 100 }]],
+  });
+});
+
+t.test('DUR-1 · what was taken up is held by this gateway, and written over the version that it found', async (t) => {
+  const journal = await left(['runs', 'k1', run], ['deliveries', 'k2', delivery], ['groups', 'g', group]);
+  const { ports, keeper, writer } = await stage(journal);
+  await resumeWork(ports);
+  for (const [collection, key] of [
+    ['runs', 'k1'],
+    ['deliveries', 'k2'],
+    ['groups', 'g'],
+  ] as const) {
+    t.equal(journal.get(collection, key)?.heldBy, keeper.session(), collection);
+  }
+  const change = { collection: 'runs', key: 'k1', value: { ...run, attempt: 1 } as unknown as JsonObject } as const;
+  t.same(await writer.write([{ ...change, dueAtMs: 100 }]), { kind: 'written' });
+  await keeper.commit([{ kind: 'put', collection: 'runs', key: 'k1', value: {} }]);
+  t.same(await writer.write([{ ...change, dueAtMs: 100 }]), { kind: 'lost' }, 'another gateway has it now');
+
+  const again = await stage(journal);
+  await resumeWork(again.ports);
+  t.match(again.spawned().deliveries, [['k2', {}]], 'a next gateway finds what the last one held');
+});
+
+t.test('DIS-3 · DUR-1 · runs beyond the room stay on disk and are taken up as room comes', async (t) => {
+  const keys = Array.from({ length: 25 }, (_, n) => `k${100 + n}`);
+  const journal = await left(...keys.map((key) => ['runs', key, run] as const));
+  let room = 10;
+  const stage1 = await stage(journal);
+  const ports: ResumePorts = { ...stage1.ports, room: () => room - stage1.runs.spawned.length };
+
+  await resumeWork(ports);
+  t.same(
+    stage1.runs.spawned.map(({ key }) => key),
+    keys.slice(0, 10),
+    'the oldest first',
+  );
+  await refillRuns(ports);
+  t.equal(stage1.runs.spawned.length, 10, 'no room, nothing taken');
+  room = 1_000;
+  await refillRuns(ports);
+  t.same(
+    stage1.runs.spawned.map(({ key }) => key),
+    keys,
+  );
+});
+
+t.test('DUR-1 · more than one slice of the journal is taken up whole', async (t) => {
+  const records = Array.from({ length: 1_203 }, (_, n) => ['deliveries', `k${10_000 + n}`, delivery] as const);
+  const { ports, spawned } = await stage(await left(...records));
+  await resumeWork(ports);
+  t.equal(spawned().deliveries.length, 1_203);
+});
+
+t.test('DUR-1 · CON-2 · a drain ends a recovery at once, and the next start takes up what it left', async (t) => {
+  for (const [collection, value, spawnedIn] of [
+    ['runs', run, 'runs'],
+    ['deliveries', delivery, 'deliveries'],
+    ['groups', group, 'groups'],
+  ] as const) {
+    const records = Array.from({ length: 120 }, (_, n) => [collection, `k${100 + n}`, value] as const);
+    const journal = await left(...records);
+    const life = new AbortController();
+    const it = await stage(journal, { signal: () => life.signal });
+    const opening = it.ports.wards();
+    let opened = 0;
+    const open: typeof opening.open = (...given) => {
+      opened += 1;
+      if (opened === 60) life.abort();
+      opening.open(...given);
+    };
+
+    await resumeWork({ ...it.ports, wards: () => ({ ...opening, open }) });
+    t.equal(it.spawned()[spawnedIn].length, 60, collection);
+    await refillRuns(it.ports);
+    t.equal(it.spawned()[spawnedIn].length, 60, 'nor is anything taken later');
+
+    const next = await stage(journal);
+    await resumeWork(next.ports);
+    t.equal(next.spawned()[spawnedIn].length, 120, collection);
+  }
+});
+
+t.test('DUR-1 · a journal that is not open, or refuses, leaves everything as it is and says so', async (t) => {
+  const journal = await left(['runs', 'k1', run]);
+  const closed = await stage(journal);
+  await closed.keeper.close();
+  await resumeWork(closed.ports);
+  t.same(closed.spawned(), nothing);
+
+  const other = await left(['runs', 'k1', run]);
+  const over = await stage(other);
+  await other.endSession(over.keeper.session() ?? '');
+  await resumeWork(over.ports);
+  t.same(over.spawned(), nothing);
+  t.match(over.lines[0], ['error', /session .* has ended/]);
+});

@@ -1,0 +1,235 @@
+import t from 'tap';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
+import type { ResumePorts } from '../../../runtime/dispatch/recovery.ts';
+import { createRefill, lookEveryMs } from '../../../runtime/dispatch/refill.ts';
+import { createWards } from '../../../runtime/system/wards.ts';
+import { openKeeper, turn } from '../../support/keeper.ts';
+import { plainDelivery, plainRun } from '../../support/records.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+const run = { ...plainRun, queuedAtMs: 1 };
+const delivery = plainDelivery;
+
+async function openRefill({ most = 1_000 } = {}) {
+  const journal = openMemoryJournal();
+  const { keeper } = await openKeeper(journal);
+  const runs = fakeWard();
+  const deliveries = fakeWard();
+  const none = fakeWard();
+  const handles = {
+    runs: runs.handle(),
+    deliveries: deliveries.handle(),
+    groups: none.handle(),
+    requests: none.handle(),
+  };
+  const wards = createWards(handles, () => 100);
+  const living = (): number => runs.handle().size;
+  let ticks: () => void = () => {};
+  let takes = 0;
+  let flaw: Error | undefined;
+  let underWay = 0;
+  let mostUnderWay = 0;
+  const life = new AbortController();
+  const told: string[] = [];
+  const watched = {
+    ...journal,
+    take: (async (collection, query) => {
+      takes += 1;
+      const thrown = flaw;
+      flaw = undefined;
+      if (thrown !== undefined) throw thrown;
+      underWay += 1;
+      mostUnderWay = Math.max(mostUnderWay, underWay);
+      await turn();
+      underWay -= 1;
+      return journal.take(collection, query);
+    }) as typeof journal.take,
+  };
+  const resume: ResumePorts = {
+    keeper: { ...keeper, journal: () => watched },
+    writer: createRecordWriter(keeper),
+    bursts: {} as never,
+    wards: () => wards,
+    nowMs: () => 100,
+    dueMs: () => 100,
+    log: { log: (_, message) => void told.push(message), warnOnce: () => {} },
+    onInterrupted: () => 'rerun',
+    deduplicatesForMs: () => 0,
+    hold: () => {},
+    order: createQueueOrder(() => 0),
+    older: { note: () => {}, look: () => {} },
+    room: () => most - living(),
+    deliveryRoom: () => 100,
+    signal: () => life.signal,
+  };
+  let up = true;
+  const refill = createRefill({
+    resume,
+    isUp: () => up,
+    every: (callback, intervalMs) => {
+      t.equal(intervalMs, lookEveryMs);
+      ticks = callback;
+      return () => {
+        ticks = () => {};
+      };
+    },
+  });
+  /** So many runs arrive: in memory while there is room, else on disk alone. */
+  async function arrive(count: number, from: number): Promise<void> {
+    for (let n = from; n < from + count; n += 1) {
+      const key = `k${100_000 + n}`;
+      const heldBy = refill.hasRoom() ? keeper.session() : undefined;
+      await keeper.commit([
+        { kind: 'put', collection: 'runs', key, value: run as unknown as JsonObject, dueAtMs: 1, heldBy },
+      ]);
+      if (heldBy !== undefined) wards.open({ kind: 'run', key, record: run as never });
+    }
+  }
+  /** The oldest end. */
+  async function end(count: number): Promise<void> {
+    const alive = runs.spawned.filter(({ key }) => runs.living(key) !== undefined).slice(0, count);
+    for (const { key } of alive) {
+      runs.end(key);
+      await keeper.commit([{ kind: 'put', collection: 'runs', key, value: { ...run, status: 'delivered' } }]);
+      refill.runEnded();
+    }
+    for (let n = 0; n < 50; n += 1) await turn();
+  }
+  const tick = async (): Promise<void> => {
+    ticks();
+    for (let n = 0; n < 50; n += 1) await turn();
+  };
+  return {
+    refill,
+    keeper,
+    runs,
+    deliveries,
+    arrive,
+    end,
+    tick,
+    living,
+    takes: () => takes,
+    mostUnderWay: () => mostUnderWay,
+    drain: () => life.abort(),
+    told,
+    breakNextTake: (thrown: Error) => {
+      flaw = thrown;
+    },
+    setUp: (now: boolean) => {
+      up = now;
+    },
+  };
+}
+
+t.test(
+  'DIS-3 · DUR-1 · runs that found no room follow those that end, each once, and the memory stays bounded',
+  async (t) => {
+    const it = await openRefill();
+    await it.arrive(2_700, 0);
+    t.equal(it.living(), 1_000, 'the others wait on disk');
+
+    await it.end(499);
+    t.equal(it.living(), 501, 'a look for one is not worth its while');
+    await it.end(1);
+    t.equal(it.living(), 1_000);
+    let most = 0;
+    for (let n = 0; it.living() > 0 && n < 100; n += 1) {
+      await it.end(173);
+      most = Math.max(most, it.living());
+    }
+
+    t.equal(it.living(), 0, 'all of them have run, with no help of the clock');
+    t.ok(most <= 1_000, `${most} in memory`);
+    const keys = it.runs.spawned.map(({ key }) => key);
+    t.same([keys.length, new Set(keys).size], [2_700, 2_700]);
+    t.same(keys, [...keys].sort(), 'the oldest first');
+  },
+);
+
+t.test('DUR-1 · while nothing waits on disk, an end looks for nothing', async (t) => {
+  const it = await openRefill();
+  await it.arrive(900, 0);
+  await it.end(900);
+  t.equal(it.takes(), 0);
+});
+
+t.test(
+  'DIS-3 · DUR-1 · what the ends did not find is found by the clock: a late commit, a cron job without a ward',
+  async (t) => {
+    const it = await openRefill({ most: 10 });
+    await it.arrive(10, 0);
+    // It found no room, and lands when all that would have called for it have ended.
+    t.notOk(it.refill.hasRoom());
+    await it.end(10);
+    await it.keeper.commit([
+      { kind: 'put', collection: 'runs', key: 'late', value: run as unknown as JsonObject, dueAtMs: 1 },
+      { kind: 'put', collection: 'deliveries', key: 'late', value: delivery as unknown as JsonObject, dueAtMs: 1 },
+    ]);
+
+    it.setUp(false);
+    await it.tick();
+    t.equal(it.living(), 0, 'a gateway that drains begins nothing');
+    it.setUp(true);
+    await it.tick();
+
+    t.ok(it.runs.living('late'));
+    t.ok(it.deliveries.living('late'));
+    const takes = it.takes();
+    it.refill.stop();
+    await it.tick();
+    t.equal(it.takes(), takes);
+  },
+);
+
+t.test('INS-1 · a look that falls over something is told, and the next one goes on', async (t) => {
+  const it = await openRefill({ most: 10 });
+  await it.keeper.commit([
+    { kind: 'put', collection: 'runs', key: 'late', value: run as unknown as JsonObject, dueAtMs: 1 },
+  ]);
+  it.breakNextTake(new TypeError('a flaw'));
+  await it.tick();
+  t.same([it.told, it.living()], [['the work that waits on disk: a flaw'], 0]);
+  await it.tick();
+  t.ok(it.runs.living('late'));
+});
+
+t.test('DUR-1 · DIS-3 · a recovery waits for the look under way, and none begins beside it', async (t) => {
+  const it = await openRefill({ most: 500 });
+  const late = (n: number) => ({
+    kind: 'put' as const,
+    collection: 'runs' as const,
+    key: `k${n}`,
+    value: run as unknown as JsonObject,
+    dueAtMs: 1,
+  });
+  await it.keeper.commit(Array.from({ length: 200 }, (_, n) => late(n)));
+
+  const look = it.tick();
+  const recovery = it.refill.resume();
+  const beside = it.tick();
+  await Promise.all([look, recovery, beside]);
+
+  t.equal(it.mostUnderWay(), 1);
+  const keys = it.runs.spawned.map(({ key }) => key);
+  t.same([keys.length, new Set(keys).size], [200, 200]);
+
+  it.breakNextTake(new TypeError('a flaw'));
+  await it.refill.resume();
+  t.same(it.told.at(-1), 'the work that waits on disk: a flaw', 'the start goes on without it');
+});
+
+t.test('CON-2 · DUR-1 · a drain ends a look under way', async (t) => {
+  const it = await openRefill({ most: 500 });
+  await it.keeper.commit([
+    { kind: 'put', collection: 'runs', key: 'late', value: run as unknown as JsonObject, dueAtMs: 1 },
+  ]);
+  const look = it.tick();
+  while (it.takes() === 0) await Promise.resolve();
+  it.drain();
+  await look;
+  t.equal(it.living(), 0);
+  t.equal(it.takes(), 1, 'no further take');
+});

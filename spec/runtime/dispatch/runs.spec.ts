@@ -1,0 +1,276 @@
+import t, { type Test } from 'tap';
+import { createActor, SimulatedClock } from 'xstate';
+import { createPlaces } from '../../../actors/dispatch/places.ts';
+import type { RunAgent } from '../../../actors/dispatch/run-agent.ts';
+import type { JournalKeeper } from '../../../actors/store/keeper.ts';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { createRecordWriter } from '../../../actors/store/record-writer.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { NoticePlace } from '../../../machines/config/notice-place.ts';
+import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
+import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import { wireRun, writeHandOver } from '../../../runtime/dispatch/runs.ts';
+import type { Wards } from '../../../runtime/system/wards.ts';
+import { diskFull, gate, openKeeper, turn } from '../../support/keeper.ts';
+import { deferred } from '../../support/turns.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+const event: EventRecord = {
+  deliveryId: 'd1',
+  route: 'r',
+  profile: 'default',
+  event: 'push',
+  status: 'accepted',
+  receivedAtMs: 1,
+  headers: {},
+  body: '{}',
+  deliver: 'telegram',
+  deliverExtra: { chat_id: '7' },
+};
+const queued: RunRecord = {
+  eventKey: 'k',
+  profile: 'default',
+  route: 'r',
+  kind: 'agent',
+  status: 'queued',
+  attempt: 0,
+  queuedAtMs: 1,
+};
+
+async function stage(
+  t: Test,
+  runAgent: RunAgent,
+  {
+    concurrency = 4,
+    bound = undefined as number | undefined,
+    isCrowded = false,
+    onFailure = undefined as NoticePlace | undefined,
+  } = {},
+) {
+  const { keeper, journal } = await openKeeper(openMemoryJournal());
+  await keeper.commit([
+    { kind: 'put', collection: 'events', key: 'k', value: { ...event, onFailure } as unknown as JsonObject },
+  ]);
+  const deliveries = fakeWard<DeliveryInput>();
+  const commits: string[][] = [];
+  const left: string[] = [];
+  let isFull = false;
+  const seenKeeper: JournalKeeper = {
+    ...keeper,
+    async commit(writes) {
+      if (isFull) return { kind: 'unavailable', fault: diskFull };
+      commits.push(writes.flatMap((write) => (write.kind === 'put' ? [`${write.collection}/${write.key}`] : [])));
+      return keeper.commit(writes);
+    },
+  };
+  const places = createPlaces(concurrency);
+  const { logic } = wireRun({
+    keeper: seenKeeper,
+    writer: createRecordWriter(seenKeeper),
+    places,
+    runAgent,
+    routeConcurrency: () => bound,
+    redact: (text) => text.replaceAll('hunter2', '[redacted]'),
+    crowded: () => isCrowded,
+    left: (key) => void left.push(key),
+    nowMs: () => 9,
+    nextOrder: () => 10,
+    wards: () => ({ deliveries: deliveries.handle() }) as unknown as Wards,
+  });
+  const clock = new SimulatedClock();
+  const start = (key: string, record: RunRecord = queued) => {
+    const actor = createActor(logic, { input: { key, record }, clock }).start();
+    t.teardown(() => actor.stop());
+    return actor;
+  };
+  const fill = (full: boolean): void => {
+    isFull = full;
+  };
+  return { start, left, journal, deliveries, places, commits, clock, fill };
+}
+
+const settled = async (): Promise<void> => {
+  for (let n = 0; n < 10; n += 1) await turn();
+};
+
+t.test(
+  'DUR-1 · DIS-3 · the attempt is on disk before the agent runs, the response with its delivery before it is sent',
+  async (t) => {
+    const seen: unknown[] = [];
+    const { start, journal, deliveries } = await stage(t, (key, record) => {
+      seen.push([key, record.attempt, journal.get('runs', key)?.value]);
+      return Promise.resolve({ kind: 'responded', response: 'said' });
+    });
+    const actor = start('k');
+    await settled();
+
+    const running = { ...queued, status: 'running', attempt: 1, startedAtMs: 9 };
+    t.same(seen, [['k', 1, { ...running, prompted: false }]]);
+    const sent = {
+      eventKey: 'k',
+      runKey: 'k',
+      deliveryId: 'd1',
+      profile: 'default',
+      route: 'r',
+      event: 'push',
+      target: 'telegram',
+      status: 'queued',
+      text: 'said',
+      extra: { chat_id: '7' },
+      queuedAtMs: 9,
+      order: 10,
+    };
+    t.same(journal.get('runs', 'k')?.value, { ...running, status: 'delivering', response: 'said' });
+    t.match([journal.get('runs', 'k')?.dueAtMs], [10], 'a start takes both up by the number of the delivery');
+    t.match(journal.get('deliveries', 'k'), { value: sent, dueAtMs: 10, heldBy: /./ });
+    t.same(
+      deliveries.spawned.map(({ key, input }) => [key, input]),
+      [['k', { key: 'k', record: sent, atMs: 9 }]],
+    );
+
+    actor.send({ type: 'delivery.settled', status: 'delivered' });
+    await settled();
+    t.match(actor.getSnapshot().output, { status: 'delivered' });
+    t.match(journal.get('runs', 'k'), { value: { status: 'delivered', endedAtMs: 9 }, dueAtMs: undefined });
+  },
+);
+
+t.test('DIS-4 · an empty response and SKIP are delivered too', async (t) => {
+  for (const [response, text] of [
+    ['', ''],
+    [' \n', ' \n'],
+    ['SKIP', 'SKIP'],
+  ] as const) {
+    const { start, deliveries } = await stage(t, () => Promise.resolve({ kind: 'responded', response }));
+    start('k');
+    await settled();
+    t.match(deliveries.spawned, [{ input: { record: { text, status: 'queued' } } }], JSON.stringify(response));
+  }
+});
+
+t.test('DIS-3 · OBS-1 · a failed run delivers nothing, and its reason holds no secret', async (t) => {
+  const { start, journal, deliveries, places } = await stage(t, () =>
+    Promise.resolve({ kind: 'failed', reason: 'refused hunter2' }),
+  );
+  const actor = start('k');
+  await settled();
+  t.match(journal.get('runs', 'k')?.value, { status: 'failed', reason: 'refused [redacted]', attempt: 1 });
+  t.equal(journal.get('runs', 'k')?.dueAtMs, undefined);
+  t.match(actor.getSnapshot(), { status: 'done', output: { status: 'failed' } });
+  t.same([deliveries.spawned, places.load()], [[], { running: 0, waiting: 0 }]);
+});
+
+t.test('DIS-4 · the end of a failed run and its notice are one commit, and the delivery begins after it', async (t) => {
+  const onFailure = { target: 'slack', extra: { chat_id: 'C1' } };
+  const failing: RunAgent = () => Promise.resolve({ kind: 'failed', reason: 'refused hunter2' });
+  const notice = { failedRun: 'k', target: 'slack', extra: { chat_id: 'C1' }, status: 'queued', queuedAtMs: 9 };
+  for (const record of [queued, { ...queued, status: 'interrupted', attempt: 1, reason: 'cut off' } as const]) {
+    const { start, journal, deliveries, commits } = await stage(t, failing, { onFailure });
+    start('k', record);
+    await settled();
+    t.same(commits.at(-1), ['runs/k', 'deliveries/k.failed']);
+    t.match(journal.get('deliveries', 'k.failed'), { value: notice, dueAtMs: 10, heldBy: /./ });
+    t.match(deliveries.spawned, [{ key: 'k.failed', input: { record: notice } }]);
+    t.notMatch(JSON.stringify(journal.get('deliveries', 'k.failed')), /hunter2/);
+  }
+  const full = await stage(t, failing, { onFailure, isCrowded: true });
+  full.start('k');
+  await settled();
+  t.match(full.journal.get('deliveries', 'k.failed'), { dueAtMs: 10, heldBy: undefined });
+  t.same(full.deliveries.spawned, [], 'it is left on disk while so many deliveries wait in memory');
+  t.same(full.left, ['k.failed'], 'and its chat waits for it');
+});
+
+t.test(
+  'DIS-3 · a run waits for its place, of all and of its route, and gives it back when the agent has ended',
+  async (t) => {
+    for (const options of [{ concurrency: 1 }, { bound: 1 }]) {
+      const answer = deferred<{ kind: 'failed'; reason: string }>();
+      const ran: string[] = [];
+      const { start, places } = await stage(
+        t,
+        (key) => {
+          ran.push(key);
+          return answer.promise;
+        },
+        options,
+      );
+      start('k');
+      start('k2');
+      await settled();
+      t.same([ran, places.load()], [['k'], { running: 1, waiting: 1 }], JSON.stringify(options));
+      answer.resolve({ kind: 'failed', reason: 'x' });
+      await settled();
+      t.same([ran, places.load()], [['k', 'k2'], { running: 0, waiting: 0 }]);
+    }
+  },
+);
+
+t.test('LIM-5 · DUR-1 · a run that could not begin keeps its place, and does not begin during a drain', async (t) => {
+  for (const isFull of [true, false]) {
+    const ran: number[] = [];
+    const failing: RunAgent = async (_, { attempt }) => {
+      ran.push(attempt);
+      return { kind: 'notBegun', reason: 'EMFILE' };
+    };
+    const { start, places, clock, fill } = await stage(t, failing, { concurrency: 1 });
+    fill(isFull);
+    const actor = start('k');
+    start('k2');
+    await settled();
+    const [rests, tries] = isFull ? ['postponed', 0] : ['unbegun', 1];
+    t.same([actor.getSnapshot().value, ran.length, places.load()], [rests, tries, { running: 1, waiting: 1 }]);
+    clock.increment(1_000);
+    await settled();
+    const later = isFull ? 0 : 2;
+    t.same([actor.getSnapshot().value, ran.length, places.load()], [rests, later, { running: 1, waiting: 1 }]);
+
+    places.pause();
+    fill(false);
+    for (let n = 0; n < 5; n += 1) {
+      clock.increment(60_000);
+      await settled();
+    }
+    t.same([actor.getSnapshot().value, ran.length], ['queued', later], 'it waits for the next start');
+  }
+});
+
+t.test('DUR-2 · a run whose event is forgotten still delivers, by what is known of it', async (t) => {
+  const { start, journal } = await stage(t, () => Promise.resolve({ kind: 'responded', response: 'said' }));
+  start('k9', { ...queued, eventKey: 'gone' });
+  await settled();
+  t.match(journal.get('deliveries', 'k9')?.value, { deliveryId: 'gone', event: 'unknown', target: 'log', extra: {} });
+});
+
+t.test(
+  'DUR-1 · a prompt waits for a journal that cannot write, and is another gateway’s where that holds the run',
+  async (t) => {
+    const landing = gate();
+    const { keeper } = await openKeeper(landing.journal);
+    const writer = createRecordWriter(keeper);
+    const stopping = new AbortController();
+    let waits = 0;
+    const wait = async (): Promise<void> => {
+      waits += 1;
+      if (waits === 3) stopping.abort();
+    };
+    const handOver = writeHandOver({ writer, nowMs: () => 9 }, wait);
+    const running: RunRecord = { ...queued, status: 'running', attempt: 1 };
+
+    const handed = handOver('k', running, stopping.signal);
+    await landing.refuse();
+    await landing.refuse();
+    t.equal(waits, 2);
+    await landing.land();
+    t.equal(await handed, true);
+    t.match(landing.journal.get('runs', 'k')?.value, running);
+
+    const late = handOver('k', running, stopping.signal);
+    await landing.refuse();
+    t.equal(await late, false, 'a run that is stopped has it no more');
+    writer.adopt('runs', 'k', 77);
+    const lost = handOver('k', running, new AbortController().signal);
+    await landing.land();
+    t.equal(await lost, false);
+  },
+);

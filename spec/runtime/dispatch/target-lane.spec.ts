@@ -1,0 +1,124 @@
+import t from 'tap';
+import { sendPieces } from '../../../actors/dispatch/targets/send-pieces.ts';
+import { paceOf } from '../../../machines/dispatch/pace.ts';
+import { createTargetLane } from '../../../runtime/dispatch/target-lane.ts';
+import { turnedTime } from '../../support/turned-time.ts';
+
+/** The wall's clock stands far from the steady one, as it does. */
+const wallMs = 1_700_000_000_000;
+
+function laneOf(gapMs = 0) {
+  const time = turnedTime();
+  const lane = createTargetLane(
+    { concurrency: 2, gapMs, chatGapMs: 0 },
+    { ...time, nowMs: () => wallMs + time.steadyMs() },
+  );
+  return { ...time, lane };
+}
+
+t.test('DLV-4 · a pause is told by the clock on the wall and in the words of who asked for it', async (t) => {
+  const { lane, turn } = laneOf();
+  t.equal(lane.pauseNow(), undefined);
+  let granted = false;
+
+  lane.pauseFor(2_000, 'slow down');
+  lane.ask('general', () => {
+    granted = true;
+  });
+
+  t.same(lane.pauseNow(), { untilMs: wallMs + 2_000, reason: 'slow down' });
+  t.equal(granted, false);
+  turn();
+  t.equal(granted, true);
+  t.equal(lane.pauseNow(), undefined);
+});
+
+t.test('DLV-4 · what arrives ends the pause only where it was begun after the platform asked', async (t) => {
+  const { lane, turn, steadyMs } = laneOf(1_000);
+  lane.ask('one', () => {});
+  lane.ask('two', () => {});
+  turn();
+  const beganMs = steadyMs();
+  t.equal(beganMs, 1_000);
+
+  lane.pauseFor(60_000, 'slow down');
+  lane.arrived(beganMs);
+  t.same(lane.pauseNow(), { untilMs: wallMs + beganMs + 60_000, reason: 'slow down' });
+
+  lane.arrived(beganMs + 1);
+  t.equal(lane.pauseNow(), undefined);
+});
+
+t.test('DLV-4 · each piece of a text keeps to the pace, and to a pause that one of them meets', async (t) => {
+  const { lane, turn, steadyMs } = laneOf(1_000);
+  lane.ask('general', () => {});
+  const { turn: nextPiece, limited } = lane.pieces('general');
+  const { signal } = new AbortController();
+
+  const second = nextPiece(signal).then(() => steadyMs());
+  turn();
+  t.equal(await second, 1_000);
+
+  limited(5_000);
+  t.match(lane.pauseNow(), { untilMs: wallMs + 6_000, reason: /in the middle of a text/ });
+  const third = nextPiece(signal).then(() => steadyMs());
+  turn();
+  t.equal(await third, 6_000);
+});
+
+t.test('DLV-4 · a piece of a text that is given up does not wait, and takes nobody its turn', async (t) => {
+  const { lane, turn } = laneOf(1_000);
+  const leave = lane.ask('general', () => {});
+  const { turn: nextPiece } = lane.pieces('general');
+
+  const given = new AbortController();
+  const piece = nextPiece(given.signal);
+  given.abort();
+  await piece;
+  await nextPiece(AbortSignal.abort());
+
+  leave();
+  let granted = false;
+  lane.ask('general', () => {
+    granted = true;
+  });
+  turn();
+  t.equal(granted, true);
+});
+
+t.test('DLV-4 · long texts beside each other keep to a platform’s bound by their messages', async (t) => {
+  for (const [target, perMinute, chats] of [
+    ['dingtalk', 20, 9],
+    ['wecom', 30, 1],
+    ['slack', 60, 1],
+  ] as const) {
+    const time = turnedTime();
+    const lane = createTargetLane(paceOf(target, {}), { ...time, nowMs: time.steadyMs });
+    const sentMs: number[] = [];
+    const { signal } = new AbortController();
+    const pieces = ['1', '2', '3', '4', '5'];
+    const texts = Array.from({ length: 9 }, async (_, number) => {
+      const chat = `chat ${number % chats}`;
+      let leave = (): void => {};
+      await new Promise<void>((granted) => {
+        leave = lane.ask(chat, granted);
+      });
+      const wait = () => Promise.resolve();
+      const outcome = await sendPieces(pieces, { sent: undefined, wait, signal, pace: lane.pieces(chat) }, async () => {
+        sentMs.push(time.steadyMs());
+        return { kind: 'delivered' };
+      });
+      t.equal(outcome.kind, 'delivered');
+      leave();
+    });
+    const all = Promise.all(texts);
+    while (sentMs.length < 45) {
+      for (let steps = 0; steps < 50; steps += 1) await Promise.resolve();
+      if (sentMs.length < 45) t.ok(time.turn(), 'time passes for what waits');
+    }
+    await all;
+
+    const inMinute = sentMs.map((fromMs) => sentMs.filter((ms) => ms >= fromMs && ms < fromMs + 60_000).length);
+    t.ok(Math.max(...inMinute) <= perMinute, `${target}: ${Math.max(...inMinute)} in the fullest minute`);
+  }
+});

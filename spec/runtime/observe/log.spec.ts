@@ -1,0 +1,192 @@
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import t, { type Test } from 'tap';
+import { createLog, type Log } from '../../../runtime/observe/log.ts';
+import { createRedactor } from '../../../runtime/observe/redact.ts';
+import { createIds, timeKey } from '../../../runtime/system/ids.ts';
+import { makeHome } from '../../support/home.ts';
+import { fc } from '../../support/property.ts';
+
+t.test('OBS-1 · lines are JSON on a pipe, readable on a terminal, and hold no secret or forged line', (t) => {
+  const home = makeHome(t);
+  for (const isTerminal of [false, true]) {
+    const path = `${home.path}/${isTerminal}.log`;
+    const fd = openSync(path, 'w');
+    const redactor = createRedactor();
+    redactor.learn('very-secret-value');
+    const log = createLog({ env: { NO_COLOR: '1' }, redactor, sink: { fd, isTerminal } });
+    log.log('info', 'hello', { delivery_id: 'd1', key: 'very-secret-value', auth: 'Bearer abcdefghijkl' });
+    log.log('debug', 'not shown');
+    log.warnOnce('k', 'once\u001b[2J');
+    log.warnOnce('k', 'once');
+    log.flush();
+    closeSync(fd);
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+    t.equal(lines.length, 2);
+    t.match(
+      lines[0],
+      isTerminal
+        ? /^\d\d:\d\d:\d\d info {2}hello delivery_id=d1/
+        : /^\{"time":".*","level":"info","message":"hello","delivery_id":"d1"/,
+    );
+    t.notMatch(lines.join('\n'), /very-secret-value|abcdefghijkl|\p{Cc}\[/u);
+    if (!isTerminal) for (const line of lines) t.ok(JSON.parse(line));
+  }
+  t.end();
+});
+
+t.test('OBS-1 · no message and no field forges a line, an own field or a terminal’s state', (t) => {
+  const circle: Record<string, unknown> = {};
+  circle.circle = circle;
+  for (const isTerminal of [false, true]) {
+    const lines = logged(t, isTerminal, (log) => {
+      log.log('info', 'one\n12:00:00 error forged\u009b2J\u202e', {
+        'a\nb': 'x\r\u001b[2J \u0085y',
+        plain: 'z\u2028\u061c\ufeff\u{e0041}',
+      });
+      log.log('info', 'two', { level: 'error', message: 'forged', time: 'never' });
+      log.log('info', 'three', { circle, big: 10n, cause: new Error('boom'), none: undefined, call: () => {} });
+      log.log('warn', 'four', { password: 'hunter2', note: 'apiKey="two words"' });
+    });
+    t.notMatch(lines.join('\n'), /(?!\n)\p{Cc}|[\u2028\u202e\u061c\ufeff\u{e0041}]/u, 'nothing that a terminal obeys');
+    t.notMatch(lines.join('\n'), /hunter2|two words/);
+    if (isTerminal) {
+      t.equal(lines.filter((line) => /^\d\d:\d\d:\d\d (info|warn|error) /.test(line)).length, 4);
+      t.match(
+        lines.find((line) => line.includes('three')),
+        /big=10 cause=boom/,
+      );
+    } else {
+      const records = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      t.same(
+        records.map(({ level, message }) => [level, message]),
+        [
+          ['info', 'one\n12:00:00 error forged\u009b2J\u202e'],
+          ['info', 'two'],
+          ['info', 'three'],
+          ['warn', 'four'],
+        ],
+      );
+      t.match(records[1], { field_level: 'error', field_message: 'forged', field_time: 'never' });
+      t.match(records[2], { big: '10', cause: 'boom' });
+    }
+  }
+  t.end();
+});
+
+t.test('OBS-1 · the environment chooses the level, and a name that is none means info', (t) => {
+  const shown = (level: string): number =>
+    logged(
+      t,
+      false,
+      (log) => {
+        for (const one of ['debug', 'info', 'warn', 'error'] as const) log.log(one, one);
+      },
+      { AGENT_LOG_LEVEL: level },
+    ).length;
+  t.same(['debug', 'info', 'warn', 'error', 'loud', 'toString', ''].map(shown), [4, 3, 2, 1, 3, 3, 3]);
+  t.end();
+});
+
+t.test('CON-2 · only a terminal without NO_COLOR sees colours', (t) => {
+  const coloured = (isTerminal: boolean, env: Record<string, string>): boolean =>
+    logged(t, isTerminal, (log) => log.log('warn', 'x'), env)
+      .join('')
+      .includes('\u001b[33m');
+  t.same(
+    [coloured(true, {}), coloured(true, { NO_COLOR: '' }), coloured(true, { NO_COLOR: '1' }), coloured(false, {})],
+    [true, true, false, false],
+  );
+  t.end();
+});
+
+t.test(
+  'OBS-1 · a line is written by the end of the turn, a great many at once, and a closed pipe hurts nobody',
+  async (t) => {
+    const home = makeHome(t);
+    const path = `${home.path}/turn.log`;
+    const fd = openSync(path, 'w');
+    const log = createLog({ env: {}, redactor: createRedactor(), sink: { fd, isTerminal: false } });
+    log.log('info', 'waits');
+    t.equal(readFileSync(path, 'utf8'), '', 'the hot path does not write');
+    await new Promise((resolve) => setImmediate(resolve));
+    t.match(readFileSync(path, 'utf8'), /waits/);
+    for (let n = 0; n < 20; n += 1) log.log('info', 'y'.repeat(100_000));
+    t.ok(readFileSync(path, 'utf8').length > 1_000_000, 'what waits is bounded');
+    log.flush();
+    closeSync(fd);
+    log.log('info', 'nobody reads this');
+    log.flush();
+  },
+);
+
+/** The lines that a log writes, without the last line's end. */
+function logged(
+  t: Test,
+  isTerminal: boolean,
+  write: (log: Log) => void,
+  env: Readonly<Record<string, string>> = { NO_COLOR: '1' },
+): string[] {
+  const path = `${makeHome(t).path}/written.log`;
+  const fd = openSync(path, 'w');
+  const log = createLog({ env, redactor: createRedactor(), sink: { fd, isTerminal } });
+  write(log);
+  log.flush();
+  closeSync(fd);
+  return readFileSync(path, 'utf8').replace(/\n$/, '').split('\n');
+}
+
+t.test('OBS-1 · a planted secret never survives', (t) => {
+  const planted = [
+    'ghp_0123456789abcdefghijABCD',
+    'sk-abcdefghijklmnopqrstuvwx',
+    'xoxb-1234567890-abc',
+    'whsec_MfKQ9r8GKYqrTwjU',
+    'AKIAABCDEFGHIJKLMNOP',
+    'glpat-abcdefghijklmnopqrst',
+    'Bearer abcdefgh12345678',
+    'https://user:pass@example.org',
+    'access_token=abcdef123',
+    '123456789:AAEhBOweik6ad9r_QXMENQjcrGbqCr4K-bc',
+    'learnt secret 42',
+  ];
+  const redactor = createRedactor();
+  redactor.learn('learnt secret 42');
+  const around = fc.string({ unit: fc.constantFrom(...' ,"\'()\n') });
+  fc.assert(
+    fc.property(fc.constantFrom(...planted), around, around, (secret, before, after) => {
+      const needle = secret.replace(/^(Bearer |https:\/\/|access_token=)/, '').replace(/@.*/, '');
+      const shown = JSON.stringify(redactor.value({ deep: [{ text: `${before}${secret}${after}` }] }));
+      return !shown.includes(needle);
+    }),
+  );
+  t.same(redactor.value({ password: 'x', nested: { api_key: 1, ok: 'text' } }), {
+    password: '[redacted]',
+    nested: { api_key: '[redacted]', ok: 'text' },
+  });
+  t.equal(redactor.text('nothing to hide'), 'nothing to hide');
+  t.end();
+});
+
+t.test('DUR-2 · keys rise with time, also when the clock steps back', (t) => {
+  const next = createIds();
+  const keys = [5_000, 5_000, 4_000, 9_000, 9_000].map(next);
+  t.same([...keys].sort(), keys);
+  t.equal(new Set(keys).size, 5);
+  t.ok(timeKey(4_999) < (keys[0] ?? '') && (keys[0] ?? '') < timeKey(5_001));
+  t.end();
+});
+
+t.test('OBS-1 · what was warned of is remembered within bounds, the newest longest', (t) => {
+  const { path } = makeHome(t);
+  const fd = openSync(`${path}/log`, 'w');
+  const log = createLog({ env: {}, redactor: createRedactor(), sink: { fd, isTerminal: false } });
+  const warnings = 10_000;
+  for (let at = 0; at < warnings; at += 1) log.warnOnce(`key ${at}`, 'said');
+  log.warnOnce(`key ${warnings - 1}`, 'again');
+  log.warnOnce('key 0', 'again');
+  log.flush();
+  closeSync(fd);
+  const lines = readFileSync(`${path}/log`, 'utf8').trimEnd().split('\n');
+  t.equal(lines.length, warnings + 1, 'only what is long forgotten is said again');
+  t.end();
+});

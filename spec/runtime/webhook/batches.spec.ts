@@ -1,0 +1,141 @@
+import t, { type Test } from 'tap';
+import { createActor, SimulatedClock } from 'xstate';
+import { type Bursts, createBursts, type Joined } from '../../../actors/webhook/bursts.ts';
+import type { Burst } from '../../../machines/webhook/coalesce.ts';
+import type { Wards } from '../../../runtime/system/wards.ts';
+import { wireGroup } from '../../../runtime/webhook/batches.ts';
+import { gate, openKeeper, turn } from '../../support/keeper.ts';
+
+const key = 'default/r/7';
+const unforeseen = new Error('nobody foresaw this');
+
+/** Where a fault that nobody foresaw shows, once. */
+async function stage(t: Test, throwsOnce?: 'closing' | 'opening') {
+  const disk = gate();
+  const { keeper } = await openKeeper(disk.journal);
+  const standing = createBursts(keeper);
+  let hasThrown = false;
+  const trips = (where: typeof throwsOnce): boolean => {
+    if (where !== throwsOnce || hasThrown) return false;
+    hasThrown = true;
+    return true;
+  };
+  const bursts: Bursts = {
+    ...standing,
+    close: (...asked) => (trips('closing') ? Promise.reject(unforeseen) : standing.close(...asked)),
+  };
+  const opened: unknown[] = [];
+  const lines: unknown[] = [];
+  const clock = new SimulatedClock();
+  const logic = wireGroup({
+    bursts,
+    keeper,
+    nowMs: () => 50,
+    log: { log: (level, message) => void lines.push([level, message]), warnOnce: () => {} },
+    wards: () =>
+      ({
+        open(one) {
+          if (trips('opening')) throw unforeseen;
+          opened.push([one, disk.journal.get('runs', 'e1') !== undefined]);
+        },
+      }) as Wards,
+  });
+  async function join(eventKey: string): Promise<Burst> {
+    const joining = new Promise<Joined>((resolve) =>
+      bursts.join(
+        { key, profile: 'default', route: 'r', groupKey: '7', eventKey, nowMs: 0, windowMs: 50, maxWaitMs: 500 },
+        (_, record) => [record],
+        resolve,
+      ),
+    );
+    await disk.settle();
+    return (await joining).burst;
+  }
+  const start = (burst: Burst) => {
+    const actor = createActor(logic, { clock, input: { key, profile: 'default', route: 'r', burst, atMs: 0 } }).start();
+    t.teardown(() => actor.stop());
+    return actor;
+  };
+  return { disk, bursts, opened, lines, clock, join, start, session: keeper.session() };
+}
+
+t.test(
+  'COA-1 · COA-2 · a settled burst becomes one run of its newest event, held and due, and is told once it is on disk',
+  async (t) => {
+    const { disk, opened, clock, join, start, session } = await stage(t);
+    await join('e1');
+    const group = start(await join('e2'));
+    clock.increment(49);
+    t.equal(disk.waiting(), 0, 'still gathering');
+    clock.increment(1);
+    t.same(opened, [], 'not told before it is on disk');
+    await disk.settle();
+
+    const record = {
+      eventKey: 'e2',
+      profile: 'default',
+      route: 'r',
+      kind: 'agent',
+      status: 'queued',
+      attempt: 0,
+      queuedAtMs: 50,
+      group: key,
+      superseded: 1,
+    };
+    t.same(opened, [[{ kind: 'run', key: 'e1', record }, true]]);
+    t.same(disk.journal.get('runs', 'e1'), { key: 'e1', version: 1, value: record, dueAtMs: 50, heldBy: session });
+    t.equal(disk.journal.get('groups', key), undefined);
+    t.match(group.getSnapshot(), { value: 'dispatched', context: { inFlight: 'e1', burst: null } });
+  },
+);
+
+t.test('DUR-1 · a burst that the disk refuses stays and is offered again', async (t) => {
+  const { disk, opened, clock, join, start } = await stage(t);
+  const group = start(await join('e1'));
+  clock.increment(50);
+  await disk.refuse();
+  t.match(group.getSnapshot().value, 'refused');
+  t.match(disk.journal.get('groups', key)?.value, { burst: { id: 'e1' } });
+  clock.increment(1_000);
+  await disk.settle();
+  t.match(opened, [[{ kind: 'run', key: 'e1' }, true]]);
+});
+
+t.test('COA-1 · a burst whose run another gateway has opened is let go of', async (t) => {
+  const { disk, opened, clock, join, start, bursts } = await stage(t);
+  const group = start(await join('e1'));
+  const other = bursts.close(key, () => []);
+  await disk.settle();
+  await other;
+  clock.increment(50);
+  await disk.settle();
+  t.match(group.getSnapshot(), { status: 'done', value: 'closed' });
+  t.same(opened, []);
+});
+
+t.test('DUR-1 · a burst whose closing failed in a way that nobody foresaw is offered again', async (t) => {
+  const { disk, opened, lines, clock, join, start } = await stage(t, 'closing');
+  const group = start(await join('e1'));
+  clock.increment(50);
+  await turn();
+  t.match(group.getSnapshot().value, 'refused');
+  t.same(lines, [['error', `groups/${key}: nobody foresaw this`]]);
+  clock.increment(1_000);
+  await disk.settle();
+  t.match(opened, [[{ kind: 'run', key: 'e1' }, true]]);
+  t.match(group.getSnapshot(), { value: 'dispatched', context: { inFlight: 'e1' } });
+});
+
+t.test('COA-3 · a run that is on disk and could not be handed on keeps no later burst waiting', async (t) => {
+  const { disk, opened, lines, clock, join, start } = await stage(t, 'opening');
+  const group = start(await join('e1'));
+  clock.increment(50);
+  await disk.settle();
+  t.ok(disk.journal.get('runs', 'e1')?.heldBy, 'the next start takes it up');
+  t.same(lines, [['error', `groups/${key}: nobody foresaw this`]]);
+  t.match(group.getSnapshot(), { status: 'done', value: 'closed' });
+  start(await join('e2'));
+  clock.increment(50);
+  await disk.settle();
+  t.match(opened, [[{ kind: 'run', key: 'e2' }, true]]);
+});

@@ -1,0 +1,27 @@
+import t from 'tap';
+import type { Exchange } from '../../../runtime/http/front.ts';
+import { liveRequest, textOf } from '../../../runtime/webhook/exchanges.ts';
+
+const exchange: Exchange = {
+  head: { method: 'POST', path: '/webhooks/a', headers: { 'x-test': 'b' } },
+  readBody: () => {},
+  reply: () => {},
+};
+
+t.test('LIM-3 · a request begins with its headers, no body and nothing opened', (t) => {
+  const live = liveRequest(exchange);
+  t.same(
+    { headers: live.headers, body: live.body.length, text: textOf(live), opened: live.opened },
+    { headers: { 'x-test': 'b' }, body: 0, text: '', opened: { kind: 'nothing' } },
+  );
+  t.end();
+});
+
+t.test('LIM-3 · the body is decoded once, and is no text where it is not UTF-8', (t) => {
+  const live = liveRequest(exchange, Buffer.from('ä'));
+  t.equal(textOf(live), 'ä');
+  live.body = Buffer.from('other');
+  t.equal(textOf(live), 'ä', 'whoever asks later gets the same');
+  t.equal(textOf(liveRequest(exchange, Buffer.from([0x7b, 0xff]))), undefined);
+  t.end();
+});

@@ -1,0 +1,123 @@
+import t from 'tap';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import type { JsonObject } from '../../../machines/base/json.ts';
+import type { EventRecord } from '../../../machines/webhook/record.ts';
+import { Refusal } from '../../../runtime/control/refusal.ts';
+import type { EventChoice } from '../../../runtime/control/view.ts';
+import { createFindEvent, eventsOfId, type FoundEvent } from '../../../runtime/webhook/find-event.ts';
+
+const plain: EventRecord = {
+  deliveryId: 'd',
+  route: 'r',
+  profile: 'default',
+  event: 'push',
+  status: 'accepted',
+  receivedAtMs: 0,
+  headers: {},
+  body: '',
+};
+
+type Rows = Readonly<Record<string, Partial<EventRecord>>>;
+
+async function finderOf({ events, runs = {}, refused = {} }: { events: Rows; runs?: Rows; refused?: Rows }) {
+  const journal = openMemoryJournal();
+  const put = (collection: 'events' | 'runs', key: string, value: object) =>
+    ({ kind: 'put', collection, key, value: value as JsonObject }) as const;
+  await journal.commit([
+    ...Object.entries(events).map(([key, event]) => put('events', key, { ...plain, ...event })),
+    ...Object.entries(runs).map(([key, run]) => put('runs', key, run)),
+  ]);
+  const refusals: FoundEvent[] = Object.entries(refused).map(([key, event]) => ({
+    key,
+    event: { ...plain, ...event },
+  }));
+  const find = createFindEvent({
+    journal: () => journal,
+    refused: (id) => refusals.filter(({ key, event }) => key === id || event.deliveryId === id),
+  });
+  return { journal, keyOf: (id: string, choice?: EventChoice) => find(id, choice)?.key };
+}
+
+/** What is refused, as a person reads it. */
+function refusalOf(ask: () => unknown): string {
+  try {
+    return `found ${String(ask())}`;
+  } catch (error) {
+    if (error instanceof Refusal) return `${error.code}: ${error.message}`;
+    throw error;
+  }
+}
+
+t.test('DUR-2 · an event is found by its key, its id or the key of its run', async (t) => {
+  const { keyOf } = await finderOf({
+    events: { k1: { deliveryId: 'd1' }, k2: { deliveryId: 'd2' }, k3: { deliveryId: 'k2' } },
+    runs: { burst: { eventKey: 'k1' } as object, lost: { eventKey: 'k9' } as object },
+  });
+  const rows: readonly (readonly [id: string, key: string | undefined])[] = [
+    ['k1', 'k1'],
+    ['d2', 'k2'],
+    ['k2', 'k2'],
+    ['burst', 'k1'],
+    ['lost', undefined],
+    ['nothing', undefined],
+  ];
+  for (const [id, key] of rows) t.equal(keyOf(id), key, id);
+  t.equal(createFindEvent({ journal: () => undefined, refused: () => [] })('d1'), undefined, 'no journal is open');
+});
+
+t.test('IDM-1 · of the events that came to one route under an id the newest is meant, a duplicate never', async (t) => {
+  const { keyOf, journal } = await finderOf({ events: { k1: {}, k2: {}, k3: { status: 'duplicate' } } });
+  t.equal(keyOf('d'), 'k2');
+  t.same(
+    eventsOfId(journal, 'd').map(({ key }) => key),
+    ['k2'],
+  );
+  t.same(eventsOfId(undefined, 'd'), []);
+});
+
+t.test(
+  'DUR-2 · IDM-1 · an id that came to several routes is refused with their names until one is chosen',
+  async (t) => {
+    const { keyOf } = await finderOf({
+      events: { k1: { route: 'a' }, k2: { route: 'b', receivedAtMs: 1_000 }, k3: { route: 'b', profile: 'work' } },
+    });
+    const refusal = refusalOf(() => keyOf('d'));
+    t.match(refusal, /^delivery-ambiguous: the id "d" stands for 3 events of different routes:/);
+    t.match(refusal, /\n {2}k2 {2}received 1970-01-01T00:00:01\.000Z, route "b", profile "default"/);
+    t.match(refusal, /--route and --profile$/);
+    t.match(
+      refusalOf(() => keyOf('d', { route: 'b' })),
+      /stands for 2 events/,
+    );
+    t.equal(keyOf('d', { route: 'a' }), 'k1');
+    t.equal(keyOf('d', { profile: 'work' }), 'k3');
+    t.equal(keyOf('d', { route: 'b', profile: 'default' }), 'k2');
+    t.equal(keyOf('d', { route: 'c' }), undefined);
+    t.equal(keyOf('k1', { route: 'b' }), undefined, 'a key of another route is none of it');
+  },
+);
+
+t.test('DUR-2 · of very many candidates the first are named and the others counted', async (t) => {
+  const events = Object.fromEntries(
+    Array.from({ length: 25 }, (_, n) => [`k${10 + n}`, { route: `r${n}\n` }] as const),
+  );
+  const refusal = refusalOf((await finderOf({ events })).keyOf.bind(undefined, 'd'));
+  t.match(refusal, /\n {2}k34 [^\n]*route "r24\\n"/, 'the newest first, a route’s name on its line');
+  t.match(refusal, /\n {2}and 5 more\n/);
+  t.equal(refusal.split('\n').length, 1 + 20 + 1 + 1);
+});
+
+t.test('DUR-2 · a refused request, which no disk holds, is found after what the journal has', async (t) => {
+  const { keyOf } = await finderOf({
+    events: { k1: {} },
+    refused: { x3: { deliveryId: 'e' }, x2: { deliveryId: 'e' }, x1: {}, x0: { deliveryId: 'e', route: 'other' } },
+  });
+  t.equal(keyOf('d'), 'k1');
+  t.equal(keyOf('x1'), 'x1', 'by its key');
+  t.equal(keyOf('e', { route: 'r' }), 'x3', 'the newest of its route');
+  t.equal(keyOf('x0', { route: 'r' }), undefined);
+  t.match(
+    refusalOf(() => keyOf('e')),
+    /^delivery-ambiguous: the id "e" stands for 2 events/,
+  );
+});

@@ -1,0 +1,232 @@
+import t, { type Test } from 'tap';
+import { type AnyActorLogic, type AnyActorRef, createActor, createMachine, fromTransition } from 'xstate';
+import { createPlaces } from '../../../actors/dispatch/places.ts';
+import type { FrontMove } from '../../../machines/webhook/gateway.machine.ts';
+import type { FrontKeeper } from '../../../runtime/http/front-keeper.ts';
+import type { Wards } from '../../../runtime/system/wards.ts';
+import { wireGateway } from '../../../runtime/webhook/gateway.ts';
+import { lentTime } from '../../support/lent-time.ts';
+import { deferred, turn } from '../../support/turns.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+const inert = fromTransition((state: undefined) => state, undefined) as unknown as AnyActorLogic;
+
+/** The gateway's chart with its real effects, over fronts and wards in the hand. The time is the spec's. */
+function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
+  const time = lentTime(t);
+  const steps: string[] = [];
+  const lines: unknown[] = [];
+  const groups = fakeWard<unknown>(() => ({ value: 'pending' }));
+  const runs = fakeWard<unknown>(() => ({ value: 'running' }));
+  const requests = fakeWard<unknown>(() => ({ value: 'scripting' }));
+  const deliveries = fakeWard<{ readonly record: object }>(() => ({ value: 'sending' }));
+  const places = createPlaces(2);
+  const answered = deferred<void>();
+  /** The wall clock goes back while time passes: no wait may ask it. */
+  let nowMs = 0;
+  const fronts: FrontKeeper = {
+    open: async () => {
+      steps.push('open');
+      return { url: 'http://a:1' };
+    },
+    move: async (): Promise<FrontMove> => ({ kind: 'moved', url: 'http://a:2' }),
+    retire: () => void steps.push('retire'),
+    retired: () => answered.promise,
+    stands: () => true,
+    standsAs: () => true,
+  };
+  const wards = {
+    requests: requests.handle(),
+    groups: groups.handle(),
+    runs: runs.handle(),
+    deliveries: deliveries.handle(),
+  } as unknown as Wards;
+  const logic = wireGateway({
+    requests: inert,
+    groups: inert,
+    runs: inert,
+    deliveries: inert,
+    platforms: inert,
+    cronJobs: inert,
+    schedule: { start: () => void steps.push('schedule starts'), stop: () => void steps.push('schedule stops') },
+    fronts,
+    places,
+    park: () => void steps.push('park'),
+    wards: () => wards,
+    nowMs: () => -nowMs,
+    steadyMs: () => nowMs,
+    log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },
+    drainTimeoutMs: () => drainTimeoutMs,
+    answerGraceMs: () => 5_000,
+  });
+  const parent = createActor(createMachine({ invoke: { src: logic, systemId: 'gateway' } })).start();
+  t.teardown(() => parent.stop());
+  const ref: AnyActorRef = parent.system.get('gateway');
+  return {
+    ref,
+    steps,
+    lines,
+    requests,
+    groups,
+    runs,
+    deliveries,
+    places,
+    answered,
+    giveBack: () => time.giveBack(),
+    state: () => ref.getSnapshot().value as string,
+    passes: async (ms: number): Promise<void> => {
+      nowMs += ms;
+      time.pass(ms);
+      await turn();
+    },
+  };
+}
+
+async function listening(t: Test, options = {}) {
+  const one = stage(t, options);
+  one.ref.send({ type: 'gateway.open', enabled: true, fault: null });
+  await turn();
+  t.equal(one.state(), 'listening');
+  return one;
+}
+
+const drained = { type: 'group.drain', atMs: 0 };
+
+t.test(
+  'COA-1 · CON-2 · a drain flushes every burst at once, grants no further run and retires the front',
+  async (t) => {
+    const one = await listening(t);
+    one.groups.handle().spawn('g1', {} as never);
+    one.groups.handle().spawn('g2', {} as never);
+    one.ref.send({ type: 'gateway.drain' });
+
+    t.same(one.steps.slice(-1), ['retire']);
+    t.ok(one.steps.includes('schedule stops'), 'nothing is fired any more');
+    t.ok(one.steps.includes('park'), 'what waits to be sent stays in the journal');
+    for (const key of ['g1', 'g2']) t.same(one.groups.living(key)?.heard, [drained], key);
+    let granted = 0;
+    one.places.ask({ profile: 'default', route: 'r' }, () => {
+      granted += 1;
+    });
+    await turn();
+    t.equal(granted, 0, 'what is opened now stays in the journal');
+  },
+);
+
+t.test('CON-2 · who is still unanswered when the time is over is told to come back, and nobody before', async (t) => {
+  const one = await listening(t);
+  one.requests.handle().spawn('q1', {} as never);
+  one.ref.send({ type: 'gateway.drain' });
+  await one.passes(4_999);
+  t.same(one.requests.living('q1')?.heard, []);
+  await one.passes(1);
+  t.same(one.requests.living('q1')?.heard, [{ type: 'request.drain' }]);
+  t.match(one.lines, [['warn', /requests under way are answered 503/, { requests: 1 }]]);
+});
+
+t.test('CON-2 · a front that has closed has answered everybody', async (t) => {
+  const answered = await listening(t);
+  answered.requests.handle().spawn('q1', {} as never);
+  answered.ref.send({ type: 'gateway.drain' });
+  answered.answered.resolve();
+  await turn();
+  await answered.passes(60_000);
+  t.same(answered.requests.living('q1')?.heard, []);
+});
+
+t.test(
+  'CON-2 · it ends when the front has answered, bursts are on disk, and runs and deliveries have ended',
+  async (t) => {
+    const one = await listening(t, { drainTimeoutMs: 60_000 });
+    one.groups.handle().spawn('g1', {} as never);
+    one.runs.handle().spawn('r1', {} as never);
+    one.deliveries.handle().spawn('d1', { record: {} } as never);
+    one.ref.send({ type: 'gateway.drain' });
+    await turn();
+    t.equal(one.state(), 'draining', 'an answer is owed');
+
+    one.answered.resolve();
+    await turn();
+    t.equal(one.state(), 'finishing');
+    t.ok((one.groups.living('g1')?.heard.length ?? 0) >= 2, 'what joined meanwhile is flushed too');
+    for (const [title, act] of [
+      ['the burst', () => one.groups.end('g1')],
+      ['the run', () => one.runs.end('r1')],
+    ] as const) {
+      t.equal(one.state(), 'finishing', `${title} is under way`);
+      act();
+      await turn();
+    }
+    t.equal(one.state(), 'finishing', 'the delivery is under way');
+    one.deliveries.end('d1');
+    await turn();
+    t.same([one.ref.getSnapshot().status, one.lines], ['done', []], 'at once, without another look at the clock');
+  },
+);
+
+t.test('CON-2 · DUR-1 · what rests on disk as well is not waited for, unless a sender waits for it', async (t) => {
+  const rows: readonly (readonly ['groups' | 'runs' | 'deliveries', string, object, boolean])[] = [
+    ['groups', 'refused', {}, false],
+    ['groups', 'dispatched', {}, false],
+    ['groups', 'settled', {}, true],
+    ['runs', 'queued', {}, false],
+    ['runs', 'delivering', {}, false],
+    ['runs', 'recording', {}, true],
+    ['deliveries', 'queued', {}, false],
+    ['deliveries', 'waitingToRetry', {}, false],
+    ['deliveries', 'waitingToRetry', { answerByMs: 9 }, true],
+    ['deliveries', 'marking', {}, true],
+  ];
+  for (const [ward, value, record, isWaitedFor] of rows) {
+    const one = await listening(t, { drainTimeoutMs: 60_000 });
+    one[ward].handle().spawn('k', { record } as never);
+    one[ward].move('k', value);
+    one.ref.send({ type: 'gateway.drain' });
+    one.answered.resolve();
+    await turn();
+    t.equal(
+      one.ref.getSnapshot().status,
+      isWaitedFor ? 'active' : 'done',
+      `${ward} ${value} ${JSON.stringify(record)}`,
+    );
+    one.giveBack();
+  }
+});
+
+t.test('CON-2 · DUR-1 · what has not ended by the drain timeout stays in the journal, with one line', async (t) => {
+  const one = await listening(t, { drainTimeoutMs: 500 });
+  one.runs.handle().spawn('r1', {} as never);
+  one.deliveries.handle().spawn('d1', { record: {} } as never);
+  one.ref.send({ type: 'gateway.drain' });
+  await one.passes(300);
+  // The answers and the work share one time.
+  one.answered.resolve();
+  await turn();
+  await one.passes(199);
+  t.equal(one.state(), 'finishing');
+  await one.passes(1);
+  t.equal(one.ref.getSnapshot().status, 'done');
+  t.same(one.lines, [
+    ['warn', 'drain: time is over; what is left stays in the journal', { running: 1, deliveries: 1 }],
+  ]);
+});
+
+t.test(
+  'COA-1 · CFG-2 · bursts are settled when their front moves or is switched off, and their runs begin',
+  async (t) => {
+    for (const enabled of [true, false]) {
+      const one = await listening(t);
+      one.groups.handle().spawn('g1', {} as never);
+      one.ref.send({ type: 'gateway.reopen', enabled, fault: null });
+      await turn();
+      t.same(one.groups.living('g1')?.heard, [drained], `enabled: ${enabled}`);
+      let granted = 0;
+      one.places.ask({ profile: 'default', route: 'r' }, () => {
+        granted += 1;
+      });
+      await turn();
+      t.equal(granted, 1, 'places are granted as before');
+      one.giveBack();
+    }
+  },
+);

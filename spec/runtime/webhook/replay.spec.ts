@@ -1,0 +1,70 @@
+import t from 'tap';
+import { absentWard } from '../../../machines/base/ward.ts';
+import type { EventRecord } from '../../../machines/webhook/record.ts';
+import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
+import type { BodyOutcome } from '../../../runtime/http/front.ts';
+import type { Wards } from '../../../runtime/system/wards.ts';
+import { type Exchanges, textOf } from '../../../runtime/webhook/exchanges.ts';
+import { replayEvent } from '../../../runtime/webhook/replay.ts';
+import { fakeWard } from '../../support/wards.ts';
+
+const event = {
+  deliveryId: 'd1',
+  route: 'r',
+  profile: 'default',
+  headers: { 'x-github-event': 'push', 'content-type': 'application/json' },
+  body: '{"ä":1}',
+} as unknown as EventRecord;
+
+function replay(record: EventRecord) {
+  const exchanges: Exchanges = new Map();
+  const requests = fakeWard<RequestInput>();
+  const answered = replayEvent('k1', record, {
+    exchanges,
+    wards: () => ({ requests: requests.handle() }) as unknown as Wards,
+    nextId: () => 'k2',
+    nowMs: () => 9,
+  });
+  return { live: exchanges.get('k2'), spawned: requests.spawned, answered };
+}
+
+t.test('DUR-2 · an event goes through the chart again under a new id, as it was kept', async (t) => {
+  const { live, spawned, answered } = replay(event);
+  t.same(
+    spawned.map(({ key, input }) => [key, input]),
+    [['k2', { id: 'k2', origin: 'replay', method: 'POST', path: '/webhooks/r', receivedAtMs: 9, replayOf: 'k1' }]],
+  );
+  t.same(live?.headers, event.headers);
+  t.equal(live && textOf(live), '{"ä":1}');
+  live?.exchange.reply({ status: 202, body: '{"status":"accepted"}' });
+  t.same(await answered, { status: 202, body: '{"status":"accepted"}' }, "the chart's answer is the replay's");
+});
+
+t.test('DUR-2 · PRF-1 · it goes by the route of its profile, its name encoded', (t) => {
+  for (const [route, profile, path] of [
+    ['a b/c', 'default', '/webhooks/a%20b%2Fc'],
+    ['r', 'work', '/p/work/webhooks/r'],
+  ] as const) {
+    t.equal(replay({ ...event, route, profile }).spawned[0]?.input.path, path);
+  }
+  t.end();
+});
+
+t.test('LIM-1 · there is no client whose body could be read', (t) => {
+  const outcomes: BodyOutcome[] = [];
+  replay(event).live?.exchange.readBody(10, (outcome) => outcomes.push(outcome));
+  t.same(outcomes, [{ kind: 'aborted' }]);
+  t.end();
+});
+
+t.test('INS-1 · DUR-2 · while no gateway stands a replay is refused, and leaves nothing behind', async (t) => {
+  const exchanges: Exchanges = new Map();
+  const answered = replayEvent('k1', event, {
+    exchanges,
+    wards: () => ({ requests: absentWard('requests') }) as unknown as Wards,
+    nextId: () => 'k2',
+    nowMs: () => 9,
+  });
+  await t.rejects(answered, { code: 'gateway-busy' });
+  t.equal(exchanges.get('k2'), undefined);
+});

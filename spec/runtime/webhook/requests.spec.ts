@@ -1,0 +1,260 @@
+import { createHash, createHmac } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { createActor } from 'xstate';
+import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
+import { createBursts } from '../../../actors/webhook/bursts.ts';
+import { type ClaimVerdict, createClaimDelivery } from '../../../actors/webhook/claim-delivery.ts';
+import { defaultProfile, type RouteName } from '../../../machines/base/names.ts';
+import type { Route } from '../../../machines/config/route.ts';
+import { compileRoute } from '../../../machines/webhook/compile-route.ts';
+import type { RequestDesk } from '../../../machines/webhook/request-rules.ts';
+import type { ScriptResult } from '../../../machines/webhook/script-outcome.ts';
+import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
+import { createBodyBudget } from '../../../runtime/http/body-budget.ts';
+import type { BodyOutcome, Reply } from '../../../runtime/http/front.ts';
+import type { Wards } from '../../../runtime/system/wards.ts';
+import { type Exchanges, liveRequest, textOf } from '../../../runtime/webhook/exchanges.ts';
+import { wireRequest } from '../../../runtime/webhook/requests.ts';
+import { diskFull, gate, openKeeper } from '../../support/keeper.ts';
+import { turn } from '../../support/turns.ts';
+
+const secret = 'wiring-secret';
+const route: Route = {
+  name: 'r' as RouteName,
+  source: 'static',
+  profile: defaultProfile,
+  enabled: true,
+  events: [],
+  prompt: 'P {n}',
+  filters: [],
+  scriptTimeoutMs: 1,
+  skills: ['s'],
+  toolsets: ['web_search'],
+  deliver: 'telegram',
+  deliverExtra: { chat_id: '{n}' },
+  deliverOnly: false,
+  allowIdenticalBodies: false,
+};
+const bytes = Buffer.from('{"n":7}');
+
+interface Stage {
+  readonly more?: Partial<Route>;
+  readonly body?: BodyOutcome;
+  readonly input?: Partial<RequestInput>;
+  readonly script?: ScriptResult;
+  /** What the claim finds, without a journal. */
+  readonly verdict?: ClaimVerdict;
+}
+
+async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input = {}, script, verdict }: Stage = {}) {
+  const disk = gate(openMemoryJournal());
+  const { keeper } = await openKeeper(disk.journal);
+  const compiled = compileRoute({ route: { ...route, ...more }, secret: { kind: 'shared', secret } });
+  const exchanges: Exchanges = new Map();
+  const replies: Reply[] = [];
+  const opened: unknown[] = [];
+  const scripts: object[] = [];
+  const signature = `sha256=${createHmac('sha256', secret).update(bytes).digest('hex')}`;
+  const headers = {
+    'x-github-event': 'push',
+    'x-github-delivery': 'd1',
+    'x-hub-signature-256': signature,
+    'x-team': 'a',
+    traceparent: 'of-the-sender',
+  };
+  const desk: RequestDesk = {
+    nowMs: () => 1_000,
+    maxBodyBytes: () => 100,
+    findRoute: () => compiled,
+    compiled: () => compiled,
+    headers: (id) => exchanges.get(id)?.headers ?? {},
+    body: (id) => exchanges.get(id)?.body ?? Buffer.alloc(0),
+    text: (id) => {
+      const live = exchanges.get(id);
+      return live && textOf(live);
+    },
+    secondsUntilFree: () => undefined,
+    takeSlot: () => {},
+    signatureHolder: () => undefined,
+    list: () => undefined,
+    newDeliveryId: () => 'random',
+    noteDeprecated: () => {},
+  };
+  const logic = wireRequest({
+    bodies: createBodyBudget(() => 1_000),
+    desk,
+    exchanges,
+    claim:
+      verdict === undefined
+        ? createClaimDelivery({
+            keeper,
+            bursts: createBursts(keeper),
+            findJob: () => ({ kind: 'dropped', reason: 'the job is paused' }),
+            placeOf: () => undefined,
+            hasRoom: () => true,
+          })
+        : (_, settled) => settled(verdict),
+    runScript: async (asked) => {
+      scripts.push(asked);
+      return script ?? { kind: 'missing' };
+    },
+    traceparentOf: (live) => live?.headers.traceparent,
+    wards: () => ({ open: (one: unknown) => void opened.push(one) }) as unknown as Wards,
+  });
+  exchanges.set(
+    'k1',
+    liveRequest(
+      {
+        head: { method: 'POST', path: '/webhooks/r', headers },
+        readBody: (_, settled) => settled(body),
+        reply: (reply) => void replies.push(reply),
+      },
+      input.origin === 'replay' ? bytes : undefined,
+    ),
+  );
+  const actor = createActor(logic, {
+    input: { id: 'k1', origin: 'http', method: 'POST', path: '/webhooks/r', receivedAtMs: 900, ...input },
+  }).start();
+  t.teardown(() => actor.stop());
+  await turn();
+  return { disk, actor, replies, opened, scripts, exchanges };
+}
+
+const bodyOf = (reply: Reply | undefined): unknown => reply && [reply.status, JSON.parse(reply.body)];
+
+t.test(
+  'IDM-1 · DUR-1 · RTE-3 · an event is on disk with all that its work needs before it is answered and opened',
+  async (t) => {
+    const { disk, replies, opened, actor } = await stage(t);
+    t.same([disk.waiting(), replies, opened, actor.getSnapshot().value], [1, [], [], 'claiming']);
+    await disk.land();
+
+    t.same(disk.journal.get('events', 'k1')?.value, {
+      deliveryId: 'd1',
+      route: 'r',
+      profile: 'default',
+      event: 'push',
+      status: 'accepted',
+      receivedAtMs: 900,
+      headers: { 'x-github-event': 'push' },
+      body: '{"n":7}',
+      prompt: 'P 7',
+      deliver: 'telegram',
+      deliverExtra: { chat_id: '7' },
+      skills: ['s'],
+      toolsets: ['web_search'],
+      scheme: 'github',
+      // 132 bits of the SHA-256 of the bytes of the HMAC.
+      signatureDigest: createHash('sha256')
+        .update(createHmac('sha256', secret).update(bytes).digest())
+        .digest('base64url')
+        .slice(0, 22),
+      told: { bodyMs: 100 },
+      traceparent: 'of-the-sender',
+      work: 'k1',
+    });
+    t.same(replies.map(bodyOf), [[202, { status: 'accepted', route: 'r', event: 'push', delivery_id: 'd1' }]]);
+    t.match(opened, [{ kind: 'run', key: 'k1', record: { status: 'queued', eventKey: 'k1' } }]);
+    t.equal(opened.length, 1);
+    t.match(actor.getSnapshot(), { status: 'done', value: 'answered', output: { work: 'k1' } });
+  },
+);
+
+t.test('DUR-1 · IDM-1 · what cannot be claimed is neither opened nor answered 2xx anew', async (t) => {
+  const full = await stage(t);
+  await full.disk.refuse();
+  t.match(full.replies, [{ status: 503, headers: { 'retry-after': /^\d+$/ } }]);
+  t.match(full.actor.getSnapshot().output, { outcome: { kind: 'unavailable' }, reason: diskFull.message });
+
+  t.same(full.opened, []);
+});
+
+t.test(
+  'DIS-1 · COA-1 · CRN-2 · DIS-2 · each plan claims what it leads to, and only a direct one is waited for',
+  async (t) => {
+    const rows: readonly (readonly [Partial<Route>, string, object, object | undefined])[] = [
+      [
+        { coalesce: { key: 'n', windowMs: 50, maxWaitMs: 500 } },
+        'coalesced',
+        { kind: 'group', key: 'default/r/7', burst: { id: 'k1', dueAtMs: 1_050 } },
+        { status: 'coalesced' },
+      ],
+      [
+        { coalesce: { key: 'none', windowMs: 50, maxWaitMs: 500 } },
+        'accepted',
+        { kind: 'run' },
+        { status: 'accepted' },
+      ],
+      [{ cronJob: 'nightly' }, 'cron', { kind: 'nothing' }, { status: 'accepted' }],
+      [
+        { deliverOnly: true },
+        'delivering',
+        { kind: 'direct', record: { text: 'P 7', extra: { chat_id: '7' }, target: 'telegram', status: 'sending' } },
+        undefined,
+      ],
+    ];
+    for (const [more, status, work, answer] of rows) {
+      const { disk, replies, opened } = await stage(t, { more });
+      await disk.settle();
+      const title = Object.keys(more).join();
+      t.match(disk.journal.get('events', 'k1')?.value, { status }, title);
+      t.match(opened, [work], title);
+      t.equal(opened.length, 1);
+      t.match(replies.map(bodyOf), answer === undefined ? [] : [[202, answer]], title);
+      t.equal(replies.length, answer === undefined ? 0 : 1, title);
+    }
+    const { disk, replies, actor } = await stage(t, { more: { deliverOnly: true } });
+    await disk.settle();
+    actor.send({ type: 'delivery.settled', delivered: false, reason: 'the cause' });
+    t.same(replies.map(bodyOf), [[502, { error: 'Delivery failed' }]], 'no cause leaves the house');
+    t.match(actor.getSnapshot().output, { reason: 'the cause' });
+  },
+);
+
+t.test(
+  'IDM-1 · IDM-2 · an id that is taken is a duplicate, or not decided while its delivery is under way',
+  async (t) => {
+    const duplicate = await stage(t, { verdict: { kind: 'duplicate' } });
+    t.same(duplicate.replies.map(bodyOf), [[200, { status: 'duplicate', delivery_id: 'd1' }]]);
+    const pending = await stage(t, { verdict: { kind: 'pending' } });
+    t.same(pending.replies.map(bodyOf), [[503, { error: 'Delivery in progress' }]]);
+    t.match(pending.replies, [{ headers: { 'retry-after': '5' } }]);
+    t.match(pending.actor.getSnapshot().output, { outcome: { kind: 'pending' }, reason: /still being delivered/ });
+    for (const one of [duplicate, pending]) t.same(one.opened, []);
+  },
+);
+
+t.test('LIM-1 · what comes of a body: read, too large, or gone with its client', async (t) => {
+  const large = await stage(t, { body: { kind: 'tooLarge' } });
+  t.same(large.replies.map(bodyOf), [[413, { error: 'Payload too large' }]]);
+  const gone = await stage(t, { body: { kind: 'aborted' } });
+  t.same([gone.replies, gone.actor.getSnapshot().value], [[], 'abandoned']);
+  const declared = await stage(t, { input: { declaredBytes: 101 } });
+  t.same(declared.replies.map(bodyOf), [[413, { error: 'Payload too large' }]]);
+  for (const one of [large, gone, declared]) t.same([one.disk.waiting(), one.opened], [0, []]);
+});
+
+t.test('SCR-2 · a script is given the payload, and its outcome decides what is rendered', async (t) => {
+  const script = { kind: 'exited', code: 0, stdout: '{"n":8}' } as const;
+  const replaced = await stage(t, { more: { script: 'up.sh' }, script });
+  await replaced.disk.settle();
+  t.match(replaced.scripts, [{ payload: { n: 7 }, route: { name: 'r' } }]);
+  t.match(replaced.disk.journal.get('events', 'k1')?.value, {
+    prompt: 'P 8',
+    deliverExtra: { chat_id: '8' },
+    body: '{"n":7}',
+  });
+  const ignored = await stage(t, { more: { script: 'gone.sh' } });
+  t.same(ignored.replies.map(bodyOf), [[200, { status: 'ignored', reason: 'script', route: 'r' }]]);
+  t.equal(ignored.disk.waiting(), 0);
+});
+
+t.test('DUR-2 · a replay has a new id, reads no client and names the event that it repeats', async (t) => {
+  const body = { kind: 'aborted' } as const;
+  const { disk, replies } = await stage(t, { body, input: { origin: 'replay', replayOf: 'k0' } });
+  await disk.settle();
+  t.same(replies.map(bodyOf), [[202, { status: 'accepted', route: 'r', event: 'push', delivery_id: 'random' }]]);
+  const event = disk.journal.get('events', 'k1')?.value;
+  t.match(event, { deliveryId: 'random', replayOf: 'k0', prompt: 'P 7' });
+  t.equal(event?.scheme, undefined, 'its signature was checked when it first came');
+});
