@@ -30,6 +30,7 @@ const views = [
   ['targets', '#/targets', 'table', ''],
 ] as const;
 
+t.setTimeout(600_000);
 t.test('the pictures', async (t) => {
   const browser = await openBrowser(t);
   const gateway = await startScene(t);
