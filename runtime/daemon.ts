@@ -87,7 +87,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   learnSecrets(loaded, redactor);
   const block = adapterBlock(loaded);
   if (block.kind !== 'free') {
-    log.log('error', 'the webhook adapter does not start until its configuration is mended', {
+    log.log('error', 'the webhook adapter does not start until its configuration is corrected', {
       findings: loaded.webhookBlocked.length,
     });
   }

@@ -47,7 +47,7 @@ t.test(
 );
 
 t.test(
-  'CFG-2 · CLI-2 · status and doctor say that the configuration on disk is refused, until it is mended',
+  'CFG-2 · CLI-2 · status and doctor say that the configuration on disk is refused, until it is corrected',
   async (t) => {
     const good = webhookConfig('        one: {}\n');
     const home = makeHome(t, { 'config.yaml': good });
