@@ -4,7 +4,7 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
-import type { NativeFault } from '../http/choose.ts';
+import type { NativeFault } from '../http/native.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
 /** As `engines` in package.json says. */
@@ -36,9 +36,10 @@ export async function checkEngine({ home }: Examined, node = process.versions.no
     });
   }
   const fault = front === 'node' ? undefined : await nativeFault();
-  const usesNode = front === 'node' || (fault !== undefined && (front === 'auto' || fault.kind === 'missing'));
-  if (fault !== undefined) {
-    const isStuck = front === 'uws' && fault.kind === 'missing';
+  const usesNode = front === 'node' || (fault !== undefined && (front === 'auto' || fault.kind !== 'unfit'));
+  // Without the library, which no installation brings by itself, node:http is what is wished for.
+  if (fault !== undefined && !(front === 'auto' && fault.kind === 'absent')) {
+    const isStuck = front === 'uws' && fault.kind !== 'unfit';
     findings.push({
       level: isStuck ? 'wrong' : front === 'uws' ? 'warning' : 'note',
       area: 'engine',

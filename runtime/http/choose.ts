@@ -7,17 +7,20 @@
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { ExchangeHandler, Front, FrontSettings, OpenFront } from './front.ts';
-import { failedProofs, whyNotLoadable } from './native.ts';
+import { failedProofs, type NativeFault, whyNotLoadable } from './native.ts';
 import { openNodeFront } from './node.ts';
 import { openUwsFront } from './uws.ts';
 
 export interface Native {
   /** Why it cannot load; undefined where it can. */
-  readonly whyNotLoadable: () => string | undefined;
+  readonly whyNotLoadable: () => NativeFault | undefined;
   readonly open: OpenFront;
   /** How long a silent proof of the self-test is waited for; two seconds unless given. */
   readonly proofLimitMs?: number;
 }
+
+/** Installs the library beside the package: its makers publish elsewhere, so this is a republish (docs/decisions/0006). */
+export const installCommand = 'npm i uWebSockets.js@npm:@btc-vision/uwebsockets.js@20.57.0';
 
 export const native: Native = { whyNotLoadable, open: openUwsFront };
 
@@ -33,32 +36,27 @@ export async function openFront(
   log: Logger,
 ): Promise<Front> {
   const fault = choice === 'node' ? undefined : await faultOf(library);
-  if (choice === 'uws' && fault?.kind === 'missing') {
+  if (choice === 'uws' && fault !== undefined && fault.kind !== 'unfit') {
+    const install = fault.kind === 'absent' ? `install it (${installCommand}) or ` : '';
     throw new Error(
-      `webhook listener: gateway.front is "uws" but uWebSockets.js ${fault.text}; set gateway.front to "auto" or "node"`,
+      `webhook listener: gateway.front is "uws" but uWebSockets.js ${fault.text}; ${install}set gateway.front to "auto" or "node"`,
     );
   }
   const useNode = choice === 'node' || (choice === 'auto' && fault !== undefined);
   const front = await (useNode ? openNodeFront : library.open)(settings, handle);
   const name = front.kind === 'uws' ? 'uWebSockets.js' : 'node:http';
+  const isExpected = fault === undefined || fault.kind === 'absent';
   log.log(
-    fault === undefined ? 'info' : 'warn',
-    fault === undefined ? `front: ${name}` : `front: ${name} (uWebSockets.js ${fault.text})`,
+    isExpected ? 'info' : 'warn',
+    isExpected ? `front: ${name}` : `front: ${name} (uWebSockets.js ${fault.text})`,
   );
   return front;
-}
-
-/** What speaks against the native library. */
-export interface NativeFault {
-  /** `unfit`: it loads, and does not take what a server must. */
-  readonly kind: 'missing' | 'unfit';
-  readonly text: string;
 }
 
 /** Resolves with undefined where the library loads and passes its self-test; a test that cannot run is not passed. */
 export async function faultOf({ whyNotLoadable, open, proofLimitMs }: Native): Promise<NativeFault | undefined> {
   const missing = whyNotLoadable();
-  if (missing !== undefined) return { kind: 'missing', text: `cannot load: ${missing}` };
+  if (missing !== undefined) return missing;
   try {
     const failed = await failedProofs(open, proofLimitMs);
     return failed.length === 0 ? undefined : { kind: 'unfit', text: `does not take ${failed.join(', ')}` };

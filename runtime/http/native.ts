@@ -54,16 +54,24 @@ export function loadUws(read: (path: string) => Buffer = readFileSync): typeof i
   return require(path) as typeof import('uWebSockets.js');
 }
 
+/** What speaks against the native library. */
+export interface NativeFault {
+  /** `absent`: it is not installed, as by default; `unloadable`: it is, and cannot load; `unfit`: it does not take what a server must. */
+  readonly kind: 'absent' | 'unloadable' | 'unfit';
+  readonly text: string;
+}
+
 /** Why the library cannot load; undefined where it can. */
-export function whyNotLoadable(): string | undefined {
+export function whyNotLoadable(): NativeFault | undefined {
   try {
     loadUws();
     return undefined;
   } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND')
+      return { kind: 'absent', text: 'is not installed' };
     // glibc ends its line with the binary that asked, which is known here and as long as the path of the installation.
-    return causeOf(thrown)
-      .split('\n')[0]
-      ?.replace(/ \(required by .*\)$/, '');
+    const [line = ''] = causeOf(thrown).split('\n');
+    return { kind: 'unloadable', text: `cannot load: ${line.replace(/ \(required by .*\)$/, '')}` };
   }
 }
 

@@ -8,17 +8,20 @@
 
 import { chmodSync, rmSync } from 'node:fs';
 import { build } from 'vite';
+import { notePackages, notesPackages, programPackages } from './bundled-packages.ts';
 
 const target = 'dist/bundle';
-/** Packages of many files that every start loads. The others stay where they are, those with native parts among them. */
-const gathered = ['croner', 'eventemitter3', 'lru-cache', 'p-queue', 'p-timeout', 're2js', 'xstate', 'yaml'];
+/** Installed beside the program; every other package becomes a part of it. The first two have native parts. */
+const installed = ['lmdb', 'uWebSockets.js', 'ajv', 'nodemailer', 'undici'];
+const gathered = new Set<string>();
 
 rmSync(target, { recursive: true, force: true });
 await build({
   configFile: false,
   logLevel: 'warn',
   publicDir: false,
-  ssr: { noExternal: gathered },
+  ssr: { noExternal: true, external: installed },
+  plugins: [notesPackages('.', gathered)],
   build: {
     ssr: 'cli/main.ts',
     outDir: 'dist',
@@ -36,6 +39,7 @@ await build({
     },
   },
 });
+notePackages(programPackages, gathered);
 chmodSync('dist/cli/main.js', 0o755);
 
 // Hundreds of these start in one run of the specs, and the SDK's modules are most of what that takes.

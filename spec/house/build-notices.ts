@@ -1,17 +1,17 @@
 /**
  * Writes what the package says of its dependencies: `dist/sbom.cdx.json`, a CycloneDX bill of materials that npm makes from
- * the lockfile, and `dist/licences/`, the licence and notice texts of each and of the sources that it bundles. Both hold what is installed with the package and what is
- * bundled into the inspector's page, nothing that only builds or tests it. Made again when the lockfile changes.
+ * the lockfile, and `dist/licences/`, the licence and notice texts of each and of the sources that it bundles. Both hold what
+ * is installed with the package and what is bundled into the program and the inspector's page, nothing that only builds or tests it. Made again when the lockfile changes.
  * @see SEC-9 in docs/specification.md
  */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { pagePackages } from './page-packages.ts';
+import { pagePackages, programPackages } from './bundled-packages.ts';
 
 const bill = 'dist/sbom.cdx.json';
 const licences = 'dist/licences';
-const sources = ['package.json', 'package-lock.json', 'spec/house/build-notices.ts', pagePackages];
+const sources = ['package.json', 'package-lock.json', 'spec/house/build-notices.ts', pagePackages, programPackages];
 
 const standards = 'spec/house/licences';
 const isLicence = /^(?:licen[cs]e|copying)/i;
@@ -62,15 +62,17 @@ if (!isNewer(bill) || !existsSync(licences)) {
 
 /**
  * The lockfile's packages that are installed here with the package, or bundled into it; those of other systems are not.
- * Development dependencies are among them where their code lies in the page.
+ * Development dependencies are among them where their code lies in the program or the page.
  */
 function shippedPackages(): readonly (readonly [path: string, Locked])[] {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as { packages: Record<string, Locked> };
-  const bundledIntoPage = JSON.parse(readFileSync(pagePackages, 'utf8')) as readonly string[];
-  const unlocked = bundledIntoPage.filter((path) => packages[path] === undefined);
-  if (unlocked.length > 0) throw new Error(`the page holds ${unlocked.join(', ')}, which the lockfile leaves out`);
+  const bundled = [pagePackages, programPackages].flatMap(
+    (list) => JSON.parse(readFileSync(list, 'utf8')) as readonly string[],
+  );
+  const unlocked = bundled.filter((path) => packages[path] === undefined);
+  if (unlocked.length > 0) throw new Error(`the bundles hold ${unlocked.join(', ')}, which the lockfile leaves out`);
   return Object.entries(packages).filter(
-    ([path, { dev }]) => path !== '' && (dev !== true || bundledIntoPage.includes(path)) && existsSync(path),
+    ([path, { dev }]) => path !== '' && (dev !== true || bundled.includes(path)) && existsSync(path),
   );
 }
 

@@ -4,9 +4,9 @@
  * @see INS-2 in docs/specification.md
  */
 
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { build } from 'vite';
-import { notesPackages, pagePackages } from './page-packages.ts';
+import { notePackages, notesPackages, pagePackages } from './bundled-packages.ts';
 
 const source = 'runtime/inspector/page';
 const target = 'dist/runtime/inspector/page';
@@ -35,6 +35,4 @@ await build({
     chunkSizeWarningLimit: 2_000,
   },
 });
-// Only where it changed: the notices are made anew with it.
-const list = `${JSON.stringify([...packages].sort())}\n`;
-if (!existsSync(pagePackages) || readFileSync(pagePackages, 'utf8') !== list) writeFileSync(pagePackages, list);
+notePackages(pagePackages, packages);

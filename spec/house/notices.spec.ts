@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import t from 'tap';
 import { build } from 'vite';
 import { makeHome } from '../support/home.ts';
-import { notesPackages, pagePackages } from './page-packages.ts';
+import { notesPackages, pagePackages, programPackages } from './bundled-packages.ts';
 
 interface Locked {
   readonly dev?: true;
@@ -22,19 +22,25 @@ const licences = readdirSync('dist/licences').map((file) => file.slice(0, file.l
 t.test(
   'SEC-9 · the bill of materials names what is shipped, each with its licence and digest, and nothing else',
   async (t) => {
-    const { dependencies, optionalDependencies, devDependencies } = JSON.parse(
-      readFileSync('package.json', 'utf8'),
-    ) as Record<string, Record<string, string>>;
+    const { dependencies, devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Record<
+      string,
+      Record<string, string>
+    >;
+    const bundled = new Set(
+      [pagePackages, programPackages].flatMap((list) =>
+        (JSON.parse(readFileSync(list, 'utf8')) as string[]).map((path) => path.replace('node_modules/', '')),
+      ),
+    );
 
     t.equal(bill.bomFormat, 'CycloneDX');
     t.same(
-      Object.keys({ ...dependencies, ...optionalDependencies }).filter((name) => !named.has(name)),
+      Object.keys(dependencies ?? {}).filter((name) => !named.has(name)),
       [],
     );
     t.same(
-      Object.keys(devDependencies ?? {}).filter((name) => named.has(name)),
-      (JSON.parse(readFileSync(pagePackages, 'utf8')) as string[]).map((path) => path.replace('node_modules/', '')),
-      'of the development’s packages those alone whose code lies in the page',
+      Object.keys(devDependencies ?? {}).filter((name) => named.has(name) !== bundled.has(name)),
+      [],
+      'of the development’s packages those alone whose code lies in the program or the page',
     );
     t.same(
       bill.components.filter(({ licenses, hashes }) => !licenses?.length || !hashes?.length),
@@ -92,6 +98,7 @@ t.test('SEC-9 · licences that are missing are made again, and what npm complain
     'spec/house/build-notices.ts': '',
     'dist/sbom.cdx.json': '{}',
     [pagePackages]: '[]',
+    [programPackages]: '[]',
   }).path;
   const script = new URL('./build-notices.js', import.meta.url).pathname;
 

@@ -8,7 +8,7 @@ const missing = whyNotLoadable();
 /** Why uWebSockets.js cannot be opened here: false where it can, as a spec's `skip` wants it. */
 export const noUws: string | false =
   missing !== undefined &&
-  `uWebSockets.js cannot load on Node ${process.versions.node}: ${missing}; npm run native helps its conformance suite`;
+  `uWebSockets.js ${missing.text} on Node ${process.versions.node}; npm run native helps its conformance suite`;
 
 /** For journeys: `npm test` runs them over the one that a gateway has by itself. */
 export const fronts = [

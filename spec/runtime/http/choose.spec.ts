@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import type { LogLevel } from '../../../actors/ports.ts';
-import { type FrontWish, openFront } from '../../../runtime/http/choose.ts';
+import { type FrontWish, installCommand, openFront } from '../../../runtime/http/choose.ts';
 import type { Front, OpenFront } from '../../../runtime/http/front.ts';
 import { failedProofs, loadUws } from '../../../runtime/http/native.ts';
 import { openNodeFront } from '../../../runtime/http/node.ts';
@@ -35,22 +35,31 @@ async function opened(t: Test, wish: Omit<FrontWish, 'settings'>): Promise<{ fro
 
 t.test('RTE-4 · auto takes the native library where it loads and takes what a server must take', async (t) => {
   const loads = { whyNotLoadable: () => undefined, proofLimitMs };
-  const absent = { whyNotLoadable: () => 'no such libc', open: sound };
+  const broken = {
+    whyNotLoadable: () => ({ kind: 'unloadable', text: 'cannot load: no such libc' }) as const,
+    open: sound,
+  };
+  const absent = { whyNotLoadable: () => ({ kind: 'absent', text: 'is not installed' }) as const, open: sound };
   const refuses = '(uWebSockets.js does not take a chunk extension, a trailer section)';
   for (const [choice, library, kind, line] of [
     ['node', { ...loads, open: sound }, 'node', 'info front: node:http'],
     ['auto', { ...loads, open: sound }, 'uws', 'info front: uWebSockets.js'],
-    ['auto', absent, 'node', 'warn front: node:http (uWebSockets.js cannot load: no such libc)'],
+    ['auto', broken, 'node', 'warn front: node:http (uWebSockets.js cannot load: no such libc)'],
+    ['auto', absent, 'node', 'info front: node:http'],
     ['auto', { ...loads, open: unfit }, 'node', `warn front: node:http ${refuses}`],
     ['uws', { ...loads, open: unfit }, 'uws', `warn front: uWebSockets.js ${refuses}`],
   ] as const) {
     const { front, lines } = await opened(t, { choice, library });
     t.same([front.kind, lines], [kind, [line]]);
   }
-  await t.rejects(opened(t, { choice: 'uws', library: absent }), {
-    message:
-      'webhook listener: gateway.front is "uws" but uWebSockets.js cannot load: no such libc; set gateway.front to "auto" or "node"',
-  });
+  for (const [library, fault] of [
+    [broken, 'cannot load: no such libc; set gateway.front to "auto" or "node"'],
+    [absent, `is not installed; install it (${installCommand}) or set gateway.front to "auto" or "node"`],
+  ] as const) {
+    await t.rejects(opened(t, { choice: 'uws', library }), {
+      message: `webhook listener: gateway.front is "uws" but uWebSockets.js ${fault}`,
+    });
+  }
 });
 
 t.test('RTE-4 · node:http takes all that the self-test sends', async (t) => {

@@ -1,10 +1,23 @@
-/** The packages that are bundled into the inspector's page, as its build sees them; the notices are made from the list. */
+/**
+ * The packages that are bundled into the program and into the inspector's page, as their builds see them; the notices are
+ * made from the lists.
+ */
 
-import { relative, resolve } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
 import type { Plugin } from 'vite';
 
-/** Where the build of the page lists them, by their folders. It lies outside of what is packed. */
+/** Where the builds of the page and of the program list them, by their folders. They lie outside of what is packed. */
 export const pagePackages = 'dist/spec/house/page-packages.json';
+export const programPackages = 'dist/spec/house/program-packages.json';
+
+/** Writes a list where it has changed: the notices are made anew with it. */
+export function notePackages(file: string, found: ReadonlySet<string>): void {
+  const list = `${JSON.stringify([...found].sort())}\n`;
+  if (existsSync(file) && readFileSync(file, 'utf8') === list) return;
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, list);
+}
 
 /** Returns a plugin that adds to `found` the folders of the packages whose modules or files the output holds. */
 export function notesPackages(root: string, found: Set<string>): Plugin {
