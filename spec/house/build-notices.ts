@@ -121,7 +121,7 @@ function joined(texts: readonly (readonly [name: string, text: string])[]): stri
 
 /** npm's bill of everything, cut to what is shipped, without what changes from one run to the next. */
 function billOf(refs: ReadonlySet<string>): object {
-  const made = spawnSync('npm', ['sbom', '--sbom-format', 'cyclonedx'], {
+  const made = spawnSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--loglevel', 'error'], {
     encoding: 'utf8',
     maxBuffer: 64 * 1_048_576,
   });
