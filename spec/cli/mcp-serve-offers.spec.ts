@@ -187,8 +187,10 @@ t.test('CLI-5 · what servers offer beside their tools reaches a client of eithe
   });
 
   await t.test('a gateway that is gone is an error that says so', async (t) => {
-    // What was listed last is written beside everything else.
-    await until(() => readFileSync(`${gateway.home.path}/cache/mcp/docs.json`, 'utf8').includes('"name":"late"'));
+    // What was listed last, of resources and of prompts, is written beside everything else.
+    await until(
+      () => readFileSync(`${gateway.home.path}/cache/mcp/docs.json`, 'utf8').match(/"name":"late"/g)?.length === 2,
+    );
     gateway.daemon.kill('SIGKILL');
     await gateway.daemon.exited;
     for (const client of clients) {
