@@ -204,10 +204,11 @@ export const catalogue: readonly CliCommand[] = [
     path: ['gateway', 'service'],
     args: [],
     flags: [
-      { name: 'user', help: 'For the manager of one user; so unless --system is given.' },
-      { name: 'system', help: 'For the machine, under a user of its own.' },
+      { name: 'user', help: 'A systemd unit for the manager of one user; the default, except on macOS.' },
+      { name: 'system', help: 'A systemd unit for the machine, under a user of its own.' },
+      { name: 'launchd', help: 'A launchd agent; the default on macOS.' },
     ],
-    help: 'Print a hardened systemd unit of the gateway.',
+    help: 'Print a service of the gateway: a hardened systemd unit, or a launchd agent.',
     load: async () => (await service()).printService,
   },
   {

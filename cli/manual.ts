@@ -139,11 +139,12 @@ export const manual: Readonly<Record<string, ManualEntry>> = {
   },
   'gateway service': {
     about: [
-      'Prints a hardened systemd unit with the way to install it as comments at its top; writes nothing. Without a flag the unit is for the user manager.',
+      'Prints a hardened systemd unit, or a launchd agent for macOS, with the way to install it as comments at its top; writes nothing. Without a flag it is for the user who asks.',
     ],
     examples: [
       ['gateway service > ~/.config/systemd/user/agent-gateway.service', 'a service of one user'],
       ['gateway service --system', 'a service of the machine, under a user of its own'],
+      ['gateway service --launchd > ~/Library/LaunchAgents/agent-gateway.plist', 'a service of one user on macOS'],
     ],
     see: ['gateway run', 'docs/service.md'],
   },

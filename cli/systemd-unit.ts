@@ -17,7 +17,7 @@ export interface UnitInput {
 
 const name = 'agent-gateway';
 /** What the gateway needs beyond its drain: the last answers, the servers' end, the journal. */
-const graceSeconds = 35;
+export const graceSeconds = 35;
 const systemUser = 'agent-gateway';
 
 export function systemdUnit(input: UnitInput): string {

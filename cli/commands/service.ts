@@ -1,32 +1,37 @@
-/** `agent gateway service`: prints a systemd unit. @see CLI-2 in docs/specification.md */
+/** `agent gateway service`: prints a systemd unit, or a launchd agent. @see CLI-2 and PKG-1 in docs/specification.md */
 
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { ExitCode } from '../catalogue.ts';
 import { type CommandContext, hasFlag, textFlag } from '../context.ts';
+import { launchdPlist } from '../launchd-plist.ts';
 import { systemdUnit, systemHome } from '../systemd-unit.ts';
 
 const usualDrainSeconds = 30;
 
 export async function printService(context: CommandContext): Promise<ExitCode> {
-  if (hasFlag(context, 'user') && hasFlag(context, 'system')) {
-    context.out.complain('agent: --user and --system exclude each other; give one of them\n');
+  const [flag, other] = ['user', 'system', 'launchd'].filter((name) => hasFlag(context, name));
+  if (other !== undefined) {
+    context.out.complain(`agent: --${flag} and --${other} exclude each other; give one of them\n`);
     return 2;
   }
   const scope = hasFlag(context, 'system') ? 'system' : 'user';
   const named = textFlag(context, 'home') ?? context.env.AGENT_HOME;
   const home = scope === 'system' && (named === undefined || named === '') ? systemHome : resolve(context.home);
-  context.out.print(
-    systemdUnit({
-      scope,
-      node: process.execPath,
-      program: realpathSync(process.argv[1] ?? ''),
-      home,
-      socketInHome: homePaths(home).socket.startsWith(`${home}/`),
-      drainSeconds: await drainSecondsOf(home),
-    }),
-  );
+  const paths = homePaths(home);
+  const common = {
+    node: process.execPath,
+    program: realpathSync(process.argv[1] ?? ''),
+    home,
+    drainSeconds: await drainSecondsOf(home),
+  };
+  if (flag === 'launchd' || (flag === undefined && process.platform === 'darwin')) {
+    const log = `${paths.logs}/gateway.log`;
+    context.out.print(launchdPlist({ ...common, path: context.env.PATH ?? '', log }));
+    return 0;
+  }
+  context.out.print(systemdUnit({ ...common, scope, socketInHome: paths.socket.startsWith(`${home}/`) }));
   return 0;
 }
 

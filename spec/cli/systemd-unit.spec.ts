@@ -62,9 +62,30 @@ t.test('CLI-2 · systemd finds nothing wrong with what the command prints', { sk
   }
   t.match(await runCli(['gateway', 'service', '--user', '--system'], home.path), {
     code: 2,
-    stderr: /exclude each other/,
+    stderr: /--user and --system exclude each other/,
   });
 });
+
+t.test('PKG-1 · the launchd agent restarts a gateway that failed, drains on its end, and finds programs', async (t) => {
+  const home = makeHome(t, { 'config.yaml': 'gateway: {drain_timeout_seconds: 75}\n' });
+  const { code, stdout } = await runCli(['gateway', 'service', '--launchd'], home.path, { PATH: '/opt/<&>/bin' });
+  t.equal(code, 0);
+  const read = spawnSync('python3', ['-c', reader], { input: stdout, encoding: 'utf8' });
+  if (read.error !== undefined) return t.comment('not installed: python3');
+  t.match(JSON.parse(read.stdout), {
+    Label: 'agent-gateway',
+    ProgramArguments: [process.execPath, /main\.js$/, 'gateway', 'run'],
+    EnvironmentVariables: { AGENT_HOME: home.path, PATH: '/opt/<&>/bin' },
+    RunAtLoad: true,
+    KeepAlive: { SuccessfulExit: false },
+    ExitTimeOut: 110,
+    Umask: 0o077,
+    StandardErrorPath: `${home.path}/logs/gateway.log`,
+  });
+});
+
+/** Reads a property list by another program than ours. */
+const reader = 'import plistlib, json, sys; print(json.dumps(plistlib.loads(sys.stdin.buffer.read())))';
 
 function missing(): string | false {
   return spawnSync('systemd-analyze', ['--version']).error === undefined ? false : 'not installed: systemd-analyze';
