@@ -66,13 +66,14 @@ const markName = 'AGENT_PROCESS_MARK';
  * it.
  * @param first Lines that run in the process that becomes the command, after the last process has been started.
  */
-const watched = (first: readonly string[]): readonly string[] => [
+export const watched = (first: readonly string[]): readonly string[] => [
   "trap '' TERM HUP INT",
   'mark=$1; shift',
-  '( read -r _ <&3',
+  // At the end of the reader, however it ends: where no process can be started, it ends at the search.
+  "( trap 'kill -KILL 0' EXIT",
+  'read -r _ <&3',
   `for file in $(grep -lsF "${markName}=$mark" /proc/[0-9]*/environ); do`,
-  'pid=${file#/proc/}; kill -KILL "${pid%/environ}"; done',
-  'kill -KILL 0 ) >/dev/null 2>&1 &',
+  'pid=${file#/proc/}; kill -KILL "${pid%/environ}"; done ) >/dev/null 2>&1 &',
   '(',
   ...first,
   'trap - TERM HUP INT',

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
+import { asOther } from '../support/processes.ts';
 
 const modules = new URL('../../actors/', import.meta.url).href;
 const linux = process.platform === 'linux' ? {} : { skip: 'needs ulimit -n' };
@@ -82,11 +83,6 @@ t.test('LIM-5 · FIL-3 · neither a list that cannot be opened nor the one befor
   t.equal(said, 'true,undefined,undefined,absent true,false,true,absent');
   t.end();
 });
-
-const asOther =
-  process.platform === 'linux' && process.getuid?.() === 0
-    ? {}
-    : { skip: 'needs root, to limit the processes of another user' };
 
 /** What a user that no other process runs as may start: node with its threads, and some more. */
 const processes = 64;

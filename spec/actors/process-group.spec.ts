@@ -1,11 +1,19 @@
 import { spawn } from 'node:child_process';
+import { chmodSync, existsSync } from 'node:fs';
 import files from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import t from 'tap';
-import { type CommandRequest, type CommandResult, endOf, runCommand, scrubbedEnv } from '../../actors/process-group.ts';
+import {
+  type CommandRequest,
+  type CommandResult,
+  endOf,
+  runCommand,
+  scrubbedEnv,
+  watched,
+} from '../../actors/process-group.ts';
 import { makeHome } from '../support/home.ts';
 import { lentTime } from '../support/lent-time.ts';
-import { hasEnded, numbersIn, until } from '../support/processes.ts';
+import { asOther, hasEnded, numbersIn, until } from '../support/processes.ts';
 import { deferred } from '../support/turns.ts';
 
 function sh(script: string, more: Partial<CommandRequest> = {}): Promise<CommandResult> {
@@ -242,6 +250,7 @@ t.test('SCR-2 · what cannot be started is missing, with its cause, and never re
 t.test('SCR-2 · a command that a signal ended has the signal in its code', async (t) => {
   t.match(await sh('kill -KILL $$'), { kind: 'exited', code: 137 });
   t.match(await sh('kill -TERM $$'), { kind: 'exited', code: 143 });
+  t.match(await sh('kill -INT 0; exec sleep 600'), { kind: 'exited', code: 130 }, 'the group too');
   t.match(await sh('kill -KILL 0'), { kind: 'exited', code: null });
 });
 
@@ -275,6 +284,28 @@ for (const script of process.argv.slice(1)) void runCommand({ argv: ['sh', '-c',
   daemon.kill('SIGKILL');
 
   await until(() => numbersIn(pids).every(hasEnded));
+});
+
+t.test('LIF-9 · a watcher that can start no process still ends its group', asOther, async (t) => {
+  const uid = 60_000 + (process.pid % 5_000);
+  const { path } = makeHome(t);
+  chmodSync(path, 0o777);
+  // The shell, its reader and the command are all that this user may run.
+  const limited = ['-c', 'ulimit -u 3; exec "$@"', 'bash', '/bin/sh', '-c', watched([]).join('\n'), 'sh', 'no-mark'];
+  const command = ['/bin/sh', '-c', 'echo began >began; exec sleep 600'];
+  const child = spawn('bash', [...limited, ...command], {
+    uid,
+    cwd: path,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
+  });
+  const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve([code, signal])));
+  await until(() => existsSync(`${path}/began`));
+
+  // What the death of the daemon does.
+  child.stdio[3]?.destroy();
+
+  t.same(await ended, [null, 'SIGKILL']);
 });
 
 t.test('OBS-1 · the end of a text never begins within a word', (t) => {

@@ -23,6 +23,12 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
   while (!(await holds())) await wait(5);
 }
 
+/** For specs that limit the processes of another user. */
+export const asOther =
+  process.platform === 'linux' && process.getuid?.() === 0
+    ? {}
+    : { skip: 'needs root, to limit the processes of another user' };
+
 /** The whole numbers of a file, one a line; none while it is not there. */
 export function numbersIn(path: string): number[] {
   try {
