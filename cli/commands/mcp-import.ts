@@ -11,7 +11,7 @@ import { addServerEntry } from '../../actors/config/server-entries.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../../actors/files.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { inQuotes, nameInSentence, shownText, withoutGaps } from '../../machines/base/shown-json.ts';
+import { inQuotes, nameInSentence, shownText, withoutGaps, wordInSentence } from '../../machines/base/shown-json.ts';
 import { editVariable, valueAt } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
@@ -268,7 +268,8 @@ function remarks({ standing, variables, uses, missing, notes, name, entry, isPro
   if (standing.kind === 'unusable' || standing.kind === 'same') return told;
   if (variables.length > 0) told.push(`into .env: ${variables.map(({ variable }) => variable).join(', ')}`);
   for (const { words } of uses) told.push(words);
-  if (isJsonObject(entry.headers)) told.push(`headers: it sends ${Object.keys(entry.headers).join(', ')}`);
+  if (isJsonObject(entry.headers))
+    told.push(`headers: it sends ${Object.keys(entry.headers).map(wordInSentence).join(', ')}`);
   for (const { variable, why } of missing) told.push(`put ${variable} into .env: ${why}`);
   if (isProject) {
     told.push(

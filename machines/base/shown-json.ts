@@ -53,6 +53,11 @@ export function inQuotes(words: string, longest = longestDescription): string {
   return line === '' ? '' : `“${kept}${kept === line ? '' : '…'}”`;
 }
 
+/** A word of a link or of another program's file within a sentence: in quotes unless it can be no more than one (SEC-7). */
+export function wordInSentence(word: string): string {
+  return /^[\w./~@+-]{1,200}$/.test(word) ? word : inQuotes(word, longestRequest) || '“”';
+}
+
 /** A name of another program's file within a sentence: as it is where it is a short identifier, otherwise in quotes (SEC-7). */
 export function nameInSentence(name: string): string {
   return /^[A-Za-z_]\w{0,63}$/.test(name) ? name : inQuotes(name) || '“”';

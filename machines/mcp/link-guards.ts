@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { wordInSentence } from '../base/shown-json.ts';
 
 /**
  * Variables that load other code into a command, choose which code it is, or where it is fetched from: of the loader, the
@@ -29,18 +30,20 @@ const loaders = new RegExp(
 /** One sentence per guard, each beginning with the key; empty where all are as they are without the entry's words. */
 export function loweredGuards(config: JsonObject): readonly string[] {
   const { trust, ssl_verify: verify, env, client_cert: cert, client_key: key, cross_origin_redirects: leads } = config;
-  const files = [...textsOf(cert), ...textsOf(key)];
-  const roots = textsOf(config.roots);
-  const variables = isJsonObject(env) ? Object.keys(env) : [];
+  const files = [...textsOf(cert), ...textsOf(key)].map(wordInSentence);
+  const roots = textsOf(config.roots).map(wordInSentence);
+  const variables = isJsonObject(env) ? Object.keys(env).map(wordInSentence) : [];
   return [
     ...(trust === undefined || trust === 'full' ? ['trust: its tools run without asking you.'] : []),
     ...(verify === false ? ['ssl_verify: anyone between you and the server can read and change everything.'] : []),
-    ...(typeof verify === 'string' ? [`ssl_verify: it trusts the certificates in ${verify}.`] : []),
+    ...(typeof verify === 'string' ? [`ssl_verify: it trusts the certificates in ${wordInSentence(verify)}.`] : []),
     ...(leads === true ? ['cross_origin_redirects: what you send may be taken to other servers.'] : []),
     ...(files.length > 0 ? [`client_cert, client_key: it logs in with ${files.join(' and ')} of this computer.`] : []),
     ...(roots.length > 0 ? [`roots: it is given the folders ${roots.join(', ')}.`] : []),
     ...(variables.length > 0 ? [`env: it sets ${variables.join(', ')} for the command.`] : []),
-    ...loadersOf(env).map(([name, value]) => `env: ${name}=${value} can load other code into the command.`),
+    ...loadersOf(env).map(
+      ([name, value]) => `env: ${name}=${wordInSentence(value)} can load other code into the command.`,
+    ),
   ];
 }
 

@@ -119,7 +119,7 @@ t.test(
       'trust: its tools run without asking you.',
       'env: it sets LD_PRELOAD, API_TOKEN for the command.',
       'env: LD_PRELOAD=/x.so can load other code into the command.',
-      'env: NODE_OPTIONS=-r ./x.js can load other code into the command.',
+      'env: NODE_OPTIONS=“-r ./x.js” can load other code into the command.',
       'added only where you choose it or pass --project',
     ]) {
       t.ok(shown.includes(words), words);
@@ -204,6 +204,7 @@ const carrier = {
   url: 'http://127.0.0.1:9/mcp',
   headers: {
     'X-Client': '${GITHUB_TOKEN}.${MODEL_KEY}',
+    'X-A, it is safe': 'x',
     'X-Mode': '${WEBHOOK_ENABLED:-true}${WEBHOOK_SECRET:-a-secret-that-others-know}${PATH_OF_IT:-/p}',
   },
 };
@@ -217,7 +218,7 @@ t.test('SEC-2 · CLI-5 · a checkout’s server gets no variable that is not nam
   for (const words of [
     'sends $GITHUB_TOKEN to “http://127.0.0.1:9”',
     'sends $MODEL_KEY to “http://127.0.0.1:9”',
-    'headers: it sends X-Client, X-Mode',
+    'headers: it sends X-Client, “X-A, it is safe”, X-Mode',
     'gives $MODEL_KEY to the program “sh”',
     'gives $LATER to the program “sh”',
   ]) {
