@@ -4,6 +4,7 @@
  * @see CFG-2, DIS-5 and SEC-6 in docs/specification.md
  */
 
+import { textsOfSecret } from './route.ts';
 import type { Settings } from './settings.ts';
 
 type Routes = Settings['webhook']['routes'];
@@ -32,7 +33,7 @@ function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, ro
 function hintsOnSecrets(routes: Routes): readonly string[] {
   const sharing = new Map<string, string[]>();
   for (const { route, secret } of routes) {
-    if (secret.kind === 'shared') sharing.set(secret.secret, [...(sharing.get(secret.secret) ?? []), route.name]);
+    for (const text of textsOfSecret(secret)) sharing.set(text, [...(sharing.get(text) ?? []), route.name]);
   }
   return [...sharing.values()]
     .filter((names) => names.length > 1)

@@ -16,6 +16,7 @@ const listenerKeys = [
   'max_unverified_bytes',
   'script_concurrency',
   'allow_weak_secrets',
+  'public_url',
 ] as const;
 const adapter = ['platforms', 'webhook'] as const;
 const paths: readonly ConfigPath[] = [

@@ -8,7 +8,8 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { defaultProfile, type ProfileName, profileName, routeName } from '../base/names.ts';
 import type { ConfigPath } from './document.ts';
 import { unresolvedReference } from './interpolate.ts';
-import { type RouteSecret, type RouteWithSecret, templateToken } from './route.ts';
+import { readSigning, strangeSecret } from './read-signature.ts';
+import { type RouteSecret, type RouteWithSecret, templateToken, textsOfSecret } from './route.ts';
 import { insecureSecret, weaknessOf } from './secret-strength.ts';
 import type { EntryFinding } from './server-entry.ts';
 import { canonicalTarget, cureOfTarget } from './targets.ts';
@@ -17,6 +18,8 @@ export interface RouteContext {
   readonly source: 'static' | 'dynamic';
   /** The profile whose file the route stands in; a route of another profile cannot be declared there. */
   readonly profile: ProfileName;
+  /** Where senders reach the listener. */
+  readonly publicUrl?: string | undefined;
   /** The global fallback secret. */
   readonly secret?: string;
   /** The listener's bind address. */
@@ -105,15 +108,23 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
       'profile-missing',
     );
   }
+  const signing = readSigning(written, { publicUrl: context.publicUrl, unread }, refuse);
   const secret = unread('secret') ? undefined : secretOf(written, context, refuse);
   const warnings: EntryFinding[] = [];
   const own = written.secret === undefined ? undefined : secret;
-  const weak = own?.kind === 'shared' ? weakOutside({ secret: own.secret, route: name }, context) : undefined;
-  if (weak !== undefined && context.allowWeakSecrets !== true) refuse(['secret'], weak, weakSecretCode);
-  else if (weak !== undefined) {
-    warnings.push({ path: ['secret'], message: `route "${name}" ${weak}`, code: weakSecretCode });
+  for (const text of own === undefined ? [] : textsOfSecret(own)) {
+    const weak = weakOutside({ secret: text, route: name }, context);
+    if (weak !== undefined && context.allowWeakSecrets !== true) refuse(['secret'], weak, weakSecretCode);
+    else if (weak !== undefined) {
+      warnings.push({ path: ['secret'], message: `route "${name}" ${weak}`, code: weakSecretCode });
+    }
   }
-  if (own !== undefined && !isHeaderSafe(own)) {
+  for (const text of secret === undefined ? [] : textsOfSecret(secret)) {
+    const strange = strangeSecret(text, signing.sender);
+    if (strange !== undefined)
+      refuse(written.secret === undefined ? ['source'] : ['secret'], strange, 'secret-strange');
+  }
+  if (own !== undefined && signing.sender === undefined && signing.signature === undefined && !isHeaderSafe(own)) {
     warnings.push({ path: ['secret'], message: `route "${name}" ${unsafeSecret}`, code: 'secret-not-header-safe' });
   }
   const conditions = Array.isArray(written.filters) ? (written.filters as readonly JsonObject[]) : [];
@@ -121,7 +132,11 @@ export function readRoute(name: string, written: JsonObject, context: RouteConte
     refuse(['filters', ...found.path], `has a filter that cannot be used: ${found.message}`, found.code);
   }
   if (findings.length > 0 || secret === undefined || profile === undefined) return { ok: false, findings };
-  return { ok: true, value: { route: routeOf(name, written, context, profile, deliver), secret }, warnings };
+  return {
+    ok: true,
+    value: { route: { ...routeOf(name, written, context, profile, deliver), ...signing }, secret },
+    warnings,
+  };
 }
 
 export const weakSecretCode = 'secret-weak';
@@ -145,7 +160,7 @@ export const unsafeSecret =
 
 /** Tells whether a secret arrives whole where a sender puts the secret itself into a header (GitLab's scheme). */
 export function isHeaderSafe(secret: RouteSecret): boolean {
-  return secret.kind === 'insecure' || headerSafe.test(secret.secret);
+  return textsOfSecret(secret).every((text) => headerSafe.test(text));
 }
 
 /** The first group in braces that is no token, or the whole key where it holds a brace but no token at all. */
@@ -210,7 +225,8 @@ function secretOf(
   context: RouteContext,
   refuse: (path: ConfigPath, message: string, code: string) => void,
 ): RouteSecret | undefined {
-  if (written.secret === '') {
+  const given = Array.isArray(written.secret) ? (written.secret as readonly string[]) : [written.secret];
+  if (given.includes('')) {
     refuse(
       ['secret'],
       'has an empty secret; give it one, or drop the key to use the global secret',
@@ -218,8 +234,9 @@ function secretOf(
     );
     return undefined;
   }
-  const secret = (written.secret as string | undefined) ?? context.secret;
-  if (secret === undefined || secret === '') {
+  const texts = written.secret === undefined ? [context.secret ?? ''] : (given as readonly string[]);
+  const [secret = '', ...older] = texts;
+  if (secret === '') {
     refuse(
       [],
       'has no secret and there is no global one; set its secret, platforms.webhook.extra.secret, or WEBHOOK_SECRET',
@@ -227,19 +244,24 @@ function secretOf(
     );
     return undefined;
   }
-  const unset = unresolvedReference(secret);
+  const path = written.secret === undefined ? [] : ['secret'];
+  const unset = texts.map(unresolvedReference).find((name) => name !== undefined);
   if (unset !== undefined) {
+    refuse(path, whyUnresolved(unset, written.secret, context.source), 'secret-unresolved');
+    return undefined;
+  }
+  if (!texts.includes(insecureSecret)) return { kind: 'shared', secret, ...(older.length === 0 ? {} : { older }) };
+  if (older.length > 0) {
     refuse(
-      written.secret === undefined ? [] : ['secret'],
-      whyUnresolved(unset, written.secret, context.source),
-      'secret-unresolved',
+      path,
+      `has ${insecureSecret} in a list of secrets, which would let everybody in; drop it`,
+      'insecure-in-list',
     );
     return undefined;
   }
-  if (secret !== insecureSecret) return { kind: 'shared', secret };
   if (loopbackHosts.has(context.host)) return { kind: 'insecure' };
   refuse(
-    written.secret === undefined ? [] : ['secret'],
+    path,
     `uses ${insecureSecret} while the adapter binds "${context.host}"; bind 127.0.0.1, localhost or ::1, or give the route a secret`,
     'insecure-not-loopback',
   );

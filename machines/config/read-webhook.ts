@@ -31,7 +31,12 @@ export interface WebhookSource {
    * The listener of the home, which the routes of a named profile share: its address always, its secret where the profile
    * has none of its own.
    */
-  readonly listener?: { readonly host: string; readonly secret?: string; readonly allowWeakSecrets?: boolean };
+  readonly listener?: {
+    readonly host: string;
+    readonly secret?: string;
+    readonly allowWeakSecrets?: boolean;
+    readonly publicUrl?: string;
+  };
   /** The profiles that exist; absent where that is not known. */
   readonly profiles?: ReadonlySet<string>;
 }
@@ -63,7 +68,13 @@ export function readWebhook(findings: Findings, source: WebhookSource): WebhookS
   // A profile that says what its secret is, if only that it is empty, is never opened by the home's.
   const saysSecret = webhookKey(webhook, 'secret') !== undefined || env.WEBHOOK_SECRET !== undefined;
   const secret = own ?? (saysSecret ? undefined : source.listener?.secret);
-  const shared = { host, allowWeakSecrets, ...(secret === undefined ? {} : { secret }) };
+  const publicUrl = (source.listener ?? listener.settings).publicUrl;
+  const shared = {
+    host,
+    allowWeakSecrets,
+    ...(secret === undefined ? {} : { secret }),
+    ...(publicUrl === undefined ? {} : { publicUrl }),
+  };
   return { ...listener.settings, ...shared, routes: readRoutes(findings, source, shared) };
 }
 
@@ -142,7 +153,12 @@ function reportSecret(
 function readRoutes(
   findings: Findings,
   source: WebhookSource,
-  { host, secret, allowWeakSecrets }: Pick<WebhookSettings, 'host' | 'secret' | 'allowWeakSecrets'>,
+  {
+    host,
+    secret,
+    allowWeakSecrets,
+    publicUrl,
+  }: Pick<WebhookSettings, 'host' | 'secret' | 'allowWeakSecrets' | 'publicUrl'>,
 ): readonly RouteWithSecret[] {
   const { written } = findings;
   const isNamed = source.listener !== undefined;
@@ -162,6 +178,7 @@ function readRoutes(
       allowWeakSecrets,
       unread,
       checkFilters: source.checkFilters,
+      publicUrl,
       ...(secret === undefined ? {} : { secret }),
       ...(source.profiles === undefined || !multiplexes ? {} : { profiles: source.profiles }),
     });

@@ -7,6 +7,8 @@
 import type { JsonObject } from '../base/json.ts';
 import type { ProfileName, RouteName } from '../base/names.ts';
 import { longestTimerSeconds } from '../base/timer.ts';
+import { type Place, placeSchema, type SignatureScheme, signatureSchema } from './signature-scheme.ts';
+import { type SourceName, sourceNames } from './sources.ts';
 import { targetChoices } from './targets.ts';
 
 const text = { type: 'string' } as const;
@@ -38,7 +40,14 @@ export const routeSchema = {
   properties: {
     enabled: { type: 'boolean', default: true, description: 'false answers 403.' },
     events: { ...texts, description: 'Event types to accept; empty accepts all.' },
-    secret: { ...text, description: 'HMAC secret or token; INSECURE_NO_AUTH skips validation on a loopback bind.' },
+    secret: {
+      anyOf: [text, { ...texts, minItems: 1 }],
+      description:
+        'HMAC secret or token, or a list of them while one is replaced; INSECURE_NO_AUTH skips validation on a loopback bind.',
+    },
+    source: { enum: sourceNames, description: 'The provider that sends: how it signs and where its ids stand.' },
+    signature: signatureSchema,
+    delivery_id: { ...placeSchema, description: 'Where the id of the delivery stands, where no source says so.' },
     profile: { ...text, description: 'The only profile whose prefix reaches this route.' },
     prompt: { ...text, description: 'Template of the prompt; without one the whole payload.' },
     filters: { type: 'array', items: condition, description: 'Conditions, all of which must match.' },
@@ -103,6 +112,13 @@ export interface Route {
   readonly source: 'static' | 'dynamic';
   /** The only profile whose prefix reaches this route; the default profile where none is named (PRF-1). */
   readonly profile: ProfileName;
+  /** The provider whose requests alone are taken (SRC-1). */
+  readonly sender?: SourceName;
+  /** A scheme of the route's own (SRC-2). */
+  readonly signature?: SignatureScheme;
+  readonly deliveryIdAt?: Place;
+  /** Where senders reach the listener, for schemes that sign the URL. */
+  readonly publicUrl?: string;
   readonly enabled: boolean;
   /** Empty accepts every event type. */
   readonly events: readonly string[];
@@ -132,7 +148,15 @@ export interface Route {
 }
 
 /** How a route's requests are authenticated. Kept apart from the route so that no context can hold it. */
-export type RouteSecret = { readonly kind: 'shared'; readonly secret: string } | { readonly kind: 'insecure' };
+export type RouteSecret =
+  /** `older` fit too, while senders still use them. */
+  | { readonly kind: 'shared'; readonly secret: string; readonly older?: readonly string[] }
+  | { readonly kind: 'insecure' };
+
+/** Every text that must not be shown. */
+export function textsOfSecret(secret: RouteSecret): readonly string[] {
+  return secret.kind === 'shared' ? [secret.secret, ...(secret.older ?? [])] : [];
+}
 
 export interface RouteWithSecret {
   readonly route: Route;

@@ -32,6 +32,12 @@ const webhookKeys = {
     description: 'Listen port; 0 chooses a free one.',
   },
   secret: { ...text, description: 'Global fallback secret.' },
+  public_url: {
+    ...text,
+    pattern: '^https?://[^/?#]+(?:/[^?#]*)?$',
+    description:
+      'Where senders reach this listener, such as https://hooks.example.com; for sources that sign the address.',
+  },
   rate_limit: { type: 'integer', minimum: 1, default: 30, description: 'Requests per minute and route.' },
   max_body_bytes: { type: 'integer', minimum: 1, default: 1_048_576, description: 'Largest payload in bytes.' },
   max_unverified_bytes: {

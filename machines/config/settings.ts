@@ -22,6 +22,8 @@ export interface WebhookSettings {
   readonly scriptConcurrency: number;
   /** Whether a weak secret on a listener outside loopback is a warning alone (SEC-6). */
   readonly allowWeakSecrets: boolean;
+  /** Where senders reach the listener (SRC-2). */
+  readonly publicUrl?: string;
   readonly routes: readonly RouteWithSecret[];
 }
 

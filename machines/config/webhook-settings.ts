@@ -17,6 +17,8 @@ export interface ListenerSettings {
   readonly scriptConcurrency: number;
   /** Whether a weak secret outside loopback is a warning alone. */
   readonly allowWeakSecrets: boolean;
+  /** Where senders reach the listener, for schemes that sign the address. */
+  readonly publicUrl?: string;
 }
 
 export interface VariableFinding {
@@ -51,6 +53,7 @@ export function readListener(
   const enabled = readEnabled(webhook, env, findings);
   const port = readPort(webhook, env, findings);
   const secret = (webhookKey(webhook, 'secret')?.value as string | undefined) ?? env.WEBHOOK_SECRET;
+  const publicUrl = webhookKey(webhook, 'public_url')?.value as string | undefined;
   return {
     settings: {
       enabled,
@@ -62,6 +65,7 @@ export function readListener(
       allowWeakSecrets: webhookKey(webhook, 'allow_weak_secrets')?.value === true,
       maxBodyBytes: (webhookKey(webhook, 'max_body_bytes')?.value as number | undefined) ?? 1_048_576,
       ...(secret === undefined || secret === '' ? {} : { secret }),
+      ...(publicUrl === undefined ? {} : { publicUrl }),
     },
     findings,
   };

@@ -6,11 +6,13 @@
 
 import { noticePlace } from '../config/notice-place.ts';
 import type { Route, RouteSecret, RouteWithSecret } from '../config/route.ts';
+import { type Source, sourceOf } from '../config/sources.ts';
 import { compileCoalesceKey } from './coalesce.ts';
-import { eventMatcher } from './envelope.ts';
+import { eventMatcher, type IdReader, idReader, type TypeReader, typeReader } from './envelope.ts';
 import { compileFilters, type FilterMatcher } from './filter.ts';
 import { compileKeptHeaders } from './kept-headers.ts';
-import { type SignatureVerifier, signatureVerifier } from './signature.ts';
+import { compileScheme } from './scheme.ts';
+import { bySecret, type SignatureVerifier, signatureVerifier } from './signature.ts';
 import {
   type CompiledExtra,
   type CompiledTemplate,
@@ -22,6 +24,10 @@ import {
 export interface CompiledRoute {
   readonly route: Route;
   readonly verify: SignatureVerifier;
+  /** Whether the route takes the schemes alone that it or its source names, which may read all of a request. */
+  readonly isPinned: boolean;
+  readonly eventType: TypeReader;
+  readonly deliveryId: IdReader;
   readonly acceptsEvent: (type: string) => boolean;
   readonly filters: FilterMatcher;
   /** Chooses what the journal keeps of a request's headers. */
@@ -45,20 +51,43 @@ const matchNothing: FilterMatcher = {
 export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute {
   const compiled = compileFilters(route.filters);
   const filters = compiled.ok ? compiled.value : matchNothing;
+  const source = sourceOf(route.sender);
   // A direct delivery has no run, and a cron job has an `on_failure` of its own.
   const notice = route.deliverOnly || route.cronJob !== undefined ? undefined : noticePlace(route);
   return {
     route,
-    verify: signatureVerifier(secret),
+    verify: verifierOf(route, secret),
+    isPinned: source !== undefined || route.signature !== undefined,
+    eventType: typeReader(source),
+    deliveryId: idReader(route, source),
     acceptsEvent: eventMatcher(route.events),
     filters,
-    keptHeaders: compileKeptHeaders(filters.headers),
+    keptHeaders: compileKeptHeaders([...filters.headers, ...headersOf(source)]),
     prompt: compilePrompt(route.prompt),
     extra: compileExtra(route.deliverExtra),
     ...(notice === undefined ? {} : { notice: { target: notice.target, extra: compileExtra(notice.extra) } }),
     ...(route.coalesce === undefined ? {} : { groupKey: compileCoalesceKey(route.coalesce.key) }),
     insecure: isInsecure(secret),
   };
+}
+
+/** The headers that tell the event's type, which a replay reads again. */
+function headersOf(source: Source | undefined): readonly string[] {
+  return (source?.event.flat() ?? []).flatMap((place) => ('header' in place ? [place.header] : []));
+}
+
+/** A route that names schemes takes no other: what is signed otherwise is refused (SRC-1). */
+function verifierOf({ sender, signature, publicUrl }: Route, secret: RouteSecret): SignatureVerifier {
+  const schemes = signature === undefined ? sourceOf(sender)?.schemes : [signature];
+  if (schemes === undefined || secret.kind === 'insecure') return signatureVerifier(secret);
+  const name = sender ?? 'declared';
+  return bySecret(secret, (text) => {
+    const verifiers = schemes.map((scheme) => compileScheme(scheme, { name, secret: text, publicUrl }));
+    return (request) => {
+      const fit = verifiers.find(({ applies }) => applies(request)) ?? verifiers[0];
+      return fit?.verify(request) ?? { kind: 'refused', scheme: name, why: 'the source has no scheme' };
+    };
+  });
 }
 
 function isInsecure(secret: RouteSecret): boolean {

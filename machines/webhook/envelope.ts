@@ -1,11 +1,15 @@
 /**
  * Reads what an event is and which delivery it is, from headers and payload, and holds its type against the types that a
- * route takes. Knows the headers of GitHub and GitLab.
+ * route takes. Knows the headers of GitHub and GitLab, and the places that a source names.
  * @see EVT-1, EVT-2 and IDM-2 in docs/specification.md
  */
 
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../base/json.ts';
+import type { Route } from '../config/route.ts';
+import type { Place } from '../config/signature-scheme.ts';
+import type { Source } from '../config/sources.ts';
+import { readerOf } from './scheme.ts';
 
 /** Lower-case names; values are bytes as Latin-1 text. */
 type Headers = Readonly<Record<string, string>>;
@@ -13,6 +17,9 @@ type Headers = Readonly<Record<string, string>>;
 /** A header's real name wins over its alias (docs/specification.md, names). */
 const eventHeaders = ['x-github-event', 'x-hosta-event', 'x-gitlab-event', 'x-hostb-event'] as const;
 const deliveryHeaders = ['x-github-delivery', 'x-hosta-delivery', 'webhook-id', 'x-request-id'] as const;
+const signedFirst = ['webhook-id', ...deliveryHeaders] as const;
+/** An id of a body is written to disk as often as a header's, which the HTTP server bounds. */
+const longestId = 1_024;
 const typeFields = ['event_type', 'type'] as const;
 /** A type goes into answers, tables and a run's environment: what is longer, or no one line of text, is none. */
 const longestType = 256;
@@ -24,6 +31,32 @@ const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 export function headerText(value: string): string {
   return visibleAscii.test(value) ? value : utf8.decode(Buffer.from(value, 'latin1'));
 }
+
+export type TypeReader = (headers: Headers, payload: JsonObject) => string;
+
+/** Reads the type where a source has it; without a source, and where it is not there, where the known senders have theirs. */
+export function typeReader(source: Source | undefined): TypeReader {
+  if (source === undefined) return eventTypeOf;
+  const { eventKeys = [] } = source;
+  const readers = source.event.map((one) => (Array.isArray(one) ? one : [one as Place]).map(textReader));
+  return (headers, payload) => {
+    for (const places of readers) {
+      const texts = places.flatMap((read) => headerText(read(headers, payload) ?? '') || []);
+      const type = texts.join('.');
+      if (isType(type)) return type;
+    }
+    return eventKeys.find((key) => Object.hasOwn(payload, key)) ?? 'unknown';
+  };
+}
+
+type TextReader = (headers: Headers, payload: JsonObject | undefined) => string | undefined;
+
+function textReader(place: Place): TextReader {
+  const read = readerOf(place);
+  return (headers, payload) => read({ headers, body: noBody, nowMs: 0, payload: () => payload });
+}
+
+const noBody = new Uint8Array();
 
 export function eventTypeOf(headers: Headers, payload: JsonObject): string {
   for (const name of eventHeaders) {
@@ -48,13 +81,38 @@ function isType(text: string): boolean {
  * may reach us with bytes lost, so that two ids look alike: with a digest of the body beside it, a repeated delivery still
  * has its id and different events never share one.
  */
-export function deliveryIdOf(headers: Headers, body: Uint8Array): string | undefined {
-  for (const name of deliveryHeaders) {
+export function deliveryIdOf(headers: Headers, body: Uint8Array, isIdSigned = false): string | undefined {
+  for (const name of isIdSigned ? signedFirst : deliveryHeaders) {
     const value = headers[name];
-    if (value === undefined || value === '') continue;
-    return visibleAscii.test(value) ? value : `${headerText(value)}~${digestOf(body)}`;
+    if (value !== undefined && value !== '') return idOf(value, body);
   }
   return undefined;
+}
+
+function idOf(value: string, body: Uint8Array): string {
+  return visibleAscii.test(value) ? value : `${headerText(value)}~${digestOf(body)}`;
+}
+
+/** @param isIdSigned whether the signature covers `webhook-id`, which then outranks headers that nothing covers */
+export type IdReader = (
+  headers: Headers,
+  payload: JsonObject | undefined,
+  body: Uint8Array,
+  isIdSigned: boolean,
+) => string | undefined;
+
+/** Reads the id where the route or its source has it; without either, where the known senders have theirs (IDM-2). */
+export function idReader({ deliveryIdAt }: Pick<Route, 'deliveryIdAt'>, source: Source | undefined): IdReader {
+  const places = deliveryIdAt === undefined ? source?.id : [deliveryIdAt];
+  if (places === undefined) return (headers, _, body, isIdSigned) => deliveryIdOf(headers, body, isIdSigned);
+  const readers = places.map(textReader);
+  return (headers, payload, body) => {
+    for (const read of readers) {
+      const value = read(headers, payload);
+      if (value !== undefined && value.length <= longestId) return idOf(value, body);
+    }
+    return undefined;
+  };
 }
 
 /** Compiles a route's list of events; an empty list takes all. */

@@ -18,7 +18,7 @@ const keptAlways = [
 /** By the words in its name: authorization, cookies, tokens, signatures, keys. */
 const credential = /authorization|cookie|token|secret|passw|passphrase|signature|credential|key/;
 
-/** Compiles the choice for a route; `asked` are the names that its filters read, in lower case. */
+/** Compiles the choice for a route; `asked` are the names that its filters and its source read, in lower case. */
 export function compileKeptHeaders(asked: readonly string[]): (headers: Headers) => Headers {
   const names = [...keptAlways, ...asked].filter((name) => !isCredentialHeader(name));
   return (headers) => {

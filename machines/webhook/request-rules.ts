@@ -5,16 +5,17 @@
  * @see RTE-3 in docs/specification.md
  */
 
-import { cut, type Json, spell } from '../base/json.ts';
+import { cut, type Json, type JsonObject, spell } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import type { Route } from '../config/route.ts';
 import { parseBody } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
-import { deliveryIdOf, eventTypeOf, isPing } from './envelope.ts';
+import { isPing } from './envelope.ts';
 import type { ListMembership, Tried } from './filter.ts';
 import { isCredentialHeader } from './kept-headers.ts';
 import { type EventRecord, sameSignature } from './record.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
+import type { SignedRequest } from './signature.ts';
 import type { PlanKind, RequestContext } from './webhook-request.machine.ts';
 
 /** What the host lends to the rules, all of it at hand without waiting. */
@@ -26,6 +27,8 @@ export interface RequestDesk {
   /** The compiled form of the very route that a request began with, also after a reload. */
   readonly compiled: (route: Route) => CompiledRoute;
   readonly headers: (id: string) => Readonly<Record<string, string>>;
+  /** What stands behind the question mark of the target, as sent. */
+  readonly query: (id: string) => string | undefined;
   readonly body: (id: string) => Uint8Array;
   /** The body decoded; undefined where it is not UTF-8. */
   readonly text: (id: string) => string | undefined;
@@ -72,9 +75,10 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   const route = context.route;
   if (route === undefined) return nothing;
   const nowMs = desk.nowMs();
-  const verdict = desk
-    .compiled(route)
-    .verify({ headers: desk.headers(context.id), body: desk.body(context.id), nowMs });
+  const { id } = context;
+  const { verify, isPinned } = desk.compiled(route);
+  const request = { headers: desk.headers(id), body: desk.body(id), nowMs };
+  const verdict = verify(isPinned ? widened(request, context, desk) : request);
   if (verdict.kind === 'refused') {
     return { scheme: verdict.scheme, outcome: { kind: 'badSignature' }, reason: verdict.why };
   }
@@ -91,6 +95,15 @@ export function verifySignature(context: RequestContext, desk: RequestDesk): Kno
   return isOnce ? { scheme, signatureDigest: signed.digest } : { scheme };
 }
 
+/** What the schemes of a source and those of a route's own may read besides. */
+function widened(request: SignedRequest, { id, method, path }: RequestContext, desk: RequestDesk): SignedRequest {
+  const payload = (): JsonObject | undefined => {
+    const parsed = parseBody(desk.text(id), request.headers['content-type']);
+    return parsed.ok ? parsed.value : undefined;
+  };
+  return { ...request, method, path, query: desk.query(id), payload };
+}
+
 function repeated(context: RequestContext, holder: SignatureHolder, desk: RequestDesk): Known {
   const read = parsePayload(context, desk);
   const deliveryId = read.deliveryId ?? '';
@@ -99,12 +112,17 @@ function repeated(context: RequestContext, holder: SignatureHolder, desk: Reques
 }
 
 export function parsePayload(context: RequestContext, desk: RequestDesk): Known {
-  const headers = desk.headers(context.id);
-  const given = context.origin === 'http' ? deliveryIdOf(headers, desk.body(context.id)) : undefined;
+  const { id, origin, route, scheme } = context;
+  if (route === undefined) return nothing;
+  const headers = desk.headers(id);
+  const parsed = parseBody(desk.text(id), headers['content-type']);
+  const { deliveryId: idOf, eventType } = desk.compiled(route);
+  const payload = parsed.ok ? parsed.value : undefined;
+  const isIdSigned = scheme?.startsWith('standard-webhooks') === true;
+  const given = origin === 'http' ? idOf(headers, payload, desk.body(id), isIdSigned) : undefined;
   const deliveryId = given ?? desk.newDeliveryId();
-  const parsed = parseBody(desk.text(context.id), headers['content-type']);
   if (!parsed.ok) return { deliveryId, outcome: { kind: 'badBody' }, reason: parsed.why };
-  return { deliveryId, payload: parsed.value, event: eventTypeOf(headers, parsed.value) };
+  return { deliveryId, payload: parsed.value, event: eventType(headers, parsed.value) };
 }
 
 export function matchEvent(context: RequestContext, desk: RequestDesk): Known {

@@ -1,11 +1,13 @@
 /**
- * Decides whether a request's signature is genuine. Knows the five schemes and nothing of HTTP, routes or where a secret
- * comes from. The first scheme whose signature header is present decides; there is no second chance by a weaker one.
- * @see SIG-1 to SIG-5 and SEC-6 in docs/specification.md
+ * Decides whether a request's signature is genuine: by the schemes that a route names, or by one of the five that every
+ * other route takes. Knows nothing of HTTP, routes or where a secret comes from. The first scheme whose signature header is
+ * present decides; there is no second chance by a weaker one.
+ * @see SIG-1 to SIG-5, SRC-1, SRC-2 and SEC-6 in docs/specification.md
  * @see [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md)
  */
 
 import { hash, timingSafeEqual } from 'node:crypto';
+import type { JsonObject } from '../base/json.ts';
 import type { RouteSecret } from '../config/route.ts';
 import { type Hmac, hmacSha256 } from './hmac.ts';
 
@@ -14,13 +16,14 @@ export type Scheme = 'standard-webhooks' | 'github' | 'gitlab' | 'generic-v2' | 
 export type SignatureVerdict =
   | {
       readonly kind: 'genuine';
-      readonly scheme: Scheme | 'none';
+      /** One of the five, a source, `declared` or `none`; with which of several secrets, where it was not the first. */
+      readonly scheme: string;
       /** Whether the scheme does not protect from replays (SIG-4). */
       readonly deprecated: boolean;
       /** Absent where nothing is signed: without a secret, and by GitLab's token, which is the same in every request. */
       readonly signed?: SignedContent;
     }
-  | { readonly kind: 'refused'; readonly scheme?: Scheme; readonly why: string };
+  | { readonly kind: 'refused'; readonly scheme?: string; readonly why: string };
 
 export interface SignedContent {
   /** The same for one signature, however the headers of a request format it, and under whichever scheme. */
@@ -34,6 +37,13 @@ export interface SignedRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   readonly nowMs: number;
+  /** POST unless given. */
+  readonly method?: string;
+  /** As sent: the path, and what stands behind the question mark. */
+  readonly path?: string;
+  readonly query?: string | undefined;
+  /** The body as it would be read; undefined where it cannot be. */
+  readonly payload?: () => JsonObject | undefined;
 }
 
 export type SignatureVerifier = (request: SignedRequest) => SignatureVerdict;
@@ -54,11 +64,32 @@ interface Keys {
   readonly token: Buffer;
 }
 
-/** Returns the verifier of a route; its keys are made once. */
+/** Returns a verifier of one of the five schemes; its keys are made once. */
 export function signatureVerifier(secret: RouteSecret): SignatureVerifier {
   if (secret.kind === 'insecure') return verifyNoBrowser;
-  const keys = keysOf(secret.secret);
-  return (request) => verify(request, keys);
+  return bySecret(secret, (text) => {
+    const keys = keysOf(text);
+    return (request) => verify(request, keys);
+  });
+}
+
+/** Tries the secrets of a route one after another; where none fits, the verdict is that of the first (SRC-2). */
+export function bySecret(
+  { secret, older = [] }: Extract<RouteSecret, { kind: 'shared' }>,
+  verifierOf: (secret: string) => SignatureVerifier,
+): SignatureVerifier {
+  const first = verifierOf(secret);
+  if (older.length === 0) return first;
+  const others = older.map(verifierOf);
+  return (request) => {
+    const verdict = first(request);
+    if (verdict.kind === 'genuine') return verdict;
+    for (const [index, other] of others.entries()) {
+      const next = other(request);
+      if (next.kind === 'genuine') return { ...next, scheme: `${next.scheme} (secret ${index + 2})` };
+    }
+    return verdict;
+  };
 }
 
 export type Headers = Readonly<Record<string, string>>;
@@ -147,18 +178,23 @@ function verifyV1(header: string, { body }: SignedRequest, keys: Keys): Signatur
 
 /** Longer ids than this are in no signed content that a scheme with a time makes. */
 const longestPrefix = 300;
-/** How V2 (`{timestamp}.`) and Standard Webhooks (`{id}.{timestamp}.`) begin what they sign; no JSON object or form does. */
-const timedContent = /^(?:[^\s{=&]+\.)?\d{10}\./;
+/** How V2 and Stripe (`{timestamp}.`), Standard Webhooks (`{id}.{timestamp}.`) and Slack (`v0:{timestamp}:`) begin what they sign; no JSON object or form does. */
+const timedContent = /^(?:(?:[^\s{=&]+\.)?\d{10}\.|v0:\d{10}:)/;
 
 /**
  * Judges the signature of a body alone. The content of a scheme with a time, sent as a body, would have a genuine one under
  * the same secret: a captured request would outlive its time, and its text would be read as a form (SIG-3).
  */
 function untimedVerdict(scheme: Scheme, hex: string, body: Uint8Array, keys: Keys): SignatureVerdict {
-  const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, longestPrefix));
-  if (beginning[0] !== openBrace && timedContent.test(beginning.toString('latin1')))
+  if (isTimedContent(body))
     return { kind: 'refused', scheme, why: 'the body is the signed content of a scheme with a time' };
   return digestVerdict(scheme, hex, keys.plain('', body));
+}
+
+/** Whether a body could be what a scheme with a time signs. */
+export function isTimedContent(body: Uint8Array): boolean {
+  const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, longestPrefix));
+  return beginning[0] !== openBrace && timedContent.test(beginning.toString('latin1'));
 }
 
 function digestVerdict(scheme: Scheme, hex: string, digest: Buffer, isTimed = false): SignatureVerdict {
@@ -176,7 +212,7 @@ function genuine(scheme: Scheme, signed?: SignedContent): SignatureVerdict {
 }
 
 /** Of the bytes that the signature must have been; a signature itself could be sent again, so it is never kept. */
-function digestOf(signature: Buffer): string {
+export function digestOf(signature: Buffer): string {
   return hash('sha256', signature, 'base64url').slice(0, digestLength);
 }
 
@@ -188,7 +224,7 @@ function timestampFault(timestamp: string | undefined, nowMs: number): string | 
 }
 
 /** Compares in constant time; lengths first, because the comparison throws on different ones. */
-function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
+export function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 

@@ -11,6 +11,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../machines/base/js
 import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { secretsOf } from '../../machines/config/platform-settings.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
+import { textsOfSecret } from '../../machines/config/route.ts';
 import { isSecretName, type Redactor } from '../observe/redact.ts';
 
 /** One log line per finding, printed as `config check` prints it. */
@@ -25,7 +26,7 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
   for (const { settings, scope } of home.profiles.values()) {
     for (const value of scope.values()) redactor.learn(value);
     if (settings.webhook.secret !== undefined) redactor.learn(settings.webhook.secret);
-    for (const { secret } of settings.webhook.routes) if (secret.kind === 'shared') redactor.learn(secret.secret);
+    for (const { secret } of settings.webhook.routes) textsOfSecret(secret).forEach(redactor.learn);
     for (const [target, platform] of Object.entries(settings.platforms)) {
       for (const secret of secretsOf(target, platform)) redactor.learn(secret);
       learnNamed(platform.options, redactor);

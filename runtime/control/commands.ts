@@ -7,12 +7,16 @@
 import { randomUUID } from 'node:crypto';
 import { loadHome } from '../../actors/config/load-config.ts';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import { hintsOf } from '../../machines/config/hints.ts';
+import type { Route } from '../../machines/config/route.ts';
 import { configSchema } from '../../machines/config/schema.ts';
+import { sourceOf } from '../../machines/config/sources.ts';
+import { compileRoute } from '../../machines/webhook/compile-route.ts';
 import { findSample, type SealedSample, sealSample } from '../../machines/webhook/samples.ts';
-import { signatureVerifier, signV2 } from '../../machines/webhook/signature.ts';
+import { sealEvent } from '../../machines/webhook/scheme.ts';
+import { signV2 } from '../../machines/webhook/signature.ts';
 import { chatCommands } from './chat-commands.ts';
 import { cronCommands } from './cron-commands.ts';
 import { deliveryCommands } from './delivery-commands.ts';
@@ -201,10 +205,13 @@ async function testRoute(params: JsonObject, host: CommandHost): Promise<JsonObj
     refuse('gateway-not-listening', 'the webhook adapter does not listen; `agent gateway status` tells why');
   const { route, secret } = askedRouteOf(deskOf(host), asked);
   const key = secret.kind === 'shared' ? secret.secret : undefined;
-  const { headers, body } = params.sample === undefined ? testEvent(params, key) : sampleEvent(params, key);
   const path = route.profile === 'default' ? `/webhooks/${route.name}` : `/p/${route.profile}/webhooks/${route.name}`;
+  const { headers, body } =
+    params.sample === undefined ? testEvent(params, key, { route, path }) : sampleEvent(params, key);
   // The same test may be sent as often as its owner likes; a sample has the same body, and so the same signature, each time.
-  const verdict = signatureVerifier(secret)({ headers, body: Buffer.from(body), nowMs: Date.now() });
+  const { verify } = compileRoute({ route, secret });
+  const payload = (): JsonObject => JSON.parse(body) as JsonObject;
+  const verdict = verify({ headers, body: Buffer.from(body), nowMs: Date.now(), path, payload });
   if (verdict.kind === 'genuine' && verdict.signed !== undefined) {
     await daemon.forgetSignature(route.profile, verdict.signed.digest);
   }
@@ -225,8 +232,21 @@ function sampleEvent({ sample, payload, event }: JsonObject, secret: string | un
   return sealSample(found.name, { id: randomUUID(), ...(secret === undefined ? {} : { secret }) });
 }
 
-function testEvent(params: JsonObject, secret: string | undefined): SealedSample {
+function testEvent(
+  params: JsonObject,
+  secret: string | undefined,
+  { route, path }: { readonly route: Route; readonly path: string },
+): SealedSample {
   const payload = (params.payload ?? { test: true, message: 'Hello from agent webhook test' }) as Json;
+  const source = sourceOf(route.sender);
+  const scheme = route.signature ?? source?.schemes[0];
+  if (scheme !== undefined && secret !== undefined) {
+    if (!isJsonObject(payload)) return refuse('params-missing', 'the payload of such a route is an object');
+    const use = { name: route.sender ?? 'declared', secret, publicUrl: route.publicUrl };
+    const event = typeof params.event === 'string' ? params.event : undefined;
+    const sealed = sealEvent(scheme, use, { payload, event, id: randomUUID(), path, nowMs: Date.now() }, source);
+    return sealed ?? refuse('params-missing', `only ${source?.title ?? 'the sender'} itself can sign for this route`);
+  }
   const event = typeof params.event === 'string' ? { event_type: params.event } : {};
   const body = JSON.stringify(
     typeof payload === 'object' && payload !== null && !Array.isArray(payload) ? { ...event, ...payload } : payload,

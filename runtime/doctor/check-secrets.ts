@@ -9,7 +9,7 @@ import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { defaultProfile } from '../../machines/base/names.ts';
 import { parseDocument } from '../../machines/config/document.ts';
 import { weakOutside } from '../../machines/config/read-route.ts';
-import type { RouteWithSecret } from '../../machines/config/route.ts';
+import { type RouteWithSecret, textsOfSecret } from '../../machines/config/route.ts';
 import { insecureSecret, weaknessOf } from '../../machines/config/secret-strength.ts';
 import { isSecretName } from '../observe/redact.ts';
 import { createSourceReader } from '../webhook/route-sources.ts';
@@ -70,8 +70,10 @@ export function checkSecrets({ home }: Examined): readonly Finding[] {
         what: 'checks no signature; whoever reaches the port may use it',
         cure: 'give it a secret in place of INSECURE_NO_AUTH',
       });
-    } else if (!shared.has(secret.secret)) {
-      const own = (route.source === 'dynamic' ? weaknessOf : weaknessHere)(secret.secret, route.name);
+    }
+    for (const text of textsOfSecret(secret)) {
+      if (shared.has(text)) continue;
+      const own = (route.source === 'dynamic' ? weaknessOf : weaknessHere)(text, route.name);
       if (own === undefined) continue;
       findings.push({
         level: 'warning',

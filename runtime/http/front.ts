@@ -13,6 +13,8 @@ export interface RequestHead {
   readonly method: string;
   /** The path as sent, before the question mark, percent-encoding untouched. */
   readonly path: string;
+  /** What stands behind the question mark, as sent; absent without one. */
+  readonly query?: string | undefined;
   /**
    * Lower-case names; values are the bytes that were sent, as Latin-1 text. A repeated header is joined with ", ". On
    * uWebSockets.js, bytes above 127 at either end of a value are lost and ones that are not UTF-8 come as U+FFFD.

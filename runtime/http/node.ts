@@ -119,6 +119,7 @@ function headOf(request: IncomingMessage): RequestHead {
   return {
     method: request.method ?? 'GET',
     path: query < 0 ? target : target.slice(0, query),
+    query: query < 0 ? undefined : target.slice(query + 1),
     headers: joinedHeaders(request),
     ...(declared === undefined ? {} : { contentLength: Number(declared) }),
   };

@@ -106,6 +106,7 @@ function accept(res: HttpResponse, req: HttpRequest, open: Open, handle: Exchang
   const head: RequestHead = {
     method: req.getCaseSensitiveMethod(),
     path: req.getUrl(),
+    query: req.getQuery() || undefined,
     headers,
     contentLength: declared === undefined || chunked ? undefined : Number(declared),
   };

@@ -9,6 +9,7 @@ import { filterChecker } from '../../actors/config/load-config.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { createSubscriptionsStore, type SubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
+import { textsOfSecret } from '../../machines/config/route.ts';
 import { readingSubscriptions, type SubscriptionContext } from '../../machines/config/subscription.ts';
 import type { RouteSources } from './route-table.ts';
 
@@ -52,19 +53,20 @@ export function createSourceReader(ports: SourceReaderPorts): SourceReader {
 
 /** Everything of a home that tells one reading of a profile's subscriptions from another. */
 function rulesOf(home: LoadedHome, profile: ProfileName): string {
-  const { host, secret, allowWeakSecrets, profiles } = subscriptionContext(home, profile);
-  return JSON.stringify([host, secret, allowWeakSecrets, profiles === undefined ? null : [...profiles]]);
+  const { host, secret, allowWeakSecrets, publicUrl, profiles } = subscriptionContext(home, profile);
+  return JSON.stringify([host, secret, allowWeakSecrets, publicUrl, profiles === undefined ? null : [...profiles]]);
 }
 
 /** What a profile's dynamic routes are held against. */
 export function subscriptionContext(home: LoadedHome, profile: ProfileName): SubscriptionContext {
   const { main, existing } = home;
-  const { host, allowWeakSecrets } = main.settings.webhook;
+  const { host, allowWeakSecrets, publicUrl } = main.settings.webhook;
   const { secret } = (home.profiles.get(profile) ?? main).settings.webhook;
   return {
     profile,
     host,
     allowWeakSecrets,
+    publicUrl,
     checkFilters: filterChecker(main.paths.home),
     ...(secret === undefined ? {} : { secret }),
     ...(main.settings.gateway.multiplexProfiles ? { profiles: existing } : {}),
@@ -85,7 +87,7 @@ function subscriptionsOf(
         log.log('error', read.fault.message, { code: read.fault.code, profile });
         return read;
       }
-      for (const { secret } of read.fresh) if (secret.kind === 'shared') learn(secret.secret);
+      for (const { secret } of read.fresh) textsOfSecret(secret).forEach(learn);
       for (const { name, message, code } of read.problems) {
         log.log('warn', `subscription "${name}" skipped: ${message}`, { code, profile });
       }

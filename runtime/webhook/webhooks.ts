@@ -188,6 +188,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       findRoute: routes.find,
       compiled: routes.compiled,
       headers: (id) => exchanges.get(id)?.headers ?? {},
+      query: (id) => exchanges.get(id)?.exchange.head.query,
       body: (id) => exchanges.get(id)?.body ?? noBody,
       text: (id) => {
         const live = exchanges.get(id);

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import t from 'tap';
 import { chartName, charts, diagramOf, nameOf, statesOf } from './charts.ts';
+import { sourcesPage } from './sources-page.ts';
 
 const specification = readFileSync('docs/specification.md', 'utf8');
 
@@ -41,4 +42,8 @@ t.test('the diagrams are current: npm run diagrams', (t) => {
     t.equal(readFileSync(`docs/machines/${machine.id}.md`, 'utf8'), diagramOf(file, machine), machine.id);
   t.equal(readdirSync('docs/machines').length, charts.size, 'no page of a chart that is gone');
   t.end();
+});
+
+t.test('SRC-1 · the page of the sources is what their data makes', async (t) => {
+  t.equal(readFileSync('docs/sources.md', 'utf8'), sourcesPage(), 'npm run diagrams writes it');
 });

@@ -1,7 +1,8 @@
-/** Writes the diagram pages, and takes away those of charts that are gone: `npm run diagrams`. */
+/** Writes the pages that are made from the program: the charts' diagrams, without those of charts that are gone, and the sources. */
 
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { charts, diagramOf } from './charts.ts';
+import { sourcesPage } from './sources-page.ts';
 
 const folder = 'docs/machines';
 
@@ -12,3 +13,4 @@ for (const [file, machine] of charts) {
   writeFileSync(`${folder}/${machine.id}.md`, diagramOf(file, machine));
 }
 for (const name of readdirSync(folder)) if (!pages.has(name)) rmSync(`${folder}/${name}`);
+writeFileSync('docs/sources.md', sourcesPage());

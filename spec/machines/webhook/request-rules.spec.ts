@@ -53,6 +53,7 @@ function stage({
     findRoute: (path) => (path === '/webhooks/r' ? compiled : undefined),
     compiled: () => compiled,
     headers: () => headers,
+    query: () => undefined,
     body: () => Buffer.from(body, 'latin1'),
     text: () => (body.includes('\xff') ? undefined : body),
     secondsUntilFree: () => {

@@ -68,6 +68,7 @@ async function stage(t: Test, { more = {}, body = { kind: 'read', bytes }, input
     findRoute: () => compiled,
     compiled: () => compiled,
     headers: (id) => exchanges.get(id)?.headers ?? {},
+    query: () => undefined,
     body: (id) => exchanges.get(id)?.body ?? Buffer.alloc(0),
     text: (id) => {
       const live = exchanges.get(id);

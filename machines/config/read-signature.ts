@@ -1,0 +1,115 @@
+/**
+ * Reads how a route's sender signs: its source, or a scheme of its own, and where its ids stand. Says what cannot be used,
+ * and when a secret looks like one of another kind. Shows nothing of a secret.
+ * @see SRC-1, SRC-2 and IDM-2 in docs/specification.md
+ */
+
+import { isJsonObject, type JsonObject } from '../base/json.ts';
+import type { ConfigPath } from './document.ts';
+import type { Route } from './route.ts';
+import type { Algorithm, Place, SignatureScheme, Timestamp } from './signature-scheme.ts';
+import { type SourceName, sourceOf } from './sources.ts';
+
+export type Refuse = (path: ConfigPath, message: string, code: string) => void;
+
+/** What a route's keys `source`, `signature` and `delivery_id` come to. */
+export type Signing = Pick<Route, 'sender' | 'signature' | 'deliveryIdAt' | 'publicUrl'>;
+
+/** How the keys of well-known programming interfaces begin; none of them signs a webhook. */
+const apiKey =
+  /^(?:[spr]k_(?:live|test)_|sk-|ghp_|gho_|ghs_|github_pat_|glpat-|xox[abeprs]-|xapp-|lin_(?:api|oauth)_|shp(?:at|ca|pa|ss)_|key-|SG\.|AKIA|\d{6,12}:AA)/;
+
+export function readSigning(
+  written: JsonObject,
+  { publicUrl, unread }: { readonly publicUrl?: string | undefined; readonly unread: (key: string) => boolean },
+  refuse: Refuse,
+): Signing {
+  const sender = unread('source') ? undefined : (written.source as SourceName | undefined);
+  const given = unread('signature') ? undefined : written.signature;
+  if (sender !== undefined && given !== undefined) {
+    refuse(['signature'], 'sets signature together with source; keep one of them', 'signature-with-source');
+  }
+  const signature = isJsonObject(given) ? readScheme(given, refuse) : undefined;
+  const at = unread('delivery_id') || !isJsonObject(written.delivery_id) ? undefined : written.delivery_id;
+  const deliveryIdAt = at && readPlace(at, ['delivery_id'], refuse);
+  const schemes = signature === undefined ? sourceOf(sender)?.schemes : [signature];
+  const needsUrl = schemes?.some(({ signed }) => signed.includes('{url}')) === true;
+  if (needsUrl && publicUrl === undefined) {
+    refuse(
+      [sender === undefined ? 'signature' : 'source'],
+      'needs the address that its sender posts to, which the signature covers; set platforms.webhook.extra.public_url, such as https://hooks.example.com',
+      'public-url-missing',
+    );
+  }
+  return {
+    ...(sender === undefined ? {} : { sender }),
+    ...(signature === undefined ? {} : { signature }),
+    ...(deliveryIdAt === undefined ? {} : { deliveryIdAt }),
+    ...(needsUrl && publicUrl !== undefined ? { publicUrl: publicUrl.replace(/\/+$/, '') } : {}),
+  };
+}
+
+/** Why a secret cannot be the one of its source, as the rest of a sentence; undefined where it may be. */
+export function strangeSecret(secret: string, sender: string | undefined): string | undefined {
+  const source = sourceOf(sender);
+  if (source === undefined) return undefined;
+  const { title, secret: right } = source;
+  if (apiKey.test(secret)) return `has an API key as its secret; ${title} signs with ${right.is}`;
+  if (right.looks !== undefined && !right.looks.test(secret))
+    return `has a secret that ${title} does not make; it signs with ${right.is}`;
+  const isStandard = source.schemes.some(({ key }) => key === 'base64');
+  if (right.looks === undefined && !isStandard && secret.startsWith('whsec_'))
+    return `has a secret that begins with whsec_, as those of Stripe and Standard Webhooks do; ${title} signs with ${right.is}`;
+  return undefined;
+}
+
+function readScheme(given: JsonObject, refuse: Refuse): SignatureScheme {
+  const say = (key: string, message: string): void =>
+    refuse(['signature', key], `has a signature scheme that cannot be used: ${message}`, 'signature-scheme');
+  const algorithm = (given.algorithm as Algorithm | undefined) ?? 'hmac-sha256';
+  const signed = (given.signed as string | undefined) ?? '{body}';
+  const timestamp = isJsonObject(given.timestamp) ? readTimestamp(given.timestamp, say) : undefined;
+  const id = isJsonObject(given.id) ? readPlace(given.id, ['signature', 'id'], refuse) : undefined;
+  if (signed.split('{body}').length > 2) say('signed', 'it names {body} twice');
+  if (!signed.includes('{body}') && algorithm !== 'token')
+    say('signed', 'it names no {body}, so that anybody could send another one under a captured signature');
+  if (signed.includes('{timestamp}') && given.timestamp === undefined)
+    say('signed', 'it names {timestamp}; say where that stands by timestamp');
+  if (signed.includes('{id}') && given.id === undefined) say('signed', 'it names {id}; say where that stands by id');
+  const isInBody = timestamp !== undefined && 'field' in timestamp.at;
+  if (timestamp !== undefined && !isInBody && !signed.includes('{timestamp}'))
+    say('timestamp', 'a time that is not signed protects from nothing; name {timestamp} in signed, or drop it');
+  return {
+    at: { header: String(given.header) },
+    algorithm,
+    encoding: (given.encoding as SignatureScheme['encoding'] | undefined) ?? 'hex',
+    signed,
+    key: (given.key as SignatureScheme['key'] | undefined) ?? 'text',
+    ...(given.prefix === undefined ? {} : { prefix: String(given.prefix) }),
+    ...(given.part === undefined ? {} : { part: String(given.part) }),
+    ...(given.list === undefined ? {} : { list: given.list as 'commas' | 'spaces' }),
+    ...(id === undefined ? {} : { id }),
+    ...(timestamp === undefined ? {} : { timestamp }),
+  };
+}
+
+function readTimestamp(given: JsonObject, say: (key: string, message: string) => void): Timestamp | undefined {
+  const places = (['header', 'field', 'part'] as const).filter((key) => given[key] !== undefined);
+  const [place] = places;
+  if (place === undefined || places.length > 1) {
+    say('timestamp', 'timestamp names one place: header, field or part');
+    return undefined;
+  }
+  return {
+    at: { [place]: String(given[place]) } as Timestamp['at'],
+    unit: (given.unit as Timestamp['unit'] | undefined) ?? 's',
+    toleranceSeconds: (given.tolerance_seconds as number | undefined) ?? 300,
+  };
+}
+
+function readPlace({ header, field }: JsonObject, path: ConfigPath, refuse: Refuse): Place | undefined {
+  if (typeof header === 'string' && field === undefined) return { header };
+  if (typeof field === 'string' && header === undefined) return { field };
+  refuse(path, `names no single place in ${path.join('.')}; write header or field`, 'place-malformed');
+  return undefined;
+}

@@ -1,0 +1,91 @@
+/**
+ * How a sender signs its requests, as data: what `signature:` on a route declares by hand and what a source brings along.
+ * Knows no key and computes nothing.
+ * @see SRC-2 in docs/specification.md
+ */
+
+export const algorithms = ['hmac-sha256', 'hmac-sha1', 'hmac-sha512', 'ed25519', 'ecdsa-sha256', 'token'] as const;
+export type Algorithm = (typeof algorithms)[number];
+
+/** Where one text of a request stands. */
+export type Place =
+  | { readonly header: string }
+  /** A dotted path in the body; what is no text and no number is nothing. */
+  | { readonly field: string }
+  | { readonly query: string };
+
+export interface Timestamp {
+  /** A place of its own, or a part of the signature's header beside the signature (`t=…,v1=…`). */
+  readonly at: Place | { readonly part: string };
+  readonly unit: 's' | 'ms';
+  readonly toleranceSeconds: number;
+}
+
+export interface SignatureScheme {
+  readonly at: Place;
+  /** `token`: the secret itself is sent. */
+  readonly algorithm: Algorithm;
+  readonly encoding: 'hex' | 'base64';
+  /** What stands before the signature, or the token. */
+  readonly prefix?: string;
+  /** The label of a signature in a list; of several, one that fits is enough. */
+  readonly part?: string;
+  /** How the list is written: `label=value,…` or `label,value …`. */
+  readonly list?: 'commas' | 'spaces';
+  /** What is signed: text with the tokens {id}, {timestamp}, {method}, {url} and {body}. */
+  readonly signed: string;
+  /** What the secret's text is: the key itself, or the key encoded, after `whsec_` where that stands before it. */
+  readonly key: 'text' | 'base64' | 'hex';
+  /** Of {id}. */
+  readonly id?: Place;
+  /** Checked, and the value of {timestamp}. */
+  readonly timestamp?: Timestamp;
+}
+
+/** What `signed` may hold; everything else in it is text. */
+export const signedToken = /\{(id|timestamp|method|url|body)\}/g;
+
+const text = { type: 'string', minLength: 1 } as const;
+
+export const placeSchema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    header: { ...text, description: 'A header of the request.' },
+    field: { ...text, description: 'A dotted path in the body.' },
+  },
+} as const;
+
+export const signatureSchema = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['header'],
+  description: 'How the sender signs, where no source says so.',
+  properties: {
+    header: { ...text, description: 'The header that holds the signature or the token.' },
+    algorithm: { enum: algorithms, default: 'hmac-sha256' },
+    encoding: { enum: ['hex', 'base64'], default: 'hex' },
+    prefix: { ...text, description: 'Text before the signature, such as sha256=.' },
+    part: { ...text, description: 'Label of the signature in a list, such as v1.' },
+    list: { enum: ['commas', 'spaces'], default: 'commas', description: 'label=value,… or label,value …' },
+    signed: {
+      ...text,
+      default: '{body}',
+      description: 'The signed text, with {id}, {timestamp}, {method}, {url} and {body}.',
+    },
+    key: { enum: ['text', 'base64', 'hex'], default: 'text', description: 'How the secret is written.' },
+    id: { ...placeSchema, description: 'Where {id} stands.' },
+    timestamp: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        header: text,
+        field: text,
+        part: { ...text, description: 'Label in the list of the signature’s header.' },
+        unit: { enum: ['s', 'ms'], default: 's' },
+        tolerance_seconds: { type: 'number', exclusiveMinimum: 0, default: 300 },
+      },
+      description: 'Where the time of the request stands, and how far from the clock it may lie.',
+    },
+  },
+} as const;

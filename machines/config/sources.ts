@@ -1,0 +1,269 @@
+/**
+ * The webhook sources that a route can name (`source: stripe`), each as data: how its requests are verified, where the
+ * event type and the delivery id stand, which handshake it plays, which secret it has. Each row cites the provider's page.
+ * @see SRC-1 in docs/specification.md
+ */
+
+import type { Algorithm, Place, SignatureScheme, Timestamp } from './signature-scheme.ts';
+
+export interface Source {
+  readonly title: string;
+  /** The provider's page on how it signs. */
+  readonly page: string;
+  /** A request is judged by the first one whose place holds something. */
+  readonly schemes: readonly SignatureScheme[];
+  /** The event's type: the first that is there; texts of a list are joined by dots. */
+  readonly event: readonly (Place | readonly Place[])[];
+  /** Where no text says it: the first of these keys of the body that is there is the event's type. */
+  readonly eventKeys?: readonly string[];
+  /** Where the delivery's id stands, which is the same in each of its retries; none where the provider sends none. */
+  readonly id: readonly Place[];
+  /** Which secret the provider gives, and how it looks; a word that begins as a secret of another kind is a finding. */
+  readonly secret: { readonly is: string; readonly looks?: RegExp };
+}
+
+const header = (name: string): Place => ({ header: name });
+const field = (path: string): Place => ({ field: path });
+
+/** HMAC-SHA256 of the body as hex, unless said otherwise. */
+function hmac(name: string, more: Partial<SignatureScheme> = {}): SignatureScheme {
+  return {
+    at: header(name),
+    algorithm: 'hmac-sha256',
+    encoding: 'hex',
+    signed: '{body}',
+    key: 'text',
+    ...more,
+  };
+}
+
+function token(at: Place, prefix?: string): SignatureScheme {
+  return { ...hmac(''), at, algorithm: 'token', ...(prefix === undefined ? {} : { prefix }) };
+}
+
+function seconds(at: Timestamp['at'], toleranceSeconds = 300): Timestamp {
+  return { at, unit: 's', toleranceSeconds };
+}
+
+/** https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md */
+function standard(prefix: string): SignatureScheme {
+  return hmac(`${prefix}-signature`, {
+    encoding: 'base64',
+    part: 'v1',
+    list: 'spaces',
+    signed: '{id}.{timestamp}.{body}',
+    key: 'base64',
+    id: header(`${prefix}-id`),
+    timestamp: seconds(header(`${prefix}-timestamp`)),
+  });
+}
+
+/** `t=…,v1=…`: the form that Stripe began. */
+function stamped(name: string, part = 'v1'): SignatureScheme {
+  return hmac(name, { part, signed: '{timestamp}.{body}', timestamp: seconds({ part: 't' }) });
+}
+
+const standardSecret = { is: 'the signing secret, which begins with whsec_', looks: /^whsec_[A-Za-z0-9+/=_-]+$/ };
+const sha1: Algorithm = 'hmac-sha1';
+
+export const sources = {
+  github: {
+    title: 'GitHub',
+    page: 'https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries',
+    schemes: [hmac('x-hub-signature-256', { prefix: 'sha256=' })],
+    event: [header('x-github-event')],
+    id: [header('x-github-delivery')],
+    secret: { is: 'the secret that you typed into the webhook' },
+  },
+  gitlab: {
+    title: 'GitLab',
+    page: 'https://docs.gitlab.com/user/project/integrations/webhooks/',
+    schemes: [standard('webhook'), token(header('x-gitlab-token'))],
+    event: [header('x-gitlab-event')],
+    id: [header('webhook-id'), header('idempotency-key')],
+    secret: { is: 'the secret token or the signing token of the webhook' },
+  },
+  bitbucket: {
+    title: 'Bitbucket',
+    page: 'https://support.atlassian.com/bitbucket-cloud/docs/manage-webhooks/',
+    schemes: [hmac('x-hub-signature', { prefix: 'sha256=' })],
+    event: [header('x-event-key')],
+    id: [header('x-request-uuid')],
+    secret: { is: 'the secret that you typed into the webhook' },
+  },
+  gitea: {
+    title: 'Gitea, Forgejo',
+    page: 'https://docs.gitea.com/usage/webhooks',
+    schemes: [hmac('x-gitea-signature'), hmac('x-forgejo-signature')],
+    event: [header('x-gitea-event'), header('x-forgejo-event')],
+    id: [header('x-gitea-delivery'), header('x-forgejo-delivery')],
+    secret: { is: 'the secret that you typed into the webhook' },
+  },
+  jira: {
+    title: 'Jira',
+    page: 'https://developer.atlassian.com/cloud/jira/platform/webhooks/',
+    schemes: [hmac('x-hub-signature', { prefix: 'sha256=' })],
+    event: [field('webhookEvent')],
+    id: [header('x-atlassian-webhook-identifier')],
+    secret: {
+      is: 'the secret of a webhook that was made by the REST API or an app; those made without one are unsigned',
+    },
+  },
+  linear: {
+    title: 'Linear',
+    page: 'https://linear.app/developers/webhooks',
+    schemes: [
+      hmac('linear-signature', { timestamp: { at: field('webhookTimestamp'), unit: 'ms', toleranceSeconds: 60 } }),
+    ],
+    event: [header('linear-event'), field('type')],
+    id: [header('linear-delivery')],
+    secret: { is: 'the signing secret on the webhook’s page', looks: /^(?!lin_api_|lin_oauth_)/ },
+  },
+  sentry: {
+    title: 'Sentry',
+    page: 'https://docs.sentry.io/organization/integrations/integration-platform/webhooks/',
+    schemes: [hmac('sentry-hook-signature'), hmac('sentry-app-signature')],
+    event: [[header('sentry-hook-resource'), field('action')]],
+    id: [header('request-id')],
+    secret: { is: 'the client secret of the integration' },
+  },
+  pagerduty: {
+    title: 'PagerDuty',
+    page: 'https://developer.pagerduty.com/docs/webhooks/webhook-signatures/',
+    schemes: [hmac('x-pagerduty-signature', { part: 'v1' })],
+    event: [field('event.event_type')],
+    id: [field('event.id'), header('x-webhook-id')],
+    secret: { is: 'the secret that PagerDuty showed when the subscription was made' },
+  },
+  grafana: {
+    title: 'Grafana',
+    page: 'https://grafana.com/docs/grafana/latest/alerting/configure-notifications/manage-contact-points/integrations/webhook-notifier/',
+    schemes: [hmac('x-grafana-alerting-signature')],
+    event: [field('status')],
+    id: [],
+    secret: { is: 'the secret of the contact point’s HMAC signature, without a timestamp header' },
+  },
+  stripe: {
+    title: 'Stripe',
+    page: 'https://docs.stripe.com/webhooks/signature',
+    schemes: [stamped('stripe-signature')],
+    event: [field('type')],
+    id: [field('id')],
+    secret: { is: 'the endpoint’s signing secret, which begins with whsec_', looks: /^whsec_\w+$/ },
+  },
+  elevenlabs: {
+    title: 'ElevenLabs',
+    page: 'https://elevenlabs.io/docs/product-guides/administration/webhooks',
+    schemes: [stamped('elevenlabs-signature', 'v0')],
+    event: [field('type')],
+    id: [],
+    secret: { is: 'the secret of the webhook' },
+  },
+  calendly: {
+    title: 'Calendly',
+    page: 'https://developer.calendly.com/api-docs/4c305798a61d3-webhook-signatures',
+    schemes: [stamped('calendly-webhook-signature')],
+    event: [field('event')],
+    id: [],
+    secret: { is: 'the signing key of the subscription' },
+  },
+  shopify: {
+    title: 'Shopify',
+    page: 'https://shopify.dev/docs/apps/build/webhooks/subscribe/https',
+    schemes: [hmac('x-shopify-hmac-sha256', { encoding: 'base64' })],
+    event: [header('x-shopify-topic')],
+    id: [header('x-shopify-webhook-id')],
+    secret: { is: 'the client secret of the app, or the secret on the notifications page of the shop' },
+  },
+  square: {
+    title: 'Square',
+    page: 'https://developer.squareup.com/docs/webhooks/step3validate',
+    schemes: [hmac('x-square-hmacsha256-signature', { encoding: 'base64', signed: '{url}{body}' })],
+    event: [field('type')],
+    id: [field('event_id')],
+    secret: { is: 'the signature key of the subscription' },
+  },
+  vercel: {
+    title: 'Vercel',
+    page: 'https://vercel.com/docs/webhooks/webhooks-api',
+    schemes: [hmac('x-vercel-signature', { algorithm: sha1 })],
+    event: [field('type')],
+    id: [field('id')],
+    secret: { is: 'the secret that Vercel showed when the webhook was made' },
+  },
+  intercom: {
+    title: 'Intercom',
+    page: 'https://developers.intercom.com/docs/webhooks',
+    schemes: [hmac('x-hub-signature', { algorithm: sha1, prefix: 'sha1=' })],
+    event: [field('topic')],
+    id: [field('id')],
+    secret: { is: 'the client secret of the app' },
+  },
+  svix: {
+    title: 'Svix (Clerk, Resend and others)',
+    page: 'https://docs.svix.com/receiving/verifying-payloads/how-manual',
+    schemes: [standard('svix'), standard('webhook')],
+    event: [field('type')],
+    id: [header('svix-id'), header('webhook-id')],
+    secret: standardSecret,
+  },
+  'standard-webhooks': {
+    title: 'Standard Webhooks (OpenAI, Replicate and others)',
+    page: 'https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md',
+    schemes: [standard('webhook')],
+    event: [field('type')],
+    id: [header('webhook-id')],
+    secret: standardSecret,
+  },
+  telegram: {
+    title: 'Telegram',
+    page: 'https://core.telegram.org/bots/api#setwebhook',
+    schemes: [token(header('x-telegram-bot-api-secret-token'))],
+    event: [],
+    eventKeys: [
+      'message',
+      'edited_message',
+      'channel_post',
+      'edited_channel_post',
+      'callback_query',
+      'inline_query',
+      'chosen_inline_result',
+      'message_reaction',
+      'poll',
+      'poll_answer',
+      'my_chat_member',
+      'chat_member',
+      'chat_join_request',
+      'pre_checkout_query',
+      'shipping_query',
+    ],
+    id: [field('update_id')],
+    secret: {
+      is: 'the secret_token that you gave to setWebhook, not the token of the bot',
+      looks: /^[A-Za-z0-9_-]{1,256}$/,
+    },
+  },
+  mailgun: {
+    title: 'Mailgun',
+    page: 'https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks',
+    schemes: [
+      hmac('', {
+        at: field('signature.signature'),
+        signed: '{timestamp}{id}',
+        id: field('signature.token'),
+        timestamp: seconds(field('signature.timestamp')),
+      }),
+    ],
+    event: [field('event-data.event')],
+    id: [field('event-data.id'), field('signature.token')],
+    secret: { is: 'the HTTP webhook signing key of the account, not an API key', looks: /^(?!key-)/ },
+  },
+} as const satisfies Readonly<Record<string, Source>>;
+
+export type SourceName = keyof typeof sources;
+export const sourceNames = Object.keys(sources) as readonly SourceName[];
+
+/** The source of that name; undefined for another word. */
+export function sourceOf(name: string | undefined): Source | undefined {
+  return name !== undefined && Object.hasOwn(sources, name) ? sources[name as SourceName] : undefined;
+}
